@@ -89,6 +89,9 @@ pub fn header<'a>(
         budget: None,
         placement: None,
         #[cfg(feature = "experiments")]
+        nodes: alloc::vec::Vec::new(),
+        node: None,
+        #[cfg(feature = "experiments")]
         kernel_caches: alloc::vec::Vec::new(),
         #[cfg(feature = "experiments")]
         isolation: None,

@@ -170,6 +170,8 @@ fn header(
         passes: 0,
         budget: None,
         placement: None,
+        nodes: Vec::new(),
+        node: None,
         kernel_caches: Vec::new(),
         isolation: None,
         settings: Vec::new(),

@@ -151,7 +151,7 @@ impl Cases {
         let series = &case.series;
         let place = self.place(case);
         match self.experiment.plot.map(|plot| plot.shape) {
-            Some(Shape::Surface { depth } | Shape::Heat { depth }) => {
+            Some(Shape::Surface { depth } | Shape::Heat { depth, .. }) => {
                 format!("{depth} {series}{place}")
             }
             _ => format!("{series}{place}"),
@@ -374,6 +374,7 @@ fn machine(rate: Rate) -> Machine {
         ports: Identity::detect().ports(),
         counting: Counting::default(),
         cpu_order: CpuOrder::around(current_cpu(), Sysfs::live().seats(&allowed())),
+        nodes: Sysfs::live().nodes().unwrap_or_default(),
         rate,
         seed: SEED,
         ladder: Vec::new(),

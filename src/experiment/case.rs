@@ -4,7 +4,7 @@ use crate::prelude::*;
 use alloc::sync::Arc;
 
 use crate::cpu::Features;
-use crate::host::{BackgroundLoad, Host, Pages, RunAheadLimit, Worker};
+use crate::host::{BackgroundLoad, Host, MemoryPolicy, Pages, RunAheadLimit, Worker};
 use crate::kernel::{Kernel, Work};
 use crate::measure::Shot;
 use crate::mem::Region;
@@ -62,6 +62,8 @@ pub struct Case {
     pub x: f64,
     /// The pages it wants.
     pub pages: PageRequest,
+    /// The nodes that its pages are to lie on.
+    pub policy: MemoryPolicy,
     /// What is laid out and run.
     pub setup: Box<dyn Setup>,
     /// Whether its pages are what it is about: other pages for all cases are not for this one.
@@ -91,6 +93,7 @@ impl Case {
             series: series.into(),
             x: x.into(),
             pages: PageRequest::Base,
+            policy: MemoryPolicy::Default,
             setup: Box::new(setup),
             own_pages: false,
             in_turn: false,
@@ -134,6 +137,11 @@ impl Case {
             runs_of: Some(operations),
             ..self
         }
+    }
+
+    /// The same case on these nodes, because they are what it is about.
+    pub fn on_nodes(self, policy: MemoryPolicy) -> Self {
+        Case { policy, ..self }
     }
 
     /// The same case in 2 MiB pages, because they are what it is about.
@@ -214,6 +222,17 @@ pub trait Setup: core::fmt::Debug {
     /// Whether it yields a number ([`Workload::Count`]) that is the same in whatever pages. Provided: no.
     fn is_count(&self) -> bool {
         false
+    }
+
+    /// The CPU that touches all of its pages first, if it lies in new ones for that. Provided: none.
+    fn first_touched_by(&self) -> Option<usize> {
+        None
+    }
+
+    /// Whether other CPUs touch pages of its first, which may then lie on other nodes. Provided: if there is
+    /// a CPU that touches all of them first.
+    fn moves_pages(&self) -> bool {
+        self.first_touched_by().is_some()
     }
 
     /// Lays the pattern out in `region`, which holds at least [`bytes`](Self::bytes).

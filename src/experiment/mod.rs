@@ -184,11 +184,12 @@ pub enum Shape {
         /// Label of the depth axis.
         depth: &'static str,
     },
-    /// A colour for each x and series, whose labels are the numbers of the depth axis; what lies
-    /// mirrored is the same.
+    /// A colour for each x and series, whose labels are the numbers of the depth axis.
     Heat {
         /// Label of the depth axis.
         depth: &'static str,
+        /// Whether what lies mirrored is the same, and measured once.
+        mirrored: bool,
     },
 }
 

@@ -10,6 +10,7 @@ mod each;
 mod event;
 mod lack;
 mod leash;
+mod node;
 mod pages;
 mod threads;
 
@@ -26,6 +27,7 @@ pub use each::{Each, Meter, of_kernel, of_shot};
 pub use event::{Event, Group, Refusal, Software};
 pub use lack::Lack;
 pub use leash::{RunAhead, RunAheadBudget, RunAheadLimit};
+pub use node::{Found as FoundPages, MemoryNode, MemoryPolicy, Nodes, OnNode};
 pub use pages::{Backing, Granted, Heap, Pages, Populate, Via};
 pub use threads::{BackgroundLoad, Process, RoundOptions, Team, Worker, WorkerTime};
 
@@ -65,23 +67,29 @@ pub trait Host: Debug + Sync {
         }
     }
 
-    /// Zeroed bytes from the start of a page, in pages of this size, all of them there: the last page
-    /// may be longer than what is asked for. [`Backing::granted`] says what pages they really got.
+    /// Zeroed bytes from the start of a page, in pages of this size on these nodes, all of them there: the
+    /// last page may be longer than what is asked for. [`Backing::granted`] says what pages they really
+    /// got.
     ///
     /// # Errors
-    /// If there is no memory of such pages.
-    fn memory(&self, bytes: usize, pages: Pages) -> Result<Box<dyn Backing>, Lack> {
-        let _ = (bytes, pages);
+    /// If there is no memory of such pages, or they lie on other nodes.
+    fn memory(
+        &self,
+        bytes: usize,
+        pages: Pages,
+        policy: &MemoryPolicy,
+    ) -> Result<Box<dyn Backing>, Lack> {
+        let _ = (bytes, pages, policy);
         Err(self.lacks("memory in pages of a given size"))
     }
 
-    /// Addresses of zeroed 4 KiB pages, each of which comes when it is touched: they may be many more
-    /// than there is memory.
+    /// Addresses of zeroed 4 KiB pages, each of which comes when it is touched, from one of these nodes:
+    /// they may be many more than there is memory.
     ///
     /// # Errors
-    /// If pages do not come by themselves here, or there are no such addresses.
-    fn reserve(&self, bytes: usize) -> Result<Box<dyn Backing>, Lack> {
-        let _ = bytes;
+    /// If pages do not come by themselves here, or there are no such addresses or nodes.
+    fn reserve(&self, bytes: usize, policy: &MemoryPolicy) -> Result<Box<dyn Backing>, Lack> {
+        let _ = (bytes, policy);
         Err(self.lacks("pages that come when they are touched"))
     }
 
@@ -101,6 +109,24 @@ pub trait Host: Debug + Sync {
     fn first_touched_on<'m>(&self, bytes: &'m mut [u8], cpu: usize) -> Result<&'m mut [u8], Lack> {
         let _ = (bytes, cpu);
         Err(self.lacks("pages that a second CPU touches first"))
+    }
+
+    /// The memory nodes, in rising order.
+    ///
+    /// # Errors
+    /// If nobody tells of any.
+    fn nodes(&self) -> Result<Vec<MemoryNode>, Lack> {
+        Err(self.lacks("description of memory nodes"))
+    }
+
+    /// On which nodes the 4 KiB pages of so many bytes from `first` on lie, in rising order. Nothing is
+    /// read there.
+    ///
+    /// # Errors
+    /// If that cannot be told, or a page is not there.
+    fn nodes_of(&self, first: *const u8, bytes: usize) -> Result<Vec<OnNode>, Lack> {
+        let _ = (first, bytes);
+        Err(self.lacks("answer to on which node a page lies"))
     }
 
     /// The CPU that this thread is on, if that can be told.

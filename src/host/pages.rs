@@ -1,10 +1,11 @@
 //! Memory in pages of a wanted size, and what pages it really got.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Debug};
 
-use super::Lack;
+use super::{Lack, Nodes, OnNode};
 use crate::mem::{LINE, PAGE};
 
 /// The page size that a working set is laid out in.
@@ -60,6 +61,13 @@ pub enum Granted {
     },
     /// Pages of this size everywhere, in page tables of the host's own.
     Own(Pages),
+    /// Pages on the nodes that were asked for.
+    Placed {
+        /// What pages.
+        pages: Box<Granted>,
+        /// How many were found on each node.
+        on: Vec<OnNode>,
+    },
     /// The kernel did not tell: why.
     Unknown(String),
 }
@@ -85,7 +93,21 @@ impl fmt::Display for Granted {
             Self::Giant => f.write_str("1 GiB (hugetlb)"),
             Self::Mixed { huge_bytes } => write!(f, "mixed: {huge_bytes} bytes in 2 MiB pages"),
             Self::Own(pages) => fmt::Display::fmt(pages, f),
+            Self::Placed { pages, on } => {
+                let nodes: Vec<usize> = on.iter().map(|on| on.node).collect();
+                write!(f, "{pages}, {}", Nodes(&nodes))
+            }
             Self::Unknown(reason) => write!(f, "unknown: {reason}"),
+        }
+    }
+}
+
+impl Granted {
+    /// What pages they are, wherever they lie.
+    pub fn pages(&self) -> &Granted {
+        match self {
+            Self::Placed { pages, .. } => pages,
+            pages => pages,
         }
     }
 }

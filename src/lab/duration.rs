@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::record::Record;
-use super::session::{largest, seats};
+use super::session::{largest, nodes, seats};
 use crate::cpu::{Caches, Identity, tsc_hz};
 use crate::experiment::{
     Calibration, Counting, CpuOrder, Effort, Experiment, Machine, Placement, Point, Ranges,
@@ -50,6 +50,7 @@ impl Durations {
             ports: identity.ports(),
             counting: Counting::default(),
             cpu_order: CpuOrder::placed(None, seats(root, None), Placement::default()),
+            nodes: nodes(root),
             rate: Rate::from_hz(tsc_hz().map_or(NOMINAL, |hz| hz as f64)),
             seed: 1,
             ladder: Vec::new(),

@@ -75,6 +75,8 @@ pub use choice::{measuring_cpu, pin_to_measure};
 pub use clock::{calibrate, monotonic_raw_ns, pause};
 #[doc(hidden)]
 pub use code::{Alias, Code};
+#[doc(hidden)]
+pub use memory::nodes_of;
 pub use memory::{Granted, Memory, MemoryError, Pages, Populated, Via, first_touched_on};
 #[doc(hidden)]
 pub use neighbour::{BackgroundProcess, NeighbourError};

@@ -63,7 +63,7 @@ impl std::error::Error for Unreadable {}
 ///
 /// # Errors
 /// [`Unreadable`] with what the kernel answered.
-pub(super) fn read(path: &Path) -> Result<String, Unreadable> {
+pub(crate) fn read(path: &Path) -> Result<String, Unreadable> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(text.trim().to_owned()),
         Err(error) => Err(Unreadable {

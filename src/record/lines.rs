@@ -6,7 +6,7 @@ use crate::cpu::{Cache, Ports};
 #[cfg(any(feature = "std", feature = "experiments"))]
 use crate::experiment::Distribution;
 #[cfg(any(feature = "std", feature = "experiments"))]
-use crate::host::CpuLocation;
+use crate::host::{CpuLocation, MemoryNode};
 
 /// A line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -85,6 +85,13 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default)]
     pub seats: alloc::vec::Vec<CpuLocation>,
+    /// The memory nodes, where the system tells of them.
+    #[cfg(any(feature = "std", feature = "experiments"))]
+    #[serde(default, skip_serializing_if = "alloc::vec::Vec::is_empty")]
+    pub nodes: alloc::vec::Vec<MemoryNode>,
+    /// The node asked for on the command line, if all memory was to lie on one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<usize>,
     /// The most passes of what the first ones left open; 0 if it was not measured again.
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default)]

@@ -26,6 +26,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
     let machine = Machine {
         load_to_use: header.load_to_use,
         cpu_order: seating_of(header),
+        nodes: header.nodes.clone(),
         ports: header.ports,
         counting: counting_of(&header.counting),
         rate,

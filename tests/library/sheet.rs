@@ -1,8 +1,12 @@
 //! The machine sheet of a planted record: what was measured, beside what CPUID and the kernel say.
 #![cfg(feature = "lab")]
 
+use linefill::experiment::State;
+use linefill::host::MemoryNode;
 use linefill::lab::analysis::Analysis;
 use linefill::lab::read::parse;
+use linefill::lab::sheet::Row;
+use linefill::stats::Interval;
 
 const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
 
@@ -29,4 +33,47 @@ fn the_machine_sheet_sets_the_measured_beside_cpuid() {
     assert_eq!(row("L4").cpuid, None);
     let stlb = row("STLB, pages of 4 KiB, 2 MiB").cpuid.as_deref();
     assert_eq!(stlb, Some("3072 entries, 12 ways"));
+}
+
+#[test]
+fn several_memory_nodes_have_a_row_each() {
+    let mut record = parse(PLANTED.as_bytes()).expect("a record").record;
+    assert!(record.header.nodes.is_empty());
+    let node = |id: usize, cpus: &[usize], memory| MemoryNode {
+        id,
+        cpus: cpus.to_vec(),
+        distances: vec![10, 14],
+        memory: Some(memory),
+    };
+    record.header.nodes = vec![node(0, &[0, 1, 2], 1 << 30), node(1, &[], 0)];
+    let mut step = record.points[0].clone();
+    step.experiment = "X19".to_owned();
+    step.point.series = "0".to_owned();
+    let ticks = 140.0 * record.header.tick_hz / 1e9;
+    let State::Measured(measured) = &mut step.point.state else {
+        panic!("{step:?}");
+    };
+    measured.ticks.interval = Interval::exact(ticks);
+    measured.passes.clear();
+    step.point.x = 0.0;
+    record.points.push(step.clone());
+    step.point.series = "read".to_owned();
+    record.points.push(step);
+    let rows = |record| Analysis::of(record).sheet();
+    let sheet = rows(record.clone());
+    let row = |name: &str| sheet.iter().find(|row| row.name == name).unwrap();
+    let first = row("memory node 0");
+    assert_eq!(
+        first.measured.as_deref(),
+        Some("random step in its memory: 140 ns from node 0")
+    );
+    let kernel = Some("CPUs 0-2, 1 GiB, distances 10 14");
+    assert_eq!(first.kernel.as_deref(), kernel);
+    let second = row("memory node 1");
+    assert_eq!(second.measured, None);
+    let kernel = Some("no CPUs, no memory, distances 10 14");
+    assert_eq!(second.kernel.as_deref(), kernel);
+    record.header.nodes.truncate(1);
+    let named = |row: &Row| row.name.starts_with("memory node");
+    assert!(!rows(record).iter().any(named));
 }

@@ -84,6 +84,7 @@ fn rows() -> Vec<Row> {
         instruction::rows(),
         reuse::rows(),
         topology::rows(),
+        nodes::rows(),
         tlb::rows(),
         together::rows(),
         replacement::rows(),

@@ -189,6 +189,7 @@ fn another_machine_or_other_options_are_not_resumed() {
         (["--profile", "full"], "--profile"),
         (["--pages", "2m"], "--pages"),
         (["--threads", "far"], "--threads"),
+        (["--node", "0"], "--node"),
     ] {
         folder
             .run(&["run", "--resume", options[0], options[1]])

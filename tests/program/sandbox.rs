@@ -194,6 +194,44 @@ fn a_refused_sleep_is_done_without() {
 }
 
 #[test]
+fn refused_memory_nodes_are_reasons() {
+    let folder = Folder::new("no-mbind");
+    let args = ["run", "D14", "--memory", "64KiB", "--node", "0"];
+    let Some(ran) = under(
+        &[Rule::Refuse(libc::SYS_mbind, libc::EPERM)],
+        &folder,
+        &args,
+    ) else {
+        return;
+    };
+    if ran.err.contains("tells of no memory nodes") {
+        return untested::machine("the kernel tells of no memory nodes");
+    }
+    ran.ok();
+    let record = folder.record();
+    assert_eq!(record.interrupted, Some(false));
+    for line in record.of_experiment("D14") {
+        let State::Untestable(Untestable(reason)) = &line.point.state else {
+            panic!("{line:?}");
+        };
+        let expected = "memory on node 0 refused by mbind: Operation not permitted";
+        assert!(reason.starts_with(expected), "{reason}");
+    }
+    let unknown = [Rule::Refuse(libc::SYS_set_mempolicy, libc::ENOSYS)];
+    let ran = under(&unknown, &folder, &args).unwrap();
+    ran.refused(&["--node 0: set_mempolicy is refused", "not implemented"]);
+    // Where nodes are not asked for, nobody asks the kernel for them.
+    let both = [
+        Rule::Refuse(libc::SYS_mbind, libc::EPERM),
+        Rule::Refuse(libc::SYS_move_pages, libc::EPERM),
+    ];
+    under(&both, &folder, &args[..4]).unwrap().ok();
+    let measured = folder.record();
+    let points = measured.of_experiment("D14");
+    assert!(points.iter().all(|line| line.point.measured().is_some()));
+}
+
+#[test]
 fn a_small_stack_is_enough() {
     let folder = Folder::new("stack");
     let run: [&[&str]; 4] = [

@@ -10,7 +10,7 @@ use core::cell::Cell;
 
 use linefill::cpu::{Identity, SplitLocks};
 use linefill::host::{
-    Alias, Backing, Code, Event, Group, Host, Lack, Pages as PageSize, Prefetchers, View,
+    Alias, Backing, Code, Event, Group, Host, Lack, MemoryPolicy, Pages as PageSize, Prefetchers, View,
 };
 use linefill::pmu::Capabilities;
 
@@ -65,7 +65,15 @@ impl Host for Bare {
         "the bare image"
     }
 
-    fn memory(&self, bytes: usize, pages: PageSize) -> Result<Box<dyn Backing>, Lack> {
+    fn memory(
+        &self,
+        bytes: usize,
+        pages: PageSize,
+        policy: &MemoryPolicy,
+    ) -> Result<Box<dyn Backing>, Lack> {
+        if *policy != MemoryPolicy::Default {
+            return Err(self.lacks("choice of the memory node of a page"));
+        }
         Ok(Box::new(Own::new(bytes, pages)?))
     }
 

@@ -14,8 +14,8 @@ use crate::cpu::SplitLocks;
 use crate::experiment::Counting;
 use crate::host::{
     Alias, Arrangement, BackgroundLoad, Backing, Code, Event, Granted, Group, Guard, Host, Lack,
-    Pages, Populate, Prefetchers, Process, Refusal, RoundOptions, Sharing, Team, Told, View, Watch,
-    Worker, WorkerTime,
+    MemoryNode, MemoryPolicy, OnNode, Pages, Populate, Prefetchers, Process, Refusal, RoundOptions,
+    Sharing, Team, Told, View, Watch, Worker, WorkerTime,
 };
 use crate::kernel::Function;
 use crate::os::hugepages::{Transparent, transparent};
@@ -36,12 +36,17 @@ impl Host for Linux {
         "Linux"
     }
 
-    fn memory(&self, bytes: usize, pages: Pages) -> Result<Box<dyn Backing>, Lack> {
-        boxed(Memory::new(bytes, pages))
+    fn memory(
+        &self,
+        bytes: usize,
+        pages: Pages,
+        policy: &MemoryPolicy,
+    ) -> Result<Box<dyn Backing>, Lack> {
+        boxed(Memory::on_nodes(bytes, pages, policy))
     }
 
-    fn reserve(&self, bytes: usize) -> Result<Box<dyn Backing>, Lack> {
-        boxed(Memory::reserve(bytes))
+    fn reserve(&self, bytes: usize, policy: &MemoryPolicy) -> Result<Box<dyn Backing>, Lack> {
+        boxed(Memory::reserve_on_nodes(bytes, policy))
     }
 
     fn populate(&self, bytes: usize, pages: Pages) -> Result<Box<dyn Populate>, Lack> {
@@ -64,6 +69,15 @@ impl Host for Linux {
 
     fn first_touched_on<'m>(&self, bytes: &'m mut [u8], cpu: usize) -> Result<&'m mut [u8], Lack> {
         os::first_touched_on(bytes, cpu).map_err(Lack::refused)
+    }
+
+    fn nodes(&self) -> Result<Vec<MemoryNode>, Lack> {
+        Sysfs::live().nodes().map_err(Lack::refused)
+    }
+
+    fn nodes_of(&self, first: *const u8, bytes: usize) -> Result<Vec<OnNode>, Lack> {
+        os::nodes_of(first.addr()..first.addr() + bytes)
+            .map_err(|error| Lack::refused(format_args!("move_pages without a target: {error}")))
     }
 
     fn current_cpu(&self) -> Option<usize> {

@@ -8,6 +8,7 @@ pub mod ranges;
 
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::experiment::{Calibration, Counting, CpuOrder, Range, Ranges, Rung, Untestable};
+use crate::host::MemoryNode;
 use crate::mem::LINE;
 use crate::prelude::*;
 use crate::time::Rate;
@@ -26,6 +27,8 @@ pub struct Machine {
     pub counting: Counting,
     /// The CPUs that threads may have.
     pub cpu_order: CpuOrder,
+    /// The memory nodes; none where the system tells of none.
+    pub nodes: Vec<MemoryNode>,
     /// Ticks per second.
     pub rate: Rate,
     /// Decides every random layout.
@@ -164,6 +167,7 @@ pub(crate) mod tests {
             caches: Vec::new(),
             load_to_use: None,
             cpu_order: CpuOrder::default(),
+            nodes: Vec::new(),
             ports: None,
             counting: Counting::default(),
             rate: Rate::from_hz(2e9),

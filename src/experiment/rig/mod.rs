@@ -2,6 +2,7 @@
 
 pub mod arena;
 pub mod counting;
+mod home;
 pub mod prepared;
 mod runs;
 pub mod threads;
@@ -12,7 +13,7 @@ use crate::experiment::{
     Arena, Case, Context, Count, Measured, PageRequest, Point, Quality, Rung, State, Untestable,
     Workload, rung_of,
 };
-use crate::host::{Each, Event, Pages, Refusal, Watch};
+use crate::host::{Each, Event, MemoryPolicy, Pages, Refusal, Watch};
 use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
 use crate::pmu::Quantity;
 use crate::prelude::*;
@@ -112,6 +113,14 @@ impl<'a> Rig<'a> {
             pages: pages.map(PageRequest::from),
             ..self
         }
+    }
+
+    /// Puts the memory of every case on `node`, unless the case names nodes.
+    pub fn with_node(mut self, node: Option<usize>) -> Self {
+        if let Some(node) = node {
+            self.arena.put_on(MemoryPolicy::Bind(node));
+        }
+        self
     }
 
     /// Counts by these events what cases are asked to have counted.

@@ -3,6 +3,7 @@
 // Flushes the memory of a pattern before it is walked.
 #![allow(unsafe_code)]
 
+use crate::experiment::rig::home::Home;
 use crate::experiment::rig::{runs, threads};
 use crate::experiment::{
     Arena, Case, Context, Distribution, LapsFrom, PageRequest, SampleOf, ThreadStats, Timing,
@@ -38,16 +39,28 @@ impl<'m> PreparedCase<'m> {
         pages: PageRequest,
         context: Context,
     ) -> Result<Self, Untestable> {
-        let (region, granted) = match case.setup.is_count() {
-            true => arena.region_to_count(case.setup.bytes(), pages)?,
-            false => arena.region(case.setup.bytes(), pages)?,
+        let setup = &case.setup;
+        let home = match setup.moves_pages() {
+            true => Home::of(case, arena, context.host),
+            false => None,
+        };
+        let (region, granted) = match (setup.is_count(), &home) {
+            (true, _) => arena.region_to_count(setup.bytes(), pages)?,
+            (_, Some(_)) => arena.new_region(setup.bytes(), pages, &case.policy)?,
+            (_, None) => arena.region_on(setup.bytes(), pages, &case.policy)?,
         };
         let first = region.bytes().as_ptr();
+        let length = region.len();
         // To flush addresses without memory would give them some.
         let sparse = pages == PageRequest::Reserved;
-        let bytes = if sparse { 0 } else { region.len() };
+        let bytes = if sparse { 0 } else { length };
+        let workload = setup.prepare(region, &context)?;
+        let granted = match home {
+            Some(home) => home.found(context.host, (first, length), granted)?,
+            None => granted,
+        };
         Ok(PreparedCase {
-            workload: case.setup.prepare(region, &context)?,
+            workload,
             granted,
             threads: None,
             laps_from: case.laps_from,

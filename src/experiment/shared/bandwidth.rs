@@ -188,6 +188,10 @@ impl Setup for BandwidthTeamSetup {
         }
     }
 
+    fn moves_pages(&self) -> bool {
+        self.owner == Owner::Each
+    }
+
     fn prepare<'m>(
         &self,
         region: Region<'m>,

@@ -41,6 +41,10 @@ impl Setup for RoundTripSetup {
         2 * PAGE
     }
 
+    fn first_touched_by(&self) -> Option<usize> {
+        self.cpus.first().copied()
+    }
+
     fn prepare<'m>(
         &self,
         mut region: Region<'m>,

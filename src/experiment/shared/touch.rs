@@ -1,7 +1,7 @@
 //! The first touch of a page.
 
 use crate::experiment::prelude::*;
-use crate::host::{Backing, Granted, Pages, Populate};
+use crate::host::{Backing, Granted, MemoryPolicy, Pages, Populate};
 use crate::kernel::Work;
 use crate::measure::Shot;
 use crate::mem::Region;
@@ -43,7 +43,10 @@ impl Setup for TouchSetup {
 
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
         let page = self.pages.bytes();
-        let mut memory = context.host.memory(page * self.count, self.pages)?;
+        let mut memory =
+            context
+                .host
+                .memory(page * self.count, self.pages, &MemoryPolicy::Default)?;
         if self.pages == Pages::Huge && !matches!(memory.granted(), Granted::Huge { .. }) {
             return Err(Untestable(format!(
                 "2 MiB pages were requested, and the kernel gave: {}",

@@ -68,6 +68,7 @@ pub(super) const OUTLINES: [Outline; 4] = [
                     ("3.5.4", "FSB Influence"),
                 ],
             ),
+            heading("5 Memory nodes", &[("5.4", "Remote Access Costs")]),
             heading("6.1 Bypassing the cache", &[("6.1", "Bypassing the Cache")]),
             heading(
                 "6.2.1 L1d: layout, matrices",

@@ -167,6 +167,13 @@ fn cpu_number(text: &str) -> Result<usize, String> {
         .map_err(|_| "a CPU is a whole number from 0, as `lscpu -e` lists them".to_owned())
 }
 
+/// Reads the number of a memory node.
+fn node_number(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| {
+        "a memory node is a whole number from 0, as `numactl -H` lists them".to_owned()
+    })
+}
+
 /// A page size on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum PageSize {
@@ -208,15 +215,16 @@ fn duration(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 
-/// The scene of a measurement that is no run, on `cpu` or the least disturbed one, and the flag that
-/// Ctrl-C sets. Says what would spoil the measurement.
+/// The scene of a measurement that is no run, on `cpu` or the least disturbed one, with memory of `node`
+/// or of any, and the flag that Ctrl-C sets. Says what would spoil the measurement.
 ///
 /// # Errors
 /// As [`Session::open`]; or if Ctrl-C cannot be caught.
-fn session_on(cpu: Option<usize>) -> Result<(Session, &'static AtomicBool)> {
+fn session_on(cpu: Option<usize>, node: Option<usize>) -> Result<(Session, &'static AtomicBool)> {
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     let request = Request {
         cpu,
+        node,
         seed: 1,
         masked: mask(),
         ..Request::default()

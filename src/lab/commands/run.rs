@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 
 use super::ending::Shown;
-use super::{PageSize, Status, cpu_number, duration, tell};
+use super::{PageSize, Status, cpu_number, duration, node_number, tell};
 use crate::experiment::{Experiment, Placement};
 use crate::lab::record::{Header, PointLine, Record};
 use crate::lab::run::{OUT, Recorder, Run, Unfinished, run as run_all, same_machine};
@@ -36,6 +36,7 @@ Examples:
   linefill run --profile full --cpu 3     more points, longer, on CPU 3
   linefill run --budget 60s               in a minute, with more left open
   linefill run F1 X13 --threads far       with threads on the other package, if there is one
+  linefill run D14 D15 --node 1           with all memory on node 1
   linefill run --resume                   go on with the last run
   linefill run --fail-if 'D14 = does not hold' --format github     in continuous integration
   sudo linefill run X15 --isolated=3      on CPU 3, with nobody else there and no interrupts
@@ -57,6 +58,10 @@ pub(super) struct Args {
     /// The page size of all memory, whatever an experiment asks for.
     #[arg(long, value_enum)]
     pages: Option<PageSize>,
+    /// The memory node on which all memory lies, whichever CPU measures; X19 measures from node to node in
+    /// any case.
+    #[arg(long, value_name = "N", value_parser = node_number, allow_negative_numbers = true)]
+    node: Option<usize>,
     /// The CPU to measure on [default: an isolated one, else the last one allowed].
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
     cpu: Option<usize>,
@@ -198,6 +203,7 @@ fn fresh(args: &Args) -> Result<Prepared> {
         profile: args.profile.unwrap_or_default(),
         budget: args.budget,
         pages: args.pages.map(Pages::from),
+        node: args.node,
         placement: args.threads.map(Placement::from).unwrap_or_default(),
         seed: args.seed.unwrap_or(DEFAULT_SEED),
         masked: mask(),
@@ -243,6 +249,7 @@ fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
     let request = Request {
         cpu: old.pinned,
         isolated: old.isolation.is_some(),
+        node: old.node,
         memory: None,
         profile: profile_of(&old)?,
         masked: old.masked.clone(),
@@ -306,6 +313,11 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
             old.pages.clone().unwrap_or_else(|| "none".into()),
         ),
         (
+            "--node",
+            args.node.map(|node| node.to_string()),
+            old.node.map_or("none".into(), |node| node.to_string()),
+        ),
+        (
             "--cpu",
             measuring(args)?.map(|cpu| cpu.to_string()),
             old.pinned.map_or("none".into(), |cpu| cpu.to_string()),
@@ -367,6 +379,7 @@ pub(super) fn opening(header: &Header) -> String {
         None => parts.push(name.to_owned()),
     }
     parts.extend(header.pinned.map(|cpu| format!("CPU {cpu}")));
+    parts.extend(header.node.map(|node| format!("memory of node {node}")));
     let ghz = |hz: f64| format!("{:.2} GHz", hz / 1e9);
     let core = header.core_per_tick.map(|ratio| header.tick_hz * ratio);
     parts.extend(core.map(|hz| format!("core at {}", ghz(hz))));

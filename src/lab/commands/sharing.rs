@@ -373,7 +373,7 @@ fn measured(args: &Args, scheme: &Scheme, start: u64) -> Result<Found> {
         let asked = Untestable("only a prediction was asked for".to_owned());
         return Ok((Err(asked), None));
     }
-    let (session, stop) = session_on(args.cpu)?;
+    let (session, stop) = session_on(args.cpu, None)?;
     let machine = machine_of(&session.header, &[]);
     let way = match args.way {
         Way::Atomic => WordWay::Atomic,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::ArgGroup;
 
-use super::{PageSize, Status, cpu_number, duration, session_on};
+use super::{PageSize, Status, cpu_number, duration, node_number, session_on};
 use crate::counters::chosen;
 use crate::cpu::Identity;
 use crate::lab::counters::Counted;
@@ -88,6 +88,9 @@ pub(super) struct Args {
     /// The pages of the memory.
     #[arg(long, value_enum, default_value = "4k")]
     pages: PageSize,
+    /// The memory node of the memory [default: any].
+    #[arg(long, value_name = "N", value_parser = node_number, allow_negative_numbers = true)]
+    node: Option<usize>,
     /// The events to be counted, parted by commas [default: the usual ones].
     #[arg(short, long, value_name = "EVENTS")]
     events: Option<String>,
@@ -108,7 +111,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let memory = usize::try_from(args.memory).ok();
     let memory = memory.and_then(|bytes| bytes.max(1).checked_next_multiple_of(LINE));
     let memory = memory.with_context(|| format!("--memory: there are no {} bytes", args.memory))?;
-    let (session, stop) = session_on(args.cpu)?;
+    let (session, stop) = session_on(args.cpu, args.node)?;
     let place = place(&root(), session.header.pinned, Identity::detect());
     let mut events = chosen(args.events.as_deref(), &place)
         .context("--events (`linefill counters --list` shows what is accepted)")?;

@@ -27,7 +27,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
-    let (session, stop) = session_on(args.cpu)?;
+    let (session, stop) = session_on(args.cpu, None)?;
     let aloud = (args.format == Format::Table).then(width);
     let tour = tour(&session, stop, aloud)?;
     print(&tour, args.format)?;

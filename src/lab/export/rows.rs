@@ -73,7 +73,7 @@ const VERDICTS: [Column; 15] = [
     ("numbers", Text),
 ];
 
-const MACHINES: [Column; 38] = [
+const MACHINES: [Column; 40] = [
     ("vendor", Text),
     ("brand", Text),
     ("family", Whole),
@@ -106,6 +106,8 @@ const MACHINES: [Column; 38] = [
     ("profile", Text),
     ("selection", Text),
     ("pages", Text),
+    ("nodes", Whole),
+    ("node", Whole),
     ("placement", Text),
     ("seed", Whole),
     ("largest_bytes", Whole),
@@ -324,6 +326,10 @@ fn machine(record: &Record) -> Row {
         header.profile.as_str().into(),
         header.selection.join(" ").into(),
         header.pages.as_deref().into(),
+        (!header.nodes.is_empty())
+            .then_some(header.nodes.len())
+            .into(),
+        header.node.into(),
         header.placement.as_deref().into(),
         header.seed.into(),
         header.largest.into(),

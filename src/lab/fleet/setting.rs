@@ -62,6 +62,8 @@ pub(super) fn settings_of(record: &Record) -> Settings {
         ),
         ("profile", known(&header.profile)),
         ("pages", header.pages.clone()),
+        ("memory nodes", counted(header.nodes.len())),
+        ("memory on", header.node.map(|node| format!("node {node}"))),
         ("threads", header.placement.clone()),
         ("masked away", known(&header.masked)),
         ("linefill", known(&version)),

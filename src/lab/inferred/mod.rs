@@ -15,13 +15,15 @@ use crate::lab::record::MACHINE;
 use crate::stats::Interval;
 
 /// Figure 6.5, over distances in lines; loads over the end of a line; a line of each of many pages;
-/// stores to many lines in turn; exchanges in many chains; sequences of loads in one set.
+/// stores to many lines in turn; exchanges in many chains; sequences of loads in one set; walks from
+/// node to node.
 const CONFLICTS: &str = "E18";
 const OFFSETS: &str = "X5";
 const PAGES: &str = "X9";
 const STREAMS: &str = "E2";
 const WALKS: &str = "X10";
 const SEQUENCES: &str = "D32";
+const NODES: &str = "X19";
 
 /// Series of those experiments.
 const LOADS_OF_8: &str = "8 bytes";
@@ -61,8 +63,21 @@ pub struct Inferred {
     pub parallel: Option<Interval>,
     /// How single runs spread, series by series, in words.
     pub accuracy: Vec<(&'static str, String)>,
+    /// Nanoseconds of a random step in memory of a node, from a CPU of a node.
+    pub nodes: Vec<Reach>,
     /// Core cycles per tick.
     pub clock: Option<Found<f64>>,
+}
+
+/// How far memory of a node is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reach {
+    /// The node of the CPU.
+    pub from: usize,
+    /// The node of the memory.
+    pub to: usize,
+    /// Nanoseconds of a random step.
+    pub nanos: Interval,
 }
 
 impl Inferred {
@@ -104,6 +119,7 @@ impl Inferred {
             combining: infer::last_before_rise(&of(STREAMS, IN_TURN)),
             parallel: infer::in_parallel(&of(WALKS, SIDE_BY_SIDE)),
             accuracy: spreads(machine, points(accuracy::ID)),
+            nodes: reaches(machine, points(NODES)),
             clock: ladders::clock(ladder),
         }
     }
@@ -123,6 +139,18 @@ fn spreads(machine: &Machine, points: &[Point]) -> Vec<(&'static str, String)> {
         Some((series, words))
     };
     accuracy::SERIES.into_iter().filter_map(of).collect()
+}
+
+/// How far the memory of each node is from each, as far as it was measured.
+fn reaches(machine: &Machine, points: &[Point]) -> Vec<Reach> {
+    let of = |point: &Point| {
+        Some(Reach {
+            from: point.series.parse().ok()?,
+            to: point.x as usize,
+            nanos: point.interval(Unit::Nanoseconds, machine.rate).ok()?,
+        })
+    };
+    points.iter().filter_map(of).collect()
 }
 
 /// A series in core cycles, or in nanoseconds without a core clock; empty if it was not measured.

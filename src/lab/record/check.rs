@@ -47,6 +47,9 @@ fn wrong(field: &str, problem: impl fmt::Display) -> Wrong {
 /// CPUs that a system has at most: Linux is built for 8,192.
 const MOST_CPUS: usize = 8192;
 
+/// Memory nodes that a system has at most: Linux is built for 1,024.
+const MOST_NODES: usize = 1024;
+
 /// The rungs of a ladder at most: half octaves from 1 KiB to the largest memory are 80.
 const MOST_RUNGS: usize = 256;
 
@@ -257,6 +260,7 @@ fn check_header(header: &Header) -> Check {
         let problem = format!("{} CPUs: at most {MOST_CPUS}", header.seats.len());
         return Err(wrong("seats", problem));
     }
+    check_nodes(header)?;
     if let Some(name) = header.placement.as_deref() {
         let known = Placement::ALL.map(Placement::name);
         one_of("placement", name, &known)?;
@@ -286,6 +290,32 @@ fn check_header(header: &Header) -> Check {
         for bytes in &tlb.pages {
             within(&name("pages"), *bytes, 1..=MOST_CACHE)?;
         }
+    }
+    Ok(())
+}
+
+fn check_nodes(header: &Header) -> Check {
+    let most = |field: &str, what: &str, count: usize, most: usize| match count > most {
+        true => Err(wrong(field, format!("{count} {what}: at most {most}"))),
+        false => Ok(()),
+    };
+    most("nodes", "nodes", header.nodes.len(), MOST_NODES)?;
+    for (index, node) in header.nodes.iter().enumerate() {
+        let name = |field: &str| format!("nodes[{index}].{field}");
+        within(&name("id"), node.id, 0..=MOST_NODES - 1)?;
+        most(&name("cpus"), "CPUs", node.cpus.len(), MOST_CPUS)?;
+        most(
+            &name("distances"),
+            "distances",
+            node.distances.len(),
+            MOST_NODES,
+        )?;
+        for distance in &node.distances {
+            within(&name("distances"), *distance, 0..=255)?;
+        }
+    }
+    if let Some(node) = header.node {
+        within("node", node, 0..=MOST_NODES - 1)?;
     }
     Ok(())
 }

@@ -81,6 +81,7 @@ fn facts(header: &Header, end: Option<&EndLine>) -> Vec<(String, String)> {
         ("pinned to", header.pinned.map(|cpu| format!("CPU {cpu}"))),
         ("profile", known(&header.profile)),
         ("pages", header.pages.clone()),
+        ("memory on", header.node.map(|node| format!("node {node}"))),
         ("selection", known(&header.selection.join(", "))),
         ("largest working set", Some(show(header.largest as f64))),
         ("seed", Some(header.seed.to_string())),
@@ -269,7 +270,10 @@ fn figure(answer: &Answer, machine: &Machine) -> Result<Option<Figure>, Referenc
         (_, Shape::Lines) => Form::Lines,
         (_, Shape::Bars) => Form::Bars,
         (_, Shape::Surface { depth }) => Form::Surface(depth.to_owned()),
-        (_, Shape::Heat { depth }) => Form::Heat(depth.to_owned()),
+        (_, Shape::Heat { depth, mirrored }) => Form::Heat {
+            depth: depth.to_owned(),
+            mirrored,
+        },
     };
     let timed = |point: &Point| point.measured().is_some();
     let unit = match form {

@@ -9,7 +9,7 @@ use crate::lab::chart::{Drawing, Owner, Role, Series, Shape, draw};
 /// The chart of a figure with its legend; nothing of one that is a table alone.
 pub(super) fn chart(title: &str, figure: &Figure) -> Option<Markup> {
     let shape = match &figure.form {
-        Form::Table | Form::Heat(_) => return None,
+        Form::Table | Form::Heat { .. } => return None,
         Form::Lines => Shape::Lines,
         Form::Bars => Shape::Bars,
         Form::Surface(depth) => Shape::Cells(depth),

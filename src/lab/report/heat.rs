@@ -7,15 +7,17 @@ use maud::{Markup, html};
 use super::view::Figure;
 use crate::lab::chart::step_of;
 
-/// Values by row and column. What is known of a pair holds for its mirror image, too.
+/// Values by row and column.
 #[derive(Debug, Default, PartialEq)]
 struct Pairs {
-    places: Vec<u64>,
+    rows: Vec<u64>,
+    columns: Vec<u64>,
     values: BTreeMap<(u64, u64), f64>,
 }
 
 impl Pairs {
-    fn of(figure: &Figure) -> Self {
+    /// Those of a figure; where it is `mirrored`, what is known of a pair holds for its mirror image, too.
+    fn of(figure: &Figure, mirrored: bool) -> Self {
         let mut pairs = Pairs::default();
         for curve in &figure.curves {
             let Ok(row) = curve.label.trim().parse::<u64>() else {
@@ -23,14 +25,23 @@ impl Pairs {
             };
             for value in &curve.points {
                 let column = value.x as u64;
-                pairs.values.insert((row, column), value.mid);
-                pairs.values.insert((column, row), value.mid);
-                pairs.places.extend([row, column]);
+                pairs.insert(row, column, value.mid);
+                if mirrored {
+                    pairs.insert(column, row, value.mid);
+                }
             }
         }
-        pairs.places.sort_unstable();
-        pairs.places.dedup();
+        for places in [&mut pairs.rows, &mut pairs.columns] {
+            places.sort_unstable();
+            places.dedup();
+        }
         pairs
+    }
+
+    fn insert(&mut self, row: u64, column: u64, value: f64) {
+        self.values.insert((row, column), value);
+        self.rows.push(row);
+        self.columns.push(column);
     }
 
     /// Where `value` lies between the least, 0, and the greatest, 1, by ratios.
@@ -46,23 +57,28 @@ impl Pairs {
 }
 
 /// The map of a figure whose curves' labels and x are the numbers of what is paired, `depth`.
-pub(super) fn draw(figure: &Figure, depth: &str) -> Markup {
-    let pairs = Pairs::of(figure);
+pub(super) fn draw(figure: &Figure, depth: &str, mirrored: bool) -> Markup {
+    let pairs = Pairs::of(figure, mirrored);
+    // The rows and the columns of pairs are the same things.
+    let corner = match mirrored {
+        true => depth.to_owned(),
+        false => format!("{depth} ↓, {} →", figure.x.label),
+    };
     html! {
         div.scroll {
             table.heat {
                 caption { (figure.y.label) ", " (figure.unit) }
                 thead {
                     tr {
-                        th scope="col" { (depth) }
-                        @for column in &pairs.places { th scope="col" { (column) } }
+                        th scope="col" { (corner) }
+                        @for column in &pairs.columns { th scope="col" { (column) } }
                     }
                 }
                 tbody {
-                    @for &row in &pairs.places {
+                    @for &row in &pairs.rows {
                         tr {
                             th scope="row" { (row) }
-                            @for &column in &pairs.places {
+                            @for &column in &pairs.columns {
                                 @match pairs.values.get(&(row, column)) {
                                     None => td.none {},
                                     Some(&value) => (cell(&pairs, value)),
@@ -99,7 +115,10 @@ mod tests {
             points: points.iter().map(value).collect(),
         };
         Figure {
-            form: Form::Heat("CPU".to_owned()),
+            form: Form::Heat {
+                depth: "CPU".to_owned(),
+                mirrored: true,
+            },
             x: AxisView::default(),
             y: AxisView::default(),
             unit: "ns".to_owned(),
@@ -113,8 +132,11 @@ mod tests {
 
     #[test]
     fn a_pair_is_its_own_mirror_image() {
-        let pairs = Pairs::of(&figure(&[("0", &[(1.0, 40.0), (2.0, 160.0)])]));
-        assert_eq!(pairs.places, [0, 1, 2]);
+        let pairs = Pairs::of(&figure(&[("0", &[(1.0, 40.0), (2.0, 160.0)])]), true);
+        assert_eq!(
+            (&pairs.rows, &pairs.columns),
+            (&vec![0, 1, 2], &vec![0, 1, 2])
+        );
         assert_eq!(pairs.values[&(2, 0)], 160.0);
         assert!(!pairs.values.contains_key(&(1, 2)));
         assert_eq!((pairs.share(40.0), pairs.share(160.0)), (0.0, 1.0));
@@ -123,8 +145,30 @@ mod tests {
 
     #[test]
     fn every_cell_shows_its_number() {
-        let map = draw(&figure(&[("0", &[(1.0, 41.4)])]), "CPU").into_string();
+        let map = draw(&figure(&[("0", &[(1.0, 41.4)])]), "CPU", true).into_string();
         assert_eq!(map.matches(">41<").count(), 2);
         assert_eq!(map.matches("class=\"none\"").count(), 2);
+    }
+
+    /// From a CPU of a node to memory of another is not the way back, and a node may have only one of
+    /// them.
+    #[test]
+    fn a_map_that_is_not_mirrored_keeps_both_ways_apart() {
+        let figure = figure(&[
+            ("0", &[(0.0, 100.0), (1.0, 140.0), (2.0, 250.0)]),
+            ("1", &[(0.0, 150.0), (1.0, 101.0), (2.0, 260.0)]),
+        ]);
+        let pairs = Pairs::of(&figure, false);
+        assert_eq!((&pairs.rows, &pairs.columns), (&vec![0, 1], &vec![0, 1, 2]));
+        assert_eq!(
+            (pairs.values[&(0, 1)], pairs.values[&(1, 0)]),
+            (140.0, 150.0)
+        );
+        let map = draw(&figure, "CPU of node", false).into_string();
+        assert!(
+            map.contains("CPU of node ↓, ") && map.contains(">250<"),
+            "{map}"
+        );
+        assert!(!map.contains("class=\"none\""), "{map}");
     }
 }

@@ -145,7 +145,9 @@ fn two_states(section: &Section) -> Markup {
 fn drawn(section: &Section, figure: &Figure) -> Markup {
     html! {
         figure {
-            @if let Form::Heat(depth) = &figure.form { (heat::draw(figure, depth)) }
+            @if let Form::Heat { depth, mirrored } = &figure.form {
+                (heat::draw(figure, depth, *mirrored))
+            }
             @if let Some(chart) = chart(&section.title, figure) { (chart) }
             (caption(figure))
             (tables(figure))

@@ -159,9 +159,13 @@ pub enum Form {
     Bars,
     /// A map over two axes: the labels of the curves are the numbers of the depth axis, whose label this is.
     Surface(String),
-    /// A map of pairs: the labels of the curves and their x are the numbers of what is paired, which
-    /// this names.
-    Heat(String),
+    /// A map of pairs: the labels of the curves and their x are the numbers of what is paired.
+    Heat {
+        /// What the labels are the numbers of.
+        depth: String,
+        /// Whether what is known of a pair holds for its mirror image, too.
+        mirrored: bool,
+    },
     /// Not at all: a table alone.
     Table,
 }

@@ -270,8 +270,8 @@ fn one(
     progress: &mut Progress,
 ) -> Result<()> {
     let key = format!(
-        "{:?} in {:?}, {:?}, {:?}",
-        case.setup, case.pages, case.laps_from, case.runs_of
+        "{:?} in {:?} on {:?}, {:?}, {:?}",
+        case.setup, case.pages, case.policy, case.laps_from, case.runs_of
     );
     let place = place(experiment.id, pass, &case.series, case.x);
     if let Some(line) = notebook.book.find(&place) {

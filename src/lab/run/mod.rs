@@ -155,6 +155,7 @@ fn rig<'a>(session: &Session, stop: &'a AtomicBool) -> Rig<'a> {
     let rate = Rate::from_hz(header.tick_hz);
     Rig::new(rate, session.context, profile(header).effort(), stop)
         .with_pages(pages)
+        .with_node(header.node)
         .with_counters(session.counters.clone())
         .with_interrupts(session.interrupts)
 }

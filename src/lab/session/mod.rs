@@ -1,6 +1,9 @@
 //! Sets the scene of a run: one CPU, a clock, a limit of memory, and a header that tells of them.
 
 mod limit;
+mod node;
+
+pub(super) use node::nodes;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -84,6 +87,8 @@ pub struct Request {
     pub budget: Option<Duration>,
     /// Pages that override those of the experiments.
     pub pages: Option<Pages>,
+    /// The node of all memory, if somebody says.
+    pub node: Option<usize>,
     /// Where further threads go.
     pub placement: Placement,
     /// Decides every random layout.
@@ -198,6 +203,10 @@ impl Session {
             .map_err(|error| anyhow::anyhow!("LINEFILL_MASK={}: {error}", request.masked))?;
         let memory = limits::machine_memory(root).unwrap_or_else(|_| limits::memory_here());
         let largest = limit::largest(request, memory.available, limits::address_space())?;
+        let nodes = nodes(root);
+        if let Some(node) = request.node {
+            node::prefer(node, &nodes, root)?;
+        }
         // Everything after this line describes the CPU that measures.
         let isolated = request
             .isolated
@@ -245,6 +254,8 @@ impl Session {
             ports: identity.ports(),
             counting: counting_lines(&counting),
             seats,
+            nodes,
+            node: request.node,
             passes: experiment::LOOKS.into_iter().max().unwrap_or(0),
             budget: Some(budget.as_secs_f64()),
             placement: Some(request.placement.name().to_owned()),

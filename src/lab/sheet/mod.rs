@@ -1,6 +1,7 @@
 //! The machine sheet: what was measured beside what CPUID and the kernel say.
 
 mod found;
+mod nodes;
 mod print;
 
 pub(crate) use print::MachineSheet;
@@ -65,6 +66,7 @@ pub fn sheet(
         kernel: header.memory.map(|bytes| show(bytes as f64)),
         ..Row::default()
     });
+    rows.extend(nodes::rows(header, inferred));
     found::add(&mut rows, header, inferred);
     rows
 }

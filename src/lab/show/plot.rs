@@ -41,7 +41,7 @@ pub(super) fn plot(figure: &Figure, width: u16) -> Screen {
     match &figure.form {
         Form::Lines => lines(figure, width),
         Form::Bars => bars(figure, width),
-        Form::Surface(depth) | Form::Heat(depth) => shades(figure, depth, width),
+        Form::Surface(depth) | Form::Heat { depth, .. } => shades(figure, depth, width),
         Form::Table => Screen::default(),
     }
 }

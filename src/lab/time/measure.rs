@@ -118,7 +118,7 @@ pub fn measure(
     };
     let plans = plans(subject, setup);
     let mut rig = Rig::new(session.rate, session.context, EFFORT, stop);
-    rig = rig.with_pages(Some(pages));
+    rig = rig.with_pages(Some(pages)).with_node(session.header.node);
     let mut points: Vec<Point> = Vec::new();
     for _ in 0..EFFORT.passes {
         for (index, plan) in plans.iter().enumerate() {

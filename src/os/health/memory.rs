@@ -4,7 +4,8 @@ use super::{Check, Observed, Subject};
 use crate::os::hugepages::{self, Transparent};
 use crate::os::limits::machine_memory;
 use crate::os::memory::Size;
-use crate::os::root::Root;
+use crate::os::root::{Root, read};
+use crate::os::sysfs::{Sysfs, list};
 
 /// Enough for a working set far beyond any last-level cache, and enough for one beyond most.
 const PLENTY: u64 = 2 << 30;
@@ -93,6 +94,42 @@ pub(super) fn locked(root: &Root, observed: &Observed) -> Check {
         Ok(memory) if memory.swap == 0 => subject.good(format!("{found}; there is no swap")),
         Ok(memory) => subject.warn(format!("{found}, with {} of swap", gib(memory.swap)), mend),
         Err(error) => subject.unknown(format!("{found}; {error}"), mend),
+    }
+}
+
+pub(super) fn nodes(root: &Root) -> Check {
+    let subject = Subject {
+        name: "memory nodes",
+        why: "Memory of another node is slower. With automatic balancing the kernel unmaps pages to see \
+              who uses them, and moves them, in the middle of a measurement.",
+    };
+    let nodes = match Sysfs::at(&root.sys).nodes() {
+        Ok(nodes) => nodes,
+        Err(error) => return subject.unknown(error, "boot a kernel with CONFIG_NUMA"),
+    };
+    if let [only] = &nodes[..] {
+        return subject.good(format!("1, node {}", only.id));
+    }
+    let each = nodes.iter().map(|node| {
+        let cpus = match &node.cpus[..] {
+            [] => "no CPUs".to_owned(),
+            cpus => format!("CPUs {}", list::format(cpus)),
+        };
+        let memory = match node.memory {
+            Some(0) => ", no memory".to_owned(),
+            Some(bytes) => format!(", {}", gib(bytes)),
+            None => String::new(),
+        };
+        format!("node {} ({cpus}{memory})", node.id)
+    });
+    let found = format!("{}: {}", nodes.len(), each.collect::<Vec<_>>().join(", "));
+    match read(&root.proc.join("sys/kernel/numa_balancing")).as_deref() {
+        // A kernel without the file does not balance.
+        Ok("0") | Err(_) => subject.good(found),
+        Ok(_) => subject.warn(
+            format!("{found}; automatic balancing is on"),
+            "sudo sysctl kernel.numa_balancing=0",
+        ),
     }
 }
 

@@ -131,6 +131,7 @@ pub fn judge(root: &Root, cpu: usize, observed: &Observed) -> Vec<Check> {
         memory::transparent(root),
         memory::pool(root),
         memory::locked(root, observed),
+        memory::nodes(root),
         counters::hardware(observed),
         counters::software(observed),
         counters::paranoid(root),

@@ -2,6 +2,7 @@
 
 use std::{fmt, io};
 
+use crate::host::{FoundPages, MemoryPolicy, Nodes, OnNode};
 use crate::os::limits;
 
 /// Why [`Memory::new`](super::Memory::new) gave nothing.
@@ -34,6 +35,33 @@ pub enum MemoryError {
     NoHugePages(String),
     /// 1 GiB pages were asked for, and there are not enough: why.
     NoGiantPages(String),
+    /// The kernel refused the policy, or to tell where pages lie.
+    NoPolicy {
+        /// Which nodes were asked for.
+        asked: MemoryPolicy,
+        /// The call that was refused.
+        step: &'static str,
+        /// What the kernel answered.
+        answer: String,
+        /// The nodes of the machine; none where the kernel tells of none.
+        nodes: Vec<usize>,
+    },
+    /// More than a node has.
+    NodeTooSmall {
+        /// The node asked for.
+        node: usize,
+        /// Bytes asked for.
+        requested: usize,
+        /// Bytes that are free on it, or taken by files alone.
+        available: u64,
+    },
+    /// Pages lie on other nodes than those asked for.
+    Elsewhere {
+        /// Which nodes were asked for.
+        asked: MemoryPolicy,
+        /// On which nodes the pages lie.
+        got: Vec<OnNode>,
+    },
 }
 
 impl MemoryError {
@@ -85,6 +113,36 @@ impl fmt::Display for MemoryError {
             }
             Self::NoHugePages(reason) => write!(f, "no 2 MiB pages: {reason}"),
             Self::NoGiantPages(reason) => write!(f, "no 1 GiB pages: {reason}"),
+            Self::NoPolicy {
+                asked,
+                step,
+                answer,
+                nodes,
+            } => {
+                write!(f, "memory on {asked} refused by {step}: {answer}; ")?;
+                match &nodes[..] {
+                    [] => f.write_str("the kernel tells of no memory nodes"),
+                    nodes => write!(f, "this machine has {}", Nodes(nodes)),
+                }
+            }
+            Self::NodeTooSmall {
+                node,
+                requested,
+                available,
+            } => write!(
+                f,
+                "{} of memory on node {node} asked for, and only {} are available there (31/32 of \
+                 that may be taken)",
+                Size(*requested as u64),
+                Size(*available)
+            ),
+            Self::Elsewhere { asked, got } => {
+                write!(
+                    f,
+                    "memory on {asked} asked for, and got {}",
+                    FoundPages(got)
+                )
+            }
         }
     }
 }
@@ -173,6 +231,35 @@ mod tests {
             large.to_string(),
             "3072 GiB of memory asked for, and only 23.1 GiB (24805609472 bytes) are available \
              (31/32 of that may be taken)"
+        );
+        let policy = MemoryError::NoPolicy {
+            asked: MemoryPolicy::Bind(3),
+            step: "mbind",
+            answer: "Invalid argument (os error 22)".into(),
+            nodes: vec![0],
+        };
+        assert_eq!(
+            policy.to_string(),
+            "memory on node 3 refused by mbind: Invalid argument (os error 22); this machine has \
+             node 0"
+        );
+        let elsewhere = MemoryError::Elsewhere {
+            asked: MemoryPolicy::Bind(1),
+            got: vec![OnNode { node: 0, pages: 2 }, OnNode { node: 1, pages: 7 }],
+        };
+        assert_eq!(
+            elsewhere.to_string(),
+            "memory on node 1 asked for, and got 2 pages on node 0, 7 pages on node 1"
+        );
+        let small = MemoryError::NodeTooSmall {
+            node: 1,
+            requested: 2 << 30,
+            available: 1 << 30,
+        };
+        assert_eq!(
+            small.to_string(),
+            "2 GiB of memory on node 1 asked for, and only 1 GiB are available there (31/32 of that \
+             may be taken)"
         );
         let lock = LockRefused {
             bytes: 1 << 24,

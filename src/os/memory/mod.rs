@@ -4,6 +4,7 @@ mod error;
 mod granted;
 mod home;
 mod mapping;
+mod policy;
 mod populated;
 
 use std::io;
@@ -13,10 +14,13 @@ pub use crate::host::{Granted, Pages, Via};
 pub(super) use error::Size;
 pub use error::{LockRefused, MemoryError};
 pub use home::first_touched_on;
+pub use policy::{nodes_of, prefer_node};
 pub use populated::Populated;
 
 use super::hugepages::{self, Transparent};
 use super::limits;
+use super::sysfs::Sysfs;
+use crate::host::MemoryPolicy;
 use crate::mem::{LINE, Region};
 use mapping::{BASE_PAGE, GIANT_PAGE, HUGE_PAGE, Mapping};
 
@@ -56,6 +60,24 @@ impl Memory {
     /// - [`MemoryError::NoHugePages`] when 2 MiB pages were asked for and not one was given, and
     ///   [`MemoryError::NoGiantPages`] when 1 GiB pages were, and not all were given.
     pub fn new(bytes: usize, pages: Pages) -> Result<Self, MemoryError> {
+        Self::on_nodes(bytes, pages, &MemoryPolicy::Default)
+    }
+
+    /// `mbind`, and `move_pages` without a target: the same on the nodes of `policy`. The kernel is told
+    /// before the first touch, and asked behind it on which node each page lies.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and
+    /// - [`MemoryError::NoPolicy`] with the kernel's answer if it refuses the nodes, or to tell,
+    /// - [`MemoryError::NodeTooSmall`] for more than a node has: the kernel would end some process,
+    /// - [`MemoryError::Elsewhere`] for pages that lie on other nodes.
+    #[doc(alias = "mbind")]
+    #[doc(hidden)]
+    pub fn on_nodes(
+        bytes: usize,
+        pages: Pages,
+        policy: &MemoryPolicy,
+    ) -> Result<Self, MemoryError> {
         if bytes == 0 {
             return Err(MemoryError::Empty);
         }
@@ -69,10 +91,11 @@ impl Memory {
                 });
             }
         };
+        fits_node(rounded, policy)?;
         let mapping = match pages {
-            Pages::Base => base(bytes, rounded)?,
-            Pages::Huge => huge(bytes, rounded)?,
-            Pages::Giant => giant(rounded)?,
+            Pages::Base => base(bytes, rounded, policy)?,
+            Pages::Huge => huge(bytes, rounded, policy)?,
+            Pages::Giant => giant(rounded, policy)?,
         };
         let granted = granted::of(mapping.area(), Path::new("/proc/self/smaps"));
         if pages == Pages::Huge && granted == Granted::Base {
@@ -82,6 +105,10 @@ impl Memory {
                     .into(),
             ));
         }
+        let granted = match policy.nodes() {
+            [] => granted,
+            _ => placed(&mapping, granted, policy)?,
+        };
         Ok(Self {
             mapping,
             len: bytes,
@@ -100,6 +127,15 @@ impl Memory {
     ///   address space, or of promised memory where the kernel keeps accounts of that.
     #[doc(alias = "MAP_NORESERVE")]
     pub fn reserve(bytes: usize) -> Result<Self, MemoryError> {
+        Self::reserve_on_nodes(bytes, &MemoryPolicy::Default)
+    }
+
+    /// The same, with pages from the nodes of `policy`.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve), and [`MemoryError::NoPolicy`] if the kernel refuses the nodes.
+    #[doc(hidden)]
+    pub fn reserve_on_nodes(bytes: usize, policy: &MemoryPolicy) -> Result<Self, MemoryError> {
         if bytes == 0 {
             return Err(MemoryError::Empty);
         }
@@ -111,6 +147,7 @@ impl Memory {
             .map_err(refused("mmap"))?;
         mapping.open().map_err(refused("mprotect"))?;
         keep_small(&mapping, bytes)?;
+        place(&mapping, policy)?;
         Ok(Self {
             mapping,
             len: bytes,
@@ -197,7 +234,73 @@ fn spendable(available: u64) -> u64 {
     available - available / 32
 }
 
-fn base(requested: usize, rounded: usize) -> Result<Mapping, MemoryError> {
+/// Whether a node that all bytes are to lie on has as many.
+fn fits_node(bytes: usize, policy: &MemoryPolicy) -> Result<(), MemoryError> {
+    let MemoryPolicy::Bind(node) = *policy else {
+        return Ok(());
+    };
+    match Sysfs::live().available_on(node) {
+        Ok(available) if bytes as u64 > spendable(available) => Err(MemoryError::NodeTooSmall {
+            node,
+            requested: bytes,
+            available,
+        }),
+        // Where the kernel does not tell, its answer to the policy decides.
+        _ => Ok(()),
+    }
+}
+
+fn no_policy(policy: &MemoryPolicy, step: &'static str, answer: &io::Error) -> MemoryError {
+    MemoryError::NoPolicy {
+        asked: policy.clone(),
+        step,
+        answer: answer.to_string(),
+        nodes: policy::nodes_here(),
+    }
+}
+
+fn place(mapping: &Mapping, policy: &MemoryPolicy) -> Result<(), MemoryError> {
+    policy::place(mapping.area(), policy).map_err(|error| no_policy(policy, "mbind", &error))
+}
+
+/// What was granted, with the nodes on which the pages lie.
+fn placed(
+    mapping: &Mapping,
+    granted: Granted,
+    policy: &MemoryPolicy,
+) -> Result<Granted, MemoryError> {
+    let page = match granted {
+        Granted::Huge { .. } => HUGE_PAGE,
+        Granted::Giant => GIANT_PAGE,
+        _ => BASE_PAGE,
+    };
+    let on = policy::nodes_of_area(mapping.area(), page)
+        .map_err(|error| no_policy(policy, "move_pages", &error))?;
+    match policy.is_met_by(&on) {
+        true => Ok(Granted::Placed {
+            pages: Box::new(granted),
+            on,
+        }),
+        false => Err(MemoryError::Elsewhere {
+            asked: policy.clone(),
+            got: on,
+        }),
+    }
+}
+
+/// Populates pages of the hugetlb pool. A node of the policy may have none of them: to write to such an
+/// address would end the program, where the call answers with an error.
+fn populate_from_pool(mapping: &Mapping, policy: &MemoryPolicy) -> io::Result<()> {
+    match policy {
+        MemoryPolicy::Default => mapping.populate(),
+        _ => {
+            policy::place(mapping.area(), policy)?;
+            mapping.populate_at_once()
+        }
+    }
+}
+
+fn base(requested: usize, rounded: usize, policy: &MemoryPolicy) -> Result<Mapping, MemoryError> {
     let refused = |step| move |error| MemoryError::refused(requested, step, &error);
     // Aligned like huge pages, for the sake of L1d. Zen tells the ways of a set apart by a hash of
     // the linear address in which a page and its neighbour across a multiple of 64 MiB collide: a
@@ -206,6 +309,7 @@ fn base(requested: usize, rounded: usize) -> Result<Mapping, MemoryError> {
     let mapping = Mapping::reserve(rounded, HUGE_PAGE).map_err(refused("mmap"))?;
     mapping.open().map_err(refused("mprotect"))?;
     keep_small(&mapping, requested)?;
+    place(&mapping, policy)?;
     mapping.populate().map_err(refused("populating"))?;
     Ok(mapping)
 }
@@ -221,25 +325,30 @@ fn keep_small(mapping: &Mapping, requested: usize) -> Result<(), MemoryError> {
     }
 }
 
-fn giant(rounded: usize) -> Result<Mapping, MemoryError> {
+fn giant(rounded: usize, policy: &MemoryPolicy) -> Result<Mapping, MemoryError> {
     let pool = |error: io::Error| MemoryError::NoGiantPages(format!("hugetlb pool: {error}"));
     let mapping = Mapping::reserve_hugetlb(rounded, GIANT_PAGE).map_err(pool)?;
-    mapping.populate().map_err(pool)?;
+    populate_from_pool(&mapping, policy).map_err(pool)?;
     Ok(mapping)
 }
 
-fn huge(requested: usize, rounded: usize) -> Result<Mapping, MemoryError> {
+fn huge(requested: usize, rounded: usize, policy: &MemoryPolicy) -> Result<Mapping, MemoryError> {
     let from_pool = Mapping::reserve_hugetlb(rounded, HUGE_PAGE).and_then(|mapping| {
-        mapping.populate()?;
+        populate_from_pool(&mapping, policy)?;
         Ok(mapping)
     });
     match from_pool {
         Ok(mapping) => Ok(mapping),
-        Err(pool) => transparent(requested, rounded, &pool),
+        Err(pool) => transparent(requested, rounded, policy, &pool),
     }
 }
 
-fn transparent(requested: usize, rounded: usize, pool: &io::Error) -> Result<Mapping, MemoryError> {
+fn transparent(
+    requested: usize,
+    rounded: usize,
+    policy: &MemoryPolicy,
+    pool: &io::Error,
+) -> Result<Mapping, MemoryError> {
     let no_huge = |why: &str| {
         MemoryError::NoHugePages(format!(
             "hugetlb pool: {pool}; transparent huge pages: {why}"
@@ -256,6 +365,7 @@ fn transparent(requested: usize, rounded: usize, pool: &io::Error) -> Result<Map
     mapping
         .advise(libc::MADV_HUGEPAGE)
         .map_err(|error| no_huge(&error.to_string()))?;
+    place(&mapping, policy)?;
     mapping.populate().map_err(refused("populating"))?;
     Ok(mapping)
 }

@@ -5,7 +5,7 @@
 const MAX_CPU: usize = 65_535;
 
 /// A list such as `0-3,8`; empty text is the empty list. `None` when malformed.
-pub(in crate::os) fn parse(text: &str) -> Option<Vec<usize>> {
+pub(crate) fn parse(text: &str) -> Option<Vec<usize>> {
     let text = text.trim();
     let mut cpus = Vec::new();
     if text.is_empty() {
@@ -45,7 +45,7 @@ pub(in crate::os) fn parse_mask(text: &str) -> Option<Vec<usize>> {
 }
 
 /// Rising CPU numbers as a list such as `0-3,8`.
-pub(in crate::os) fn format(cpus: &[usize]) -> String {
+pub(crate) fn format(cpus: &[usize]) -> String {
     let mut text = String::new();
     let mut rest = cpus;
     while let Some(&first) = rest.first() {

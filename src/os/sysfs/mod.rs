@@ -5,7 +5,7 @@
 
 mod arrangement;
 mod cache;
-pub(super) mod list;
+pub(crate) mod list;
 mod mask;
 mod seat;
 mod sharing;
@@ -13,10 +13,10 @@ mod topology;
 
 use std::path::{Path, PathBuf};
 
-pub use crate::host::{Arrangement, CpuLocation, Nearness, Sharing};
+pub use crate::host::{Arrangement, CpuLocation, MemoryNode, Nearness, Sharing};
 pub use cache::Cache;
 pub use mask::CpuMask;
-pub use topology::{Node, Topology};
+pub use topology::Topology;
 
 use super::root::{Unreadable, read};
 
@@ -85,8 +85,16 @@ impl Sysfs {
     ///
     /// # Errors
     /// [`Unreadable`] when there are none (a kernel built without NUMA) or one is malformed.
-    pub fn nodes(&self) -> Result<Vec<Node>, Unreadable> {
+    pub fn nodes(&self) -> Result<Vec<MemoryNode>, Unreadable> {
         topology::nodes(&self.nodes)
+    }
+
+    /// Bytes of a node that are free, or taken by files alone.
+    ///
+    /// # Errors
+    /// [`Unreadable`] when there is no such node, or its `meminfo` does not tell.
+    pub fn available_on(&self, node: usize) -> Result<u64, Unreadable> {
+        topology::available_on(&self.nodes.join(format!("node{node}")), node)
     }
 
     /// The folder of one CPU.

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use super::{Sysfs, list, read_list};
+use crate::host::MemoryNode;
+use crate::os::limits::meminfo_bytes;
 use crate::os::root::{Unreadable, read, read_number};
 
 /// The place of one CPU in the machine.
@@ -46,18 +48,7 @@ pub(super) fn of(dir: &Path) -> Result<Topology, Unreadable> {
     })
 }
 
-/// One memory node.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
-    /// Its number.
-    pub id: usize,
-    /// The CPUs next to it; none for a node of memory alone.
-    pub cpus: Vec<usize>,
-    /// Relative distance to each online node in rising order, 10 to itself (ACPI SLIT).
-    pub distances: Vec<u64>,
-}
-
-pub(super) fn nodes(dir: &Path) -> Result<Vec<Node>, Unreadable> {
+pub(super) fn nodes(dir: &Path) -> Result<Vec<MemoryNode>, Unreadable> {
     let path = dir.join("online");
     let text = read(&path)?;
     let ids = list::parse(&text)
@@ -68,7 +59,7 @@ pub(super) fn nodes(dir: &Path) -> Result<Vec<Node>, Unreadable> {
         .collect()
 }
 
-fn node(dir: &Path, id: usize) -> Result<Node, Unreadable> {
+fn node(dir: &Path, id: usize) -> Result<MemoryNode, Unreadable> {
     let path = dir.join("cpulist");
     let text = read(&path)?;
     let cpus =
@@ -78,9 +69,30 @@ fn node(dir: &Path, id: usize) -> Result<Node, Unreadable> {
     let distances: Result<_, _> = text.split_whitespace().map(str::parse).collect();
     let distances =
         distances.map_err(|_| Unreadable::malformed(&path, &text, "a row of distances"))?;
-    Ok(Node {
+    Ok(MemoryNode {
         id,
         cpus,
         distances,
+        memory: memory_field(dir, id, "MemTotal").ok(),
     })
+}
+
+/// Bytes on the line `name` of a node's `meminfo`, whose lines begin with the node.
+fn memory_field(dir: &Path, id: usize, name: &str) -> Result<u64, Unreadable> {
+    let path = dir.join("meminfo");
+    let text = read(&path)?;
+    let begin = format!("Node {id} ");
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(&begin));
+    let found = lines.find_map(|line| meminfo_bytes(line, name));
+    found.ok_or_else(|| Unreadable {
+        path: path.clone(),
+        problem: format!("it has no valid {name} line"),
+    })
+}
+
+/// Bytes of a node that are free, or taken by files alone.
+pub(super) fn available_on(dir: &Path, id: usize) -> Result<u64, Unreadable> {
+    let files = ["Active(file)", "Inactive(file)"];
+    let files = files.map(|name| memory_field(dir, id, name).unwrap_or(0));
+    Ok(memory_field(dir, id, "MemFree")?.saturating_add(files.into_iter().sum()))
 }

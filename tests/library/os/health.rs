@@ -329,6 +329,22 @@ fn the_clock_must_be_invariant_and_trusted() {
 }
 
 #[test]
+fn memory_nodes_are_told_and_balancing_between_them_is_a_warning() {
+    let name = "memory nodes";
+    let sockets = Machine::recorded("two-sockets-128");
+    let one = check(&sockets, 0, &quiet(), name);
+    let found = "2: node 0 (CPUs 0-63,128-191, 377.7 GiB), node 1 (CPUs 64-127,192-255, 377.7 GiB); \
+                 automatic balancing is on";
+    assert_check(&one, State::Warn, found, "kernel.numa_balancing=0");
+    let cxl = Machine::recorded("cxl-memory");
+    let one = check(&cxl, 0, &quiet(), name);
+    assert_check(&one, State::Good, "node 2 (no CPUs, 124.9 GiB)", "");
+    assert_check(&one, State::Good, "node 3 (CPUs 8-11, no memory)", "");
+    let none = check(&Machine::empty(), 0, &quiet(), name);
+    assert_check(&none, State::Unknown, "node/online", "CONFIG_NUMA");
+}
+
+#[test]
 fn memory_and_pages() {
     let desktop = Machine::recorded("amd-zen2-two-ccx");
     let one = |name| check(&desktop, 0, &quiet(), name);
@@ -352,6 +368,8 @@ fn memory_and_pages() {
         "8 MiB, with 2.0 GiB of swap",
         "ulimit -l",
     );
+
+    assert_check(&one("memory nodes"), State::Good, "1, node 0", "");
 
     let server = Machine::recorded("intel-sapphire-rapids");
     let one = check(&server, 2, &quiet(), "hugetlb pool");

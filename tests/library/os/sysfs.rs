@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::common::machine::Machine;
 use linefill::cpu::CacheKind;
 use linefill::os::sysfs::{
-    Arrangement, Cache, CpuLocation, CpuMask, Nearness, Node, Sharing, Sysfs, Topology,
+    Arrangement, Cache, CpuLocation, CpuMask, MemoryNode, Nearness, Sharing, Sysfs, Topology,
 };
 
 const KIB: u64 = 1024;
@@ -85,12 +85,65 @@ fn amd_with_two_core_complexes() {
     assert_eq!(sysfs.topology(5).unwrap().siblings(5), [13]);
     assert_eq!(
         sysfs.nodes().unwrap(),
-        [Node {
+        [MemoryNode {
             id: 0,
             cpus: (0..16).collect(),
-            distances: vec![10]
+            distances: vec![10],
+            memory: None,
         }]
     );
+}
+
+#[test]
+fn memory_nodes_of_servers() {
+    let nodes = |name| {
+        let machine = Machine::recorded(name);
+        sysfs(&machine).nodes().unwrap()
+    };
+    let sockets = nodes("two-sockets-128");
+    assert_eq!(sockets.len(), 2);
+    assert_eq!(
+        sockets[1].cpus,
+        (64..128).chain(192..256).collect::<Vec<_>>()
+    );
+    assert_eq!(sockets[1].distances, [32, 10]);
+    assert_eq!(sockets[0].memory, Some(396_000_000 * KIB));
+
+    let quarters = nodes("nps4-epyc");
+    assert_eq!(quarters.len(), 4);
+    assert!(
+        quarters
+            .iter()
+            .all(|node| node.cpus.len() == 8 && node.has_memory())
+    );
+
+    let eight = nodes("eight-nodes");
+    let ids: Vec<usize> = eight.iter().map(|node| node.id).collect();
+    assert_eq!(ids, (0..8).collect::<Vec<_>>());
+    assert_eq!(eight[5].distances, [32, 32, 32, 32, 12, 10, 12, 12]);
+    // The kernel does not tell: pages may lie there.
+    assert!(
+        eight
+            .iter()
+            .all(|node| node.memory.is_none() && node.has_memory())
+    );
+
+    let cxl = nodes("cxl-memory");
+    assert_eq!((cxl[2].cpus.len(), cxl[2].has_memory()), (0, true));
+    assert_eq!((cxl[3].cpus.len(), cxl[3].has_memory()), (4, false));
+
+    let machine = Machine::recorded("two-sockets-128");
+    let free = sysfs(&machine).available_on(0).unwrap();
+    assert_eq!(free, 383_000_000 * KIB, "files can go");
+    assert_eq!(sysfs(&machine).available_on(1), Ok(390_000_000 * KIB));
+    let none = sysfs(&machine).available_on(2).unwrap_err();
+    assert!(none.to_string().contains("node2/meminfo"), "{none}");
+
+    // The order in which threads take CPUs: a core each before hyper-threads, near ones first.
+    let seats = sysfs(&machine).seats(&[0, 1, 64, 65, 128, 129, 192, 193]);
+    assert_eq!(seats[0].to(&seats[4]), Nearness::Core);
+    assert_eq!(seats[0].to(&seats[1]), Nearness::LastLevel);
+    assert_eq!(seats[0].to(&seats[2]), Nearness::System);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use linefill::cpu::{Cache, CacheKind, Core, Ports};
 use linefill::experiment::{Calibration, Counting, CpuOrder, Machine, Ranges, Reach, Rung};
-use linefill::os::sysfs::CpuLocation;
+use linefill::os::sysfs::{CpuLocation, MemoryNode};
 use linefill::stats::Interval;
 use linefill::time::Rate;
 
@@ -94,6 +94,7 @@ impl Model {
             ports: self.ports,
             counting: Counting::default(),
             cpu_order: CpuOrder::around(None, self.seats.clone()),
+            nodes: halves(&self.seats),
             rate: Rate::from_hz(2.3e9),
             seed: 1,
             ranges: Ranges::from_ladder(&ladder, self.reported()),
@@ -103,6 +104,19 @@ impl Model {
             full: false,
         }
     }
+}
+
+/// Two memory nodes, each next to one half of the CPUs.
+fn halves(seats: &[CpuLocation]) -> Vec<MemoryNode> {
+    let half = seats.len().div_ceil(2).max(1);
+    let halves = seats.chunks(half).enumerate();
+    let node = |(id, seats): (usize, &[CpuLocation])| MemoryNode {
+        id,
+        cpus: seats.iter().map(|seat| seat.cpu).collect(),
+        distances: vec![[10, 21], [21, 10]][id].to_vec(),
+        memory: Some(64 << 30),
+    };
+    halves.map(node).collect()
 }
 
 /// Working sets of 2^(k/2) bytes from 4 KiB up to `largest`.

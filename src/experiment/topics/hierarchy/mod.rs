@@ -13,6 +13,7 @@ pub mod levels;
 pub mod llc_share;
 pub mod loaduse;
 pub mod misses;
+pub mod nodes;
 pub mod random;
 pub mod replacement;
 pub mod reuse;
@@ -36,4 +37,5 @@ families![
     inclusive,
     loaduse,
     faster_memory,
+    nodes,
 ];

@@ -294,6 +294,10 @@ impl Setup for LoadedSetup {
         self.bytes + self.stream_bytes() * self.cpus.len().saturating_sub(1)
     }
 
+    fn moves_pages(&self) -> bool {
+        true
+    }
+
     fn prepare<'m>(
         &self,
         region: Region<'m>,

@@ -71,7 +71,7 @@ fn chart(title: &str, figures: &[Named<'_>]) -> Option<Markup> {
     let (_, first) = figures.first()?;
     let shape = match &first.form {
         // A map of pairs shows one machine; the tables below show all.
-        Form::Table | Form::Heat(_) => return None,
+        Form::Table | Form::Heat { .. } => return None,
         Form::Lines => Shape::Lines,
         Form::Bars => Shape::Bars,
         Form::Surface(depth) => Shape::Cells(depth),

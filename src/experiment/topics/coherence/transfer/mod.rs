@@ -57,7 +57,8 @@ const ROUND_TRIPS: Experiment = Experiment {
             for ownership. With `lock cmpxchg`, the waiting thread requests ownership at once, \
             which saves the shared state in between but keeps requesting the line. The line lies \
             on a new page that the first CPU of the pair has touched first, so that its memory is \
-            near that CPU. Hyper-threads of one core share its L1d and move no line. Cores under \
+            near that CPU; with several memory nodes, the kernel is asked whether it is so, and the \
+            record names the node. Hyper-threads of one core share its L1d and move no line. Cores under \
             one last-level cache exchange the line there; others use the interconnect, which takes \
             several times as long. In a guest, the host may move either CPU to another core at any \
             time.",

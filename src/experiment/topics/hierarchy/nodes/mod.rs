@@ -1,0 +1,413 @@
+//! X19: memory of several nodes, and how far it is from the CPUs of each.
+
+mod ends;
+
+use self::ends::{Ends, distance, ends, measured_ends};
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::claim::extreme::{Extreme, none};
+use crate::experiment::prelude::*;
+use crate::host::{MemoryNode, MemoryPolicy, Worker};
+use crate::kernel::{Bandwidth, Motion, Step, Vector, Walk};
+use crate::mem::Region;
+use crate::pattern::{Layout, Order, Ring};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[NODES];
+
+/// The series beside the map, whose series are the numbers of the CPUs' nodes. Their x is the node of the
+/// memory; for memory of two nodes in turn, and for memory that was touched first by the thread, the
+/// node of the CPU.
+const WALK_IN_TURN: &str = "walk, two nodes in turn";
+const WALK_TOUCHED: &str = "walk, first touch";
+const READ: &str = "read";
+const WRITE: &str = "write";
+const STREAM: &str = "non-temporal write";
+const READ_IN_TURN: &str = "read, two nodes in turn";
+
+const NODES: Experiment = Experiment {
+    id: "X19",
+    name: "memory-nodes",
+    title: "Memory of this node and of others",
+    question: "How much farther is the memory of another node?",
+    source: "Beyond Drepper 5.4 and Figure 5.4: latency and bandwidth from a CPU of each node to memory of \
+             each node",
+    seen: &[],
+    about: "A machine with several memory controllers far apart has several memory nodes: one per socket, \
+            several per socket where the firmware divides it (NPS, SNC), and one without CPUs for memory \
+            behind CXL. The map shows the time of a step of a random walk, one line per element, on 2 MiB \
+            pages where there are any: a row per node whose CPU walks, a column per node whose memory it \
+            walks through. The pages of each case are new, are bound to their node before they are \
+            touched, and the kernel is asked afterwards where they lie. From the node of the measuring \
+            CPU, one thread also reads and writes its own memory and that of the farthest node, walks and \
+            reads memory of which every other page lies on each, and walks memory that it touched first \
+            without asking for a node. The firmware states a distance for each pair of nodes (ACPI SLIT), \
+            10 for the own node. The kernel chooses nodes by these \
+            distances, whatever the latencies are.",
+    plot: Some(Plot {
+        shape: Shape::Heat {
+            depth: "CPU of node",
+            mirrored: false,
+        },
+        x: Axis::linear("memory of node"),
+        y: Axis::linear("time per step of a random walk"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    events: &[],
+    cases,
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| curve.label.parse::<usize>().is_ok());
+        curves
+    },
+    claims: &[
+        measured(
+            "X19.1",
+            ours("programs place threads and memory by node; whether that pays depends on this"),
+            "a random walk through memory of another node takes at least 1.2 times as long as through \
+             memory of the own node",
+            |e| {
+                let apart = least(&of_pairs(e)?)?;
+                at_least(&apart.in_words("over own memory"), apart.value, 1.2)
+            },
+        )
+        .holding("Keep a thread and its memory on one node.")
+        .failing("Some nodes are so near that their memory serves as well."),
+        measured(
+            "X19.2",
+            ours("the kernel chooses the next node by the distances that the firmware states (ACPI SLIT)"),
+            "of two nodes, a random walk takes longer through memory of the one that the firmware states \
+             to be farther",
+            |e| {
+                let order = least(&in_order(e)?)?;
+                at_least(&order.in_words("over the nearer by the firmware"), order.value, 1.0)
+            },
+        )
+        .failing("Place memory by the map, not by the distances that the firmware states."),
+        measured(
+            "X19.3",
+            ours(
+                "the ACPI specification, 5.2.17, scales the stated distances to 10 for the own node, so \
+                 that 20 stands for twice as far",
+            ),
+            "latencies of a random walk through memory of other nodes, over that of the own node, are \
+             within a quarter of the quotients of the distances that the firmware states",
+            |e| {
+                let quotients = stated(e)?;
+                let [low, high] = [least(&quotients)?, most(&quotients)?];
+                all_of([
+                    at_least(&low.in_words("measured over stated"), low.value, 0.75),
+                    at_most(&high.in_words("measured over stated"), high.value, 1.25),
+                ])
+            },
+        ),
+        measured(
+            "X19.4",
+            ours("one thread is limited by its outstanding misses, not by the memory of one node"),
+            "a single thread reads memory whose pages lie on its own and on another node in turn no faster than \
+             memory of its own node, and no slower than memory of the other",
+            |e| {
+                let Ends { home, far, .. } = measured_ends(e)?;
+                let [own, other] = [home, far].map(|node| e.at(READ, node as f64));
+                let turns = e.at(READ_IN_TURN, home as f64)?;
+                all_of([
+                    at_most("speed over that of own memory", ratio(own?, turns), 1.02),
+                    at_least("over that of the other", ratio(other?, turns), 0.98),
+                ])
+            },
+        ),
+        measured(
+            "X19.5",
+            ours("non-temporal stores need no line from the other node before they write it"),
+            "non-temporal stores of one thread to memory of another node take no longer than ordinary \
+             stores to it",
+            |e| {
+                let Ends { far, .. } = measured_ends(e)?;
+                let [stream, write] = [STREAM, WRITE].map(|way| e.at(way, far as f64));
+                at_most("non-temporal over ordinary stores", ratio(stream?, write?), 1.0)
+            },
+        ),
+        measured(
+            "X19.6",
+            ours("Linux takes a page from the node of the CPU that touches it first"),
+            "a random walk through memory that the CPU touched first takes at most 1.1 times as long as \
+             through memory that was bound to its node",
+            |e| {
+                let Ends { home, .. } = measured_ends(e)?;
+                let touched = e.at(WALK_TOUCHED, home as f64)?;
+                let bound = e.at(&home.to_string(), home as f64)?;
+                at_most("touched first over bound", ratio(touched, bound), 1.1)
+            },
+        ),
+        measured(
+            "X19.7",
+            drepper("5.4, Figure 5.4"),
+            "a single thread reads memory of another node at most at 0.9 times the speed of its own",
+            |e| at_most("speed over that of own memory", speed(e, READ)?, 0.9),
+        )
+        .then(0.8, ""),
+        measured(
+            "X19.8",
+            drepper("5.4, Figure 5.4"),
+            "a single thread writes memory of another node, far beyond the caches, at 0.9 to 1.1 times the \
+             speed of its own",
+            |e| between("speed over that of own memory", speed(e, WRITE)?, 0.9, 1.1),
+        )
+        .then_between(0.985, 1.018, ""),
+        measured(
+            "X19.9",
+            ours("interleaving is advised for memory that threads of all nodes use"),
+            "a random walk through memory of two nodes in turn takes as long as the mean of walks through \
+             memory of each, within a tenth",
+            |e| {
+                let Ends { home, far, .. } = measured_ends(e)?;
+                let [own, other] = [home, far].map(|node| e.at(&home.to_string(), node as f64));
+                let (own, other) = (own?, other?);
+                let mean = Interval::new((own.lo + other.lo) / 2.0, (own.hi + other.hi) / 2.0);
+                let turns = e.at(WALK_IN_TURN, home as f64)?;
+                between("in turn over the mean of both", ratio(turns, mean), 0.9, 1.1)
+            },
+        ),
+    ],
+};
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let Ok(Ends {
+        from,
+        to,
+        home,
+        far,
+    }) = ends(machine)
+    else {
+        return Vec::new();
+    };
+    let bytes = machine.in_memory();
+    let setup = |cpu, work, touched| NodeSetup {
+        cpu,
+        bytes,
+        work,
+        seed: machine.seed,
+        touched,
+    };
+    let on = |series: &str, x: usize, setup, policy| {
+        let case = Case::new(series, x as f64, setup);
+        case.in_large_pages().on_nodes(policy).in_turn()
+    };
+    let mut cases = Vec::new();
+    for &(node, cpu) in &from {
+        for &memory in &to {
+            let walk = setup(cpu, Work::Walk, false);
+            let series = node.to_string();
+            cases.push(on(&series, memory, walk, MemoryPolicy::Bind(memory)));
+        }
+    }
+    let Some(&(_, cpu)) = from.iter().find(|(node, _)| *node == home) else {
+        return cases;
+    };
+    let turns = || MemoryPolicy::Interleave(vec![home, far]);
+    let walk = setup(cpu, Work::Walk, false);
+    cases.push(on(WALK_IN_TURN, home, walk, turns()));
+    let walk = setup(cpu, Work::Walk, true);
+    cases.push(on(WALK_TOUCHED, home, walk, MemoryPolicy::Local));
+    for (series, motion) in [
+        (READ, Motion::Read),
+        (WRITE, Motion::Write),
+        (STREAM, Motion::WriteNonTemporal),
+    ] {
+        for memory in [home, far] {
+            let moved = setup(cpu, Work::Move(motion), false);
+            cases.push(on(series, memory, moved, MemoryPolicy::Bind(memory)));
+        }
+    }
+    let read = setup(cpu, Work::Move(Motion::Read), false);
+    cases.push(on(READ_IN_TURN, home, read, turns()));
+    cases
+}
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Work {
+    /// Walks in random order, one line per element.
+    Walk,
+    /// Moves blocks of 512 bytes.
+    Move(Motion),
+}
+
+/// One thread on a CPU, and memory that lies where the case has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct NodeSetup {
+    cpu: usize,
+    bytes: usize,
+    work: Work,
+    seed: u64,
+    /// Whether the CPU touches the pages first, and the kernel chooses their node.
+    touched: bool,
+}
+
+impl Setup for NodeSetup {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn first_touched_by(&self) -> Option<usize> {
+        self.touched.then_some(self.cpu)
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
+        let region = match self.touched {
+            true => Region::new(
+                context
+                    .host
+                    .first_touched_on(region.into_bytes(), self.cpu)?,
+            )?,
+            false => region,
+        };
+        let (kernel, period): (Box<dyn crate::kernel::Kernel + Send + 'm>, u64) = match self.work {
+            Work::Walk => {
+                let layout = Layout::npad(7);
+                let count = layout.count(region.len());
+                let order = Order::Random { seed: self.seed };
+                let ring = Ring::new(region, layout, count, order)?;
+                (Box::new(Walk::new(ring, Step::Follow)?), count as u64)
+            }
+            Work::Move(motion) => {
+                let stream = Bandwidth::new(region, motion, Vector::Sse2)?;
+                let period = stream.pass();
+                (Box::new(stream), period)
+            }
+        };
+        let member = Worker {
+            cpu: self.cpu,
+            kernel,
+        };
+        Ok(Workload::at_once(vec![member], SampleOf::First, period))
+    }
+}
+
+/// A quotient of two latencies, and between which nodes.
+#[derive(Clone, Copy, Debug)]
+struct Quotient {
+    /// The node of the CPU.
+    from: usize,
+    /// The node of the memory.
+    to: usize,
+    value: Interval,
+}
+
+impl Quotient {
+    fn in_words(&self, what: &str) -> String {
+        format!(
+            "CPU of node {}, memory of node {}, {what}",
+            self.from, self.to
+        )
+    }
+}
+
+/// The extreme of quotients, with the doubt of all.
+fn extreme(
+    of: &[Quotient],
+    further: fn(Option<Extreme<usize>>, usize, Interval) -> Extreme<usize>,
+) -> Result<Quotient, Untestable> {
+    let mut found = None;
+    for (index, quotient) in of.iter().enumerate() {
+        found = Some(further(found, index, quotient.value));
+    }
+    let found = found.ok_or_else(none)?;
+    Ok(Quotient {
+        value: found.value,
+        ..of[found.at]
+    })
+}
+
+fn least(of: &[Quotient]) -> Result<Quotient, Untestable> {
+    extreme(of, Extreme::least)
+}
+
+fn most(of: &[Quotient]) -> Result<Quotient, Untestable> {
+    extreme(of, Extreme::most)
+}
+
+/// The time of a step in memory of node `to` from a CPU of node `from`.
+fn walk(e: &Evidence<'_>, from: usize, to: usize) -> Result<Interval, Untestable> {
+    e.at(&from.to_string(), to as f64)
+}
+
+/// Of each CPU that has memory on its own node: steps in memory of each other node over those in it.
+fn of_pairs(e: &Evidence<'_>) -> Result<Vec<Quotient>, Untestable> {
+    let Ends { from, to, .. } = measured_ends(e)?;
+    let mut quotients = Vec::new();
+    for (from, _) in from.into_iter().filter(|(node, _)| to.contains(node)) {
+        let own = walk(e, from, from)?;
+        for &to in to.iter().filter(|node| **node != from) {
+            let value = ratio(walk(e, from, to)?, own)?;
+            quotients.push(Quotient { from, to, value });
+        }
+    }
+    Ok(quotients)
+}
+
+/// The reason why the firmware's distances cannot be compared.
+fn all_alike() -> Untestable {
+    Untestable("the firmware states the same distance between all nodes, or none".to_owned())
+}
+
+/// Of each CPU and each two nodes: steps in memory of the one that is farther, as the firmware states it,
+/// over those in memory of the nearer.
+fn in_order(e: &Evidence<'_>) -> Result<Vec<Quotient>, Untestable> {
+    let Ends { from, to, .. } = measured_ends(e)?;
+    let nodes = &e.machine.nodes;
+    let mut quotients = Vec::new();
+    for (from, _) in from {
+        for &far in &to {
+            for &near in &to {
+                let [at, before] = [far, near].map(|to| distance(nodes, from, to));
+                if before.is_some() && before < at {
+                    let value = ratio(walk(e, from, far)?, walk(e, from, near)?)?;
+                    quotients.push(Quotient {
+                        from,
+                        to: far,
+                        value,
+                    });
+                }
+            }
+        }
+    }
+    match quotients.is_empty() {
+        true => Err(all_alike()),
+        false => Ok(quotients),
+    }
+}
+
+/// Steps in memory of other nodes over those of the own, each over what the firmware states.
+fn stated(e: &Evidence<'_>) -> Result<Vec<Quotient>, Untestable> {
+    let nodes = &e.machine.nodes;
+    let mut quotients = Vec::new();
+    for quotient in of_pairs(e)? {
+        let Quotient { from, to, value } = quotient;
+        let [own, other] = [from, to].map(|to| distance(nodes, from, to));
+        let (Some(own @ 1..), Some(other @ 1..)) = (own, other) else {
+            continue;
+        };
+        let value = value.scaled(own as f64 / other as f64);
+        quotients.push(Quotient { from, to, value });
+    }
+    let differ = |node: &MemoryNode| {
+        let mut distances = node.distances.windows(2);
+        distances.any(|pair| pair[0] != pair[1])
+    };
+    match quotients.is_empty() || !nodes.iter().any(differ) {
+        true => Err(all_alike()),
+        false => Ok(quotients),
+    }
+}
+
+/// The speed of a motion in memory of the farthest node over that in own memory.
+fn speed(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+    let Ends { home, far, .. } = measured_ends(e)?;
+    ratio(e.at(series, home as f64)?, e.at(series, far as f64)?)
+}

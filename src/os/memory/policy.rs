@@ -1,0 +1,196 @@
+//! On which memory nodes pages are to lie, and on which they do.
+// Policies are set and pages are asked for by address.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::ops::Range;
+use std::ptr;
+
+use super::mapping::BASE_PAGE;
+use crate::host::{MemoryPolicy, OnNode};
+use crate::os::sysfs::Sysfs;
+
+/// Nodes that Linux is built for at most: `NODES_SHIFT` is 10 at most on x86-64.
+const MOST_NODES: usize = 1024;
+
+/// Bits of a word of a node mask.
+const BITS: usize = usize::BITS as usize;
+
+/// A node mask as the kernel takes it.
+type Mask = [usize; MOST_NODES / BITS];
+
+/// Pages that one call asks for.
+const AT_A_TIME: usize = 1 << 14;
+
+/// The mask of `nodes`; `None` if one is beyond what any kernel has.
+fn mask(nodes: &[usize]) -> Option<Mask> {
+    let mut mask = [0; MOST_NODES / BITS];
+    for node in nodes {
+        *mask.get_mut(node / BITS)? |= 1 << (node % BITS);
+    }
+    Some(mask)
+}
+
+/// The kernel's number of a policy, and its nodes.
+fn mode(policy: &MemoryPolicy) -> io::Result<(libc::c_int, Mask)> {
+    let mask = mask(policy.nodes()).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+    let mode = match policy {
+        MemoryPolicy::Default => libc::MPOL_DEFAULT,
+        MemoryPolicy::Local => libc::MPOL_LOCAL,
+        MemoryPolicy::Bind(_) => libc::MPOL_BIND,
+        MemoryPolicy::Interleave(_) => libc::MPOL_INTERLEAVE,
+    };
+    Ok((mode, mask))
+}
+
+/// `mbind`: has the pages of `area` that are not there yet come from the nodes of `policy`.
+///
+/// # Errors
+/// The kernel's answer: ENOSYS where it knows no nodes, EPERM from a sandbox, EINVAL for a node that does
+/// not exist, has no memory or is kept from this process.
+pub(super) fn place(area: Range<usize>, policy: &MemoryPolicy) -> io::Result<()> {
+    if *policy == MemoryPolicy::Default {
+        return Ok(());
+    }
+    let (mode, mask) = mode(policy)?;
+    // The kernel takes one less than it is told.
+    let (nodes, most) = match policy.nodes() {
+        [] => (ptr::null(), 0),
+        _ => (mask.as_ptr(), MOST_NODES + 1),
+    };
+    let flags: libc::c_uint = 0;
+    // SAFETY: without flags no page moves, so that the content of the area stays; the mask has as many
+    // bits as the call is told, and outlives it.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_mbind,
+            area.start,
+            area.len(),
+            mode,
+            nodes,
+            most,
+            flags,
+        )
+    };
+    match answer {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// `set_mempolicy`: has this thread, and those that it starts from then on, take pages from `node` as long
+/// as it has free ones. Where an area has a policy of its own, that goes first.
+///
+/// # Errors
+/// The kernel's answer.
+pub fn prefer_node(node: usize) -> io::Result<()> {
+    let mask = mask(&[node]).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+    let mode = libc::MPOL_PREFERRED;
+    // SAFETY: the mask has as many bits as the call is told, and outlives it.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, mask.as_ptr(), MOST_NODES + 1) };
+    match answer {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// `move_pages` without a target: on which node the page of each address lies, or minus the number of an
+/// error.
+fn status(addresses: &[usize]) -> io::Result<Vec<libc::c_int>> {
+    let mut status = vec![-libc::ENOENT; addresses.len()];
+    let pairs = addresses
+        .chunks(AT_A_TIME)
+        .zip(status.chunks_mut(AT_A_TIME));
+    for (addresses, status) in pairs {
+        let (own, none, flags): (libc::c_int, *const libc::c_int, libc::c_int) =
+            (0, ptr::null(), 0);
+        // SAFETY: without a list of nodes no page moves; both lists have as many entries as the call is
+        // told, and outlive it. It looks up addresses and does not access what is there.
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_move_pages,
+                own,
+                addresses.len(),
+                addresses.as_ptr(),
+                none,
+                status.as_mut_ptr(),
+                flags,
+            )
+        };
+        if answer != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(status)
+}
+
+/// The pages by node, in rising order, whose status is that.
+fn counted(status: &[libc::c_int]) -> io::Result<Vec<OnNode>> {
+    let mut found: Vec<OnNode> = Vec::new();
+    for &of in status {
+        let Ok(node) = usize::try_from(of) else {
+            return Err(io::Error::from_raw_os_error(-of));
+        };
+        match found.iter_mut().find(|on| on.node == node) {
+            Some(on) => on.pages += 1,
+            None => found.push(OnNode { node, pages: 1 }),
+        }
+    }
+    found.sort_unstable_by_key(|on| on.node);
+    Ok(found)
+}
+
+/// On which nodes the pages of `area` lie, one looked at every `page` bytes, in rising order.
+///
+/// # Errors
+/// The kernel's answer, also for a page that is not there (ENOENT) or is nobody's (EFAULT).
+pub(super) fn nodes_of_area(area: Range<usize>, page: usize) -> io::Result<Vec<OnNode>> {
+    let addresses: Vec<usize> = area.step_by(page).collect();
+    counted(&status(&addresses)?)
+}
+
+/// `move_pages` without a target: on which nodes the 4 KiB pages of an address range lie, in rising order. A
+/// larger page counts as often as it has 4 KiB.
+///
+/// # Errors
+/// The kernel's answer: ENOSYS where it knows no nodes, EPERM from a sandbox, ENOENT for a page that was
+/// never touched.
+#[doc(alias = "move_pages")]
+pub fn nodes_of(area: Range<usize>) -> io::Result<Vec<OnNode>> {
+    let first = area.start / BASE_PAGE * BASE_PAGE;
+    nodes_of_area(first..area.end, BASE_PAGE)
+}
+
+/// The nodes of the machine, for a message.
+pub(super) fn nodes_here() -> Vec<usize> {
+    let nodes = Sysfs::live().nodes().unwrap_or_default();
+    nodes.into_iter().map(|node| node.id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_has_the_bits_of_its_nodes() {
+        let mask = mask(&[0, 3, 64, 1023]).unwrap();
+        assert_eq!((mask[0], mask[1], mask[15]), (0b1001, 1, 1 << 63));
+        assert!(super::mask(&[1024]).is_none());
+    }
+
+    #[test]
+    fn pages_are_counted_by_node_and_one_that_is_not_there_is_an_error() {
+        let on = |node, pages| OnNode { node, pages };
+        assert_eq!(counted(&[1, 0, 1, 1]).unwrap(), [on(0, 1), on(1, 3)]);
+        assert_eq!(counted(&[]).unwrap(), []);
+        let missing = counted(&[0, -libc::ENOENT]).unwrap_err();
+        assert_eq!(missing.raw_os_error(), Some(libc::ENOENT));
+    }
+
+    #[test]
+    fn the_default_asks_the_kernel_for_nothing() {
+        // No area is there: any call would be refused.
+        assert!(place(4096..8192, &MemoryPolicy::Default).is_ok());
+    }
+}
