@@ -247,6 +247,7 @@ impl Session {
             seats,
             passes: experiment::LOOKS.into_iter().max().unwrap_or(0),
             budget: Some(budget.as_secs_f64()),
+            watch: None,
             placement: Some(request.placement.name().to_owned()),
             kernel_caches: kernel_caches(root, cpu),
             isolation: isolated.as_ref().map(isolation_line),
