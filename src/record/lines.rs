@@ -113,6 +113,10 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "alloc::vec::Vec::is_empty")]
     pub settings: alloc::vec::Vec<SettingLine<Text>>,
+    /// On how many CPUs the hardware prefetchers were switched off for the run, if they were.
+    #[cfg(any(feature = "std", feature = "experiments"))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefetchers_off: Option<usize>,
     /// How the hardware prefetchers of the pinned CPU are set, if anybody looked.
     pub prefetchers: Option<PrefetchersLine<Text>>,
     /// What a reader must know before trusting the numbers: why the thread was not pinned, ...

@@ -40,6 +40,7 @@ Examples:
   linefill run --resume                   go on with the last run
   linefill run --fail-if 'D14 = does not hold' --format github     in continuous integration
   sudo linefill run X15 --isolated=3      on CPU 3, with nobody else there and no interrupts
+  sudo linefill run D14 --prefetchers off     what the caches do without hardware prefetchers
   sudo linefill run E35 --allow-msr       with the hardware prefetchers off and on
 
 LINEFILL_MASK names CPU features to do without, such as avx512,avx2.")]
@@ -61,7 +62,7 @@ pub(super) struct Args {
     resume: bool,
     /// Switch the hardware prefetchers off for E35, by writing a register; needs root. They are
     /// switched on again behind it, also if this program is killed.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "prefetchers")]
     allow_msr: bool,
     #[command(flatten)]
     shown: Shown,
@@ -70,13 +71,21 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> Result<Status> {
     let gates = args.shown.gates()?;
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
-    if args.allow_msr {
-        prefetchers::allow(root());
-    }
     let unfinished = match args.resume {
         true => Unfinished::read(&args.out)?,
         false => None,
     };
+    if args.allow_msr {
+        // Two guardians would put back two values.
+        if let Some(Unfinished { record, .. }) = &unfinished
+            && record.header.prefetchers_off.is_some()
+        {
+            bail!(
+                "cannot resume: --allow-msr switches prefetchers for E35, and the record's run has them all off"
+            );
+        }
+        prefetchers::allow(root());
+    }
     let prepared = match unfinished {
         Some(unfinished) => resumed(&args, unfinished)?,
         None => fresh(&args)?,
@@ -174,6 +183,7 @@ fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
     let request = Request {
         cpu: old.pinned,
         isolated: old.isolation.is_some(),
+        prefetchers_off: old.prefetchers_off.is_some(),
         memory: None,
         profile: profile_of(&old)?,
         masked: old.masked.clone(),
@@ -251,6 +261,14 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
             },
         ),
         (
+            "--prefetchers",
+            scene.prefetchers.map(|_| "off".to_owned()),
+            match old.prefetchers_off {
+                Some(_) => "off".to_owned(),
+                None => "none".to_owned(),
+            },
+        ),
+        (
             "--threads",
             scene
                 .threads
@@ -306,6 +324,7 @@ pub(super) fn opening(header: &Header) -> String {
     parts.push(format!("counter at {}", ghz(header.tick_hz)));
     parts.extend(header.hypervisor.clone());
     parts.push(format!("{} profile", header.profile));
+    parts.extend(header.prefetchers_off.map(|_| "prefetchers off".to_owned()));
     parts.push(format!("up to {}", size::show(header.largest as f64)));
     parts.join(", ")
 }

@@ -26,6 +26,11 @@ pub(super) struct Scene {
     /// sends interrupts of devices elsewhere, until it ends. [default: as --cpu]
     #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true, value_parser = cpu_number)]
     pub isolated: Option<Option<usize>>,
+    /// Switch the hardware prefetchers off on all CPUs that threads may have, for the whole run, by writing a
+    /// register; needs root, and is refused where it cannot be. They are as before afterwards, also if this
+    /// program is killed. [default: as they are]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub prefetchers: Option<Prefetchers>,
     /// Where the further threads of an experiment go [default: near].
     #[arg(long, value_enum, value_name = "WHERE")]
     pub threads: Option<Threads>,
@@ -61,6 +66,7 @@ impl Scene {
         Ok(Request {
             cpu: self.measuring()?,
             isolated: self.isolated.is_some(),
+            prefetchers_off: self.prefetchers.is_some(),
             memory: self.memory,
             pages: self.pages.map(Pages::from),
             placement: self.threads.map(Placement::from).unwrap_or_default(),
@@ -70,6 +76,13 @@ impl Scene {
             ..Request::default()
         })
     }
+}
+
+/// How the hardware prefetchers are to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Prefetchers {
+    /// All that the register switches.
+    Off,
 }
 
 /// A placement on the command line.

@@ -297,6 +297,9 @@ fn check_header(header: &Header) -> Check {
             }
         }
     }
+    if let Some(cpus) = header.prefetchers_off {
+        within("prefetchers_off", cpus, 1..=MOST_CPUS)?;
+    }
     if header.seats.len() > MOST_CPUS {
         let problem = format!("{} CPUs: at most {MOST_CPUS}", header.seats.len());
         return Err(wrong("seats", problem));

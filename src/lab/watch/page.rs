@@ -94,6 +94,7 @@ fn masthead(record: &Record, course: &Course, machine: &str) -> Markup {
         largest,
         seed,
         notes,
+        prefetchers_off,
         ..
     } = &record.header;
     let rounds = course.times.len();
@@ -121,6 +122,7 @@ fn masthead(record: &Record, course: &Course, machine: &str) -> Markup {
             @if record.end.is_none() {
                 p.warning { "The watch did not come to its end: it was killed, or is under way." }
             }
+            @if prefetchers_off.is_some() { p.warning { "The hardware prefetchers were switched off." } }
             @for note in notes { p.warning { (note) } }
         }
     }

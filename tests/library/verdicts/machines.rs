@@ -101,6 +101,7 @@ impl Model {
             ladder,
             largest: 1 << 30,
             full: false,
+            prefetchers_off: false,
         }
     }
 }
