@@ -87,6 +87,8 @@ pub fn header<'a>(
         passes: 0,
         #[cfg(feature = "experiments")]
         budget: None,
+        #[cfg(feature = "experiments")]
+        watch: None,
         placement: None,
         #[cfg(feature = "experiments")]
         kernel_caches: alloc::vec::Vec::new(),
@@ -94,6 +96,8 @@ pub fn header<'a>(
         isolation: None,
         #[cfg(feature = "experiments")]
         settings: alloc::vec::Vec::new(),
+        #[cfg(feature = "experiments")]
+        prefetchers_off: None,
         prefetchers: None,
         notes: run.notes,
     })

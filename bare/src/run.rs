@@ -169,10 +169,12 @@ fn header(
         seats: vec![CpuLocation::from([CPU; 5])],
         passes: 0,
         budget: None,
+        watch: None,
         placement: None,
         kernel_caches: Vec::new(),
         isolation: None,
         settings: Vec::new(),
+        prefetchers_off: None,
         prefetchers: None,
         notes: owned(here.notes),
     }
