@@ -134,7 +134,7 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
 
 /// Round after round.
 fn follow(watch: &Watch<'_>, rounds: &mut Rounds<'_>, log: &mut Log) -> Result<()> {
-    let mut live = Live::new();
+    let mut live = watch.aloud.then(Live::new);
     let first = Instant::now();
     let mut due = first;
     let mut late = false;
@@ -159,9 +159,11 @@ fn follow(watch: &Watch<'_>, rounds: &mut Rounds<'_>, log: &mut Log) -> Result<(
             took: took.as_secs_f64(),
             points,
         })?;
-        if watch.aloud {
-            live.round(&log.course, took.as_secs_f64())?;
-        }
+        // A measurement outlives its reader; what cannot be written at the end is told then.
+        live = live.and_then(|mut live| {
+            let shown = live.round(&log.course, took.as_secs_f64());
+            shown.is_ok().then_some(live)
+        });
         // A round that takes too long delays the next, and is made up for by none.
         due = (due + watch.every).max(Instant::now());
         if took > watch.every && !late {
