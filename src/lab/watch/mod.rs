@@ -91,6 +91,8 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
     let machine = machine_of(&header, &ladder);
     let mut rounds = Rounds::of(watch.session, &machine, watch.experiments, watch.stop);
     match rounds.points() {
+        // A ladder that was stopped tells no case; the record then says that the watch was stopped.
+        0 if watch.stop.load(Ordering::Relaxed) => {}
         0 => bail!("the selection has no case on this machine: nothing to follow"),
         points if points > MOST_POINTS => bail!(
             "the selection has {points} points, and a round at most {MOST_POINTS}: name fewer experiments"
