@@ -87,6 +87,8 @@ pub fn header<'a>(
         passes: 0,
         #[cfg(feature = "experiments")]
         budget: None,
+        #[cfg(feature = "experiments")]
+        watch: None,
         placement: None,
         #[cfg(feature = "experiments")]
         nodes: alloc::vec::Vec::new(),
@@ -97,6 +99,8 @@ pub fn header<'a>(
         isolation: None,
         #[cfg(feature = "experiments")]
         settings: alloc::vec::Vec::new(),
+        #[cfg(feature = "experiments")]
+        prefetchers_off: None,
         prefetchers: None,
         notes: run.notes,
     })

@@ -381,5 +381,6 @@ fn machine(rate: Rate) -> Machine {
         ranges: Ranges::from_ladder(&[], reported),
         largest: (4 * last).clamp(64 * MIB, 256 * MIB),
         full: false,
+        prefetchers_off: false,
     }
 }

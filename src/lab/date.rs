@@ -47,6 +47,12 @@ impl Date {
         format!("{year}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
     }
 
+    /// The time of day: `13:06:07`.
+    pub fn clock(&self) -> String {
+        let (hour, minute, second) = self.time();
+        format!("{hour:02}:{minute:02}:{second:02}")
+    }
+
     fn time(&self) -> (u64, u64, u64) {
         (self.second / 3600, self.second / 60 % 60, self.second % 60)
     }

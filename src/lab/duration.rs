@@ -58,6 +58,7 @@ impl Durations {
             calibration: Calibration::default(),
             largest: usize::try_from(largest(root)?)?,
             full: false,
+            prefetchers_off: false,
             caches,
         };
         Ok(Durations::Estimated(Box::new(machine)))

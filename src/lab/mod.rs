@@ -44,6 +44,7 @@ mod terminal;
 mod time;
 mod tour;
 pub mod undecided;
+pub mod watch;
 mod whole;
 
 pub use commands::main;

@@ -66,13 +66,32 @@ pub fn record_at(path: &Path) -> PathBuf {
     }
 }
 
-/// Reads a record, plain or compressed by gzip or zstd. Empty lines and lines that start with `#` count as none, so that what the boot
+/// Reads the record of a run, plain or compressed by gzip or zstd.
+///
+/// # Errors
+/// As [`read_any`]; or if the record is over time: it has no points of a run.
+pub fn read(path: &Path) -> Result<Reading, ReadError> {
+    let reading = read_any(path)?;
+    match reading.record.header.watch {
+        None => Ok(reading),
+        Some(_) => Err(ReadError {
+            path: path.to_owned(),
+            line: None,
+            problem:
+                "a record of `linefill watch`, whose figures are over time: `linefill report` \
+                      draws them, and `linefill export --what rounds` writes them"
+                    .to_owned(),
+        }),
+    }
+}
+
+/// Reads a record of a run or one over time, plain or compressed by gzip or zstd. Empty lines and lines that start with `#` count as none, so that what the boot
 /// image prints on its serial port can be read as it is.
 ///
 /// # Errors
 /// If the file cannot be read, is larger than 512 MiB, is empty, is of another format, or a line
 /// other than the last does not say what a record says: with the field that is to blame.
-pub fn read(path: &Path) -> Result<Reading, ReadError> {
+pub fn read_any(path: &Path) -> Result<Reading, ReadError> {
     let fail = |line, problem: String| ReadError {
         path: path.to_owned(),
         line,
@@ -119,10 +138,10 @@ fn limited(file: File, path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Reads a record from the bytes of a file, as [`read`] does.
+/// Reads a record from the bytes of a file, as [`read_any`] does.
 ///
 /// # Errors
-/// As of [`read`]: the number of the line if one is to blame, and what is wrong.
+/// As of [`read_any`]: the number of the line if one is to blame, and what is wrong.
 pub fn parse(bytes: &[u8]) -> Result<Reading, (Option<usize>, String)> {
     let whole = bytes.ends_with(b"\n");
     let texts: Vec<(usize, &[u8])> = bytes

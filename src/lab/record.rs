@@ -1,10 +1,12 @@
 //! The record of a run: `record.jsonl`, one JSON object per line, each with a `kind`.
 //!
-//! A header, then a line per point, a line per verdict, then an end. Lines are appended and
+//! A header, then a line per point, a line per verdict, then an end; a record over time has a line per
+//! round. Lines are appended and
 //! flushed one by one, so that a run killed at any moment has lost the point in flight at most.
 //! The boot image prints the same lines on its serial port.
 
 mod check;
+mod round;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -14,12 +16,13 @@ pub use crate::recorded::{
     SettingLine, TlbLine,
 };
 pub use check::{Checked, Wrong};
+pub use round::RoundLine;
 
 use crate::experiment::{Claim, Experiment, Judgement, Kind, Point, Verdict, merged};
 use crate::record as format;
 
 /// A line of a record.
-pub type Line = format::Line<Box<Header>, Box<PointLine>, VerdictLine>;
+pub type Line = format::Line<Box<Header>, Box<PointLine>, VerdictLine, Box<RoundLine>>;
 
 /// A claim's verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -174,6 +177,8 @@ pub struct Record {
     pub header: Header,
     /// The points, in the order in which they were measured.
     pub points: Vec<PointLine>,
+    /// The rounds of a record over time, the earliest first.
+    pub rounds: Vec<RoundLine>,
     /// The verdicts that were decided when the run ended.
     pub verdicts: Vec<VerdictLine>,
     /// The last line, if the run came to its end.
@@ -186,6 +191,7 @@ impl Record {
         Record {
             header,
             points: Vec::new(),
+            rounds: Vec::new(),
             verdicts: Vec::new(),
             end: None,
         }
@@ -196,6 +202,7 @@ impl Record {
         match line {
             Line::Header(header) => self.header = *header,
             Line::Point(point) => self.points.push(*point),
+            Line::Round(round) => self.rounds.push(*round),
             Line::Verdict(verdict) => self.verdicts.push(verdict),
             Line::End(end) => self.end = Some(end),
         }
@@ -204,10 +211,12 @@ impl Record {
     /// Its lines in the order of a file.
     pub fn lines(&self) -> impl Iterator<Item = Line> {
         let points = self.points.iter().cloned().map(Box::new);
+        let rounds = self.rounds.iter().cloned().map(Box::new);
         let verdicts = self.verdicts.iter().cloned();
         [Line::Header(Box::new(self.header.clone()))]
             .into_iter()
             .chain(points.map(Line::Point))
+            .chain(rounds.map(Line::Round))
             .chain(verdicts.map(Line::Verdict))
             .chain(self.end.clone().map(Line::End))
     }

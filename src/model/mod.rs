@@ -4,6 +4,7 @@
 //! the caller uses, and needs neither an operating system nor an allocator.
 
 mod chain;
+mod closed;
 mod distance;
 mod faster;
 mod hyperthread;
@@ -16,6 +17,7 @@ mod sum;
 mod walk;
 
 pub use chain::{cycle_of_function, cycle_of_permutation, long_cycles};
+pub use closed::closed_cycle;
 pub use distance::{step_with_prefetch, steps_ahead};
 pub use faster::saved;
 pub use hyperthread::{HyperThread, least_hit_rate};

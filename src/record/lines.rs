@@ -13,13 +13,15 @@ use crate::host::{CpuLocation, MemoryNode};
 // Which kind it is takes an allocator to read.
 #[cfg_attr(feature = "lab", derive(Deserialize))]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Line<Header, Point, Verdict> {
+pub enum Line<Header, Point, Verdict, Round = ()> {
     /// The first line.
     Header(Header),
     /// A point of an experiment.
     Point(Point),
     /// A claim's verdict.
     Verdict(Verdict),
+    /// What was measured at one time, of a record over time.
+    Round(Round),
     /// The last line of a run that came to its end.
     End(EndLine),
 }
@@ -100,6 +102,10 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default)]
     pub budget: Option<f64>,
+    /// Seconds between the rounds of `linefill watch`, if it is no run.
+    #[cfg(any(feature = "std", feature = "experiments"))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<f64>,
     /// Which of them a second thread takes first; near ones where a record does not tell.
     pub placement: Option<Text>,
     /// The caches that the kernel describes, where it does.
@@ -114,6 +120,10 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "alloc::vec::Vec::is_empty")]
     pub settings: alloc::vec::Vec<SettingLine<Text>>,
+    /// On how many CPUs the hardware prefetchers were switched off for the run, if they were.
+    #[cfg(any(feature = "std", feature = "experiments"))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefetchers_off: Option<usize>,
     /// How the hardware prefetchers of the pinned CPU are set, if anybody looked.
     pub prefetchers: Option<PrefetchersLine<Text>>,
     /// What a reader must know before trusting the numbers: why the thread was not pinned, ...

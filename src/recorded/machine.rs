@@ -36,6 +36,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         caches,
         largest: usize::try_from(header.largest).unwrap_or(usize::MAX),
         full: header.profile == "full",
+        prefetchers_off: header.prefetchers_off.is_some(),
         calibration: calibration_of(header),
     };
     let calibration = machine.calibration.clone().with(ladder, &machine);

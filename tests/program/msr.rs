@@ -1,4 +1,4 @@
-//! `run --allow-msr` on files that stand for the registers of every CPU.
+//! `run --allow-msr` and `run --prefetchers off` on files that stand for the registers of every CPU.
 #![cfg(feature = "lab")]
 
 use std::fs::{self, File};
@@ -145,4 +145,100 @@ fn a_machine_without_the_device_says_so() {
         .output();
     let doctor = String::from_utf8(doctor.unwrap().stdout).unwrap();
     assert!(doctor.contains("prefetchers"), "{doctor}");
+}
+
+/// A run of D14 with the prefetchers off, in files that stand for the registers.
+fn run_off(folder: &Folder, more: &[&str]) -> Ran {
+    let args = ["run", "D14", "--memory", "1MiB", "--prefetchers", "off"];
+    let mut command = folder.linefill(&[&args[..], more].concat());
+    Ran::of(command.env("LINEFILL_ROOT", folder.at("root")))
+}
+
+#[test]
+fn a_whole_run_without_prefetchers_says_so_and_leaves_them_as_they_were() {
+    let folder = Folder::new("msr-off");
+    let devices = devices(&folder);
+    let Some(switches) = switches() else {
+        run_off(&folder, &[]).refused(&["--prefetchers off", "no register is known"]);
+        return;
+    };
+    let ran = run_off(&folder, &[]).ok();
+    assert!(ran.err.contains("prefetchers off"), "{ran:?}");
+    assert!(untouched(&devices, switches.register));
+    let header = folder.record().header;
+    assert_eq!(header.prefetchers_off, Some(devices.len()));
+    let setting = header.prefetchers;
+    assert!(
+        matches!(&setting, Some(PrefetchersLine::Set(text)) if text.contains("off: ")),
+        "{setting:?}"
+    );
+    let report = fs::read_to_string(folder.at("linefill-out/report.html")).unwrap();
+    assert!(report.contains("The hardware prefetchers were switched off for this run"));
+
+    // A run that goes on has them off again, and not otherwise.
+    let path = folder.at("linefill-out/record.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let lines = text.lines().count();
+    let cut: Vec<&str> = text.lines().take(lines / 2).collect();
+    fs::write(&path, cut.join("\n") + "\n").unwrap();
+    let resume = |root: &str| {
+        let mut command = folder.linefill(&["run", "--resume"]);
+        Ran::of(command.env("LINEFILL_ROOT", folder.at(root)))
+    };
+    resume("nowhere").refused(&["--prefetchers off", "msr does not exist"]);
+    let resumed = resume("root").ok();
+    assert!(resumed.err.contains("prefetchers off"), "{resumed:?}");
+    assert!(untouched(&devices, switches.register));
+    assert_eq!(folder.record().header.prefetchers_off, Some(devices.len()));
+    folder
+        .run(&["run", "--resume", "--allow-msr"])
+        .refused(&["cannot resume", "--allow-msr"]);
+
+    // Beside a run with them.
+    fs::copy(&path, folder.at("off.jsonl")).unwrap();
+    folder.run(&["run", "D14", "--memory", "1MiB"]).ok();
+    fs::copy(&path, folder.at("on.jsonl")).unwrap();
+    let compared = folder.run(&["compare", "on.jsonl", "off.jsonl"]).ok();
+    let sentence = "prefetchers were switched off in off and not in on";
+    let words: Vec<&str> = compared.out.split_whitespace().collect();
+    assert!(words.join(" ").contains(sentence), "{compared:?}");
+    let page = fs::read_to_string(folder.at("compare.html")).unwrap();
+    assert!(page.contains(sentence));
+    folder
+        .run(&["run", "--resume", "--prefetchers", "off"])
+        .refused(&["cannot resume", "--prefetchers", "`none`"]);
+}
+
+#[test]
+fn what_cannot_be_switched_off_refuses_the_run() {
+    let folder = Folder::new("msr-off-refused");
+    let wanted = match switches() {
+        Some(_) => "msr does not exist",
+        None => "no register is known",
+    };
+    run_off(&folder, &[]).refused(&["--prefetchers off", wanted]);
+    assert!(!folder.at("linefill-out").exists(), "nothing was begun");
+    run_off(&folder, &["--allow-msr"]).refused(&["--allow-msr", "--prefetchers"]);
+    folder
+        .run(&["run", "D14", "--prefetchers", "on"])
+        .refused(&["--prefetchers", "on", "off"]);
+}
+
+#[test]
+fn a_run_without_prefetchers_that_is_killed_leaves_them_as_they_were() {
+    let Some(switches) = switches() else { return };
+    let folder = Folder::new("msr-off-killed");
+    let devices = devices(&folder);
+    let args = ["run", "D14", "--memory", "1MiB", "--prefetchers", "off"];
+    let mut command = folder.linefill(&args);
+    command.env("LINEFILL_ROOT", folder.at("root"));
+    let mut run = UnderWay::start(&folder, command);
+    run.until(2);
+    assert!(!untouched(&devices, switches.register), "they are on");
+    run.kill();
+    let began = Instant::now();
+    while !untouched(&devices, switches.register) {
+        assert!(began.elapsed() < Duration::from_secs(60), "still off");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }

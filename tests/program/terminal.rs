@@ -151,6 +151,64 @@ impl Terminal {
     }
 }
 
+/// What a watch draws on a terminal, whose lines are drawn over after every round.
+fn drawn(colours: bool) -> String {
+    let folder = Folder::new(&format!("watch-terminal-{colours}"));
+    let Terminal { mut ours, theirs } = Terminal::open();
+    let args = "watch D14 --memory 1MiB --every 1s --rounds 2";
+    let mut command = folder.linefill(&args.split(' ').collect::<Vec<_>>());
+    command.env("TERM", "xterm").env_remove("COLUMNS");
+    match colours {
+        true => command.env_remove("NO_COLOR"),
+        false => command.env("NO_COLOR", "1"),
+    };
+    command.stdout(theirs).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut said = Vec::new();
+    let mut piece = [0; 4096];
+    // A terminal whose other end has gone answers with an error.
+    while let Ok(length @ 1..) = ours.read(&mut piece) {
+        said.extend_from_slice(&piece[..length]);
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    String::from_utf8(said).unwrap()
+}
+
+#[test]
+fn a_watch_is_drawn_over_itself_and_has_no_colours_if_told_so() {
+    for colours in [true, false] {
+        let text = drawn(colours);
+        let heads = text.matches(" UTC  round ").count();
+        assert_eq!(heads, 2, "{text:?}");
+        assert_eq!(text.matches("A\u{1b}[J").count(), 1, "{text:?}");
+        assert!(
+            text.contains("core clock, GHz") && text.contains('▅'),
+            "{text:?}"
+        );
+        assert_eq!(text.contains("\u{1b}[1m"), colours, "{text:?}");
+    }
+}
+
+#[test]
+fn a_watch_outlives_who_reads_it() {
+    for (name, out) in [("full", full as fn() -> Stdio), ("closed", closed)] {
+        let folder = Folder::new(&format!("watch-{name}"));
+        let args = [
+            "watch", "D14", "--memory", "1MiB", "--every", "1s", "--rounds", "2",
+        ];
+        let ran = Ran::of_stderr(folder.linefill(&args).stdout(out()));
+        match name {
+            "full" => ran.refused(&["standard output", "No space left"]),
+            _ => ran.ok(),
+        };
+        let path = folder.at("linefill-watch/record.jsonl");
+        let record = linefill::lab::read::read_any(&path).unwrap().record;
+        assert_eq!(record.rounds.len(), 2, "{name}");
+        assert_eq!(record.end.map(|end| end.interrupted), Some(false));
+    }
+}
+
 /// Nobody is told, as it is another session's terminal.
 #[test]
 fn a_run_outlives_the_terminal_that_shows_its_progress() {

@@ -176,6 +176,25 @@ impl Evidence<'_> {
         Ok(spread.widened(ticks.doubt() + BETWEEN_CASES))
     }
 
+    /// The time of a series at `x` in round trips of a line between the first two threads, as long as they
+    /// were at the time.
+    ///
+    /// # Errors
+    /// If it was not measured there, or no round trip beside it.
+    pub(crate) fn round_trips(&self, label: &str, x: f64) -> Result<Interval, Untestable> {
+        let point = self.point(label, x)?;
+        point.interval(self.unit, self.machine.rate)?;
+        let measured = point.measured();
+        let threads = measured.and_then(|of| Some((of.ticks.interval, of.crew?.round_trip?)));
+        let (ticks, trip) = threads.ok_or_else(|| {
+            Untestable(format!(
+                "no round trip of a line was timed beside `{label}` at {x}"
+            ))
+        })?;
+        let trips = ratio(ticks, Interval::exact(trip))?;
+        Ok(trips.widened(BETWEEN_CASES))
+    }
+
     fn point(&self, label: &str, x: f64) -> Result<&Point, Untestable> {
         let mut points = self.points.iter();
         points

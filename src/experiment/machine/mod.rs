@@ -43,6 +43,8 @@ pub struct Machine {
     pub largest: usize,
     /// Whether to measure more points, longer.
     pub full: bool,
+    /// Whether the hardware prefetchers were switched off for all of it.
+    pub prefetchers_off: bool,
 }
 
 impl Machine {
@@ -177,6 +179,7 @@ pub(crate) mod tests {
             ranges: Ranges::from_ladder(&[], [None; 3]),
             largest: 1 << 30,
             full: false,
+            prefetchers_off: false,
         }
     }
 

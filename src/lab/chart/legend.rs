@@ -44,7 +44,8 @@ pub(super) fn owners(drawing: &Drawing<'_>) -> Markup {
 /// A piece of line with a marker, as in the chart.
 fn swatch(role: Role, index: usize) -> Markup {
     let what = match role {
-        Role::Model => "mark-line".to_owned(),
+        Role::Model | Role::Median => "mark-line".to_owned(),
+        Role::Outside => "mark-point".to_owned(),
         _ => format!("mark-{}", index % STYLES),
     };
     html! {
@@ -59,6 +60,9 @@ pub fn definitions() -> Markup {
     html! {
         svg.definitions aria-hidden="true" {
             path #mark-line d=(line.data()) {}
+            @let mut point = Path::default();
+            @let () = point.marker(12.0, 6.0, 0);
+            path #mark-point d=(point.data()) {}
             @for index in 0..STYLES {
                 @let mut mark = Path::default();
                 @let () = mark.marker(12.0, 6.0, index);

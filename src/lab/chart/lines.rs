@@ -38,9 +38,10 @@ pub(super) fn draw(whole: &Drawing<'_>, part: &Drawing<'_>, small: bool) -> Mark
     };
     // The model behind the document, and that behind what was measured.
     let behind = |series: &&Series<'_>| match part.role(series) {
-        Role::Model => 0,
+        Role::Model | Role::Median => 0,
         Role::Then(_) => 1,
-        _ => 2,
+        Role::Here | Role::Machine(_) => 2,
+        Role::Outside => 3,
     };
     let mut order: Vec<&Series<'_>> = part.series.iter().collect();
     order.sort_by_key(behind);
@@ -151,12 +152,12 @@ fn curve(
     let places: Vec<Option<(f64, f64)>> = series.points.iter().map(at).collect();
     let drawn = places.iter().flatten().count();
     // A few samples on a plain axis say nothing of what lies between them.
-    let joined = drawn
-        > if drawing.x.log || drawing.x.bytes {
-            1
-        } else {
-            3
-        };
+    let joined = match role {
+        Role::Outside => false,
+        Role::Median => true,
+        _ if drawing.x.log || drawing.x.bytes => drawn > 1,
+        _ => drawn > 3,
+    };
     let (mut line, mut marks, mut whiskers) = (Path::default(), Path::default(), Path::default());
     let most = match role {
         Role::Then(_) => MARKED / 2,
@@ -177,12 +178,15 @@ fn curve(
         begun = true;
         let marked = match role {
             Role::Model => !joined,
+            Role::Median => false,
+            Role::Outside => true,
             Role::Then(_) => count % each == each / 2 || !joined,
             _ => count % each == 0,
         };
         match role {
             _ if !marked => {}
             Role::Model => marks.stroke(x, y, false),
+            Role::Outside => marks.marker(x, y, 0),
             _ => marks.marker(x, y, index),
         }
         count += 1;

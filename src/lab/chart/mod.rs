@@ -136,6 +136,10 @@ pub enum Role {
     Then(usize),
     /// What a model predicts.
     Model,
+    /// The middle of what this machine did over time.
+    Median,
+    /// Points of this machine far from that middle.
+    Outside,
     /// A machine among others, counted from 0.
     Machine(usize),
 }
@@ -148,6 +152,8 @@ impl Role {
             Role::Here => "here".to_owned(),
             Role::Then(index) => THEN[index % THEN.len()].to_owned(),
             Role::Model => "model".to_owned(),
+            Role::Median => "here median".to_owned(),
+            Role::Outside => "outside".to_owned(),
             Role::Machine(index) => format!("m{}", index % 6 + 1),
         }
     }

@@ -33,6 +33,11 @@ impl Shown {
         gates.collect::<Result<_, _>>().context("--fail-if")
     }
 
+    /// The form of the output.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
     /// Prints what a record comes to. The status is that of the gates.
     pub fn print(
         &self,

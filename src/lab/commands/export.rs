@@ -1,22 +1,23 @@
 //! `linefill export`.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
 use super::Status;
 use crate::lab::compare::names_of;
 use crate::lab::export::{Form, What, available, export};
-use crate::lab::read::{read, record_at, warn};
+use crate::lab::read::Reading;
+use crate::lab::read::{read, read_any, record_at, warn};
 use crate::lab::record::Record;
 use crate::lab::terminal::finished;
 use crate::lab::whole::write_whole_by;
 
 /// Write records as one table, for DuckDB, pandas, R or a spreadsheet.
 ///
-/// A row is a measured point, a point of a drawn curve, a verdict, or a record with its machine and
-/// settings; the first columns say of which record. docs/FORMAT.md documents the columns. Records are
+/// A row is a measured point, a point of a drawn curve, a verdict, a figure of a round, or a record with its
+/// machine and settings; the first columns say of which record. docs/FORMAT.md documents the columns. Records are
 /// read one at a time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -40,11 +41,28 @@ pub(super) struct Args {
     out: Option<PathBuf>,
 }
 
+/// Reads a record over time.
+fn rounds_of(path: &Path) -> Result<Reading> {
+    let reading = read_any(path)?;
+    if reading.record.header.watch.is_none() {
+        bail!(
+            "--what rounds: {} is the record of a run, which has no rounds; `linefill watch` makes those that have",
+            path.display()
+        );
+    }
+    Ok(reading)
+}
+
 pub(super) fn run(args: &Args) -> Result<Status> {
     available(args.format)?;
     let names = names_of(&args.records);
     let records = args.records.iter().zip(names).map(|(path, name)| {
-        let reading = read(&record_at(path))?;
+        let path = record_at(path);
+        let reading = match args.what {
+            What::Machines => read_any(&path)?,
+            What::Rounds => rounds_of(&path)?,
+            What::Points | What::Curves | What::Verdicts => read(&path)?,
+        };
         warn(&name, reading.cut_off);
         Ok::<(String, Record), anyhow::Error>((name, reading.record))
     });

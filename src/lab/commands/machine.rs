@@ -9,7 +9,7 @@ use crate::lab::analysis::Analysis;
 use crate::lab::commands::run::opening;
 use crate::lab::format::{Format, print};
 use crate::lab::inferred::{Inferred, probes};
-use crate::lab::read::{read, record_at, warn};
+use crate::lab::read::{read_any, record_at, warn};
 use crate::lab::run::{measure_cases, measure_ladder};
 use crate::lab::session::{Request, Session, mask, root};
 use crate::lab::sheet::{self, MachineSheet};
@@ -89,7 +89,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 /// The sheet of a record's machine.
 fn of_record(path: &Path, format: Format) -> Result<Status> {
     let record = record_at(path);
-    let reading = read(&record)?;
+    let reading = read_any(&record)?;
     warn(record.display(), reading.cut_off);
     print(&MachineSheet(Analysis::of(reading.record).sheet()), format)?;
     Ok(Status::Done)

@@ -12,11 +12,13 @@ mod list;
 mod machine;
 mod report;
 mod run;
+mod scene;
 mod sharing;
 mod show;
 mod simulate;
 mod time;
 mod tour;
+mod watch;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -61,6 +63,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
+    Watch(watch::Args),
     Tour(tour::Args),
     List(list::Args),
     Doctor(doctor::Args),
@@ -142,6 +145,7 @@ fn program() -> ExitCode {
 fn execute(command: Command) -> Result<Status> {
     match command {
         Command::Run(args) => run::run(args),
+        Command::Watch(args) => watch::run(&args),
         Command::Tour(args) => tour::run(&args),
         Command::List(args) => list::run(&args),
         Command::Doctor(args) => doctor::run(&args),

@@ -2,19 +2,23 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::Status;
 use super::ending::Shown;
 use crate::lab::analysis::Analysis;
-use crate::lab::read::{read, record_at, warn};
+use crate::lab::format::print;
+use crate::lab::read::{read_any, record_at, warn};
+use crate::lab::record::Record;
 use crate::lab::run::{OUT, REPORT, write_report};
+use crate::lab::watch::{Course, Told, write_page};
 
 /// Render the report of a record again, and print what it comes to.
 ///
 /// Needs the record alone: it may come from another machine, from a run that was killed, or from
 /// the boot image's serial port. It shows the verdicts that the run itself
-/// decided at its end; a run that was killed is judged now.
+/// decided at its end; a run that was killed is judged now. Of a record of `linefill watch` it draws the figures
+/// over time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,12 +41,37 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Status> {
     let gates = args.shown.gates()?;
     let record = record_at(&args.record);
-    let reading = read(&record)?;
+    let reading = read_any(&record)?;
     warn(record.display(), reading.cut_off);
-    let analysis = Analysis::of(reading.record);
     let beside = || record.with_file_name(REPORT);
     let out = args.out.clone().unwrap_or_else(beside);
+    if reading.record.header.watch.is_some() {
+        if !gates.is_empty() {
+            bail!("--fail-if: a record of `linefill watch` has no verdicts");
+        }
+        return over_time(args, &reading.record, record, out);
+    }
+    let analysis = Analysis::of(reading.record);
     write_report(&analysis, &out)?;
     let shown = &args.shown;
     shown.print("linefill report", analysis, &gates, record, Some(out))
+}
+
+/// The page of a record over time.
+fn over_time(args: &Args, record: &Record, path: PathBuf, out: PathBuf) -> Result<Status> {
+    let course = Course::of(record);
+    write_page(record, &course, &out)?;
+    let told = Told {
+        command: "linefill report",
+        header: &record.header,
+        end: record
+            .end
+            .as_ref()
+            .map(|end| (end.seconds, end.interrupted)),
+        course: &course,
+        record: path,
+        page: Some(out),
+    };
+    print(&told, args.shown.format())?;
+    Ok(Status::Done)
 }

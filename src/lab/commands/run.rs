@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 
 use super::ending::Shown;
-use super::{PageSize, Status, cpu_number, duration, node_number, tell};
+use super::scene::Scene;
+use super::{Status, duration, tell};
 use crate::experiment::{Experiment, Placement};
 use crate::lab::record::{Header, PointLine, Record};
 use crate::lab::run::{OUT, Recorder, Run, Unfinished, run as run_all, same_machine};
@@ -40,14 +41,13 @@ Examples:
   linefill run --resume                   go on with the last run
   linefill run --fail-if 'D14 = does not hold' --format github     in continuous integration
   sudo linefill run X15 --isolated=3      on CPU 3, with nobody else there and no interrupts
+  sudo linefill run D14 --prefetchers off     what the caches do without hardware prefetchers
   sudo linefill run E35 --allow-msr       with the hardware prefetchers off and on
 
 LINEFILL_MASK names CPU features to do without, such as avx512,avx2.")]
 pub(super) struct Args {
-    /// Ids, names, globs of either, or families; quote globs so that the shell leaves them alone.
-    /// All if there is none.
-    #[arg(value_name = "ID, GLOB OR FAMILY")]
-    patterns: Vec<String>,
+    #[command(flatten)]
+    scene: Scene,
     /// How much time to take [default: quick].
     #[arg(long, value_enum)]
     profile: Option<Profile>,
@@ -55,83 +55,38 @@ pub(super) struct Args {
     /// the first two passes leave open is measured again until then, or until it is decided.
     #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     budget: Option<Duration>,
-    /// The page size of all memory, whatever an experiment asks for.
-    #[arg(long, value_enum)]
-    pages: Option<PageSize>,
-    /// The memory node on which all memory lies, whichever CPU measures; X19 measures from node to node in
-    /// any case.
-    #[arg(long, value_name = "N", value_parser = node_number, allow_negative_numbers = true)]
-    node: Option<usize>,
-    /// The CPU to measure on [default: an isolated one, else the last one allowed].
-    #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
-    cpu: Option<usize>,
-    /// Measure on a CPU that nobody else uses: refuse unless it is isolated, tickless and quiet, and say
-    /// which setting is missing. Where this program may, it isolates the CPU by a cpuset partition and
-    /// sends interrupts of devices elsewhere, until it ends. [default: as --cpu]
-    #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true, value_parser = cpu_number)]
-    isolated: Option<Option<usize>>,
-    /// Where the further threads of an experiment go [default: near].
-    #[arg(long, value_enum, value_name = "WHERE")]
-    threads: Option<Threads>,
     /// The folder for the record and the report.
     #[arg(long, value_name = "DIR", default_value = OUT)]
     out: PathBuf,
     /// Go on with the run in the output folder, with its own selection and options.
     #[arg(long)]
     resume: bool,
-    /// The seed of all random layouts: the same seed gives the same lists [default: 1].
-    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
-    seed: Option<u64>,
     /// Switch the hardware prefetchers off for E35, by writing a register; needs root. They are
     /// switched on again behind it, also if this program is killed.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "prefetchers")]
     allow_msr: bool,
-    /// The largest working set [default: a quarter of the available memory, and at most 1GiB].
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
-    memory: Option<u64>,
     #[command(flatten)]
     shown: Shown,
 }
 
-/// A placement on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Threads {
-    /// On cores of their own, those first that share the most with the measuring CPU.
-    Near,
-    /// On cores of their own, those first that share the least: the other package, if there is one.
-    Far,
-    /// On hyper-threads of the same core first. What an experiment says of cores then goes for
-    /// hyper-threads.
-    Siblings,
-}
-
-impl From<Threads> for Placement {
-    fn from(threads: Threads) -> Self {
-        match threads {
-            Threads::Near => Placement::Near,
-            Threads::Far => Placement::Far,
-            Threads::Siblings => Placement::Siblings,
-        }
-    }
-}
-
-fn seed(text: &str) -> Result<u64, String> {
-    text.parse()
-        .map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
-}
-
-const DEFAULT_SEED: u64 = 1;
-
 pub(super) fn run(args: Args) -> Result<Status> {
     let gates = args.shown.gates()?;
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
-    if args.allow_msr {
-        prefetchers::allow(root());
-    }
     let unfinished = match args.resume {
         true => Unfinished::read(&args.out)?,
         false => None,
     };
+    if args.allow_msr {
+        // Two guardians would put back two values.
+        if let Some(Unfinished { record, .. }) = &unfinished
+            && record.header.prefetchers_off.is_some()
+        {
+            bail!(
+                "cannot resume: --allow-msr switches prefetchers for E35, and the record's run has them all off"
+            );
+        }
+        prefetchers::allow(root());
+    }
     let prepared = match unfinished {
         Some(unfinished) => resumed(&args, unfinished)?,
         None => fresh(&args)?,
@@ -195,19 +150,11 @@ struct Prepared {
 }
 
 fn fresh(args: &Args) -> Result<Prepared> {
-    let experiments = select(&args.patterns)?;
+    let experiments = select(&args.scene.patterns)?;
     let request = Request {
-        cpu: measuring(args)?,
-        isolated: args.isolated.is_some(),
-        memory: args.memory,
         profile: args.profile.unwrap_or_default(),
         budget: args.budget,
-        pages: args.pages.map(Pages::from),
-        node: args.node,
-        placement: args.threads.map(Placement::from).unwrap_or_default(),
-        seed: args.seed.unwrap_or(DEFAULT_SEED),
-        masked: mask(),
-        selection: args.patterns.clone(),
+        ..args.scene.request()?
     };
     let session = Session::open(&request, &root())?;
     let (recorder, aside) =
@@ -229,18 +176,6 @@ fn fresh(args: &Args) -> Result<Prepared> {
     })
 }
 
-/// The CPU to measure on, if somebody says.
-fn measuring(args: &Args) -> Result<Option<usize>> {
-    match (args.cpu, args.isolated.flatten()) {
-        (Some(cpu), Some(isolated)) if cpu != isolated => {
-            bail!(
-                "--cpu {cpu} and --isolated={isolated} name two CPUs to measure on: leave one out"
-            )
-        }
-        (cpu, isolated) => Ok(isolated.or(cpu)),
-    }
-}
-
 fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
     let mut record = unfinished.record;
     let old = record.header.clone();
@@ -250,6 +185,7 @@ fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
         cpu: old.pinned,
         isolated: old.isolation.is_some(),
         node: old.node,
+        prefetchers_off: old.prefetchers_off.is_some(),
         memory: None,
         profile: profile_of(&old)?,
         masked: old.masked.clone(),
@@ -290,10 +226,11 @@ fn profile_of(header: &Header) -> Result<Profile> {
 
 /// Whether the options given beside `--resume` are those of the record.
 fn agree(args: &Args, old: &Header) -> Result<()> {
+    let scene = &args.scene;
     let given = [
         (
             "selection",
-            (!args.patterns.is_empty()).then(|| args.patterns.join(" ")),
+            (!scene.patterns.is_empty()).then(|| scene.patterns.join(" ")),
             old.selection.join(" "),
         ),
         (
@@ -309,30 +246,39 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
         ),
         (
             "--pages",
-            args.pages.map(|pages| Pages::from(pages).to_string()),
+            scene.pages.map(|pages| Pages::from(pages).to_string()),
             old.pages.clone().unwrap_or_else(|| "none".into()),
         ),
         (
             "--node",
-            args.node.map(|node| node.to_string()),
+            args.scene.node.map(|node| node.to_string()),
             old.node.map_or("none".into(), |node| node.to_string()),
         ),
         (
             "--cpu",
-            measuring(args)?.map(|cpu| cpu.to_string()),
+            scene.measuring()?.map(|cpu| cpu.to_string()),
             old.pinned.map_or("none".into(), |cpu| cpu.to_string()),
         ),
         (
             "--isolated",
-            args.isolated.map(|_| "given".to_owned()),
+            scene.isolated.map(|_| "given".to_owned()),
             match old.isolation {
                 Some(_) => "given".to_owned(),
                 None => "none".to_owned(),
             },
         ),
         (
+            "--prefetchers",
+            scene.prefetchers.map(|_| "off".to_owned()),
+            match old.prefetchers_off {
+                Some(_) => "off".to_owned(),
+                None => "none".to_owned(),
+            },
+        ),
+        (
             "--threads",
-            args.threads
+            scene
+                .threads
                 .map(|threads| Placement::from(threads).name().to_owned()),
             old.placement
                 .clone()
@@ -340,12 +286,12 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
         ),
         (
             "--seed",
-            args.seed.map(|seed| seed.to_string()),
+            scene.seed.map(|seed| seed.to_string()),
             old.seed.to_string(),
         ),
         (
             "--memory",
-            args.memory.map(|bytes| size::show(bytes as f64)),
+            scene.memory.map(|bytes| size::show(bytes as f64)),
             size::show(old.largest as f64),
         ),
         (
@@ -386,6 +332,7 @@ pub(super) fn opening(header: &Header) -> String {
     parts.push(format!("counter at {}", ghz(header.tick_hz)));
     parts.extend(header.hypervisor.clone());
     parts.push(format!("{} profile", header.profile));
+    parts.extend(header.prefetchers_off.map(|_| "prefetchers off".to_owned()));
     parts.push(format!("up to {}", size::show(header.largest as f64)));
     parts.join(", ")
 }

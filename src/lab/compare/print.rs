@@ -5,11 +5,13 @@ use serde_json::Value;
 
 use super::difference::{Changed, changed};
 use super::effect::{Effect, Larger, effects, times};
+use super::side::prefetchers_apart;
 use super::{Difference, Failure, Gate, Outcome, Place, Side, json};
 use crate::lab::chart::{number, place};
 use crate::lab::format::{self, Check, Output, Sheet};
+use crate::lab::show::paragraph;
 use crate::lab::table;
-use crate::lab::terminal::{FAINT, STRONG, Screen};
+use crate::lab::terminal::{FAINT, STRONG, Screen, WARN};
 use crate::stats::Interval;
 
 /// A comparison and what its gates came to.
@@ -56,6 +58,10 @@ impl Output for Comparison<'_> {
                 "  {}, {}\n",
                 side.view.summary.machine, side.view.date
             ));
+        }
+        if let Some(apart) = prefetchers_apart(self.sides) {
+            screen.end();
+            paragraph(&mut screen, Some(WARN), &apart, width);
         }
         for (side, found) in self.others() {
             screen.add(&format!("\n{} over {}\n", side.name, self.first()));

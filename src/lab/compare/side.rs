@@ -67,6 +67,23 @@ pub fn sides(readings: Vec<(String, Reading)>) -> Result<Vec<Side>> {
     Ok(sides)
 }
 
+/// Says which of the records were measured with the hardware prefetchers switched off, if not all agree.
+pub(crate) fn prefetchers_apart(sides: &[Side]) -> Option<String> {
+    let (off, on): (Vec<&Side>, Vec<&Side>) =
+        sides.iter().partition(|side| side.view.prefetchers_off);
+    let names = |sides: &[&Side]| {
+        let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+        names.join(", ")
+    };
+    (!off.is_empty() && !on.is_empty()).then(|| {
+        format!(
+            "The hardware prefetchers were switched off in {} and not in {}: differences may be theirs.",
+            names(&off),
+            names(&on)
+        )
+    })
+}
+
 /// Names records by their labels, in order; those without one by their machines, if these differ.
 ///
 /// # Errors
@@ -194,6 +211,22 @@ mod tests {
             .map(|side| side.name)
             .collect();
         assert_eq!(names, ["a", "b", "a #2"]);
+    }
+
+    #[test]
+    fn records_with_and_without_prefetchers_are_told_apart() {
+        let told = |off: [Option<usize>; 2]| {
+            let named = ["a", "b"].into_iter().zip(off).map(|(name, off)| {
+                let mut reading = reading();
+                reading.record.header.prefetchers_off = off;
+                (name.to_owned(), reading)
+            });
+            prefetchers_apart(&sides(named.collect()).unwrap())
+        };
+        assert_eq!(told([None, None]), None);
+        assert_eq!(told([Some(1), Some(2)]), None);
+        let sentence = told([None, Some(2)]).unwrap();
+        assert!(sentence.contains("off in b and not in a"), "{sentence}");
     }
 
     #[test]

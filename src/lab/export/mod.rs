@@ -25,6 +25,8 @@ pub(crate) enum What {
     Curves,
     /// The verdicts on the claims.
     Verdicts,
+    /// The figures of each round of records of `linefill watch`.
+    Rounds,
     /// The records themselves: the machine, its settings, and how the run was made.
     Machines,
 }

@@ -9,6 +9,7 @@ use crate::lab::analysis::Analysis;
 use crate::lab::answer::machine_name;
 use crate::lab::drawn::{Drawn, drawn};
 use crate::lab::record::{Header, PrefetchersLine, Record, VerdictLine};
+use crate::lab::watch::Course;
 use crate::recorded::{cache_of, core_of};
 use crate::stats::Interval;
 use Kind::{Number, Text, Whole};
@@ -43,6 +44,23 @@ const POINTS: [Column; 18] = [
 ];
 
 const CURVES: [Column; 10] = [
+    ("experiment", Text),
+    ("name", Text),
+    ("series", Text),
+    ("x", Number),
+    ("x_name", Text),
+    ("x_unit", Text),
+    ("value", Number),
+    ("lo", Number),
+    ("hi", Number),
+    ("unit", Text),
+];
+
+const ROUNDS: [Column; 14] = [
+    ("round", Whole),
+    ("started", Whole),
+    ("at", Number),
+    ("took", Number),
     ("experiment", Text),
     ("name", Text),
     ("series", Text),
@@ -121,6 +139,7 @@ pub(super) fn columns(what: What) -> Vec<Column> {
     let own: &[Column] = match what {
         What::Points => &POINTS,
         What::Curves => &CURVES,
+        What::Rounds => &ROUNDS,
         What::Verdicts => &VERDICTS,
         What::Machines => &MACHINES,
     };
@@ -141,6 +160,7 @@ pub(super) fn rows(name: &str, record: Record, what: What) -> Vec<Row> {
     let rows = match what {
         What::Points => points(&record),
         What::Curves => curves(&record),
+        What::Rounds => rounds(&record),
         What::Verdicts => {
             let lines = Analysis::of(record).verdicts;
             lines.iter().map(verdict).collect()
@@ -239,6 +259,34 @@ fn curves(record: &Record) -> Vec<Row> {
                     unit.label().into(),
                 ]);
             }
+        }
+    }
+    rows
+}
+
+/// A row per figure and round.
+fn rounds(record: &Record) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for of in &Course::of(record).figures {
+        let [x_name, x_unit] = axis_cells(of.experiment.and_then(|of| of.plot).map(|plot| plot.x));
+        for value in &of.figure.values {
+            let round = &record.rounds[value.host as usize];
+            rows.push(vec![
+                round.number.into(),
+                round.started.into(),
+                round.at.into(),
+                round.took.into(),
+                of.id.as_str().into(),
+                of.experiment.map(|of| of.name).into(),
+                of.label.as_str().into(),
+                of.figure.x.into(),
+                x_name.clone(),
+                x_unit.clone(),
+                f64::from(value.mid).into(),
+                f64::from(value.lo).into(),
+                f64::from(value.hi).into(),
+                of.unit.into(),
+            ]);
         }
     }
     rows

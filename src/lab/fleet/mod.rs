@@ -9,8 +9,9 @@ mod outlier;
 mod print;
 mod setting;
 
-pub(crate) use collect::{Fleet, fleet};
+pub(crate) use collect::{Figure, Fleet, Value, fleet};
 pub(crate) use gates::judge;
+pub(crate) use outlier::{DISTANCE, LEAST, SCORE, Spread};
 pub(crate) use print::Summary;
 
 /// From more records than this on, `compare` summarises them: beside that many, a person reads each.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{EndLine, Header, Line, MACHINE, PointLine};
+use super::{EndLine, Header, Line, MACHINE, PointLine, RoundLine};
 use crate::experiment::{Distribution, LADDER, Placement, SPARSE, ThreadStats};
 use crate::host::RunAhead;
 use crate::lab::plain;
@@ -126,6 +126,7 @@ impl Checked {
                 let point = PointLine::try_from(raw).map_err(|problem| wrong("", problem))?;
                 Line::Point(Box::new(point))
             }
+            "round" => Line::Round(Box::new(self.round(source.read()?)?)),
             "verdict" => Line::Verdict(source.read()?),
             "end" => {
                 let end: EndLine = source.read()?;
@@ -133,10 +134,40 @@ impl Checked {
                 Line::End(end)
             }
             other => {
-                let problem =
-                    format!("`{other}` is no kind of line: header, point, verdict and end are");
+                let problem = format!(
+                    "`{other}` is no kind of line: header, point, round, verdict and end are"
+                );
                 return Err(wrong("kind", problem));
             }
+        })
+    }
+
+    /// A round, each of its points checked like a point of a run.
+    fn round(&mut self, raw: RawRound) -> Result<RoundLine, Wrong> {
+        let inside = |index: usize, of: Wrong| Wrong {
+            field: match of.field.as_str() {
+                "" => format!("points[{index}]"),
+                field => format!("points[{index}].{field}"),
+            },
+            ..of
+        };
+        within("started", raw.started, DATES)?;
+        within("number", raw.number, 0..=MOST_EXACT)?;
+        within("at", raw.at, 0.0..=MOST_SECONDS)?;
+        within("took", raw.took, 0.0..=MOST_SECONDS)?;
+        let mut points = Vec::new();
+        for (index, point) in raw.points.into_iter().enumerate() {
+            let checked = check_point(&point).and_then(|()| self.count(&point));
+            checked.map_err(|of| inside(index, of))?;
+            let point = PointLine::try_from(point);
+            points.push(point.map_err(|problem| inside(index, wrong("", problem)))?);
+        }
+        Ok(RoundLine {
+            number: raw.number,
+            started: raw.started,
+            at: raw.at,
+            took: raw.took,
+            points,
         })
     }
 
@@ -166,6 +197,16 @@ impl Checked {
 #[derive(Deserialize)]
 struct Kind {
     kind: String,
+}
+
+/// A round as its line has it.
+#[derive(Deserialize)]
+struct RawRound {
+    number: u64,
+    started: u64,
+    at: f64,
+    took: f64,
+    points: Vec<Raw>,
 }
 
 /// The text of a line, in which what a terminal would obey is spelled out. The columns of one that was
@@ -246,6 +287,9 @@ fn check_header(header: &Header) -> Check {
         within("core_per_tick", ratio, RATIOS)?;
     }
     within("largest", header.largest, LARGEST)?;
+    if let Some(seconds) = header.watch {
+        within("watch", seconds, 0.0..=MOST_SECONDS)?;
+    }
     if let Some(cycles) = header.load_to_use {
         within("load_to_use", cycles, 1..=1000)?;
     }
@@ -255,6 +299,9 @@ fn check_header(header: &Header) -> Check {
                 within(name, bytes, 0..=4096)?;
             }
         }
+    }
+    if let Some(cpus) = header.prefetchers_off {
+        within("prefetchers_off", cpus, 1..=MOST_CPUS)?;
     }
     if header.seats.len() > MOST_CPUS {
         let problem = format!("{} CPUs: at most {MOST_CPUS}", header.seats.len());

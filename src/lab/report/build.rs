@@ -43,6 +43,7 @@ pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
         duration: whole.map_or_else(String::new, |end| format!("{:.0} s", end.seconds)),
         warnings,
         caveats,
+        prefetchers_off: header.prefetchers_off.is_some(),
         facts: facts(header, end.as_ref()),
         notes,
         sheet: analysis.sheet(),
@@ -122,7 +123,12 @@ fn disturbed(points: &[PointLine]) -> Option<String> {
 
 /// What changes the answer: points that are missing.
 fn warnings(analysis: &Analysis) -> Vec<String> {
-    let Record { points, end, .. } = &analysis.record;
+    let Record {
+        header,
+        points,
+        end,
+        ..
+    } = &analysis.record;
     let mut warnings = Vec::new();
     match end {
         None => warnings.push("The run did not finish: points are missing.".to_owned()),
@@ -130,6 +136,12 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
             warnings.push("The run was stopped early: points are missing.".to_owned());
         }
         Some(_) => {}
+    }
+    if let Some(cpus) = header.prefetchers_off {
+        warnings.push(format!(
+            "The hardware prefetchers were switched off for this run, on {cpus} CPU{}.",
+            if cpus == 1 { "" } else { "s" }
+        ));
     }
     let known = |id: &str| id == MACHINE || all().iter().any(|row| row.id == id);
     let ids = points.iter().map(|line| line.experiment.as_str());

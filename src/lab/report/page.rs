@@ -159,8 +159,9 @@ fn predictions(view: &ReportView) -> Markup {
                  over the times. A point \
                  that several experiments share counts once. "
                 (grouped(outcome.own_quantity as u64)) " points are not counted, because the calibration \
-                 measured the same quantity. Contended lines are not predicted: no vendor \
-                 publishes how long a core keeps a line that other cores request."
+                 measured the same quantity. Of contended lines, turns of an MCS lock are predicted, which \
+                 hand the line on each time; no vendor publishes how long a core otherwise keeps a line \
+                 that other cores request."
             }
             table.sheet.models role="table" {
                 thead {

@@ -19,6 +19,8 @@ pub struct ReportView {
     pub warnings: Vec<String>,
     /// What else stands in the notes, in a few words each.
     pub caveats: Vec<&'static str>,
+    /// Whether the hardware prefetchers were switched off for the run.
+    pub prefetchers_off: bool,
     /// What is known of the run: name and value.
     pub facts: Vec<(String, String)>,
     /// What a reader must know before trusting the numbers.

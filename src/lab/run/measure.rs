@@ -47,7 +47,7 @@ impl<'a> Notebook<'a> {
 
 /// Whether a point is the one in flight when the run was stopped: it is measured anew when the
 /// run goes on.
-fn cut_short(point: &Point) -> bool {
+pub(super) fn cut_short(point: &Point) -> bool {
     let measured = point.measured();
     measured.is_some_and(|measured| measured.ended == Ended::Stopped)
 }

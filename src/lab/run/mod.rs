@@ -5,6 +5,7 @@ mod measure;
 mod output;
 mod quickest;
 mod resume;
+mod rounds;
 mod schedule;
 mod told;
 
@@ -17,6 +18,7 @@ use anyhow::{Context as _, Result};
 pub use output::{Aside, Claim, PACKED, RECORD, REPORT, Recorder};
 pub use quickest::{ladder_once, measure_cases, measure_ladder, measure_passes};
 pub use resume::{Unfinished, same_machine};
+pub(crate) use rounds::Rounds;
 
 use super::analysis::Analysis;
 use super::progress::Progress;

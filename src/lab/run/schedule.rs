@@ -48,6 +48,11 @@ impl Schedule {
         }
     }
 
+    /// Is to be over at another time from now on, and keeps what is known of the experiments.
+    pub fn until(&mut self, until: Instant) {
+        self.until = Some(until);
+    }
+
     /// Remembers the points of an experiment that is to come.
     pub fn plan(&mut self, id: &'static str, cases: &[Case]) {
         self.sizes.insert(id, size_of(cases));

@@ -20,6 +20,7 @@ use crate::os::health::{self, State};
 use crate::os::isolation::Isolated;
 use crate::os::perf::Event;
 use crate::os::preempt::current_cpu;
+use crate::os::prefetchers::Off;
 use crate::os::settings::settings;
 use crate::os::sysfs::{self, CpuLocation};
 use crate::os::{
@@ -79,6 +80,8 @@ pub struct Request {
     pub cpu: Option<usize>,
     /// Whether nobody else may use that CPU meanwhile.
     pub isolated: bool,
+    /// Whether the hardware prefetchers are off meanwhile.
+    pub prefetchers_off: bool,
     /// Bytes of the largest working set, if somebody says.
     pub memory: Option<u64>,
     /// How much time it takes.
@@ -112,6 +115,7 @@ pub struct Session {
     pub rate: Rate,
     /// The CPU whose interrupts are counted.
     pub interrupts: Option<usize>,
+    _prefetchers: Option<Off>,
     // Gives the thread its CPUs back before the partition goes.
     _pinned: Option<Pinned>,
     _isolated: Option<Isolated>,
@@ -171,6 +175,17 @@ fn isolate(wanted: Option<usize>, root: &Root) -> Result<Isolated> {
     Isolated::enter(root, cpu).context("--isolated")
 }
 
+/// Switches the prefetchers off on all CPUs that threads may have, and says on how many.
+///
+/// # Errors
+/// What is missing.
+fn switch_off(root: &Root, seats: &[CpuLocation], identity: &Identity) -> Result<(Off, usize)> {
+    let cpus: Vec<usize> = seats.iter().map(|seat| seat.cpu).collect();
+    let switches = identity.core().and_then(|core| core.prefetchers.value());
+    let off = Off::on(root, &cpus, switches).context("--prefetchers off")?;
+    Ok((off, cpus.len()))
+}
+
 fn setting_line((name, value): (&str, String)) -> SettingLine {
     SettingLine {
         name: name.to_owned(),
@@ -195,8 +210,9 @@ impl Session {
     /// looks at what would spoil a measurement.
     ///
     /// # Errors
-    /// If the CPU does not exist, the mask names an unknown feature, or more memory is asked for
-    /// than there is: the message names the value, and what would be accepted.
+    /// If the CPU does not exist, the mask names an unknown feature, more memory is asked for than there is, or
+    /// what is to be isolated or switched off cannot be: the message names the value, and what would be
+    /// accepted, or what is missing.
     pub fn open(request: &Request, root: &Root) -> Result<Self> {
         let features = Features::detect()
             .without(&request.masked)
@@ -226,6 +242,10 @@ impl Session {
             Some(isolated) if isolated.alone() => seats_of(root, &[isolated.cpu()]),
             _ => seats(root, cpu),
         };
+        let off = request
+            .prefetchers_off
+            .then(|| switch_off(root, &seats, &identity))
+            .transpose()?;
         let budget = request.budget.unwrap_or(request.profile.length());
         let header = Header {
             format: FORMAT,
@@ -258,10 +278,12 @@ impl Session {
             node: request.node,
             passes: experiment::LOOKS.into_iter().max().unwrap_or(0),
             budget: Some(budget.as_secs_f64()),
+            watch: None,
             placement: Some(request.placement.name().to_owned()),
             kernel_caches: kernel_caches(root, cpu),
             isolation: isolated.as_ref().map(isolation_line),
             settings: settings(root, cpu).into_iter().map(setting_line).collect(),
+            prefetchers_off: off.as_ref().map(|(_, cpus)| *cpus),
             prefetchers: cpu.map(|cpu| prefetchers_of(root, cpu, &identity)),
             notes,
         };
@@ -274,6 +296,7 @@ impl Session {
             },
             rate,
             interrupts: isolated.as_ref().map(|of| of.cpu()),
+            _prefetchers: off.map(|(off, _)| off),
             _pinned: pinned,
             _isolated: isolated,
         })

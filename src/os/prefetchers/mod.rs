@@ -172,49 +172,70 @@ impl Ready {
     /// # Errors
     /// If the register cannot be written or put back, or the write has no effect.
     pub fn switch_off(self) -> Result<Off, Refused> {
-        let Ready {
-            msr,
-            register,
-            before,
-            wanted,
-        } = self;
-        let undo = Undo::write(msr.path(), register.into(), &before.to_le_bytes());
-        let guardian = undo
-            .and_then(|undo| Guardian::post(&[undo]))
-            .map_err(|error| Refused::NoGuardian(error.to_string()))?;
-        let off = Off {
-            msr,
-            register,
-            before,
-            _guardian: guardian,
-        };
-        off.msr.write(register, wanted)?;
-        let found = off.msr.read(register)?;
-        if found != wanted {
-            return Err(Refused::NoEffect { wanted, found });
-        }
-        Ok(off)
+        Off::of(vec![self])
     }
 }
 
-/// The prefetchers of a CPU, off for as long as this lives.
+/// The prefetchers of a CPU or several, off for as long as this lives.
 ///
-/// The register gets its old value back when this is dropped, also by a panic. A child process,
+/// Each register gets its old value back when this is dropped, also by a panic. A child process,
 /// started before the register is written, writes it back if this process ends without that: by a
 /// signal of any kind, an abort or an exit. Only the end of both at once, as by the end of their
 /// container, leaves it changed.
 #[derive(Debug)]
 pub struct Off {
-    msr: Msr,
-    register: u32,
-    before: u64,
+    /// Those that were written, or were to be.
+    registers: Vec<Ready>,
     _guardian: Guardian,
 }
 
+impl Off {
+    /// Switches the prefetchers of `cpus` off, all or none: a thread that goes to another of them, or works
+    /// there, has none either. Forks, as [`Ready::switch_off`] does.
+    ///
+    /// # Errors
+    /// As [`Ready::at`] and [`Ready::switch_off`]; those of the first CPUs are then on again.
+    pub fn on(
+        root: &Root,
+        cpus: &[usize],
+        switches: Option<PrefetchSwitches>,
+    ) -> Result<Self, Refused> {
+        let switches = switches.ok_or(Refused::Unknown)?;
+        let ready = cpus.iter().map(|&cpu| Ready::at(root, cpu, switches));
+        Off::of(ready.collect::<Result<_, _>>()?)
+    }
+
+    /// One guardian for all of them stands ready before the first is written.
+    fn of(registers: Vec<Ready>) -> Result<Self, Refused> {
+        let undo = registers.iter().map(|of| {
+            let before = of.before.to_le_bytes();
+            Undo::write(of.msr.path(), of.register.into(), &before)
+        });
+        let guardian = undo
+            .collect::<Result<Vec<_>, _>>()
+            .and_then(|undo| Guardian::post(&undo))
+            .map_err(|error| Refused::NoGuardian(error.to_string()))?;
+        let off = Off {
+            registers,
+            _guardian: guardian,
+        };
+        for of in &off.registers {
+            of.msr.write(of.register, of.wanted)?;
+            let (wanted, found) = (of.wanted, of.msr.read(of.register)?);
+            if found != wanted {
+                return Err(Refused::NoEffect { wanted, found });
+            }
+        }
+        Ok(off)
+    }
+}
+
 impl Drop for Off {
-    /// Puts the register back; what fails here the guardian, dropped next, tries again.
+    /// Puts the registers back; what fails here the guardian, dropped next, tries again.
     fn drop(&mut self) {
-        let _ = self.msr.write(self.register, self.before);
+        for of in &self.registers {
+            let _ = of.msr.write(of.register, of.before);
+        }
     }
 }
 

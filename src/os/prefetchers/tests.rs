@@ -77,6 +77,24 @@ fn they_are_off_until_dropped() {
 }
 
 #[test]
+fn those_of_several_cpus_are_off_together_or_not_at_all() {
+    let mock = Mock::new("several");
+    let root = mock.root();
+    // CPU 4 has no device: nothing is written on CPU 3.
+    let refused = Off::on(&root, &[3, 4], Some(SWITCHES)).unwrap_err();
+    assert!(refused.to_string().contains("does not exist"), "{refused}");
+    assert_eq!(mock.value(), BEFORE);
+    fs::create_dir_all(mock.0.join("dev/cpu/4")).unwrap();
+    fs::copy(mock.device(), mock.0.join("dev/cpu/4/msr")).unwrap();
+    let other = || look(&root, 4, Some(SWITCHES)).unwrap().value;
+    let off = Off::on(&root, &[3, 4], Some(SWITCHES)).unwrap();
+    assert_eq!((mock.value(), other()), (0x25, 0x25));
+    drop(off);
+    assert_eq!((mock.value(), other()), (BEFORE, BEFORE));
+    assert_eq!(Off::on(&root, &[3], None).unwrap_err(), Refused::Unknown);
+}
+
+#[test]
 fn a_panic_puts_them_back() {
     let mock = Mock::new("panic");
     let root = mock.root();

@@ -1,4 +1,4 @@
-//! Row X18: one line that all threads want.
+//! Rows X18, X23 and X24: one line that all threads want.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
@@ -12,6 +12,16 @@ const SLOW: &str = ".4";
 const FAIR: &str = ".5";
 const QUEUES: &str = ".6";
 const AHEAD: &str = ".7";
+const TAIL: &str = ".8";
+const QUEUE: &str = ".9";
+
+/// Of X23.
+const KEPT: &str = ".1";
+const COUNTER: &str = ".2";
+
+/// Of X24.
+const RETRIES: &str = ".1";
+const GO_AHEAD: &str = ".2";
 
 /// The time of a turn of one thread alone, in nanoseconds.
 const ALONE: f64 = 5.0;
@@ -29,6 +39,11 @@ struct Contended {
     p99: u64,
     /// The slowest thread over the fastest, with a spin lock.
     spread: f64,
+    /// The same with compare_exchange, and with parking_lot.
+    retries: f64,
+    ahead: f64,
+    /// A round trip of the line in nanoseconds.
+    trip: f64,
 }
 
 /// As queues and transfers have it.
@@ -39,10 +54,41 @@ const USUAL: Contended = Contended {
     parking: 0.5,
     p99: 500,
     spread: 3.0,
+    retries: 1.5,
+    ahead: 1.5,
+    trip: 24.0,
 };
 
+/// The MCS lock with these times per turn for two threads and for more.
+fn mcs(machine: &Machine, two: f64, more: f64) -> Planted {
+    Planted::new("X23", machine, |_, threads| {
+        time(if threads > 2.0 { more } else { two })
+    })
+}
+
+/// Turns of queues that take as many times as long as a fetch_add.
+fn queues(machine: &Machine, factor: f64) -> Planted {
+    Planted::new("X23", machine, |series, _| {
+        let queue = series.starts_with("ticket") || series.starts_with("MCS");
+        time(if queue { 10.0 * factor } else { 10.0 })
+    })
+}
+
+/// p99 and p99.9 of single operations by compare_exchange, those by fetch_add being 100, pass by pass.
+fn tails(machine: &Machine, passes: [u64; 2]) -> Planted {
+    contended(machine, USUAL).with_runs(|series| match series.starts_with("compare") {
+        true => passes.map(|slow| [50, slow]).into(),
+        false => vec![[50, 100]; 2],
+    })
+}
+
 fn contended(machine: &Machine, of: Contended) -> Planted {
-    let planted = Planted::new("X18", machine, |series, threads| {
+    row_of("X18", machine, of)
+}
+
+/// The points of any of the rows.
+fn row_of(id: &str, machine: &Machine, of: Contended) -> Planted {
+    let planted = Planted::new(id, machine, |series, threads| {
         let (way, place) = series.split_once(", ").unwrap();
         if place == "padded" || threads == 1.0 {
             return time(ALONE);
@@ -59,9 +105,13 @@ fn contended(machine: &Machine, of: Contended) -> Planted {
     let planted = planted.with_spread(|series| {
         Some(match series.starts_with("spin lock") {
             true => of.spread,
+            false if series.starts_with("compare_exchange") => of.retries,
+            false if series.starts_with("parking_lot") => of.ahead,
             false => 1.02,
         })
     });
+    // In X18 times are nanoseconds, of 2.3 ticks each.
+    let planted = planted.with_round_trip(Some(of.trip * 2.3));
     planted.with_runs(|series| match series.ends_with("one line") {
         true => vec![[of.p99 / 2, of.p99]; 2],
         false => vec![[9, 10]; 2],
@@ -159,6 +209,73 @@ pub fn rows() -> Vec<Row> {
         }),
         row("X18", AHEAD, Untestable, |m| {
             contended(m, USUAL).without(|series, _| series.starts_with("parking_lot"))
+        })
+        .says("was not measured"),
+        row("X18", TAIL, Holds, |m| tails(m, [200, 220])).says("8 threads"),
+        row("X18", TAIL, DoesNotHold, |m| tails(m, [100, 105])),
+        row("X18", TAIL, Inconclusive, |m| tails(m, [100, 200])),
+        row("X18", TAIL, Untestable, |m| {
+            contended(m, USUAL).with_runs(|_| Vec::new())
+        })
+        .says("by itself"),
+        row("X18", QUEUE, Holds, |m| contended(m, USUAL)).says("8 threads"),
+        row("X18", QUEUE, DoesNotHold, |m| {
+            contended(
+                m,
+                Contended {
+                    trip: 60.0,
+                    ..USUAL
+                },
+            )
+        }),
+        row("X18", QUEUE, DoesNotHold, |m| {
+            contended(m, Contended { trip: 6.0, ..USUAL })
+        }),
+        row("X18", QUEUE, Inconclusive, |m| {
+            contended(
+                m,
+                Contended {
+                    trip: 16.0,
+                    ..USUAL
+                },
+            )
+        }),
+        row("X18", QUEUE, Untestable, |m| {
+            contended(m, USUAL).with_round_trip(None)
+        })
+        .says("no round trip"),
+        row("X23", KEPT, Holds, |m| mcs(m, 100.0, 400.0)).says("8 threads"),
+        row("X23", KEPT, DoesNotHold, |m| mcs(m, 100.0, 1000.0)),
+        row("X23", KEPT, Inconclusive, |m| mcs(m, 100.0, 500.0)),
+        row("X23", KEPT, Untestable, |m| mcs(&few(m, 2), 100.0, 400.0)).says("needs 4 cores"),
+        row("X23", COUNTER, Holds, |m| queues(m, 2.0)).says("ticket lock"),
+        row("X23", COUNTER, DoesNotHold, |m| queues(m, 1.1)),
+        row("X23", COUNTER, Inconclusive, |m| queues(m, 1.5)),
+        row("X23", COUNTER, Untestable, |m| queues(&few(m, 1), 2.0)).says("needs 2 cores"),
+        row("X24", RETRIES, Holds, |m| row_of("X24", m, USUAL)),
+        row("X24", RETRIES, DoesNotHold, |m| {
+            let retries = 1.02;
+            row_of("X24", m, Contended { retries, ..USUAL })
+        }),
+        row("X24", RETRIES, Inconclusive, |m| {
+            let retries = 1.1 * 1.02;
+            row_of("X24", m, Contended { retries, ..USUAL })
+        }),
+        row("X24", RETRIES, Untestable, |m| {
+            row_of("X24", m, USUAL).with_spread(|_| None)
+        })
+        .says("no two threads"),
+        row("X24", GO_AHEAD, Holds, |m| row_of("X24", m, USUAL)),
+        row("X24", GO_AHEAD, DoesNotHold, |m| {
+            let ahead = 1.02;
+            row_of("X24", m, Contended { ahead, ..USUAL })
+        }),
+        row("X24", GO_AHEAD, Inconclusive, |m| {
+            let ahead = 1.1 * 1.02;
+            row_of("X24", m, Contended { ahead, ..USUAL })
+        }),
+        row("X24", GO_AHEAD, Untestable, |m| {
+            row_of("X24", m, USUAL).without(|series, _| series.starts_with("parking_lot"))
         })
         .says("was not measured"),
     ]

@@ -205,5 +205,13 @@ pub fn rows() -> Vec<Row> {
             })
         })
         .says("run with --allow-msr"),
+        row("E35", SWITCHED_ON, Untestable, |m| {
+            let off = Machine {
+                prefetchers_off: true,
+                ..m.clone()
+            };
+            switched(m, 400.0, 400.0).on(off)
+        })
+        .says("off for the whole run"),
     ]
 }

@@ -102,6 +102,7 @@ impl Model {
             ladder,
             largest: 1 << 30,
             full: false,
+            prefetchers_off: false,
         }
     }
 }

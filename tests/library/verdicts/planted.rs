@@ -125,6 +125,18 @@ impl Planted {
         self
     }
 
+    /// The same points, beside each of which with several threads a round trip of a line took so many ticks.
+    pub fn with_round_trip(mut self, ticks: Option<f64>) -> Self {
+        for point in &mut self.points {
+            if let State::Measured(measured) = &mut point.state
+                && let Some(crew) = &mut measured.crew
+            {
+                crew.round_trip = ticks;
+            }
+        }
+        self
+    }
+
     /// The same points, of which runs were timed one by one: the ticks of the median and of p99, pass by
     /// pass, as `ticks` has them for a series.
     pub fn with_runs(mut self, ticks: impl Fn(&str) -> Vec<[u64; 2]>) -> Self {

@@ -11,7 +11,7 @@ pub(in crate::experiment) use crate::experiment::machine::predict::stream::{Flow
 pub(in crate::experiment) use crate::experiment::machine::predict::walk::{
     Places, in_order, random,
 };
-use crate::experiment::{Curve, Evidence, Experiment, Measured, Point, State};
+use crate::experiment::{Curve, Evidence, Experiment, Measured, Point, State, ThreadStats};
 use crate::prelude::*;
 use crate::stats::{Interval, Summary, median};
 
@@ -179,6 +179,12 @@ fn instead(measured: &Measured, cycles: f64) -> Measured {
         counts: Vec::new(),
         runs: Vec::new(),
         confidence: None,
+        // All threads alike.
+        crew: measured.crew.map(|crew| ThreadStats {
+            fastest: ticks,
+            slowest: ticks,
+            ..crew
+        }),
         ..measured.clone()
     }
 }

@@ -5,13 +5,15 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::increment::{IncrementSetup, Spacing};
 use crate::experiment::topics::coherence::mutex::{Library, MutexSetup};
 use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
-use crate::host::Worker;
-use crate::kernel::{IncrementWay, QueueLock, QueueWay};
-use crate::mem::Region;
+use crate::kernel::{IncrementWay, QueueWay};
 use crate::stats::Interval;
+use queue::QueueSetup;
 
-/// The row of this family.
-pub(crate) static ALL: &[Experiment] = &[CONTENTION];
+mod queue;
+mod turns;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[CONTENTION, turns::THROUGHPUT, turns::FAIRNESS];
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +90,17 @@ fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<C
     Some(case.run_by_run(1))
 }
 
+/// Every way in either place, on each number of threads.
+fn cases(machine: &Machine) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for threads in on_cores(machine) {
+        for way in 0..WAYS.len() {
+            cases.extend((0..PLACES.len()).filter_map(|at| case(machine, way, at, threads)));
+        }
+    }
+    cases
+}
+
 /// The numbers of threads from two on, each thread on a core of its own.
 fn several(e: &Evidence<'_>) -> Result<Vec<usize>, Untestable> {
     at_least_cores(&e.machine.cpu_order, 2)?;
@@ -125,9 +138,11 @@ const CONTENTION: Experiment = Experiment {
             is their number divided by this time. On one line only one core can work at a time, \
             and each change of the core costs a transfer of the line: the time should grow at \
             least in proportion to the threads, and the throughput should fall from the first to \
-            the second thread. On separate lines the time should not change. The curves of p99 \
-            show single operations of one thread, each timed by itself: 99 of 100 take at most \
-            this time. A spin lock goes to whichever core gets the line first, possibly the core \
+            the second thread. On separate lines the time should not change. The curves of p50, p99 \
+            and p99.9 show single operations of one thread, each timed by itself: 99 of 100 take \
+            at most the time of p99. The stamps around an operation are time in which the others \
+            get the line, so that nearly every single operation waits for it, while a thread that \
+            only adds does many additions before it loses the line. A spin lock goes to whichever core gets the line first, possibly the core \
             that has just released it: fewer transfers, and longer waits for the others. A ticket \
             lock and the MCS lock (Mellor-Crummey and Scott) serve threads in the order of their \
             arrival. All waiting threads watch one word of a ticket lock, and each watches a word \
@@ -141,32 +156,26 @@ const CONTENTION: Experiment = Experiment {
         Unit::Nanoseconds,
     )),
     events: &[],
-    cases: |machine| {
-        let mut cases = Vec::new();
-        for threads in on_cores(machine) {
-            for way in 0..WAYS.len() {
-                cases.extend((0..PLACES.len()).filter_map(|at| case(machine, way, at, threads)));
-            }
-        }
-        cases
-    },
+    cases,
     curves: |e| {
-        let slow = |way: &str| {
+        let single = |place: Percentile, way: &str| {
             let label = series(way, SHARED);
             let numbers = e.series(&label).ok()?.into_iter();
             let points = numbers.filter_map(|(threads, _)| {
-                let slow = e.percentile(&label, threads, Percentile::P99).ok()?;
-                Some((threads, slow))
+                let value = e.percentile(&label, threads, place).ok()?;
+                Some((threads, value))
             });
             Some(Curve {
-                label: format!("p99 {label}"),
+                label: format!("{} {label}", place.name()),
                 points: points.collect(),
             })
         };
         let mut curves = plain_curves(e);
         // All padded words cost about the same.
         curves.retain(|curve| curve.label.ends_with(SHARED) || curve.label == series(ADD, PADDED));
-        curves.extend(WAYS.iter().filter_map(|(way, _)| slow(way)));
+        for place in [Percentile::P99, Percentile::P50, Percentile::P999] {
+            curves.extend(WAYS.iter().filter_map(|(way, _)| single(place, way)));
+        }
         curves.retain(|curve| !curve.points.is_empty());
         curves
     },
@@ -281,136 +290,38 @@ const CONTENTION: Experiment = Experiment {
             },
         )
         .holding("Order of arrival is paid for with throughput."),
+        measured(
+            "X18.8",
+            ours("nothing limits how often an attempt of compare_exchange fails; fetch_add never does"),
+            "with all threads on one line, p99.9 of single additions by a loop of compare_exchange \
+             is more than 1.25 times that of additions by fetch_add",
+            |e| {
+                let threads = most(e, 2)?;
+                let [compare, add] = [COMPARE, ADD]
+                    .map(|way| e.percentile(&series(way, SHARED), threads, Percentile::P999));
+                let what = format!("p99.9 of compare_exchange over fetch_add, {threads} threads");
+                at_least(&what, ratio(compare?, add?), 1.25)
+            },
+        )
+        .holding("The few slowest additions pay for the failed attempts.")
+        .failing("Failed attempts do not pile up in the same additions."),
+        measured(
+            "X18.9",
+            ours(
+                "Denning and Buzen (1978): a station that is never idle serves one user after the \
+                 other, and each comes back after all; the line of a lock goes to the next thread \
+                 and back in every turn",
+            ),
+            "with all threads at one MCS lock, a turn takes 0.7 to 1.5 times as long as a round trip \
+             of a line for each of the threads",
+            |e| {
+                let threads = most(e, 2)?;
+                let trips = e.round_trips(&series(MCS, SHARED), threads)?;
+                let what = format!("round trips in a turn over {threads} threads");
+                between(&what, Ok(trips.scaled(1.0 / threads)), 0.7, 1.5)
+            },
+        )
+        .holding("The queue of the lock is a queue for the line: its time is the threads times a transfer there and back.")
+        .failing("A turn is more than a handover, or the threads do not wait at the same time."),
     ],
 };
-
-/// Threads that take a lock that serves them in the order of their arrival.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct QueueSetup {
-    way: QueueWay,
-    /// One lock for all threads, or each thread's own.
-    spacing: Spacing,
-    /// The CPU of each thread, all different.
-    cpus: Vec<usize>,
-    pace: SampleOf,
-}
-
-impl QueueSetup {
-    /// Threads per lock.
-    fn sharers(&self) -> usize {
-        match self.spacing {
-            Spacing::Shared => self.cpus.len(),
-            Spacing::Apart(_) => 1,
-        }
-    }
-
-    /// Bytes of a lock with the nodes of its threads.
-    fn lock(&self) -> usize {
-        QueueLock::bytes(self.sharers()).unwrap_or(0)
-    }
-}
-
-impl Setup for QueueSetup {
-    fn bytes(&self) -> usize {
-        self.lock() * (self.cpus.len() / self.sharers().max(1))
-    }
-
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        // Who waits for a thread on its own CPU waits until the system takes the CPU away.
-        let mut cpus = self.cpus.clone();
-        cpus.sort_unstable();
-        if let Some(pair) = cpus.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Untestable(format!(
-                "two threads of a queue would share CPU {}",
-                pair[0]
-            )));
-        }
-        let too_small = || Untestable("no room for the locks of all threads".to_owned());
-        let mut locks = Vec::with_capacity(self.cpus.len());
-        for part in region.into_bytes().chunks_exact_mut(self.lock().max(1)) {
-            let threads = QueueLock::threads(Region::new(part)?, self.sharers(), self.way);
-            locks.extend(threads.ok_or_else(too_small)?);
-        }
-        if locks.len() < self.cpus.len() {
-            return Err(too_small());
-        }
-        let member = |(lock, &cpu)| Worker {
-            cpu,
-            kernel: Box::new(lock),
-        };
-        let members = locks.into_iter().zip(&self.cpus).map(member);
-        Ok(Workload::at_once(members.collect(), self.pace, 1))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::experiment::Linux;
-    use crate::host::{Host, RoundOptions};
-    use crate::os::allowed;
-
-    fn setup(way: QueueWay, spacing: Spacing, cpus: Vec<usize>) -> QueueSetup {
-        QueueSetup {
-            way,
-            spacing,
-            cpus,
-            pace: SampleOf::Slowest,
-        }
-    }
-
-    /// Each takes its turns though the others wait for the same lock, and leaves it free.
-    #[test]
-    fn every_thread_takes_its_turns_and_leaves_the_lock_free() {
-        let context = Context {
-            features: crate::cpu::Features::detect(),
-            host: &Linux,
-        };
-        let cpus = allowed();
-        for way in QueueWay::ALL {
-            for spacing in [Spacing::Shared, Spacing::Apart(128)] {
-                let setup = setup(way, spacing, cpus.clone());
-                let mut bytes = vec![0xff; setup.bytes() + 63];
-                let at = bytes.as_ptr().align_offset(64);
-                let memory = &mut bytes[at..][..setup.bytes()];
-                let region = Region::new(memory).unwrap();
-                let Ok(Workload::Threads { mut members, .. }) = setup.prepare(region, &context)
-                else {
-                    panic!("{setup:?} has no threads");
-                };
-                assert_eq!(members.len(), cpus.len());
-                let manner = RoundOptions {
-                    ahead: 100_000,
-                    keep_on: false,
-                };
-                let mut turns = 0;
-                let rounds = Linux.team(&mut members, manner, &mut |team| {
-                    turns = (0..20).map(|_| team.round(1000).len()).sum();
-                });
-                rounds.unwrap();
-                assert_eq!(turns, 20 * cpus.len());
-                drop(members);
-                let word = |at: usize| u64::from_ne_bytes(memory[at..][..8].try_into().unwrap());
-                let taken = 20_000 * setup.sharers() as u64;
-                let (first, second) = match way {
-                    QueueWay::Ticket => (taken, taken),
-                    _ => (0, 0),
-                };
-                assert_eq!((word(0), word(8)), (first, second), "{setup:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn threads_of_a_queue_share_no_cpu() {
-        let context = Context {
-            features: crate::cpu::Features::detect(),
-            host: &Linux,
-        };
-        let setup = setup(QueueWay::Mcs, Spacing::Shared, vec![1, 0, 1]);
-        let mut bytes = vec![0; setup.bytes() + 63];
-        let region = Region::new(&mut bytes).unwrap();
-        let refused = setup.prepare(region, &context).unwrap_err();
-        assert!(refused.0.contains("share CPU 1"), "{refused}");
-    }
-}

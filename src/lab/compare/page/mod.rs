@@ -5,6 +5,7 @@ mod side_by_side;
 
 use maud::{DOCTYPE, Markup, html};
 
+use super::side::prefetchers_apart;
 use super::{Difference, Effect, Side, effects};
 use crate::lab::report::page::{head, scripts};
 use crate::lab::report::view::Section;
@@ -86,6 +87,7 @@ fn masthead(sides: &[Side]) -> Markup {
                     div { dt { (side.name) } dd { (side.view.summary.machine) ", " (side.view.date) } }
                 }
             }
+            @if let Some(apart) = prefetchers_apart(sides) { p.warning { (apart) } }
             @for (warning, of) in told(sides, |side| &side.view.warnings) {
                 p.warning { (of) ": " (warning) }
             }

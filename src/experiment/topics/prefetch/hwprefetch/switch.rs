@@ -71,5 +71,9 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
 
 fn forwards_over_random(e: &Evidence<'_>, place: f64) -> Result<Interval, Untestable> {
     in_memory(e)?;
+    if e.machine.prefetchers_off {
+        let why = "the prefetchers were off for the whole run, these walks included";
+        return Err(Untestable(why.to_owned()));
+    }
     ratio(e.at(FORWARDS, place), e.at(RANDOM, place))
 }

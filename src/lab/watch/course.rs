@@ -1,0 +1,327 @@
+//! Figures over the rounds of a record: values, their middle, and the rounds outside.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::experiment::{Evidence, Experiment, Machine, Percentile, Point, State, Unit, find};
+use crate::lab::chart::{AxisView, number, place};
+use crate::lab::fleet::{Figure, Spread, Value};
+use crate::lab::record::{MACHINE, Record, RoundLine, points_of};
+use crate::lab::report::build::axis;
+use crate::recorded::machine_of;
+use crate::stats::{Interval, median};
+
+/// The figure that every record has: what a thermal or a power limit takes first, and what times in core
+/// cycles do not show.
+const CLOCK: &str = "core clock";
+
+/// All figures of a record over its rounds.
+#[derive(Debug)]
+pub(crate) struct Course {
+    machine: Machine,
+    /// When each round was.
+    pub times: Vec<Time>,
+    /// The figures, in the order in which they first occur.
+    pub figures: Vec<Followed>,
+    places: HashMap<(String, String, u64), usize>,
+}
+
+/// When a round was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Time {
+    /// Its number.
+    pub number: u64,
+    /// Seconds since 1970.
+    pub started: u64,
+    /// Seconds since the first round.
+    pub at: f64,
+}
+
+/// A figure over the rounds.
+#[derive(Debug)]
+pub(crate) struct Followed {
+    /// The experiment; none of the core clock.
+    pub experiment: Option<&'static Experiment>,
+    /// Its id.
+    pub id: String,
+    /// The series.
+    pub label: String,
+    /// The horizontal axis of the series, where its points are drawn at their own places.
+    pub axis: Option<AxisView>,
+    /// The unit of its values.
+    pub unit: &'static str,
+    /// Its place on the axis, and the values, the host of each being the index of its round.
+    pub figure: Figure,
+}
+
+/// A value outside.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Outside {
+    /// The index of its round.
+    pub round: usize,
+    /// The value.
+    pub value: f64,
+    /// Its modified z-score.
+    pub score: f64,
+}
+
+impl Course {
+    /// The figures of a record.
+    pub fn of(record: &Record) -> Self {
+        let ladder = points_of(&record.points, MACHINE);
+        let mut course = Course {
+            machine: machine_of(&record.header, &ladder),
+            times: Vec::new(),
+            figures: Vec::new(),
+            places: HashMap::new(),
+        };
+        for round in &record.rounds {
+            course.add(round);
+        }
+        course
+    }
+
+    /// Adds a round.
+    pub fn add(&mut self, round: &RoundLine) {
+        self.times.push(Time {
+            number: round.number,
+            started: round.started,
+            at: round.at,
+        });
+        self.clock(round);
+        let mut ids: Vec<&str> = Vec::new();
+        for line in &round.points {
+            if !ids.contains(&line.experiment.as_str()) {
+                ids.push(&line.experiment);
+            }
+        }
+        for id in ids {
+            // Of what this version does not know no unit is known.
+            if let Some(experiment) = find(id) {
+                self.points(experiment, &points_of(&round.points, id));
+            }
+        }
+    }
+
+    fn clock(&mut self, round: &RoundLine) {
+        let points = round.points.iter().filter_map(|of| of.point.measured());
+        let mut ratios: Vec<f64> = points.filter_map(|of| of.core_per_tick).collect();
+        ratios.sort_unstable_by(f64::total_cmp);
+        if let Some(ratio) = median(&ratios) {
+            let clock = ratio * self.machine.rate.hz() / 1e9;
+            let found = || Followed {
+                experiment: None,
+                id: MACHINE.to_owned(),
+                label: CLOCK.to_owned(),
+                axis: None,
+                unit: "GHz",
+                figure: Figure::default(),
+            };
+            self.value(MACHINE, CLOCK, 0.0, Interval::exact(clock), found);
+        }
+    }
+
+    /// The measured points of an experiment. Curves that are computed from several points have other places in
+    /// every round.
+    fn points(&mut self, experiment: &'static Experiment, points: &[Point]) {
+        let evidence = Evidence::new(&self.machine, points, experiment.unit());
+        let curves = (experiment.curves)(&evidence);
+        let rate = self.machine.rate;
+        for point in points {
+            let drawn = curves.iter().any(|curve| {
+                curve.label == point.series && curve.points.iter().any(|(x, _)| *x == point.x)
+            });
+            let axis = experiment.plot.filter(|_| drawn).map(|plot| axis(plot.x));
+            // Without a yardstick there are no core cycles, and not every point moves bytes.
+            let in_unit = |unit| Some((unit, point.interval(unit, rate).ok()?));
+            let value = in_unit(experiment.unit()).or_else(|| in_unit(Unit::Nanoseconds));
+            let Some((unit, value)) = value else { continue };
+            let counted = matches!(point.state, State::Counted(_));
+            let unit = if counted { "" } else { unit.label() };
+            let mut follow = |label: String, unit, value| {
+                let found = || Followed {
+                    experiment: Some(experiment),
+                    id: experiment.id.to_owned(),
+                    label: label.clone(),
+                    axis: axis.clone(),
+                    unit,
+                    figure: Figure {
+                        x: point.x,
+                        values: Vec::new(),
+                    },
+                };
+                self.value(experiment.id, &label, point.x, value, found);
+            };
+            follow(point.series.clone(), unit, value);
+            // The tail of runs that were timed one by one.
+            let slow = point
+                .measured()
+                .and_then(|of| of.percentile(Percentile::P99, Unit::Nanoseconds, rate).ok());
+            if let Some(slow) = slow {
+                follow(
+                    format!("p99 of {}", point.series),
+                    Unit::Nanoseconds.label(),
+                    slow,
+                );
+            }
+        }
+    }
+
+    /// Notes a value of the last round.
+    fn value(
+        &mut self,
+        id: &str,
+        label: &str,
+        x: f64,
+        value: Interval,
+        found: impl FnOnce() -> Followed,
+    ) {
+        let key = (id.to_owned(), label.to_owned(), (x + 0.0).to_bits());
+        let figures = &mut self.figures;
+        let index = *self.places.entry(key).or_insert_with(|| {
+            figures.push(found());
+            figures.len() - 1
+        });
+        let host = u32::try_from(self.times.len() - 1).unwrap_or(u32::MAX);
+        let values = &mut figures[index].figure.values;
+        // A series may have two points at one place.
+        if value.middle().is_finite() && values.last().is_none_or(|last| last.host != host) {
+            values.push(Value {
+                host,
+                lo: value.lo as f32,
+                mid: value.middle() as f32,
+                hi: value.hi as f32,
+            });
+        }
+    }
+
+    /// The indices of the rounds in which a figure is outside.
+    pub fn rounds_outside(&self) -> BTreeSet<usize> {
+        let outside = self.figures.iter().flat_map(Followed::outside);
+        outside.map(|of| of.round).collect()
+    }
+}
+
+impl Followed {
+    /// How its values are distributed, if it has any.
+    pub fn spread(&self) -> Option<Spread> {
+        Spread::of(&self.figure)
+    }
+
+    /// Its values outside, in the order of the rounds.
+    pub fn outside(&self) -> Vec<Outside> {
+        let Some(spread) = self.spread() else {
+            return Vec::new();
+        };
+        let values = self.figure.values.iter();
+        let outside = |of: &Value| {
+            Some(Outside {
+                round: of.host as usize,
+                value: f64::from(of.mid),
+                score: spread.outside(of)?,
+            })
+        };
+        values.filter_map(outside).collect()
+    }
+
+    /// Its place on the axis of its curve, in words; empty of a figure without one.
+    pub fn place(&self) -> String {
+        match (&self.axis, self.experiment) {
+            (Some(axis), _) => place(axis, self.figure.x),
+            (None, Some(_)) => number(self.figure.x),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// The unit, where a number stands beside it.
+    pub fn short_unit(&self) -> &'static str {
+        self.unit
+            .strip_suffix(" per operation")
+            .unwrap_or(self.unit)
+    }
+
+    /// The figure in words: `X16 read, 4 MiB`.
+    pub fn name(&self) -> String {
+        let place = self.place();
+        let id = match self.experiment {
+            Some(of) => format!("{} ", of.id),
+            None => String::new(),
+        };
+        match place.as_str() {
+            "" => format!("{id}{}", self.label),
+            place => format!("{id}{}, {place}", self.label),
+        }
+    }
+}
+
+/// A few of the figures: all if they are few, else the last place of each series, and where there is room
+/// the first and others between them.
+pub(crate) fn some(figures: &[Followed], most: usize) -> Vec<&Followed> {
+    if figures.len() <= most {
+        return figures.iter().collect();
+    }
+    let mut ends: Vec<[usize; 2]> = Vec::new();
+    for (index, figure) in figures.iter().enumerate() {
+        let x = |at: usize| figures[at].figure.x;
+        let same = |of: &&mut [usize; 2]| {
+            let first = &figures[of[0]];
+            first.id == figure.id && first.label == figure.label
+        };
+        match ends.iter_mut().find(same) {
+            Some([_, last]) if x(*last) < figure.figure.x => *last = index,
+            Some([first, _]) if x(*first) > figure.figure.x => *first = index,
+            Some(_) => {}
+            None => ends.push([index; 2]),
+        }
+    }
+    let lasts = ends.iter().map(|[_, last]| *last);
+    let firsts = ends.iter().map(|[first, _]| *first);
+    let mut chosen: Vec<usize> = Vec::new();
+    let even = (0..most).map(|step| step * figures.len() / most);
+    for index in lasts.chain(firsts).chain(even) {
+        if chosen.len() < most && !chosen.contains(&index) {
+            chosen.push(index);
+        }
+    }
+    chosen.sort_unstable();
+    chosen.into_iter().map(|index| &figures[index]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::watch::planted;
+
+    #[test]
+    fn every_point_is_a_figure_and_has_a_value_per_round() {
+        let record = planted(20, |_| 1.0);
+        let course = Course::of(&record);
+        assert_eq!(course.figures.len(), 1 + record.rounds[0].points.len());
+        assert!(course.figures.iter().all(|of| of.figure.values.len() == 20));
+        assert!(course.rounds_outside().is_empty());
+        assert_eq!(course.figures[0].name(), "core clock");
+        assert!(course.figures[1].name().starts_with("D14 NPAD=0, 4 KiB"));
+    }
+
+    #[test]
+    fn a_round_that_is_slower_is_outside_in_its_times_alone() {
+        let course = Course::of(&planted(20, |round| if round == 7 { 1.5 } else { 1.0 }));
+        assert_eq!(course.rounds_outside(), BTreeSet::from([7]));
+        assert!(course.figures[0].outside().is_empty(), "the clock");
+        assert!(course.figures[1..].iter().all(|of| of.outside().len() == 1));
+    }
+
+    #[test]
+    fn a_few_figures_are_the_ends_of_their_series() {
+        let course = Course::of(&planted(1, |_| 1.0));
+        let names = |most| -> Vec<String> {
+            let few = some(&course.figures, most);
+            few.iter().map(|of| of.name()).collect()
+        };
+        assert_eq!(names(1000).len(), course.figures.len());
+        let ends = ["core clock", "D14 NPAD=0, 4 KiB", "D14 NPAD=0, 256 MiB"];
+        assert_eq!(names(1), ends[..1]);
+        assert_eq!(names(2), [ends[0], ends[2]]);
+        assert_eq!(names(3), ends);
+        assert_eq!(names(12).len(), 12);
+    }
+}

@@ -1,0 +1,210 @@
+//! A few figures over time: measured round after round, drawn in the terminal as they come, and as charts by
+//! `linefill report`.
+
+mod course;
+mod log;
+mod page;
+mod screen;
+mod told;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+
+pub(crate) use course::Course;
+pub use log::{Log, MOST_BYTES, MOST_POINTS, MOST_ROUNDS};
+pub(crate) use told::Told;
+
+use super::date;
+use super::record::{EndLine, Header, MACHINE, PointLine, Record, RoundLine};
+use super::run::{Aside, REPORT, Rounds, ladder_once};
+use super::session::Session;
+use super::terminal::tell;
+use super::whole::write_whole;
+use crate::experiment::Experiment;
+use crate::recorded::machine_of;
+use screen::Live;
+
+/// The folder of a watch, if nobody names another.
+pub const OUT: &str = "linefill-watch";
+
+/// The longest time to sleep before looking whether to stop.
+const NAP: Duration = Duration::from_millis(50);
+
+/// When a watch is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// When somebody stops it.
+    Stopped,
+    /// After so many rounds.
+    Rounds(u64),
+    /// After a time: no round begins later.
+    Over(Duration),
+}
+
+/// What a watch is made of.
+pub(crate) struct Watch<'a> {
+    /// The scene.
+    pub session: &'a Session,
+    /// What to measure.
+    pub experiments: &'a [&'static Experiment],
+    /// From the start of a round to that of the next.
+    pub every: Duration,
+    /// When it is over.
+    pub until: Until,
+    /// The folder of the record.
+    pub out: PathBuf,
+    /// Whether every round is shown.
+    pub aloud: bool,
+    /// Ends the watch before the next sample once it is set.
+    pub stop: &'a AtomicBool,
+}
+
+/// What came of a watch.
+pub(crate) struct Watched {
+    /// The record.
+    pub record: Record,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Where the page lies; none if there was no round.
+    pub page: Option<PathBuf>,
+    /// Whether it was stopped early.
+    pub interrupted: bool,
+}
+
+/// Measures round after round until it is over, and writes the page.
+///
+/// # Errors
+/// If the selection has no point here or too many, or the record cannot be written.
+pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
+    let began = Instant::now();
+    let header = Header {
+        watch: Some(watch.every.as_secs_f64()),
+        passes: 0,
+        budget: None,
+        ..watch.session.header.clone()
+    };
+    let ladder = ladder_once(watch.session, watch.stop);
+    let machine = machine_of(&header, &ladder);
+    let mut rounds = Rounds::of(watch.session, &machine, watch.experiments, watch.stop);
+    match rounds.points() {
+        // A ladder that was stopped tells no case; the record then says that the watch was stopped.
+        0 if watch.stop.load(Ordering::Relaxed) => {}
+        0 => bail!("the selection has no case on this machine: nothing to follow"),
+        points if points > MOST_POINTS => bail!(
+            "the selection has {points} points, and a round at most {MOST_POINTS}: name fewer experiments"
+        ),
+        _ => {}
+    }
+    let mut record = Record::new(header);
+    let ladder = ladder.into_iter();
+    record.points = ladder
+        .map(|point| PointLine::new(MACHINE, 0, point))
+        .collect();
+    let (mut log, aside) = Log::create(&watch.out, record)?;
+    if let Some(Aside { record, .. }) = aside {
+        tell(format_args!(
+            "the earlier record is now {}",
+            record.display()
+        ));
+    }
+    let followed = follow(watch, &mut rounds, &mut log);
+    let interrupted = watch.stop.load(Ordering::Relaxed);
+    let end = EndLine {
+        seconds: began.elapsed().as_secs_f64(),
+        interrupted,
+    };
+    followed.and_then(|()| log.end(end))?;
+    let path = log.path().to_owned();
+    let page = match log.record.rounds.is_empty() {
+        true => None,
+        false => Some(path.with_file_name(REPORT)),
+    };
+    if let Some(page) = &page {
+        write_page(&log.record, &log.course, page)?;
+    }
+    Ok(Watched {
+        record: log.record,
+        path,
+        page,
+        interrupted,
+    })
+}
+
+/// Round after round.
+fn follow(watch: &Watch<'_>, rounds: &mut Rounds<'_>, log: &mut Log) -> Result<()> {
+    let mut live = watch.aloud.then(Live::new);
+    let first = Instant::now();
+    let mut due = first;
+    let mut late = false;
+    for number in 0.. {
+        let over = match watch.until {
+            Until::Stopped => false,
+            Until::Rounds(most) => number >= most,
+            Until::Over(time) => due.duration_since(first) >= time,
+        };
+        if over || !sleep_until(due, watch.stop) {
+            return Ok(());
+        }
+        let (began, started) = (Instant::now(), date::now());
+        let Some(points) = rounds.measure(due + watch.every) else {
+            return Ok(());
+        };
+        let took = began.elapsed();
+        log.add(RoundLine {
+            number,
+            started,
+            at: began.duration_since(first).as_secs_f64(),
+            took: took.as_secs_f64(),
+            points,
+        })?;
+        // A measurement outlives its reader; what cannot be written at the end is told then.
+        live = live.and_then(|mut live| {
+            let shown = live.round(&log.course, took.as_secs_f64());
+            shown.is_ok().then_some(live)
+        });
+        // A round that takes too long delays the next, and is made up for by none.
+        due = (due + watch.every).max(Instant::now());
+        if took > watch.every && !late {
+            late = true;
+            tell(format_args!(
+                "warning: a round takes {:.1} s, longer than --every {} s; the next begins at once",
+                took.as_secs_f64(),
+                watch.every.as_secs()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Sleeps; says whether nobody stopped it.
+fn sleep_until(due: Instant, stop: &AtomicBool) -> bool {
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let left = due.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        thread::sleep(left.min(NAP));
+    }
+}
+
+/// Writes the page of a record over time.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write_page(record: &Record, course: &Course, path: &std::path::Path) -> Result<()> {
+    write_whole(path, page::render(record, course).as_bytes())
+        .with_context(|| format!("cannot write the report `{}`", path.display()))
+}
+
+#[cfg(test)]
+pub(crate) use planted::planted;
+
+#[cfg(test)]
+mod planted;

@@ -1,0 +1,420 @@
+//! The page of a record over time: one file that loads nothing, made of the parts of a report.
+
+use maud::{DOCTYPE, Markup, html};
+
+use super::course::{Course, Followed, Outside};
+use super::told::outside_of;
+use crate::lab::answer::machine_name;
+use crate::lab::chart::{AxisView, Drawing, Owner, Role, Series, Shape, Value, draw, number};
+use crate::lab::date::Date;
+use crate::lab::fleet::{DISTANCE, LEAST, SCORE};
+use crate::lab::record::{Header, Record};
+use crate::lab::report::page::{head, scripts};
+use crate::lab::size::show;
+
+/// The most figures of a curve that a chart draws: the table has all.
+const FEW: usize = 5;
+
+/// Charts of an experiment that stand open; the others unfold.
+const OPEN: usize = 4;
+
+/// The most points of a drawn line: a chart has six hundred columns.
+const DRAWN: usize = 300;
+
+/// The most rows of the table of what is outside.
+const ROWS: usize = 100;
+
+/// Renders the page.
+pub(super) fn render(record: &Record, course: &Course) -> String {
+    let machine = machine_name(&record.header).to_string();
+    let parts = parts(course);
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(&format!("linefill over time: {machine}")))
+            body {
+                a.skip href="#outside" { "Skip to what is outside" }
+                div.frame {
+                    (contents(&parts))
+                    main {
+                        (masthead(record, course, &machine))
+                        (outside(course))
+                        @for (id, figures) in &parts { (section(id, figures, course)) }
+                    }
+                }
+                (scripts())
+            }
+        }
+    }
+    .into_string()
+}
+
+/// The figures by their experiments.
+fn parts(course: &Course) -> Vec<(&str, Vec<&Followed>)> {
+    let mut parts: Vec<(&str, Vec<&Followed>)> = Vec::new();
+    for of in course.figures.iter().filter(|of| of.spread().is_some()) {
+        match parts.iter_mut().find(|(id, _)| *id == of.id) {
+            Some((_, figures)) => figures.push(of),
+            None => parts.push((&of.id, vec![of])),
+        }
+    }
+    parts
+}
+
+/// The title of a section.
+fn title<'a>(figures: &[&'a Followed]) -> &'a str {
+    let experiment = figures.first().and_then(|of| of.experiment);
+    experiment.map_or("The clock of the core", |of| of.title)
+}
+
+fn contents(parts: &[(&str, Vec<&Followed>)]) -> Markup {
+    html! {
+        nav.contents aria-label="Contents" {
+            ul { li { a href="#outside" { "Outside" } } }
+            ol {
+                @for (id, figures) in parts {
+                    li {
+                        a href={ "#" (id) } {
+                            span.dot.none aria-hidden="true" {}
+                            span.id { (id) }
+                            " " span.title { (title(figures)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn masthead(record: &Record, course: &Course, machine: &str) -> Markup {
+    let Header {
+        started,
+        watch,
+        pinned,
+        largest,
+        seed,
+        notes,
+        prefetchers_off,
+        ..
+    } = &record.header;
+    let rounds = course.times.len();
+    let measured = course.times.last().map_or(0, |last| last.number + 1);
+    let span = course.times.last().map_or(0.0, |last| last.at);
+    html! {
+        header.masthead {
+            p.eyebrow { "linefill over time" }
+            h1 { span.machine { (machine) } }
+            dl.facts {
+                div { dt { "began" } dd { (Date::from_unix(*started)) } }
+                div {
+                    dt { "rounds" }
+                    dd {
+                        (rounds)
+                        @if measured > rounds as u64 { " of " (measured) ", older ones thinned" }
+                        @if let Some(every) = watch { ", every " (every) " s" }
+                        ", over " (span_in_words(span))
+                    }
+                }
+                @if let Some(cpu) = pinned { div { dt { "pinned to" } dd { "CPU " (cpu) } } }
+                div { dt { "largest working set" } dd { (show(*largest as f64)) } }
+                div { dt { "seed" } dd { (seed) } }
+            }
+            @if record.end.is_none() {
+                p.warning { "The watch did not come to its end: it was killed, or is under way." }
+            }
+            @if prefetchers_off.is_some() { p.warning { "The hardware prefetchers were switched off." } }
+            @for note in notes { p.warning { (note) } }
+        }
+    }
+}
+
+fn span_in_words(seconds: f64) -> String {
+    let (divisor, unit) = unit_of(seconds);
+    format!("{} {unit}", number(seconds / divisor))
+}
+
+/// The unit of an axis of time: seconds in it, and its name.
+fn unit_of(span: f64) -> (f64, &'static str) {
+    match span {
+        span if span < 300.0 => (1.0, "seconds"),
+        span if span < 3.0 * 3600.0 => (60.0, "minutes"),
+        _ => (3600.0, "hours"),
+    }
+}
+
+/// What lies outside, the furthest first.
+fn outside(course: &Course) -> Markup {
+    let found = outside_of(course);
+    let rounds = course.times.len();
+    html! {
+        section #outside aria-labelledby="outside-title" {
+            h2 #outside-title { "Outside" }
+            p.lead {
+                @if rounds < LEAST { "Fewer than " (LEAST) " rounds tell nothing about one of them." }
+                @else if found.is_empty() { "No figure was outside in any of " (rounds) " rounds." }
+                @else {
+                    (course.rounds_outside().len()) " of " (rounds) " rounds have a figure outside."
+                }
+            }
+            p {
+                "A value is outside if the modified z-score (median and MAD, Iglewicz and Hoaglin 1993) of its \
+                 whole interval is above " (SCORE) ", over all rounds, and the value at least "
+                (100.0 * DISTANCE) " % from the median."
+            }
+            @if !found.is_empty() {
+                div.scroll role="region" tabindex="0" aria-label="Values outside" {
+                    table.sheet {
+                        thead {
+                            tr {
+                                @for heading in ["time (UTC)", "round", "figure", "value", "median", "score"] {
+                                    th scope="col" { (heading) }
+                                }
+                            }
+                        }
+                        tbody { @for (of, out, median) in found.iter().take(ROWS) {
+                            (outside_row(course, of, *out, *median))
+                        } }
+                    }
+                }
+                @if found.len() > ROWS { p { (found.len() - ROWS) " more are in the JSON of linefill report." } }
+            }
+        }
+    }
+}
+
+fn outside_row(course: &Course, of: &Followed, out: Outside, median: f64) -> Markup {
+    let time = course.times[out.round];
+    html! {
+        tr {
+            th scope="row" { (Date::from_unix(time.started).clock()) }
+            td { (time.number) }
+            td { (of.name()) }
+            td { (number(out.value)) " " (of.unit) }
+            td { (number(median)) }
+            td { (format!("{:+.1}", out.score)) }
+        }
+    }
+}
+
+/// The charts and the table of an experiment, a chart per curve.
+fn section(id: &str, figures: &[&Followed], course: &Course) -> Markup {
+    let mut curves: Vec<(&str, Vec<&Followed>)> = Vec::new();
+    for &of in figures {
+        match curves.iter_mut().find(|(label, _)| *label == of.label) {
+            Some((_, figures)) => figures.push(of),
+            None => curves.push((&of.label, vec![of])),
+        }
+    }
+    let charts: Vec<Markup> = curves
+        .iter()
+        .map(|(label, figures)| html! { figure { h3 { (label) } (chart(label, figures, course)) } })
+        .collect();
+    let (open, folded) = charts.split_at(charts.len().min(OPEN));
+    html! {
+        section.experiment id=(id) aria-labelledby={ (id) "-title" } {
+            header {
+                @if let Some(of) = figures.first().and_then(|of| of.experiment) {
+                    p.eyebrow { span.id { (of.id) } " " code { (of.name) } }
+                }
+                h2 id={ (id) "-title" } { (title(figures)) }
+            }
+            @for chart in open { (chart) }
+            @if !folded.is_empty() {
+                details.more {
+                    summary { (folded.len()) @if folded.len() == 1 { " more chart" } @else { " more charts" } }
+                    @for chart in folded { (chart) }
+                }
+            }
+            (table(figures))
+        }
+    }
+}
+
+/// The figures of a curve to draw: those furthest outside first, then evenly spread.
+fn chosen<'a>(figures: &[&'a Followed]) -> Vec<&'a Followed> {
+    if figures.len() <= FEW {
+        return figures.to_vec();
+    }
+    let furthest = |of: &Followed| {
+        let scores = of.outside().into_iter().map(|out| out.score.abs());
+        scores.fold(0.0, f64::max)
+    };
+    let mut scored: Vec<(usize, f64)> = figures
+        .iter()
+        .enumerate()
+        .map(|(index, of)| (index, furthest(of)))
+        .filter(|(_, score)| *score > 0.0)
+        .collect();
+    scored.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut places: Vec<usize> = scored.iter().take(FEW).map(|(index, _)| *index).collect();
+    let even = (0..FEW).map(|index| index * (figures.len() - 1) / (FEW - 1));
+    for place in even {
+        if places.len() < FEW && !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places.sort_unstable();
+    places.into_iter().map(|place| figures[place]).collect()
+}
+
+/// The figures of a curve over time, each with its median and its points outside.
+fn chart(label: &str, figures: &[&Followed], course: &Course) -> Markup {
+    let shown = chosen(figures);
+    let span = course.times.last().map_or(0.0, |last| last.at);
+    let (divisor, unit) = unit_of(span);
+    let start = course.times.first().map_or(0, |first| first.started);
+    let x = AxisView {
+        label: format!("{unit} since {}", Date::from_unix(start)),
+        ..AxisView::default()
+    };
+    let place = |round: usize| course.times[round].at / divisor;
+    let names: Vec<String> = shown.iter().map(|of| name_in(of, label)).collect();
+    let mut series = Vec::new();
+    let mut medians = Vec::new();
+    for (of, name) in shown.iter().zip(&names) {
+        let Some(spread) = of.spread() else { continue };
+        medians.push(spread.median);
+        let of_owner = |owner: usize, points: Vec<Value>| Series {
+            owner,
+            label: name,
+            points,
+            column: None,
+        };
+        let values = of.figure.values.iter().map(|value| Value {
+            x: place(value.host as usize),
+            lo: value.lo.into(),
+            mid: value.mid.into(),
+            hi: value.hi.into(),
+        });
+        let values = thinned(values.collect(), spread.median);
+        let middle = [0.0, span / divisor].map(|x| Value::exact(x, spread.median));
+        let outside = of.outside().into_iter();
+        let outside: Vec<Value> = outside
+            .map(|out| Value::exact(place(out.round), out.value))
+            .collect();
+        series.push(of_owner(0, values));
+        series.push(of_owner(1, middle.to_vec()));
+        if !outside.is_empty() {
+            series.push(of_owner(2, outside));
+        }
+    }
+    let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = medians.iter().copied().fold(0.0, f64::max);
+    let y = AxisView {
+        // Figures of several levels of the hierarchy: none is pressed flat.
+        log: least > 0.0 && most > 5.0 * least,
+        ..AxisView::default()
+    };
+    let owners = [
+        ("each round", Role::Here),
+        ("median", Role::Median),
+        ("outside", Role::Outside),
+    ];
+    let drawing = Drawing {
+        title: &format!("{label} over time"),
+        shape: Shape::Lines,
+        x: &x,
+        y: &y,
+        unit: shown.first().map_or("", |of| of.unit),
+        ns_per_cycle: None,
+        owners: owners.map(|(name, role)| Owner { name, role }).to_vec(),
+        series,
+        rules: &[],
+    };
+    html! {
+        (draw(&drawing))
+        figcaption {
+            "Dashed: the median of all rounds. Rings: values outside."
+            @if shown.len() < figures.len() {
+                " Drawn are " (shown.len()) " of " (figures.len()) " places, those with values outside first."
+            }
+            @if course.times.len() > DRAWN {
+                " Of rounds that share a column the value furthest from the median is drawn."
+            }
+        }
+    }
+}
+
+/// What a figure is called beside the others of its curve.
+fn name_in(of: &Followed, label: &str) -> String {
+    match of.place() {
+        place if place.is_empty() => label.to_owned(),
+        place => place,
+    }
+}
+
+/// At most so many values as a chart has columns: of those that share one the furthest from the median.
+fn thinned(values: Vec<Value>, median: f64) -> Vec<Value> {
+    let each = values.len().div_ceil(DRAWN).max(1);
+    let far = |value: &Value| (value.mid - median).abs();
+    let columns = values.chunks(each);
+    let furthest = columns.filter_map(|of| of.iter().max_by(|a, b| far(a).total_cmp(&far(b))));
+    furthest.copied().collect()
+}
+
+/// All figures of an experiment: how they are distributed over the rounds.
+fn table(figures: &[&Followed]) -> Markup {
+    let headings = [
+        "figure", "least", "p10", "median", "p90", "greatest", "rounds", "outside",
+    ];
+    html! {
+        details.numbers {
+            summary { "Numbers (" (figures.len()) @if figures.len() == 1 { " figure)" } @else { " figures)" } }
+            div.scroll role="region" tabindex="0" aria-label="Figures over the rounds" {
+                table.sheet {
+                    thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
+                    tbody {
+                        @for of in figures {
+                            @if let Some(spread) = of.spread() {
+                                tr {
+                                    th scope="row" { (of.name()) ", " (of.unit) }
+                                    @for value in [spread.min, spread.p10, spread.median, spread.p90, spread.max] {
+                                        td { (number(value)) }
+                                    }
+                                    td { (spread.n) }
+                                    td { (of.outside().len()) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::watch::planted;
+
+    #[test]
+    fn the_page_draws_the_rounds_their_median_and_what_is_outside() {
+        let record = planted(40, |round| if round == 30 { 3.0 } else { 1.0 });
+        let page = render(&record, &Course::of(&record));
+        for part in [
+            "<svg",
+            "seconds since 2025",
+            "minutes since",
+            "class=\"s outside",
+            "1 of 40 rounds have a figure outside",
+        ] {
+            let there = page.contains(part);
+            assert_eq!(there, part != "seconds since 2025", "{part}");
+        }
+        let quiet = planted(40, |_| 1.0);
+        let page = render(&quiet, &Course::of(&quiet));
+        assert!(page.contains("No figure was outside in any of 40 rounds"));
+        assert!(!page.contains("class=\"s outside"));
+        let few = planted(3, |_| 1.0);
+        let page = render(&few, &Course::of(&few));
+        assert!(page.contains("seconds since 2025") && page.contains("Fewer than 8 rounds"));
+    }
+
+    #[test]
+    fn of_a_thousand_rounds_a_line_keeps_its_spikes() {
+        let value = |x: i32| Value::exact(x.into(), if x == 777 { 9.0 } else { 1.0 });
+        let thin = thinned((0..1000).map(value).collect(), 1.0);
+        assert!(thin.len() <= DRAWN && thin.contains(&value(777)));
+    }
+}

@@ -1,0 +1,227 @@
+//! A watch in the terminal: a line of characters per figure, drawn over after every round; without a
+//! terminal a plain line per round.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use anyhow::Result;
+
+use super::course::{Course, Followed, some};
+use crate::lab::chart::number;
+use crate::lab::date::Date;
+use crate::lab::table::width;
+use crate::lab::terminal::{BAD, FAINT, STRONG, Screen, say, show};
+
+/// The most figures that are drawn: the report has all.
+const ROWS: usize = 12;
+
+/// The most figures of a plain line.
+const FEW: usize = 5;
+
+/// Columns of a number.
+const NUMBER: usize = 7;
+
+/// The heights of a line of characters.
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// What a line of characters spans at least, as a share of the median: less is noise, and stays flat.
+const SPAN: f64 = 0.2;
+
+/// What is written after every round.
+#[derive(Debug)]
+pub(crate) struct Live {
+    /// Whether the standard output is a terminal that can go up.
+    terminal: bool,
+    /// Lines of the last drawing.
+    lines: usize,
+}
+
+impl Live {
+    /// On the standard output.
+    pub fn new() -> Self {
+        let dumb = std::env::var_os("TERM").is_none_or(|kind| kind == "dumb");
+        Live {
+            terminal: io::stdout().is_terminal() && !dumb,
+            lines: 0,
+        }
+    }
+
+    /// Shows the last round.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn round(&mut self, course: &Course, took: f64) -> Result<()> {
+        if !self.terminal {
+            return say(&plain(course, took));
+        }
+        let screen = drawn(course, took, width());
+        if self.lines > 0 {
+            // Up to the first line of the last drawing, and clear from there on. A terminal that has gone
+            // ends no measurement.
+            let up = format!("\x1b[{}A\x1b[J", self.lines);
+            let _ = io::stdout().write_all(up.as_bytes());
+        }
+        self.lines = screen.lines();
+        show(&screen)
+    }
+}
+
+/// A round in a line: the time, the figures with their distance from the median, and which are outside.
+fn plain(course: &Course, took: f64) -> String {
+    let Some(time) = course.times.last() else {
+        return String::new();
+    };
+    let date = Date::from_unix(time.started).clock();
+    let mut parts = vec![format!("{date} UTC  round {}, {took:.1} s", time.number)];
+    let figures = some(&course.figures, FEW);
+    parts.extend(figures.iter().filter_map(|of| value(course, of)));
+    let last = course.times.len() - 1;
+    let outside = course.figures.iter().filter(|of| is_outside(of, last));
+    let outside: Vec<String> = outside.map(Followed::name).collect();
+    if let Some(first) = outside.first() {
+        let more = match outside.len() {
+            1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        parts.push(format!("OUTSIDE: {first}{more}"));
+    }
+    parts.join("; ")
+}
+
+/// The last value of a figure and how far it is from the median.
+fn value(course: &Course, of: &Followed) -> Option<String> {
+    let last = of.figure.values.last()?;
+    if last.host as usize + 1 != course.times.len() {
+        return None;
+    }
+    let median = of.spread()?.median;
+    let value = f64::from(last.mid);
+    let apart = match of.figure.values.len() {
+        // A number that is 0 has no share.
+        _ if median == 0.0 => String::new(),
+        1 => String::new(),
+        _ => format!(" ({:+.1} %)", 100.0 * (value / median - 1.0)),
+    };
+    let unit = match of.short_unit() {
+        "" => String::new(),
+        unit => format!(" {unit}"),
+    };
+    Some(format!("{} {}{unit}{apart}", of.name(), number(value)))
+}
+
+fn is_outside(of: &Followed, round: usize) -> bool {
+    of.outside().last().is_some_and(|last| last.round == round)
+}
+
+/// The figures, each in a line of characters, in at most `width` columns.
+pub(crate) fn drawn(course: &Course, took: f64, width: u16) -> Screen {
+    let mut screen = Screen::default();
+    let Some(time) = course.times.last() else {
+        return screen;
+    };
+    let date = Date::from_unix(time.started).clock();
+    let head = format!("{date} UTC  round {}, {took:.1} s", time.number);
+    screen.paint(STRONG, &head).end();
+    let figures = some(&course.figures, ROWS);
+    let width = usize::from(width);
+    let named: Vec<(String, &Followed)> = figures
+        .iter()
+        .map(|of| (format!("{}, {}", of.name(), of.short_unit()), *of))
+        .collect();
+    let longest = named.iter().map(|(name, _)| columns_of(name)).max();
+    let name = longest.unwrap_or(0).max(6).min(2 * width / 5);
+    let columns = width.saturating_sub(name + 2 * NUMBER + 17).max(5);
+    let heading = format!(
+        "{:<name$} {:>NUMBER$} {:>NUMBER$}  rounds\n",
+        "figure", "now", "median"
+    );
+    screen.paint(FAINT, &cut(&heading, width)).end();
+    for (label, of) in &named {
+        let Some(spread) = of.spread() else { continue };
+        let values: Vec<f64> = of.figure.values.iter().map(|v| f64::from(v.mid)).collect();
+        let now = values
+            .last()
+            .map_or_else(String::new, |value| number(*value));
+        let label = cut(label, name);
+        let pad = " ".repeat(name - columns_of(&label));
+        screen.add(&format!("{label}{pad} {now:>NUMBER$} "));
+        screen.paint(FAINT, &format!("{:>NUMBER$}", number(spread.median)));
+        screen.add(&format!("  {}", line(&values, spread.median, columns)));
+        let outside = of.outside();
+        if !outside.is_empty() {
+            screen.paint(BAD, &format!(" {} outside", outside.len()));
+        }
+        screen.end();
+    }
+    if course.figures.len() > named.len() {
+        let more = course.figures.len() - named.len();
+        screen.paint(FAINT, &format!("and {more} more figures, in the report"));
+        screen.end();
+    }
+    screen
+}
+
+fn columns_of(text: &str) -> usize {
+    textwrap::core::display_width(text)
+}
+
+/// A text in at most so many columns.
+fn cut(text: &str, columns: usize) -> String {
+    let mut text = text.trim_end().to_owned();
+    while columns_of(&text) > columns && text.pop().is_some() {}
+    text
+}
+
+/// The last values as heights, from the least to the greatest, but over a fifth of the median at least.
+fn line(values: &[f64], median: f64, columns: usize) -> String {
+    let shown = &values[values.len().saturating_sub(columns)..];
+    let least = shown.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = shown.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let room = (SPAN * median.abs() - (most - least)).max(0.0) / 2.0;
+    let (lo, hi) = (least - room, most + room);
+    let height = |value: &f64| {
+        let share = match hi > lo {
+            true => (value - lo) / (hi - lo),
+            false => 0.5,
+        };
+        HEIGHTS[(share * (HEIGHTS.len() - 1) as f64).round() as usize]
+    };
+    shown.iter().map(height).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::watch::planted;
+
+    #[test]
+    fn a_line_shows_what_moves_and_leaves_noise_flat() {
+        assert_eq!(line(&[100.0, 101.0, 99.0], 100.0, 10), "▅▅▄");
+        assert_eq!(line(&[100.0, 300.0, 100.0, 200.0], 100.0, 10), "▁█▁▅");
+        assert_eq!(line(&[100.0, 300.0, 100.0, 200.0], 100.0, 2), "▁█");
+        assert_eq!(line(&[0.0], 0.0, 5), "▅");
+    }
+
+    #[test]
+    fn every_width_is_kept_and_an_outlier_is_told_without_colours() {
+        let course = Course::of(&planted(40, |round| if round == 38 { 3.0 } else { 1.0 }));
+        for width in [60, 80, 120, 240] {
+            let text = drawn(&course, 1.0, width).text();
+            let widest = text.lines().map(columns_of).max().unwrap();
+            assert!(widest <= usize::from(width), "{width}\n{text}");
+            assert!(text.contains("1 outside"), "{text}");
+            assert!(text.contains('█') && text.contains("core clock"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_plain_line_names_what_is_outside() {
+        let quiet = Course::of(&planted(20, |_| 1.0));
+        let line = plain(&quiet, 0.5);
+        assert!(line.contains("round 19, 0.5 s"), "{line}");
+        assert!(!line.contains("OUTSIDE") && !line.contains('\n'), "{line}");
+        let last = Course::of(&planted(20, |round| if round == 19 { 2.0 } else { 1.0 }));
+        let line = plain(&last, 0.5);
+        assert!(line.contains("OUTSIDE: D14"), "{line}");
+        assert!(line.contains("4 KiB 7.98 cycles (+99.6 %)"), "{line}");
+    }
+}
