@@ -60,6 +60,7 @@ fn rows() -> Vec<Row> {
         rfo::rows(),
         helper::rows(),
         scaling::rows(),
+        mixes::rows(),
         contention::rows(),
         sequential::rows(),
         share::rows(),
