@@ -61,6 +61,7 @@ fn rows() -> Vec<Row> {
         helper::rows(),
         scaling::rows(),
         mixes::rows(),
+        buffers::rows(),
         contention::rows(),
         sequential::rows(),
         share::rows(),
