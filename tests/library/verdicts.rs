@@ -61,6 +61,7 @@ fn rows() -> Vec<Row> {
         helper::rows(),
         scaling::rows(),
         mixes::rows(),
+        large::rows(),
         buffers::rows(),
         contention::rows(),
         sequential::rows(),
