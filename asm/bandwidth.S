@@ -5,13 +5,13 @@
    rsi  blocks, not 0
    rdx  address of the block to go on with behind the last
    rcx  address behind the last block
-   r8   value to be written, or added, every 8 bytes; where there are two halves, the bytes from a
-        place in the first to its partner in the second
+   r8   value to be written, or added, every 8 bytes; where there are two halves or more parts, the
+        bytes from a place in each to its partner in the next
    rax  result: the address where the next block would begin; of the reads, the wrapping sum of
         the 8-byte words in the last 128 bytes read, which are what the registers still hold
 
-   An iteration is a block, and its partner where there are two halves, by 512 / width accesses
-   each, in the order of their addresses.
+   An iteration is a block, and its partners where there are two halves or more parts, by 512 / width
+   accesses each, in the order of their addresses.
    Behind the last block it goes on with the first by a conditional move: a branch there would be
    mispredicted once a round, which in a small working set costs more than it moves. Blocks begin
    on lines. Between a cached and a non-temporal kernel only the store differs. The caller
@@ -196,6 +196,69 @@ kernel \name
 kernel_end \name
 .endm
 
+/* `reg` number = the sum of one vector of each source: of two (at rdi and r9), of three (at r10, too), or
+   of the first and twice the second, as the triad of STREAM has it for the scalar 2. They lie `here`
+   bytes into the block. */
+.macro sum_of sources, load, reg, number, other
+        \load   \reg\number, [rdi + here]
+        \load   \reg\other, [r9 + here]
+        .ifc    \sources, triad
+        add_to  \reg, \other, \other
+        .endif
+        add_to  \reg, \number, \other
+        .ifc    \sources, three
+        \load   \reg\other, [r10 + here]
+        add_to  \reg, \number, \other
+        .endif
+.endm
+
+.macro add_to reg, number, other
+        .ifc    \reg, xmm
+        paddq   xmm\number, xmm\other
+        .else
+        vpaddq  \reg\number, \reg\number, \reg\other
+        .endif
+.endm
+
+/* 512 / width loads of each source and as many stores to the last part, line by line as the copies
+   have it. In integers, of which no value slows the sum. */
+.macro sums name, sources, load, store, reg, width
+kernel \name
+        blocks
+        lea     r9, [rdi + r8]
+        lea     r10, [rdi + 2 * r8]
+        .ifc    \sources, three
+        lea     r11, [r9 + 2 * r8]
+        .else
+        mov     r11, r10
+        .endif
+        .set    at, 0
+        .rept   8
+        .set    here, at
+        sum_of  \sources, \load, \reg, 0, 4
+        .if     \width < 64
+        .set    here, here + \width
+        sum_of  \sources, \load, \reg, 1, 5
+        .endif
+        .if     \width < 32
+        .set    here, here + \width
+        sum_of  \sources, \load, \reg, 2, 6
+        .set    here, here + \width
+        sum_of  \sources, \load, \reg, 3, 7
+        .endif
+        .irp    number, 0, 1, 2, 3
+        .if     \number * \width < 64
+        \store  [r11 + at + \number * \width], \reg\number
+        .endif
+        .endr
+        .set    at, at + 64
+        .endr
+        next_block
+        mov     rax, rdi
+        return  \reg
+kernel_end \name
+.endm
+
 reads   linefill_bandwidth_read16, movdqa, xmm, 16
 reads   linefill_bandwidth_read32, vmovdqa, ymm, 32
 reads   linefill_bandwidth_read64, vmovdqa64, zmm, 64
@@ -223,6 +286,22 @@ copies  linefill_bandwidth_copy64, vmovdqa64, vmovdqa64, zmm, 64
 copies  linefill_bandwidth_copy_stream16, movdqa, movntdq, xmm, 16
 copies  linefill_bandwidth_copy_stream32, vmovdqa, vmovntdq, ymm, 32
 copies  linefill_bandwidth_copy_stream64, vmovdqa64, vmovntdq, zmm, 64
+
+sums    linefill_bandwidth_add16, two, movdqa, movdqa, xmm, 16
+sums    linefill_bandwidth_add32, two, vmovdqa, vmovdqa, ymm, 32
+sums    linefill_bandwidth_add64, two, vmovdqa64, vmovdqa64, zmm, 64
+
+sums    linefill_bandwidth_add_three16, three, movdqa, movdqa, xmm, 16
+sums    linefill_bandwidth_add_three32, three, vmovdqa, vmovdqa, ymm, 32
+sums    linefill_bandwidth_add_three64, three, vmovdqa64, vmovdqa64, zmm, 64
+
+sums    linefill_bandwidth_triad16, triad, movdqa, movdqa, xmm, 16
+sums    linefill_bandwidth_triad32, triad, vmovdqa, vmovdqa, ymm, 32
+sums    linefill_bandwidth_triad64, triad, vmovdqa64, vmovdqa64, zmm, 64
+
+sums    linefill_bandwidth_triad_stream16, triad, movdqa, movntdq, xmm, 16
+sums    linefill_bandwidth_triad_stream32, triad, vmovdqa, vmovntdq, ymm, 32
+sums    linefill_bandwidth_triad_stream64, triad, vmovdqa64, vmovntdq, zmm, 64
 
 /* One instruction for all blocks up to the last; the CPU chooses how. `rax` is the address behind
    them. There is no next round, and `rdx` and `rcx` are not read. */

@@ -78,16 +78,23 @@ mod tests {
             ('E', 44),
             ('F', 4),
         ];
-        let mut expected: Vec<String> = parts
+        let expected: Vec<String> = parts
             .into_iter()
             .flat_map(|(part, count)| (1..=count).map(move |number| format!("{part}{number}")))
             .collect();
         assert_eq!(expected.len(), 128);
         let all = all();
-        let ours = (1..).take(all.len() - expected.len());
-        expected.extend(ours.map(|number: usize| format!("X{number}")));
-        let ids: Vec<&str> = all.iter().map(|row| row.id).collect();
+        let (documents, ours) = all.split_at(expected.len());
+        let ids: Vec<&str> = documents.iter().map(|row| row.id).collect();
         assert_eq!(ids, expected);
+        // Ours are in ascending order, so that none is there twice.
+        let places: Vec<(&str, u32)> = ours.iter().map(|row| place(row.id)).collect();
+        assert!(places.is_sorted_by(|one, other| one < other), "{places:?}");
+        assert!(
+            places
+                .iter()
+                .all(|(part, number)| *part == "X" && *number > 0)
+        );
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Granted {
 }
 
 /// Memory that a host gave.
-pub trait Backing: Debug {
+pub trait Backing: Debug + Send {
     /// The bytes: as many as were asked for.
     fn bytes(&self) -> &[u8];
 

@@ -86,6 +86,45 @@ pub fn last_abreast(times: &Curve) -> Option<Found<[u32; 2]>> {
     })
 }
 
+/// How many instructions of a kind find room between two chains: from the time of a round over their
+/// number, where two chains run side by side as long as what stands between them finds room. At least as
+/// many as lie before the crossing of the middle of the largest rise over three numbers in a row, and
+/// fewer than lie behind. `None` if nothing rises by two fifths so.
+pub fn window(times: &Curve) -> Option<Found<[u32; 2]>> {
+    decide(times, |points| {
+        let steps = points.windows(3).filter(|three| three[0].1 > 0.0);
+        let rise = |three: &[(f64, f64)]| three[2].1 / three[0].1;
+        let steepest = steps.max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
+        let [before, between, behind] = [steepest[0], steepest[1], steepest[2]];
+        // Squares of both sides: no square root without std.
+        let risen = between.1 * between.1 >= before.1 * behind.1;
+        let [held, left] = match risen {
+            true => [before.0, between.0],
+            false => [between.0, behind.0],
+        };
+        (rise(steepest) > ALONE).then_some([held as u32, (left as u32).saturating_sub(1)])
+    })
+}
+
+/// What something that is forgotten costs more, as a factor.
+const FORGOTTEN: f64 = 1.15;
+
+/// How many of something are remembered, from the cost of each over their number: as many as cost no
+/// more than the cheapest before them by 15 %, and fewer than the next. `None` if none costs more.
+pub fn remembered(costs: &Curve) -> Option<Found<[u32; 2]>> {
+    decide(costs, |points| {
+        let mut least = f64::INFINITY;
+        let mut dearer = points.iter().map(|(_, cost)| {
+            let forgotten = *cost > FORGOTTEN * least;
+            least = least.min(*cost);
+            forgotten
+        });
+        let first = dearer.position(|forgotten| forgotten)?;
+        let [held, left] = [points[first.checked_sub(1)?].0, points[first].0];
+        Some([held as u32, (left as u32).saturating_sub(1)])
+    })
+}
+
 /// The fewest users whose bandwidth together is at least `share` of the highest: how many cores saturate
 /// memory, from the bandwidth of all over the number of cores, which starts with the smallest. Between
 /// two numbers the curve is taken to bend down only: it lies above the straight line from point to

@@ -17,7 +17,9 @@ mod size;
 pub use capacity::{Level, levels};
 pub use cluster::{Groups, clusters};
 pub use conflict::{Conflicts, Sets, sets, sets_within};
-pub use count::{entries, in_parallel, last_abreast, last_before_rise, saturation};
+pub use count::{
+    entries, in_parallel, last_abreast, last_before_rise, remembered, saturation, window,
+};
 pub use found::{Curve, Found, decide, settled};
 pub use line::line;
 pub use policy::{lost, policy};

@@ -3,11 +3,15 @@
 mod blocks;
 mod callers;
 mod indirect;
+mod nested;
+mod window;
 mod writer;
 
 pub use blocks::Blocks;
 pub use callers::Callers;
 pub use indirect::{Behind, Indirect};
+pub use nested::Nested;
+pub use window::{Between, Window};
 
 use crate::mem::{LINE, Span};
 use writer::{FAR_IF, RETURN, Writer};
@@ -77,6 +81,10 @@ pub enum Listing {
     Blocks(Blocks),
     /// Jumps by way of a register.
     Indirect(Indirect),
+    /// Calls inside each other.
+    Nested(Nested),
+    /// Chains with instructions between them.
+    Window(Window),
 }
 
 /// The instructions that repeat the body, as instructions: `inc`, `cmp`, `jb`.
@@ -109,13 +117,19 @@ impl Listing {
             Listing::Callers(callers) => callers.body(),
             Listing::Blocks(blocks) => blocks.body(),
             Listing::Indirect(jumps) => jumps.body(),
+            Listing::Nested(calls) => calls.body(),
+            Listing::Window(window) => window.body(),
         }
     }
 
     /// Bytes behind the loop: functions that it calls, code that it never reaches.
     fn behind(&self) -> Span {
         match self {
-            Listing::Straight { .. } | Listing::Jumps { .. } | Listing::Indirect(_) => Span::of(0),
+            Listing::Straight { .. }
+            | Listing::Jumps { .. }
+            | Listing::Indirect(_)
+            | Listing::Window(_) => Span::of(0),
+            Listing::Nested(calls) => calls.called(),
             Listing::Callers(callers) => callers.called(),
             Listing::Blocks(blocks) => blocks.out_of_the_way(),
         }
@@ -135,13 +149,15 @@ impl Listing {
             Listing::Callers(callers) => callers.instructions(),
             Listing::Blocks(blocks) => blocks.instructions(),
             Listing::Indirect(jumps) => jumps.instructions(),
+            Listing::Nested(calls) => calls.instructions(),
+            Listing::Window(window) => window.instructions(),
         };
         (body as u64).saturating_add(LOOP)
     }
 
     /// Writes the function to the start of `into`: System V calling convention, the number of
     /// rounds (not 0) in `rdi`, the number of rounds done in `rax`. It touches no memory but the
-    /// stack, by its calls.
+    /// stack: by its calls, and at its end by the loads and stores of a [`Window`].
     ///
     /// # Panics
     /// If `into` is shorter than [`bytes`](Self::bytes), jumps are spaced so that a short jump
@@ -172,6 +188,8 @@ impl Listing {
             Listing::Callers(callers) => callers.write_body(&mut code, behind),
             Listing::Blocks(blocks) => blocks.write_body(&mut code, behind),
             Listing::Indirect(jumps) => jumps.write_body(&mut code),
+            Listing::Nested(calls) => calls.write_body(&mut code, behind),
+            Listing::Window(window) => window.write_body(&mut code),
         }
         code.put(&[0x48, 0xFF, 0xC0]); // inc rax
         code.put(&[0x48, 0x39, 0xF8]); // cmp rax, rdi
@@ -179,7 +197,11 @@ impl Listing {
         code.ret();
         debug_assert_eq!(code.at, behind);
         match self {
-            Listing::Straight { .. } | Listing::Jumps { .. } | Listing::Indirect(_) => {}
+            Listing::Straight { .. }
+            | Listing::Jumps { .. }
+            | Listing::Indirect(_)
+            | Listing::Window(_) => {}
+            Listing::Nested(calls) => calls.write_functions(&mut code),
             Listing::Callers(callers) => callers.write_functions(&mut code),
             Listing::Blocks(blocks) => blocks.write_out_of_the_way(&mut code, PROLOGUE),
         }

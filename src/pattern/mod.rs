@@ -40,7 +40,9 @@ pub use lanes::{Lanes, LanesError};
 pub use layout::{Layout, LayoutError};
 pub use links::{Link, Links, LinksError};
 #[doc(hidden)]
-pub use listing::{Behind, Blocks, Callers, Filler, Indirect, LOOP, Listing};
+pub use listing::{
+    Behind, Between, Blocks, Callers, Filler, Indirect, LOOP, Listing, Nested, Window,
+};
 pub use matrix::{Matrix, MatrixError};
 pub use order::{Order, Path};
 pub use orders::{Arrangement, HotOrder, Orders, OrdersError, WholeOrder};

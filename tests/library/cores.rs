@@ -79,3 +79,33 @@ fn the_sheet_shows_what_is_published_of_such_a_core() {
         assert_eq!(published, Some(expected), "{recorded}");
     }
 }
+
+/// What the machine sheet says of a reorder buffer that holds so many operations.
+fn of_reorder_buffer(microarchitecture: &str, held: [u32; 2]) -> Option<String> {
+    let header = header(microarchitecture);
+    let found = Found {
+        value: held,
+        confidence: 1.0,
+    };
+    let inferred = Inferred {
+        buffers: vec![("reorder buffer", found)],
+        ..Inferred::default()
+    };
+    let rows = sheet(&header, &machine_of(&header, &[]), &[], &inferred);
+    let row = rows.into_iter().find(|row| row.name == "reorder buffer");
+    let row = row.expect("a row for what was inferred");
+    let [least, most] = held;
+    assert_eq!(row.measured, Some(format!("{least} to {most} operations")));
+    row.differs
+}
+
+#[test]
+fn a_reorder_buffer_is_the_published_one_half_of_it_or_another() {
+    assert_eq!(of_reorder_buffer("Zen 4", [304, 330]), None);
+    let half = of_reorder_buffer("Zen 4", [152, 165]).unwrap();
+    assert!(half.contains("the core's other thread"), "{half}");
+    let other = of_reorder_buffer("Zen 4", [512, 557]).unwrap();
+    assert_eq!(other, "not the number published");
+    // Of no core in the table, nothing is published that it could differ from.
+    assert_eq!(of_reorder_buffer("unknown", [512, 557]), None);
+}

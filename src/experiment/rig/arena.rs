@@ -165,25 +165,49 @@ impl Arena {
         }
     }
 
-    /// The slot that holds as many bytes in the pages wished for; and that of the allocator.
+    /// The slot that holds as many bytes in the pages wished for; and that of the allocator. Memory in
+    /// other pages goes if there is not enough for both.
     fn slot(&mut self, bytes: usize, wish: PageRequest) -> (Result<&mut Slot, Lack>, &mut Slot) {
-        let (host, policy) = (self.host, &self.policy);
-        let (slot, kind) = match wish {
-            PageRequest::Base => (&mut self.base, Kind::Populated(Pages::Base)),
-            PageRequest::Huge => (&mut self.huge, Kind::Populated(Pages::Huge)),
-            PageRequest::Giant => (&mut self.giant, Kind::Populated(Pages::Giant)),
-            PageRequest::Reserved => (&mut self.reserved, Kind::Reserved),
+        let Arena {
+            host,
+            policy,
+            base,
+            huge,
+            giant,
+            reserved,
+            heap,
+            ..
+        } = self;
+        let host = *host;
+        let wish = match wish {
             PageRequest::HugeIfAny => {
-                let huge = Kind::Populated(Pages::Huge);
-                if self.huge.hold(host, bytes, huge, policy).is_ok() {
-                    (&mut self.huge, huge)
-                } else {
-                    (&mut self.base, Kind::Populated(Pages::Base))
+                match huge
+                    .hold(host, bytes, Kind::Populated(Pages::Huge), policy)
+                    .is_ok()
+                {
+                    true => PageRequest::Huge,
+                    false => PageRequest::Base,
                 }
             }
+            wish => wish,
         };
-        let held = slot.hold(host, bytes, kind, policy);
-        (held.map(|()| slot), &mut self.heap)
+        let (slot, kind, others) = match wish {
+            PageRequest::Base => (base, Kind::Populated(Pages::Base), [huge, giant, reserved]),
+            PageRequest::Giant => (giant, Kind::Populated(Pages::Giant), [base, huge, reserved]),
+            PageRequest::Reserved => (reserved, Kind::Reserved, [base, huge, giant]),
+            PageRequest::Huge | PageRequest::HugeIfAny => {
+                (huge, Kind::Populated(Pages::Huge), [base, giant, reserved])
+            }
+        };
+        let mut held = slot.hold(host, bytes, kind, policy);
+        if held.is_err() {
+            // All of them, so that no short circuit keeps one.
+            let released = others.map(|slot| slot.release());
+            if released.contains(&true) {
+                held = slot.hold(host, bytes, kind, policy);
+            }
+        }
+        (held.map(|()| slot), heap)
     }
 }
 
@@ -208,6 +232,12 @@ fn whole_lines(bytes: usize) -> usize {
 }
 
 impl Slot {
+    /// Gives its memory back; whether it had some.
+    fn release(&mut self) -> bool {
+        let outgoing = self.outgoing.take().is_some();
+        self.memory.take().is_some() || outgoing
+    }
+
     /// Has memory of at least `bytes`: what is there, or a new mapping.
     fn hold(
         &mut self,
@@ -242,5 +272,84 @@ impl Slot {
         let granted = memory.granted().clone();
         let region = Region::new(&mut memory.bytes_mut()[..whole_lines(bytes)])?;
         Ok((region, granted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    const MIB: usize = 1 << 20;
+
+    /// What is left of the memory of a host that has little.
+    static LEFT: AtomicUsize = AtomicUsize::new(3 * MIB);
+
+    #[derive(Debug)]
+    struct Little;
+
+    #[derive(Debug)]
+    struct Part(Heap);
+
+    impl Host for Little {
+        fn name(&self) -> &'static str {
+            "a host of three MiB"
+        }
+
+        fn memory(
+            &self,
+            bytes: usize,
+            _: Pages,
+            _: &MemoryPolicy,
+        ) -> Result<Box<dyn Backing>, Lack> {
+            let take = |left: usize| left.checked_sub(bytes);
+            LEFT.fetch_update(Relaxed, Relaxed, take)
+                .map_err(|_| self.lacks("so much memory"))?;
+            Ok(Box::new(Part(Heap::new(bytes)?)))
+        }
+    }
+
+    impl Drop for Part {
+        fn drop(&mut self) {
+            LEFT.fetch_add(self.0.bytes().len(), Relaxed);
+        }
+    }
+
+    impl Backing for Part {
+        fn bytes(&self) -> &[u8] {
+            self.0.bytes()
+        }
+
+        fn bytes_mut(&mut self) -> &mut [u8] {
+            self.0.bytes_mut()
+        }
+
+        fn granted(&self) -> &Granted {
+            self.0.granted()
+        }
+
+        fn give_back(&mut self) -> Result<(), Lack> {
+            self.0.give_back()
+        }
+
+        fn populate(&mut self) -> Result<(), Lack> {
+            self.0.populate()
+        }
+    }
+
+    #[test]
+    fn memory_in_other_pages_goes_where_there_is_not_enough_for_both() {
+        let mut arena = Arena::on(&Little);
+        let mut region = |mib: usize, pages| {
+            let region = arena.region(mib * MIB, pages);
+            region.map(|(region, _)| region.len() / MIB)
+        };
+        assert_eq!(region(1, PageRequest::Base), Ok(1));
+        assert_eq!(region(2, PageRequest::Huge), Ok(2));
+        assert_eq!(region(3, PageRequest::Huge), Ok(3));
+        assert_eq!(region(2, PageRequest::Base), Ok(2));
+        // More than there is at all.
+        assert!(region(4, PageRequest::Base).is_err());
+        assert_eq!(region(3, PageRequest::Giant), Ok(3));
     }
 }

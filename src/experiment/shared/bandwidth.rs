@@ -33,7 +33,7 @@ impl Mover {
 /// Blocks, and the operation on them. An operation is a block of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BandwidthSetup {
-    /// Bytes of all blocks, with both halves if there are two.
+    /// Bytes of all blocks, with all parts if there are several.
     pub bytes: usize,
     /// What is done.
     pub motion: Motion,
@@ -88,7 +88,17 @@ impl Setup for BandwidthSetup {
                 stored: BLOCK,
                 ..none
             },
+            Motion::Add | Motion::AddThree | Motion::Triad => Flow {
+                loaded: (self.motion.parts() - 1) * BLOCK,
+                stored: BLOCK,
+                ..none
+            },
             Motion::WriteNonTemporal => Flow {
+                bypassing: BLOCK,
+                ..none
+            },
+            Motion::TriadNonTemporal => Flow {
+                loaded: 2 * BLOCK,
                 bypassing: BLOCK,
                 ..none
             },

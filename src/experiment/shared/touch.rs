@@ -1,8 +1,8 @@
 //! The first touch of a page.
 
 use crate::experiment::prelude::*;
-use crate::host::{Backing, Granted, MemoryPolicy, Pages, Populate};
-use crate::kernel::Work;
+use crate::host::{Backing, Granted, MemoryPolicy, Pages, Populate, Worker};
+use crate::kernel::{Access, Kernel, Work};
 use crate::measure::Shot;
 use crate::mem::Region;
 use core::hint::black_box;
@@ -135,5 +135,78 @@ impl Shot for TouchShot {
 
     fn operations(&self) -> u64 {
         (self.memory.bytes().len() / self.page) as u64
+    }
+}
+
+/// 4 KiB pages that threads of one process touch for the first time, give back and touch again. An operation
+/// is a page of each thread, which has pages of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TouchTeamSetup {
+    /// The pages of a thread.
+    pub pages: usize,
+    /// The CPU of each thread.
+    pub cpus: Vec<usize>,
+}
+
+impl Setup for TouchTeamSetup {
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+        let page = Pages::Base.bytes();
+        let member = |&cpu: &usize| -> Result<Worker<'m>, Untestable> {
+            let mut memory =
+                context
+                    .host
+                    .memory(page * self.pages, Pages::Base, &MemoryPolicy::Default)?;
+            memory.give_back()?;
+            let kernel = Box::new(FirstTouches { memory, next: 0 });
+            Ok(Worker { cpu, kernel })
+        };
+        let members = self.cpus.iter().map(member).collect::<Result<_, _>>()?;
+        Ok(Workload::at_once(
+            members,
+            SampleOf::Median,
+            self.pages as u64,
+        ))
+    }
+}
+
+/// Writes to page after page, and gives all of them back behind the last.
+struct FirstTouches {
+    memory: Box<dyn Backing>,
+    next: usize,
+}
+
+impl Kernel for FirstTouches {
+    fn run(&mut self, operations: u64) -> u64 {
+        let page = Pages::Base.bytes();
+        for _ in 0..operations {
+            if self.next == self.memory.bytes().len() / page {
+                self.memory.give_back().expect(ONCE_MORE);
+                self.next = 0;
+            }
+            *black_box(&mut self.memory.bytes_mut()[self.next * page]) = 1;
+            self.next += 1;
+        }
+        self.next as u64
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            stores: 1,
+            bytes_written: Pages::Base.bytes() as u32,
+            ..Work::default()
+        }
+    }
+
+    /// Reports the byte of each page, and touches it.
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let page = Pages::Base.bytes();
+        let pages = self.memory.bytes().len() / page;
+        let place = |number: u64| (self.next + number as usize) % pages * page;
+        (0..operations).for_each(|number| sink(Access::store(place(number), 1)));
+        self.run(operations)
     }
 }

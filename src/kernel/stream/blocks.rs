@@ -14,7 +14,7 @@ use crate::mem::LINE;
 pub(crate) struct Blocks {
     motion: Motion,
     vector: Vector,
-    /// Bytes that the first half, or the whole, has.
+    /// Bytes that each part, or the whole, has.
     span: usize,
     /// Blocks since the first of the memory.
     done: u64,
@@ -34,10 +34,7 @@ impl Blocks {
         if bytes == 0 || !bytes.is_multiple_of(granularity) {
             return Err(BandwidthError::PartOfBlock { bytes, granularity });
         }
-        let span = match motion.halves() {
-            true => bytes / 2,
-            false => bytes,
-        };
+        let span = bytes / motion.parts();
         Ok(Blocks {
             motion,
             vector,
@@ -82,6 +79,18 @@ impl Blocks {
             (M::CopyNonTemporal, V::Sse2) => asm::linefill_bandwidth_copy_stream16,
             (M::CopyNonTemporal, V::Avx2(_)) => asm::linefill_bandwidth_copy_stream32,
             (M::CopyNonTemporal, V::Avx512(_)) => asm::linefill_bandwidth_copy_stream64,
+            (M::Add, V::Sse2) => asm::linefill_bandwidth_add16,
+            (M::Add, V::Avx2(_)) => asm::linefill_bandwidth_add32,
+            (M::Add, V::Avx512(_)) => asm::linefill_bandwidth_add64,
+            (M::AddThree, V::Sse2) => asm::linefill_bandwidth_add_three16,
+            (M::AddThree, V::Avx2(_)) => asm::linefill_bandwidth_add_three32,
+            (M::AddThree, V::Avx512(_)) => asm::linefill_bandwidth_add_three64,
+            (M::Triad, V::Sse2) => asm::linefill_bandwidth_triad16,
+            (M::Triad, V::Avx2(_)) => asm::linefill_bandwidth_triad32,
+            (M::Triad, V::Avx512(_)) => asm::linefill_bandwidth_triad64,
+            (M::TriadNonTemporal, V::Sse2) => asm::linefill_bandwidth_triad_stream16,
+            (M::TriadNonTemporal, V::Avx2(_)) => asm::linefill_bandwidth_triad_stream32,
+            (M::TriadNonTemporal, V::Avx512(_)) => asm::linefill_bandwidth_triad_stream64,
             (M::RepStosb, _) => asm::linefill_bandwidth_rep_stosb,
             (M::RepMovsb, _) => asm::linefill_bandwidth_rep_movsb,
         }
@@ -99,7 +108,7 @@ impl Blocks {
     /// The fifth argument of the kernels.
     fn value(&self) -> u64 {
         match self.motion {
-            motion if motion.halves() => self.span as u64,
+            motion if motion.parts() > 1 => self.span as u64,
             Motion::Update => 1,
             _ => u64::from_ne_bytes([self.runs as u8; 8]),
         }
@@ -125,9 +134,9 @@ impl Blocks {
             let count = self.a_call(end - self.done);
             let (place, value) = (self.place(), self.value());
             let (first, behind) = (memory.wrapping_add(place), memory.wrapping_add(self.span));
-            // SAFETY: the blocks from `memory` to `behind` are the memory or its first half, of
+            // SAFETY: the blocks from `memory` to `behind` are the memory or its first part, of
             // which `span` is a multiple; `first` is one of them, and a string of `count` ends
-            // with them; partners in the second half lie `span` bytes away; the caller vouches
+            // with them; partners in the next part lie `span` bytes away; the caller vouches
             // for all of it; the vector's token proves the width; `sfence` follows.
             let found = unsafe { blocks(first, count, memory, behind, value) };
             checksum = match self.motion.reads_alone() {
@@ -149,6 +158,12 @@ impl Blocks {
         let (count, bytes) = ((BLOCK / width) as u32, width as u32);
         match self.motion {
             Motion::ReadHalves => Work::default().load(2 * count, bytes),
+            motion if motion.adds_up() => {
+                let sources = motion.parts() as u32 - 1;
+                Work::default()
+                    .load(sources * count, bytes)
+                    .store(count, bytes)
+            }
             motion if motion.reads_alone() => Work::default().load(count, bytes),
             Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => {
                 Work::default().store(count, bytes)
@@ -174,6 +189,9 @@ impl Blocks {
 
     /// The accesses of the block at `place`.
     fn report_block(&self, place: usize, sink: &mut dyn FnMut(Access)) {
+        if self.motion.adds_up() {
+            return self.report_sum(place, sink);
+        }
         let half = self.span;
         let width = self.width();
         let bytes = width as u32;
@@ -214,6 +232,27 @@ impl Blocks {
                         });
                     }
                 }
+                // Reported above.
+                Motion::Add | Motion::AddThree | Motion::Triad | Motion::TriadNonTemporal => {}
+            }
+        }
+    }
+
+    /// The accesses of the sum at `place`: of each line the loads, then the stores.
+    fn report_sum(&self, place: usize, sink: &mut dyn FnMut(Access)) {
+        let bytes = self.width() as u32;
+        let sources = self.motion.parts() - 1;
+        for line in (place..place + BLOCK).step_by(LINE) {
+            let line = (line..line + LINE).step_by(self.width());
+            for here in line.clone() {
+                (0..sources).for_each(|part| sink(Access::load(here + part * self.span, bytes)));
+            }
+            for here in line {
+                let there = here + sources * self.span;
+                sink(match self.motion {
+                    Motion::TriadNonTemporal => Access::non_temporal_store(there, bytes),
+                    _ => Access::store(there, bytes),
+                });
             }
         }
     }

@@ -6,6 +6,8 @@ mod policy;
 mod sets;
 
 use crate::experiment::shared::pending::PendingSetup;
+use crate::experiment::topics::code::buffers;
+use crate::experiment::topics::code::footprint::branches;
 use crate::experiment::topics::hierarchy::replacement;
 use crate::experiment::topics::threads::accuracy;
 use crate::experiment::{Case, Evidence, Machine, Point, Unit, find, in_words};
@@ -15,8 +17,8 @@ use crate::lab::record::MACHINE;
 use crate::stats::Interval;
 
 /// Figure 6.5, over distances in lines; loads over the end of a line; a line of each of many pages;
-/// stores to many lines in turn; exchanges in many chains; sequences of loads in one set; walks from
-/// node to node.
+/// stores to many lines in turn; exchanges in many chains; sequences of loads in one set; taken jumps; walks
+/// from node to node.
 const CONFLICTS: &str = "E18";
 const OFFSETS: &str = "X5";
 const PAGES: &str = "X9";
@@ -24,6 +26,7 @@ const STREAMS: &str = "E2";
 const WALKS: &str = "X10";
 const SEQUENCES: &str = "D32";
 const NODES: &str = "X19";
+const BRANCHES: &str = "E20";
 
 /// Series of those experiments.
 const LOADS_OF_8: &str = "8 bytes";
@@ -55,6 +58,11 @@ pub struct Inferred {
     pub l2_sets: Option<Found<Sets>>,
     /// Entries of the L1 dTLB and of the second level for 4 KiB pages.
     pub entries: [Option<Interval>; 2],
+    /// Operations that the reorder buffer holds, loads that wait, registers for results, general and of
+    /// vectors, and addresses of return that are remembered: at least, and at most.
+    pub buffers: Vec<(&'static str, Found<[u32; 2]>)>,
+    /// Jumps whose targets are surely remembered, and surely are not, if so many were tried.
+    pub branches: Option<(f64, Option<f64>)>,
     /// Stores that wait at once: at least, and at most.
     pub stores: Option<Found<[u32; 2]>>,
     /// Write-combining buffers.
@@ -115,6 +123,11 @@ impl Inferred {
                 &curve(machine, pages, LINE_A_PAGE),
                 &curve(machine, pages, LINES_ALONE),
             ),
+            buffers: buffers_of(|series| of(buffers::ID, series)),
+            branches: {
+                let evidence = Evidence::new(machine, points(BRANCHES), Unit::CyclesPerInstruction);
+                branches::remembered(&evidence).ok()
+            },
             stores: infer::last_abreast(&of(MACHINE, PENDING)),
             combining: infer::last_before_rise(&of(STREAMS, IN_TURN)),
             parallel: infer::in_parallel(&of(WALKS, SIDE_BY_SIDE)),
@@ -151,6 +164,23 @@ fn reaches(machine: &Machine, points: &[Point]) -> Vec<Reach> {
         })
     };
     points.iter().filter_map(of).collect()
+}
+
+/// What fits between two chains, and how deep calls may be, of each series that tells it; as the sheet
+/// names it.
+fn buffers_of(of: impl Fn(&str) -> Vec<(f64, Interval)>) -> Vec<(&'static str, Found<[u32; 2]>)> {
+    let between = [
+        ("reorder buffer", buffers::OPERATIONS),
+        ("load queue", buffers::LOADS),
+        ("general registers for results", buffers::SUMS),
+        ("vector registers for results", buffers::VECTOR_SUMS),
+    ];
+    let windows = between
+        .into_iter()
+        .filter_map(|(name, series)| Some((name, infer::window(&of(series))?)));
+    let calls = infer::remembered(&buffers::per_call(&of(buffers::CALLS)));
+    let calls = calls.map(|found| ("return stack", found));
+    windows.chain(calls).collect()
 }
 
 /// A series in core cycles, or in nanoseconds without a core clock; empty if it was not measured.
@@ -223,6 +253,8 @@ pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
         needed(WALKS, |case| case.series == SIDE_BY_SIDE),
         needed(accuracy::ID, |_| true),
         needed(SEQUENCES, |case| replacement::is_of(&case.series)),
+        needed(buffers::ID, |case| !case.setup.is_count()),
+        needed(BRANCHES, |case| case.series == branches::EVERY_16_BYTES),
     ]
     .into_iter()
     .flatten()

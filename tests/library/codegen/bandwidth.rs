@@ -1,4 +1,4 @@
-//! Reads, writes, updates and copies of blocks.
+//! Reads, writes, updates, copies and sums of blocks.
 
 use iced_x86::{Instruction, Mnemonic, Register};
 
@@ -27,6 +27,18 @@ pub const STATED: &[Stated] = &[
     stated("linefill_bandwidth_copy_stream16", 32, 32, 512, 512),
     stated("linefill_bandwidth_copy_stream32", 16, 16, 512, 512),
     stated("linefill_bandwidth_copy_stream64", 8, 8, 512, 512),
+    stated("linefill_bandwidth_add16", 64, 32, 1024, 512),
+    stated("linefill_bandwidth_add32", 32, 16, 1024, 512),
+    stated("linefill_bandwidth_add64", 16, 8, 1024, 512),
+    stated("linefill_bandwidth_add_three16", 96, 32, 1536, 512),
+    stated("linefill_bandwidth_add_three32", 48, 16, 1536, 512),
+    stated("linefill_bandwidth_add_three64", 24, 8, 1536, 512),
+    stated("linefill_bandwidth_triad16", 64, 32, 1024, 512),
+    stated("linefill_bandwidth_triad32", 32, 16, 1024, 512),
+    stated("linefill_bandwidth_triad64", 16, 8, 1024, 512),
+    stated("linefill_bandwidth_triad_stream16", 64, 32, 1024, 512),
+    stated("linefill_bandwidth_triad_stream32", 32, 16, 1024, 512),
+    stated("linefill_bandwidth_triad_stream64", 16, 8, 1024, 512),
 ];
 
 /// Plain and non-temporal moves of 16, 32 and 64 bytes.
@@ -64,10 +76,19 @@ fn loads_and_stores_are_moves_of_the_width_in_the_name() {
             ("update", Some(plain), Some(plain)),
             ("copy", Some(plain), Some(plain)),
             ("copy_stream", Some(plain), Some(non_temporal)),
+            ("add", Some(plain), Some(plain)),
+            ("add_three", Some(plain), Some(plain)),
+            ("triad", Some(plain), Some(plain)),
+            ("triad_stream", Some(plain), Some(non_temporal)),
         ] {
             let name = format!("linefill_bandwidth_{kind}{width}");
-            for (found, wanted) in accesses(&name).into_iter().zip([load, store]) {
-                let bytes = if kind == "read_halves" { 1024 } else { 512 };
+            let loaded = match kind {
+                "read_halves" | "add" | "triad" | "triad_stream" => 1024,
+                "add_three" => 1536,
+                _ => 512,
+            };
+            let accesses = accesses(&name).into_iter().zip([loaded, 512]);
+            for ((found, bytes), wanted) in accesses.zip([load, store]) {
                 let count = wanted.map_or(0, |_| bytes / width);
                 assert_eq!(found.len(), count, "{name}");
                 for instruction in found {
@@ -111,6 +132,20 @@ fn a_block_is_covered_once_in_the_order_of_its_addresses() {
         let [loads, _] = accesses(&format!("linefill_bandwidth_read_halves{width}"));
         for base in [Register::RDI, Register::R9] {
             assert_eq!(places(&loads, base), steps(512));
+        }
+        for (kind, sources) in [
+            ("add", 2),
+            ("add_three", 3),
+            ("triad", 2),
+            ("triad_stream", 2),
+        ] {
+            let [loads, stores] = accesses(&format!("linefill_bandwidth_{kind}{width}"));
+            for base in [Register::RDI, Register::R9, Register::R10] {
+                let read = base != Register::R10 || sources == 3;
+                let wanted = if read { steps(512) } else { Vec::new() };
+                assert_eq!(places(&loads, base), wanted, "{kind}{width}");
+            }
+            assert_eq!(places(&stores, Register::R11), steps(512), "{kind}{width}");
         }
         // A line of each in turn.
         let lines = loads.chunks(64 / width);

@@ -275,7 +275,7 @@ fn blocks_by_vectors_of_every_width_and_by_strings() {
                 continue;
             };
             let found = declared(|region| {
-                let (part, _) = region.split(4096).unwrap();
+                let (part, _) = region.split(2 * motion.granularity()).unwrap();
                 Bandwidth::new(part, motion, vector).unwrap().work()
             });
             let by = |width: usize| 512 / width as u32;
@@ -286,6 +286,10 @@ fn blocks_by_vectors_of_every_width_and_by_strings() {
                 Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => {
                     work(0, accesses, 0, 512)
                 }
+                Motion::Add | Motion::Triad | Motion::TriadNonTemporal => {
+                    work(2 * accesses, accesses, 1024, 512)
+                }
+                Motion::AddThree => work(3 * accesses, accesses, 1536, 512),
                 _ => work(accesses, accesses, 512, 512),
             };
             assert_eq!(found, expected, "{motion:?} {vector:?}");

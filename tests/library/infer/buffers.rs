@@ -1,6 +1,8 @@
 //! The line, entries of TLBs and buffers, from the knees of their curves.
 
-use linefill::infer::{entries, in_parallel, last_abreast, last_before_rise, line, saturation};
+use linefill::infer::{
+    entries, in_parallel, last_abreast, last_before_rise, line, remembered, saturation, window,
+};
 
 use linefill::stats::Interval;
 
@@ -142,4 +144,56 @@ fn the_cores_that_saturate_memory_come_out_of_the_bandwidth_of_all() {
     assert_eq!(exact(&[10.0]), None);
     assert_eq!(exact(&[0.0, 1.0]), None);
     assert_eq!(exact(&[]), None);
+}
+
+/// Numbers so many an octave.
+fn numbers(least: f64, most: f64, per_octave: f64) -> impl Iterator<Item = f64> {
+    let all = (0..).map(move |k| 2f64.powf(f64::from(k) / per_octave).floor());
+    all.skip_while(move |x| *x < least)
+        .take_while(move |x| *x <= most)
+}
+
+#[test]
+fn a_buffer_shows_where_two_chains_stop_running_side_by_side() {
+    for per_octave in [4.0, 8.0] {
+        // Chains take entries of a reorder buffer themselves: the step is that wide there.
+        let rounds = |truth: f64| {
+            let chain: f64 = if truth > 150.0 { 24.0 } else { 1.0 };
+            numbers(16.0, 800.0, per_octave).map(move |x| {
+                let serial = ((x - truth) / chain + 0.5).clamp(0.0, 1.0);
+                (x, 240.0 + x / 8.0 + 230.0 * serial)
+            })
+        };
+        for truth in [32.0, 64.0, 97.0, 224.0, 320.0, 448.0, 512.0] {
+            for (share, allowed) in [(0.0, 0.0), (0.03, 0.0), (0.06, 0.05)] {
+                let wrong = errors(share, &true, |noise| {
+                    let [least, most] = window(&noise.curve(rounds(truth)))?.value.map(f64::from);
+                    Some(least - 2.0 <= truth && truth <= most + 2.0 && most < 1.25 * least)
+                });
+                assert!(wrong <= allowed, "{truth} at {share}: {wrong} wrong");
+            }
+        }
+    }
+    let flat = Noise::new(1, 0.0).curve(numbers(16.0, 800.0, 4.0).map(|n| (n, 100.0)));
+    assert_eq!(window(&flat), None);
+}
+
+#[test]
+fn what_is_remembered_ends_where_each_costs_more() {
+    let costs = |truth: f64| {
+        numbers(4.0, 100.0, 4.0).map(move |depth| {
+            let forgotten = (depth - truth).max(0.0);
+            (depth, 3.0 + 15.0 * forgotten / depth)
+        })
+    };
+    for truth in [12.0, 16.0, 24.0, 32.0, 52.0] {
+        for (share, allowed) in [(0.0, 0.0), (0.02, 0.0)] {
+            let wrong = errors(share, &true, |noise| {
+                let [least, most] = remembered(&noise.curve(costs(truth)))?.value.map(f64::from);
+                Some(least <= 1.02 * truth && truth <= most)
+            });
+            assert!(wrong <= allowed, "{truth} at {share}: {wrong} wrong");
+        }
+    }
+    assert_eq!(remembered(&Noise::new(1, 0.0).curve(costs(1e9))), None);
 }

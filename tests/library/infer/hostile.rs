@@ -2,7 +2,8 @@
 //! says.
 
 use linefill::infer::{
-    Known, in_parallel, last_abreast, levels, lost, policy, replacement, sets_within,
+    Known, in_parallel, last_abreast, levels, lost, policy, remembered, replacement, sets_within,
+    window,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -53,6 +54,8 @@ proptest! {
         in_parallel(&curve);
         last_abreast(&curve);
         last_before_rise(&curve);
+        window(&curve);
+        remembered(&curve);
         sets(&[(few, &curve), (many, &other)]);
         sets_within(&[(few, &curve), (many, &other)], many);
         settled(curve.iter().map(|point| point.0), few);

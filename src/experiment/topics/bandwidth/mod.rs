@@ -9,6 +9,7 @@ use Place::{L1, L2, Memory};
 
 mod bus;
 mod figures;
+mod mixes;
 mod processes;
 mod scaling;
 mod together;
@@ -27,6 +28,7 @@ pub(crate) static ALL: &[Experiment] = &[
     bus::SHARED_BUS,
     processes::FIG_3_31,
     scaling::SCALING,
+    mixes::MIXES_OF_ONE_CORE,
 ];
 
 /// Motions by vectors, and the names of their series.

@@ -1,6 +1,7 @@
 //! The instruction side: footprint, placement, branches.
 
 pub mod behind_jumps;
+pub mod buffers;
 pub mod codealign;
 pub mod codelayout;
 pub mod footprint;
@@ -14,4 +15,5 @@ families![
     behind_jumps,
     codealign,
     codelayout,
+    buffers,
 ];

@@ -3,8 +3,17 @@
 pub mod aliases;
 pub mod directories;
 pub mod hugepages;
+pub mod large;
 pub mod pages;
 pub mod tlb_sets;
 pub mod translate;
 
-families![pages, tlb_sets, directories, hugepages, translate, aliases,];
+families![
+    pages,
+    tlb_sets,
+    directories,
+    hugepages,
+    translate,
+    aliases,
+    large
+];

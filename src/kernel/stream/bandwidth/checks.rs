@@ -7,7 +7,7 @@ use crate::kernel::{BLOCK, Bandwidth, Motion, Vector};
 use crate::mem::Region;
 
 struct BandwidthCase {
-    /// Kilobytes: a block of a copy, two of everything else.
+    /// Kilobytes, or the whole blocks of every part that come next to them.
     kib: usize,
     motion: Motion,
     vector: Vector,
@@ -15,7 +15,9 @@ struct BandwidthCase {
 
 impl BandwidthCase {
     fn part<'m>(&self, memory: Region<'m>) -> Option<Region<'m>> {
-        Some(memory.split(self.kib * 2 * BLOCK)?.0)
+        let whole = self.motion.granularity();
+        let bytes = (self.kib * 2 * BLOCK / whole).max(1) * whole;
+        Some(memory.split(bytes)?.0)
     }
 }
 
@@ -101,6 +103,38 @@ impl Oracle<'_, '_> {
                     "linefill_bandwidth_copy_stream16",
                     "linefill_bandwidth_copy_stream32",
                     "linefill_bandwidth_copy_stream64",
+                ],
+            ),
+            (
+                M::Add,
+                [
+                    "linefill_bandwidth_add16",
+                    "linefill_bandwidth_add32",
+                    "linefill_bandwidth_add64",
+                ],
+            ),
+            (
+                M::AddThree,
+                [
+                    "linefill_bandwidth_add_three16",
+                    "linefill_bandwidth_add_three32",
+                    "linefill_bandwidth_add_three64",
+                ],
+            ),
+            (
+                M::Triad,
+                [
+                    "linefill_bandwidth_triad16",
+                    "linefill_bandwidth_triad32",
+                    "linefill_bandwidth_triad64",
+                ],
+            ),
+            (
+                M::TriadNonTemporal,
+                [
+                    "linefill_bandwidth_triad_stream16",
+                    "linefill_bandwidth_triad_stream32",
+                    "linefill_bandwidth_triad_stream64",
                 ],
             ),
         ] {

@@ -34,6 +34,14 @@ pub enum Motion {
     Copy,
     /// Loads of the first half, non-temporal stores to the second.
     CopyNonTemporal,
+    /// Sums of two thirds, stored to the last: two loads to a store, as STREAM's Add.
+    Add,
+    /// Sums of three quarters, stored to the last: three loads to a store.
+    AddThree,
+    /// The first third and twice the second, stored to the last: STREAM's Triad, in integers.
+    Triad,
+    /// The same by non-temporal stores.
+    TriadNonTemporal,
     /// `rep stosb`, which takes no vectors.
     RepStosb,
     /// `rep movsb` of the first half to the second, which takes no vectors.
@@ -42,7 +50,7 @@ pub enum Motion {
 
 impl Motion {
     /// All there are.
-    pub const ALL: [Motion; 9] = [
+    pub const ALL: [Motion; 13] = [
         Motion::Read,
         Motion::ReadHalves,
         Motion::Write,
@@ -50,16 +58,31 @@ impl Motion {
         Motion::Update,
         Motion::Copy,
         Motion::CopyNonTemporal,
+        Motion::Add,
+        Motion::AddThree,
+        Motion::Triad,
+        Motion::TriadNonTemporal,
         Motion::RepStosb,
         Motion::RepMovsb,
     ];
 
+    /// The equal parts of the memory that it works on, a block of each at a time.
+    pub const fn parts(self) -> usize {
+        match self {
+            Motion::Read
+            | Motion::Write
+            | Motion::WriteNonTemporal
+            | Motion::Update
+            | Motion::RepStosb => 1,
+            Motion::ReadHalves | Motion::Copy | Motion::CopyNonTemporal | Motion::RepMovsb => 2,
+            Motion::Add | Motion::Triad | Motion::TriadNonTemporal => 3,
+            Motion::AddThree => 4,
+        }
+    }
+
     /// Whether it works on two halves of the memory.
     pub const fn halves(self) -> bool {
-        matches!(
-            self,
-            Motion::ReadHalves | Motion::Copy | Motion::CopyNonTemporal | Motion::RepMovsb
-        )
+        self.parts() == 2
     }
 
     /// Whether it is one string instruction rather than vector loads and stores.
@@ -72,17 +95,22 @@ impl Motion {
         matches!(self, Motion::Read | Motion::ReadHalves)
     }
 
+    /// Whether it stores sums of other parts.
+    pub(crate) const fn adds_up(self) -> bool {
+        self.parts() > 2
+    }
+
     /// Whether its stores need a fence before anybody relies on them.
     pub(crate) const fn weakly_ordered(self) -> bool {
-        matches!(self, Motion::WriteNonTemporal | Motion::CopyNonTemporal)
+        matches!(
+            self,
+            Motion::WriteNonTemporal | Motion::CopyNonTemporal | Motion::TriadNonTemporal
+        )
     }
 
     /// The memory that it needs is a multiple of this.
     pub const fn granularity(self) -> usize {
-        match self.halves() {
-            true => 2 * BLOCK,
-            false => BLOCK,
-        }
+        self.parts() * BLOCK
     }
 }
 
@@ -118,9 +146,9 @@ impl core::fmt::Display for BandwidthError {
 
 impl core::error::Error for BandwidthError {}
 
-/// Reads, writes, updates or copies a region block by block, round and round. An operation is a
-/// block of 512 bytes, and its partner where there are two halves: one copied is 512 bytes read and
-/// 512 written.
+/// Reads, writes, updates, copies or adds up a region block by block, round and round. An operation is
+/// a block of 512 bytes, and its partners where there are several parts: one copied is 512 bytes read
+/// and 512 written.
 ///
 /// What is written is the number of the run (the call of [`run`](Kernel::run)) from 1 on, modulo
 /// 256, in every byte.
@@ -136,7 +164,7 @@ impl<'m> Bandwidth<'m> {
     /// instructions ignore `vector`.
     ///
     /// # Errors
-    /// If the region is no whole number of blocks, in each half if there are two.
+    /// If the region is no whole number of blocks, in each part if there are several.
     pub fn new(region: Region<'m>, motion: Motion, vector: Vector) -> Result<Self, BandwidthError> {
         let blocks = Blocks::new(region.len(), motion, vector, 0)?;
         Ok(Bandwidth { region, blocks })
@@ -188,8 +216,8 @@ impl<'m> SharedBandwidth<'m> {
     /// that begin at the same block and keep step are in each other's way all the time.
     ///
     /// # Errors
-    /// If the words do not start on a line, or are no whole number of blocks, in each half if there
-    /// are two.
+    /// If the words do not start on a line, or are no whole number of blocks, in each part if
+    /// there are several.
     pub fn new(
         words: &'m [AtomicU64],
         motion: Motion,
@@ -237,7 +265,8 @@ impl Kernel for SharedBandwidth<'_> {
 ///
 /// # Safety
 /// MoveBlocks of 512 bytes from `again` to `end`, `first` among them, are valid for what the kernel
-/// does; where it works on two halves, so are their partners `value` bytes away. All are addresses of lines. `blocks` is not 0. The CPU has the width.
+/// does; where it works on several parts, so are their partners `value` bytes away from each to the
+/// next. All are addresses of lines. `blocks` is not 0. The CPU has the width.
 /// Non-temporal stores are followed by `sfence` before anybody relies on them.
 pub type MoveBlocks = unsafe extern "sysv64" fn(
     first: *mut u8,
@@ -308,6 +337,30 @@ blocks! {
     linefill_bandwidth_copy_stream32
     /// Copies the first half to the second by `vmovdqa64` and `vmovntdq`: needs AVX-512.
     linefill_bandwidth_copy_stream64
+    /// Adds the first third and the second, stored to the last, by `movdqa`.
+    linefill_bandwidth_add16
+    /// Adds the first third and the second, stored to the last, by `vmovdqa`: needs AVX2.
+    linefill_bandwidth_add32
+    /// Adds the first third and the second, stored to the last, by `vmovdqa64`: needs AVX-512.
+    linefill_bandwidth_add64
+    /// Adds three quarters, stored to the last, by `movdqa`.
+    linefill_bandwidth_add_three16
+    /// Adds three quarters, stored to the last, by `vmovdqa`: needs AVX2.
+    linefill_bandwidth_add_three32
+    /// Adds three quarters, stored to the last, by `vmovdqa64`: needs AVX-512.
+    linefill_bandwidth_add_three64
+    /// Adds the first third and twice the second, stored to the last, by `movdqa`.
+    linefill_bandwidth_triad16
+    /// Adds the first third and twice the second, stored to the last, by `vmovdqa`: needs AVX2.
+    linefill_bandwidth_triad32
+    /// Adds the first third and twice the second, stored to the last, by `vmovdqa64`: needs AVX-512.
+    linefill_bandwidth_triad64
+    /// Adds the first third and twice the second, stored to the last, by `movdqa` and `movntdq`.
+    linefill_bandwidth_triad_stream16
+    /// Adds the first third and twice the second, stored to the last, by `vmovdqa` and `vmovntdq`: needs AVX2.
+    linefill_bandwidth_triad_stream32
+    /// Adds the first third and twice the second, stored to the last, by `vmovdqa64` and `vmovntdq`: needs AVX-512.
+    linefill_bandwidth_triad_stream64
     /// Writes the low byte of `value` by one `rep stosb`, all blocks before `end` at most: `again`
     /// is not read.
     linefill_bandwidth_rep_stosb
@@ -321,6 +374,7 @@ pub(crate) mod reference {
     use super::{BLOCK, TAIL};
     use crate::kernel::Motion;
     use crate::mem::{LINE, Region};
+    use core::ops::Range;
 
     /// Moves `blocks` blocks, of which the first is number `done` since the beginning, in run number
     /// `run`; returns what proves it. The order of the accesses inside a block shows nowhere.
@@ -331,11 +385,7 @@ pub(crate) mod reference {
         done: u64,
         blocks: u64,
     ) -> u64 {
-        let span = if motion.halves() {
-            region.len() / 2
-        } else {
-            region.len()
-        };
+        let span = region.len() / motion.parts();
         let round = (span / BLOCK) as u64;
         let mut sum = 0;
         for number in done..done + blocks {
@@ -358,11 +408,27 @@ pub(crate) mod reference {
                 Motion::Copy | Motion::CopyNonTemporal | Motion::RepMovsb => {
                     region.bytes_mut().copy_within(block, span + place);
                 }
+                Motion::Add => add_up(region, block, span, &[1, 1]),
+                Motion::AddThree => add_up(region, block, span, &[1, 1, 1]),
+                Motion::Triad | Motion::TriadNonTemporal => {
+                    add_up(region, block, span, &[1, 2]);
+                }
             }
         }
         match motion.reads_alone() {
             true => sum,
             false => (done + blocks) % round * BLOCK as u64,
+        }
+    }
+
+    /// Writes the words of a block of the last part: the sum of the other parts, times `factors`.
+    fn add_up(region: &mut Region<'_>, block: Range<usize>, span: usize, factors: &[u64]) {
+        for word in block.step_by(8) {
+            let parts = factors.iter().enumerate();
+            let sum = parts.fold(0u64, |sum, (part, factor)| {
+                sum.wrapping_add(region.word(part * span + word).wrapping_mul(*factor))
+            });
+            region.set_word(factors.len() * span + word, sum);
         }
     }
 
@@ -380,7 +446,7 @@ mod tests {
     use crate::kernel::stream::bandwidth::reference::bandwidth;
 
     #[repr(align(64))]
-    struct Memory([u8; 8 * BLOCK]);
+    struct Memory([u8; 12 * BLOCK]);
 
     /// A shared motion does what its twin does, from any block on.
     #[test]
@@ -413,7 +479,7 @@ mod tests {
 
     #[test]
     fn memory_off_a_line_or_without_a_block_is_refused() {
-        let mut memory = Memory([0; 8 * BLOCK]);
+        let mut memory = Memory([0; 12 * BLOCK]);
         let words = Region::new(&mut memory.0).unwrap().into_atomics();
         let refused = |words| SharedBandwidth::new(words, Motion::Copy, Vector::Sse2, 0).err();
         assert_eq!(refused(words), None);

@@ -9,7 +9,9 @@ use linefill::kernel::{
 };
 use linefill::mem::Region;
 use linefill::os::{Code, Pages};
-use linefill::pattern::{Behind, Blocks, Callers, Filler, Indirect, Listing};
+use linefill::pattern::{
+    Behind, Between, Blocks, Callers, Filler, Indirect, Listing, Nested, Window,
+};
 
 use super::Case;
 use super::source::Source;
@@ -199,7 +201,7 @@ pub(super) fn translate(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
 
 fn listing(source: &mut Source<'_>) -> Listing {
     const ROOM: usize = 1 << 16;
-    match source.byte() % 6 {
+    match source.byte() % 8 {
         0 => Listing::Straight {
             filler: *source.among(&Filler::ALL),
             count: source.size(ROOM),
@@ -220,6 +222,13 @@ fn listing(source: &mut Source<'_>) -> Listing {
             hot: source.size(64),
             cold: source.size(64),
             moved: source.flag(),
+        }),
+        5 => Listing::Nested(Nested {
+            depth: source.size(ROOM),
+        }),
+        6 => Listing::Window(Window {
+            between: *source.among(&Between::ALL),
+            count: source.size(ROOM),
         }),
         _ => Listing::Indirect(Indirect {
             count: source.size(64),

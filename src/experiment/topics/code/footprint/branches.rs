@@ -6,7 +6,9 @@ use crate::pattern::{Filler, LOOP, Listing};
 use crate::stats::Side;
 
 /// Bytes from one jump to the next.
-const SPACINGS: [(&str, usize); 2] = [("a jump every 16 bytes", 16), ("a jump every 64 bytes", 64)];
+const SPACINGS: [(&str, usize); 2] = [(EVERY_16_BYTES, 16), ("a jump every 64 bytes", 64)];
+
+pub(crate) const EVERY_16_BYTES: &str = "a jump every 16 bytes";
 
 /// A number of jumps that any branch target buffer holds.
 const FEW: f64 = 64.0;
@@ -89,6 +91,12 @@ pub(crate) const BRANCHES: Experiment = Experiment {
 
 /// The least cost of a forgotten jump over that of a remembered jump.
 const FORGOTTEN: f64 = 2.0;
+
+/// How many jumps are remembered where they stand closest, as [`reach`] has it: for the machine sheet.
+#[cfg(feature = "lab")]
+pub(crate) fn remembered(e: &Evidence<'_>) -> Result<(f64, Option<f64>), Untestable> {
+    reach(e, EVERY_16_BYTES)
+}
 
 /// The largest number of jumps that are surely remembered, and the smallest that are surely not.
 fn reach(e: &Evidence<'_>, series: &str) -> Result<(f64, Option<f64>), Untestable> {

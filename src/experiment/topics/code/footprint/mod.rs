@@ -12,7 +12,7 @@ use crate::mem::{LINE, Region};
 use crate::pattern::{Filler, Listing};
 use crate::stats::{Interval, Side};
 
-mod branches;
+pub(crate) mod branches;
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[FOOTPRINT, branches::BRANCHES, branches::LOOPS];

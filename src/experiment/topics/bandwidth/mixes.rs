@@ -1,0 +1,278 @@
+//! Mixes of reads and writes by one core, among them the triad of STREAM.
+
+use crate::experiment::prelude::*;
+use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
+use crate::experiment::topics::bandwidth::together::Place::{self, L1, L2, Llc, Memory};
+use crate::experiment::topics::bandwidth::{PAPER, READ, WRITE, a_size_a_level, working_sets};
+use crate::kernel::Motion;
+use crate::stats::Interval;
+
+const THREE: &str = "3 reads per write";
+const TWO: &str = "2 reads per write";
+const ONE: &str = "1 read per write";
+const TRIAD: &str = "triad";
+const BYPASSING_TRIAD: &str = "non-temporal triad";
+const BYPASSING: &str = "non-temporal write";
+
+/// Streams that a kernel reads and writes at the same time.
+struct Mix {
+    name: &'static str,
+    motion: Motion,
+    /// Bytes read and written per byte of a stream.
+    reads: usize,
+    writes: usize,
+    /// Whether a write reads its line first where L1d does not hold it.
+    owns: bool,
+    /// The places where a quick run measures it.
+    quick: &'static [Place],
+}
+
+const fn mix(
+    name: &'static str,
+    motion: Motion,
+    [reads, writes]: [usize; 2],
+    quick: &'static [Place],
+) -> Mix {
+    Mix {
+        name,
+        motion,
+        reads,
+        writes,
+        owns: writes > 0 && !matches!(motion, Motion::WriteNonTemporal | Motion::TriadNonTemporal),
+        quick,
+    }
+}
+
+const EVERYWHERE: &[Place] = &[L1, L2, Llc, Memory];
+
+/// What other rows measure there costs nothing more.
+const MIXES: [Mix; 8] = [
+    mix(READ, Motion::Read, [1, 0], EVERYWHERE),
+    mix(THREE, Motion::AddThree, [3, 1], &[Memory]),
+    mix(TWO, Motion::Add, [2, 1], &[Memory]),
+    mix(ONE, Motion::Copy, [1, 1], EVERYWHERE),
+    mix(WRITE, Motion::Write, [0, 1], EVERYWHERE),
+    mix(TRIAD, Motion::Triad, [2, 1], &[L1, L2, Memory]),
+    mix(
+        BYPASSING_TRIAD,
+        Motion::TriadNonTemporal,
+        [2, 1],
+        &[L2, Memory],
+    ),
+    mix(BYPASSING, Motion::WriteNonTemporal, [0, 1], &[Memory]),
+];
+
+impl Mix {
+    fn named(name: &str) -> Option<&'static Mix> {
+        MIXES.iter().find(|mix| mix.name == name)
+    }
+
+    /// Bytes that cross the path to memory per byte that the program counts.
+    fn moved(&self) -> f64 {
+        let counted = self.reads + self.writes;
+        let owned = if self.owns { self.writes } else { 0 };
+        (counted + owned) as f64 / counted as f64
+    }
+
+    /// The case of a working set: the whole blocks of all streams that find room in it.
+    fn case(&self, bytes: usize) -> Option<Case> {
+        let granularity = self.motion.granularity();
+        let setup = BandwidthSetup {
+            bytes: bytes / granularity * granularity,
+            motion: self.motion,
+            mover: Mover::Vectors(PAPER),
+        };
+        (setup.bytes > 0).then(|| Case::new(self.name, bytes as f64, setup))
+    }
+}
+
+/// The bandwidth of a mix in a place, in bytes per second as STREAM counts them.
+fn level(e: &Evidence<'_>, name: &str, place: Place) -> Result<Interval, Untestable> {
+    match place {
+        Memory => {
+            e.series(name)?;
+            e.at(name, e.machine.place_in_memory(e.machine.in_memory())?)
+        }
+        _ => e.level(name, place.range(e.machine)),
+    }
+}
+
+/// The same with the lines that writes read first.
+fn with_owned(e: &Evidence<'_>, name: &str, place: Place) -> Result<Interval, Untestable> {
+    let moved = Mix::named(name).map_or(1.0, Mix::moved);
+    Ok(level(e, name, place)?.scaled(moved))
+}
+
+/// The least cycles that the ports take per byte of a stream of the triad.
+fn ports(e: &Evidence<'_>) -> Result<f64, Untestable> {
+    let unknown = || {
+        Untestable("the load and store ports of this CPU are not in the table of cores".to_owned())
+    };
+    let ports = e.machine.ports.ok_or_else(unknown)?;
+    let at_most = |bytes: Option<u32>| bytes.filter(|&bytes| bytes > 0).map(f64::from);
+    let (loads, stores) = (at_most(ports.read(PAPER)), at_most(ports.write(PAPER)));
+    let (loads, stores) = loads.zip(stores).ok_or_else(unknown)?;
+    Ok((2.0 / loads).max(1.0 / stores))
+}
+
+pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
+    id: "X21",
+    name: "read-write-mixes",
+    title: "Mixes of reads and writes, and the triad of STREAM",
+    question: "How much bandwidth is left when one core reads and writes at the same time, and how \
+               much of it is the lines that writes read first?",
+    source: "Beyond the papers: the ratios of reads to writes that memory benchmarks measure, and \
+             the Triad of McCalpin's STREAM (a = b + s * c)",
+    about: "One core adds up arrays and stores the sum to another array by 16-byte accesses: one, \
+            two or three reads per write. The triad adds one array and twice another. It does so \
+            in integers, of which no value is slow, and with the same accesses as STREAM in \
+            floating-point numbers. The vertical axis counts bytes as STREAM does: each byte that \
+            the program reads or writes counts once. Ordinary stores move more than that. A store \
+            that misses L1d first reads its line to own it (RFO), so that the triad moves four \
+            streams and counts three. Curves with the suffix `with RFO` count these lines, too, \
+            where L1d does not hold them. They come closer to each other than the bytes that \
+            STREAM counts, if the path between core and memory is the limit. Non-temporal stores \
+            do not read their lines: where only traffic counts, a triad gains a third by them. In \
+            a cache, they write to memory all the same, which costs time where memory \
+            takes stores more slowly than the cache.",
+    seen: &[seen(
+        "Zen 4",
+        "Lines that are written back overlap with lines that are read: with RFO counted, mixes \
+         move a quarter to a half more than reads alone. In L2, the non-temporal triad is as fast \
+         as the ordinary one: one core stores no faster than memory takes it.",
+    )],
+    plot: Some(Plot::lines(
+        Axis::WORKING_SET,
+        Axis::log("bandwidth"),
+        Unit::GigabytesPerSecond,
+    )),
+    events: &[],
+    cases: |machine| {
+        let sizes = match machine.full {
+            true => working_sets(machine),
+            false => a_size_a_level(machine),
+        };
+        let at = |bytes: usize, place: &Place| match place {
+            Memory => bytes == machine.in_memory(),
+            _ => place.range(machine).holds(bytes as f64),
+        };
+        let wanted = |mix: &Mix, bytes| machine.full || mix.quick.iter().any(|of| at(bytes, of));
+        let cases = sizes.into_iter().flat_map(|bytes| {
+            let mixes = MIXES.iter().filter(move |mix| wanted(mix, bytes));
+            mixes.filter_map(move |mix| mix.case(bytes))
+        });
+        cases.collect()
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        let owning = curves.clone().into_iter().filter_map(|curve| {
+            let mix = Mix::named(&curve.label).filter(|mix| mix.owns)?;
+            let points = curve.points.into_iter();
+            let beyond_l1 = points.filter(|(bytes, _)| *bytes >= e.machine.ranges.l2.lo);
+            let points: Vec<_> = beyond_l1
+                .map(|(bytes, of)| (bytes, of.scaled(mix.moved())))
+                .collect();
+            let label = format!("{}, with RFO", curve.label);
+            (!points.is_empty()).then_some(Curve { label, points })
+        });
+        let owning: Vec<Curve> = owning.collect();
+        curves.extend(owning);
+        curves
+    },
+    claims: &[
+        measured(
+            "X21.1",
+            ours(
+                "an ordinary triad moves four streams, of which STREAM counts three; McCalpin's \
+                 notes on STREAM give 4/3 as what non-temporal stores gain",
+            ),
+            "in memory, the triad is 1.2 to 1.5 times as fast with non-temporal stores as with \
+             ordinary stores",
+            |e| {
+                let faster = ratio(level(e, BYPASSING_TRIAD, Memory), level(e, TRIAD, Memory))?;
+                between("non-temporal over ordinary triad", faster, 1.2, 1.5)
+            },
+        )
+        .holding("Traffic is what limits a triad in memory: a line that is not read is a gain.")
+        .failing(
+            "Something other than traffic limits one of the two triads: the outstanding lines of \
+             one core, or the buffers that collect non-temporal stores.",
+        ),
+        measured(
+            "X21.2",
+            ours("a mix should cost what its parts cost, and not more for changing between them"),
+            "in memory, mixes of 3, 2 and 1 reads per write are at least as fast as writes alone, \
+             and at most as fast as reads alone (5 % allowed), as STREAM counts bytes",
+            |e| {
+                let [read, write] = [READ, WRITE].map(|name| level(e, name, Memory));
+                let (read, write) = (read?, write?);
+                all_of([THREE, TWO, ONE].into_iter().flat_map(|name| {
+                    let over = |other| ratio(level(e, name, Memory), other);
+                    [
+                        at_least(&format!("{name} over writes"), over(write), 0.95),
+                        at_most(&format!("{name} over reads"), over(read), 1.05),
+                    ]
+                }))
+            },
+        ),
+        measured(
+            "X21.3",
+            ours(
+                "if the path to memory carries so many lines in whatever direction, lines are what \
+                 a program should count",
+            ),
+            "in memory, with the lines that writes read first, each mix of 3, 2 and 1 reads per \
+             write moves as many bytes as reads alone, within 25 %",
+            |e| {
+                let read = level(e, READ, Memory)?;
+                all_of([THREE, TWO, ONE].map(|name| {
+                    let moved = ratio(with_owned(e, name, Memory), read)?;
+                    between(&format!("{name} with RFO over reads"), moved, 0.75, 1.25)
+                }))
+            },
+        )
+        .failing(
+            "Reads and writes do not share one limit: they overlap on separate paths, or changing \
+             direction costs time.",
+        ),
+        measured(
+            "X21.4",
+            ours("in L1d, loads and stores have ports of their own, and both should be busy"),
+            "in L1d, the triad by 16-byte accesses reaches at least 0.8 of the limit of the load \
+             and store ports",
+            |e| {
+                let least = ports(e)?;
+                let unit = Unit::BytesPerCycle;
+                let read = Evidence { unit, ..*e }.level(TRIAD, L1.range(e.machine))?;
+                // The unit counts the larger of bytes read and written: two streams.
+                let share = read.scaled(least / 2.0);
+                at_least("triad over the limit of the ports", share, 0.8)
+            },
+        ),
+        measured(
+            "X21.5",
+            ours(
+                "compilers and libraries choose non-temporal stores by size; in a cache, they \
+                 should give away what the cache gains",
+            ),
+            "in L2, the triad is less than 0.9 times as fast with non-temporal stores as with \
+             ordinary stores",
+            |e| {
+                let slower = ratio(level(e, BYPASSING_TRIAD, L2), level(e, TRIAD, L2))?;
+                at_most("non-temporal over ordinary triad, L2", slower, 0.9)
+            },
+        ),
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_writes_read_first_count_once_more() {
+        let moved = MIXES.each_ref().map(Mix::moved);
+        let third = 4.0 / 3.0;
+        assert_eq!(moved, [1.0, 1.25, third, 1.5, 2.0, third, 1.0, 1.0]);
+    }
+}

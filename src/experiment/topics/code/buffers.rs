@@ -1,0 +1,338 @@
+//! Buffers of a core: how many operations, loads, stores, registers and return addresses it keeps.
+
+use crate::cpu::{Core, Fact, Identity};
+use crate::experiment::prelude::*;
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::topics::code::footprint::RoutineSetup;
+use crate::infer::{self, Found};
+use crate::pattern::{Between, Listing, Nested, Window};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[BUFFERS];
+
+/// The row's id.
+pub(crate) const ID: &str = "X22";
+
+pub(crate) const OPERATIONS: &str = "operations";
+pub(crate) const LOADS: &str = "loads";
+pub(crate) const STORES: &str = "stores";
+pub(crate) const SUMS: &str = "sums in general registers";
+pub(crate) const VECTOR_SUMS: &str = "sums in vector registers";
+pub(crate) const CALLS: &str = "nested calls";
+const NOPS: &str = "nops";
+const MOVES: &str = "register moves";
+
+/// Instructions between two chains, over how many of which numbers from and to, and what the core table
+/// says that they fill.
+struct Kind {
+    name: &'static str,
+    between: Between,
+    range: [f64; 2],
+    published: Option<fn(&Core) -> Fact<u32>>,
+}
+
+const fn kind(name: &'static str, between: Between, range: [f64; 2]) -> Kind {
+    Kind {
+        name,
+        between,
+        range,
+        published: None,
+    }
+}
+
+const REORDER: fn(&Core) -> Fact<u32> = |core| core.reorder_buffer;
+const STORE: fn(&Core) -> Fact<u32> = |core| core.store_buffer;
+
+/// From less than the smallest core has to more than the largest.
+const KINDS: [Kind; 7] = [
+    Kind {
+        published: Some(REORDER),
+        ..kind(OPERATIONS, Between::Operations, [30.0, 800.0])
+    },
+    kind(NOPS, Between::Nops, [30.0, 1600.0]),
+    kind(MOVES, Between::Moves, [30.0, 800.0]),
+    kind(LOADS, Between::Loads, [16.0, 400.0]),
+    Kind {
+        published: Some(STORE),
+        ..kind(STORES, Between::Stores, [8.0, 256.0])
+    },
+    kind(SUMS, Between::Sums, [16.0, 600.0]),
+    kind(VECTOR_SUMS, Between::VectorSums, [16.0, 600.0]),
+];
+
+/// The depths of calls, from and to.
+const DEPTHS: [f64; 2] = [4.0, 100.0];
+
+impl Kind {
+    /// What a core has so many of that a round takes of it, where `count` instructions stand between two
+    /// chains: they alone, or beside the chain in the reorder buffer.
+    fn beside(&self) -> usize {
+        match self.between {
+            Between::Operations | Between::Nops | Between::Moves => Window::BESIDE,
+            // The load that waits.
+            Between::Loads => 1,
+            Between::Stores | Between::Sums | Between::VectorSums => 0,
+        }
+    }
+
+    /// The numbers of a quick run lie far apart, or around what is published, if something is.
+    fn numbers(&self, machine: &Machine) -> Vec<usize> {
+        let core = machine.calibration.core();
+        let published = core.and_then(|core| self.published?(core).value());
+        match published.map(f64::from) {
+            Some(published) if !machine.full => numbers([published / 2.5, published * 1.5], FINE),
+            _ => numbers(self.range, per_octave(machine)),
+        }
+    }
+
+    fn case(&self, number: usize) -> Option<Case> {
+        let window = Window {
+            between: self.between,
+            count: number.checked_sub(self.beside())?,
+        };
+        let listing = Listing::Window(window);
+        Some(Case::new(
+            self.name,
+            number as f64,
+            RoutineSetup { listing },
+        ))
+    }
+}
+
+/// Numbers an octave: neighbours differ by 9 %.
+const FINE: u32 = 8;
+
+fn per_octave(machine: &Machine) -> u32 {
+    if machine.full { FINE } else { FINE / 2 }
+}
+
+/// Whole numbers in a range, so many an octave, powers of two among them.
+fn numbers([least, most]: [f64; 2], per_octave: u32) -> Vec<usize> {
+    let all = (0..).map(|k| 2f64.powf(f64::from(k) / f64::from(per_octave)));
+    let within = all.skip_while(|x| *x < least).take_while(|x| *x <= most);
+    let mut numbers: Vec<usize> = within.map(|x| x as usize).collect();
+    numbers.dedup();
+    numbers
+}
+
+const PUBLISHED_OPERATIONS: &str = "published entries of the reorder buffer";
+const PUBLISHED_STORES: &str = "published entries of the store buffer";
+
+/// What is published of this core.
+fn published(name: &'static str) -> Case {
+    let setup = CountSetup {
+        name,
+        bytes: 0,
+        count: |_, stores| {
+            let fact = if stores == 1 { STORE } else { REORDER };
+            let published = Identity::detect()
+                .core()
+                .and_then(|core| fact(core).value());
+            published.map(f64::from).ok_or_else(|| {
+                Untestable("no size of this buffer is published for this core".to_owned())
+            })
+        },
+        argument: u64::from(name == PUBLISHED_STORES),
+    };
+    Case::new(name, 1, setup)
+}
+
+/// How many instructions of a kind find room.
+fn held(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+    let found = infer::window(&e.series(series)?).ok_or_else(|| {
+        Untestable(format!(
+            "no number of `{series}` between two chains keeps them from running side by side"
+        ))
+    })?;
+    Ok(range(&found))
+}
+
+/// The depth of calls up to which no return is mispredicted.
+fn depth(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    let costs = per_call(&e.series(CALLS)?);
+    let found = infer::remembered(&costs).ok_or_else(|| {
+        Untestable("no depth of calls costs more per call than a smaller one".to_owned())
+    })?;
+    Ok(range(&found))
+}
+
+/// A round of calls, per call.
+pub(crate) fn per_call(rounds: &infer::Curve) -> Vec<(f64, Interval)> {
+    let each = |&(depth, time): &(f64, Interval)| (depth, time.scaled(1.0 / depth));
+    rounds.iter().map(each).collect()
+}
+
+fn range(found: &Found<[u32; 2]>) -> Interval {
+    let [least, most] = found.value;
+    Interval::new(least.into(), most.into())
+}
+
+/// The measured size over the published one; undecided if it is half, because the core's other thread
+/// has the other half while it works.
+fn as_published(e: &Evidence<'_>, series: &str, published: &str) -> Judged {
+    let published = e.at(published, 1.0)?.middle();
+    let held = held(e, series)?;
+    let of_published = held.scaled(1.0 / published);
+    let what = format!(
+        "{} to {} {series} over the published {published}",
+        held.lo, held.hi
+    );
+    let judged = between(&what, of_published, 0.85, 1.15)?;
+    let half = Interval::new(0.4, 0.6);
+    if judged.verdict == Verdict::DoesNotHold
+        && half.lo < of_published.hi
+        && of_published.hi < half.hi
+    {
+        let note = "half of it: a second thread of the core has the other half while it works";
+        let open = noted(Ok(judged), note)?;
+        return Ok(Judgement {
+            verdict: Verdict::Inconclusive,
+            ..open
+        });
+    }
+    Ok(judged)
+}
+
+const BUFFERS: Experiment = Experiment {
+    id: ID,
+    name: "core-buffers",
+    title: "Buffers of a core: operations, loads, stores, registers and return addresses",
+    question: "How many operations, loads and stores does a core keep under way, how many registers \
+               does it rename to, and how many return addresses does it remember?",
+    source: "Beyond the papers: after Wong, \"Measuring Reorder Buffer Capacity\" (2013), whose two \
+             loads that miss are chains of square roots here. Published sizes: the table of cores",
+    about: "A round is a chain of 24 dependent square roots, and n instructions behind it. No chain \
+            waits for the one before, so two run side by side. But a core retires instructions in \
+            order: nothing behind a chain leaves the reorder buffer, or gives back its register or \
+            its place in the store buffer, before the chain is done. As soon as n instructions fill \
+            such a buffer, the next chain has to wait, and a round takes almost twice as long. The \
+            step lies at the size of the buffer that fills up first. An `fnop` takes an operation of \
+            the reorder buffer and nothing else. A sum takes a register as well, and there are fewer \
+            registers than operations. A move or a nop takes a register only where the core does not \
+            eliminate it. Loads stand behind one more load whose address waits for the chain, since a \
+            load leaves the queue when all earlier loads are done. Stores wait for retirement anyway. \
+            Numbers of operations contain what belongs to half of a chain and to the loop. Nested \
+            calls are another loop: each call pushes its return address on a small stack in the core. \
+            Beyond its depth, returns are mispredicted. They are drawn as the time per call.",
+    seen: &[seen(
+        "Zen 4",
+        "Two 4-byte nops share an entry of the reorder buffer. The load queue is published with 88 \
+         entries, and 136 loads fit behind one that waits: a load that is done no longer needs an \
+         entry of the smaller queue.",
+    )],
+    plot: Some(Plot::lines(
+        Axis::log("number"),
+        Axis::log("time of a round, or of a call"),
+        Unit::CoreCycles,
+    )),
+    events: &[],
+    cases: |machine| {
+        let wanted = |kind: &&Kind| machine.full || kind.name != MOVES;
+        let kinds = KINDS.iter().filter(wanted);
+        let windows = kinds.flat_map(|kind| {
+            let numbers = kind.numbers(machine).into_iter();
+            numbers.filter_map(|number| kind.case(number))
+        });
+        let calls = numbers(DEPTHS, per_octave(machine)).into_iter().map(|depth| {
+            let listing = Listing::Nested(Nested { depth });
+            Case::new(CALLS, depth as f64, RoutineSetup { listing })
+        });
+        let published = [PUBLISHED_OPERATIONS, PUBLISHED_STORES].map(published);
+        windows.chain(calls).chain(published).collect()
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        let counts = [PUBLISHED_OPERATIONS, PUBLISHED_STORES];
+        curves.retain(|curve| !counts.contains(&curve.label.as_str()));
+        for curve in curves.iter_mut().filter(|curve| curve.label == CALLS) {
+            curve.points = per_call(&curve.points);
+        }
+        curves
+    },
+    claims: &[
+        measured(
+            "X22.1",
+            ours(
+                "vendors publish the size of the reorder buffer, which bounds how far a core looks \
+                 ahead for misses; a program can measure it",
+            ),
+            "the reorder buffer holds as many operations as published for its core, within 15 %",
+            |e| as_published(e, OPERATIONS, PUBLISHED_OPERATIONS),
+        ),
+        measured(
+            "X22.2",
+            ours("the size of the store buffer bounds how many stores a late one holds up"),
+            "the store buffer holds as many stores as published for its core, within 15 %",
+            |e| as_published(e, STORES, PUBLISHED_STORES),
+        ),
+        measured(
+            "X22.3",
+            ours(
+                "if fewer loads than operations fit, code of nothing but loads looks less far ahead \
+                 than the reorder buffer allows",
+            ),
+            "behind a load that waits, at most three quarters as many loads fit as the reorder \
+             buffer holds operations",
+            |e| {
+                let share = ratio(held(e, LOADS), held(e, OPERATIONS))?;
+                at_most("loads over operations", share, 0.75)
+            },
+        )
+        .holding("The load queue is full before the reorder buffer is, where every second operation \
+                  loads or more."),
+        measured(
+            "X22.4",
+            ours("measurements of a reorder buffer usually fill it with nops, as Wong's does"),
+            "a nop takes one entry of the reorder buffer, as any other operation does, within 15 %",
+            |e| {
+                let nops = ratio(held(e, NOPS), held(e, OPERATIONS))?;
+                between("nops over operations that fit", nops, 0.85, 1.15)
+            },
+        )
+        .failing("Nops share entries: a buffer that is measured by nops looks too large."),
+        measured(
+            "X22.5",
+            ours("each result needs a register until it is overwritten and retired"),
+            "general registers for results are at most 0.8 times as many as operations of the \
+             reorder buffer",
+            |e| {
+                let share = ratio(held(e, SUMS), held(e, OPERATIONS))?;
+                at_most("sums over operations", share, 0.8)
+            },
+        )
+        .holding("Code that only computes fills the registers first: the core looks less far ahead \
+                  than the size of its reorder buffer suggests."),
+        measured(
+            "X22.6",
+            ours("recursion deeper than the return stack pays for a misprediction per return"),
+            "calls nested 16 deep return without mispredictions, and calls nested 48 deep do not",
+            |e| between("depth of calls that is remembered", depth(e)?, 16.0, 47.0),
+        )
+        .failing("The return stack of this core is smaller or larger than usual."),
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_contain_powers_of_two_and_each_once() {
+        assert_eq!(numbers([4.0, 16.0], 4), [4, 5, 6, 8, 9, 11, 13, 16]);
+        let fine = numbers([4.0, 800.0], 8);
+        assert!(fine.is_sorted_by(|a, b| a < b), "{fine:?}");
+        assert!([4, 64, 512].iter().all(|power| fine.contains(power)));
+    }
+
+    #[test]
+    fn a_number_counts_what_else_is_in_the_buffer() {
+        let case = KINDS[0].case(100).unwrap();
+        let said = format!("{:?}", case.setup);
+        assert!(
+            said.contains(&format!("count: {}", 100 - Window::BESIDE)),
+            "{said}"
+        );
+        assert!(KINDS[0].case(Window::BESIDE - 1).is_none());
+    }
+}
