@@ -159,7 +159,7 @@ impl Cache {
         }
     }
 
-    /// The same by any policy. Not to be where the commonest is at work, which has need of all registers.
+    /// The same by any policy. Inlined, it would take registers from the path of the commonest policy.
     #[inline(never)]
     fn access_by_others(&mut self, line: u64, write: bool) -> Outcome {
         with!(&mut self.kept, policy => self.level.access(policy, line, write))
@@ -172,19 +172,19 @@ impl Cache {
         self.level.again(reference)
     }
 
-    /// Whether a reference that touches but lines that were used last in their sets changes nothing,
-    /// unless it is a store to a line that is not dirty.
+    /// Whether a reference changes nothing if each of its lines was used last in its set, unless it stores to
+    /// a line that is not dirty.
     pub(super) fn is_steady(&self) -> bool {
         self.level.is_steady()
     }
 
-    /// The cache of a first level without what is not needed of it, if it is such a one.
+    /// This cache as an [`Eight`], if it is LRU of eight ways and plain: that of a first level.
     pub(super) fn first_eight(&mut self) -> Option<Eight<'_>> {
         self.level.forget_newest();
         self.eight()
     }
 
-    /// The same of one behind it, which nobody asks what was used last.
+    /// The same of a level behind it, where the line used last is not looked up.
     pub(super) fn eight(&mut self) -> Option<Eight<'_>> {
         match &mut self.kept {
             Kept::LruOfEight(policy) => self.level.eight(policy),

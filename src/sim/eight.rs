@@ -1,4 +1,4 @@
-//! The commonest caches, LRU of eight ways, with nothing around them that costs time.
+//! The commonest caches, LRU of eight ways, without what other caches need.
 //!
 //! An [`Eight`] works on the sets of a level for a while, and leaves them as the level itself would
 //! have: the lines, their order, and what was counted.

@@ -193,18 +193,18 @@ impl Level {
             && reference.op != Op::NonTemporalStore
     }
 
-    /// Whether a reference that touches but lines that were used last in their sets changes nothing,
-    /// unless it is a store to a line that is not dirty.
+    /// Whether a reference changes nothing if each of its lines was used last in its set, unless it stores to
+    /// a line that is not dirty.
     pub(super) fn is_steady(&self) -> bool {
         self.plain && self.design.replacement.again_is_nothing()
     }
 
-    /// Forgets what was used last: others come to be without this level's doing.
+    /// Forgets which lines were used last: an [`Eight`] is about to use others.
     pub(super) fn forget_newest(&mut self) {
         self.newest.fill(EMPTY);
     }
 
-    /// The level without what is not needed of it, if it is such a one.
+    /// The level as an [`Eight`], if it is plain and its sets are a power of two.
     pub(super) fn eight<'a>(&'a mut self, policy: &'a mut LruOfEight) -> Option<Eight<'a>> {
         let geometry = self.design.geometry;
         if !self.plain || geometry.set_bits().is_none() {

@@ -1,7 +1,7 @@
 //! References that change nothing but a count.
 //!
 //! Most references of a program are fetches from the line of the fetch before, and most of the others
-//! touch lines that were used last in their sets. It is they that decide how long a simulation takes.
+//! touch lines that were used last in their sets. They decide how long a simulation takes.
 
 use super::policy::{DIRTY, EMPTY, Entry, FLAG_BITS};
 use super::reference::{Op, Reference};

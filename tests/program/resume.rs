@@ -121,6 +121,10 @@ fn a_run_that_is_killed_within_a_look_goes_on_with_the_same() {
         let is_header = value["kind"] == "header";
         let is_machine = value["experiment"] == "machine";
         let early = value["kind"] == "point" && value["pass"].as_u64().unwrap() < 2;
+        // A pass that was disturbed beside one that was not is none of two that differ.
+        if early && !is_machine {
+            value["timed"]["flags"] = serde_json::json!([]);
+        }
         if early && !is_machine && value["pass"] == 1 {
             for of in ["median", "min", "lo", "hi"] {
                 let slower = 1.5 * value["timed"][of].as_f64().unwrap();

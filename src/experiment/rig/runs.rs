@@ -47,9 +47,9 @@ pub(super) fn one_by_one(
                 return Ok(None);
             };
             let found = Arc::new(Mutex::new(ticks));
-            let placeholder = Box::new(Register::default());
+            let in_its_place = Box::new(Register::default());
             first.kernel = Box::new(OneByOne {
-                kernel: core::mem::replace(&mut first.kernel, placeholder),
+                kernel: core::mem::replace(&mut first.kernel, in_its_place),
                 operations,
                 ticks: Arc::clone(&found),
                 done: false,

@@ -1,6 +1,8 @@
 //! Whether the lines of a record say what a machine can have said: checked once, when they are read,
 //! so that nothing behind has to ask whether a number is one.
 
+mod timed;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -11,10 +13,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{EndLine, Header, Line, MACHINE, PointLine, RoundLine};
-use crate::experiment::{Distribution, LADDER, Placement, SPARSE, ThreadStats};
-use crate::host::RunAhead;
+use crate::experiment::{LADDER, Placement, SPARSE};
 use crate::lab::plain;
-use crate::recorded::{Raw, Timed};
+use crate::recorded::Raw;
 
 /// What is wrong with a line of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -383,103 +384,7 @@ fn check_point(point: &Raw) -> Check {
     if let Some(value) = point.counted {
         within("counted", value, -MOST_TICKS..=MOST_TICKS)?;
     }
-    point.timed.as_deref().map_or(Ok(()), check_timed)
-}
-
-fn check_timed(timed: &Timed) -> Check {
-    let ticks = -MOST_TICKS..=MOST_TICKS;
-    let times = [
-        ("timed.median", timed.median),
-        ("timed.min", timed.min),
-        ("timed.lo", timed.lo),
-        ("timed.hi", timed.hi),
-    ];
-    for (field, value) in times {
-        within(field, value, ticks.clone())?;
-    }
-    within("timed.mad", timed.mad, 0.0..=MOST_TICKS)?;
-    ascending(&times[1..3])?;
-    ascending(&[times[2], times[0], times[3]])?;
-    if let Some(ratio) = timed.core_per_tick {
-        within("timed.core_per_tick", ratio, RATIOS)?;
-    }
-    within("timed.operations", timed.operations, 1..=MOST_EXACT)?;
-    within("timed.flops", timed.flops, 0..=MOST_EXACT)?;
-    within("timed.instructions", timed.instructions, 0..=MOST_EXACT)?;
-    within("timed.n", timed.n, 1..=MOST_SAMPLES)?;
-    // A record need not keep the samples.
-    if !timed.samples.is_empty() && timed.n > timed.samples.len() {
-        let problem = format!("{} of {} samples", timed.n, timed.samples.len());
-        return Err(wrong("timed.n", problem));
-    }
-    for (index, sample) in timed.samples.iter().enumerate() {
-        for (at, most) in [MOST_EXACT, MOST_EXACT, MOST_EXACT, 1]
-            .into_iter()
-            .enumerate()
-        {
-            if sample[at] > most {
-                let field = format!("timed.samples[{index}][{at}]");
-                return Err(wrong(&field, format!("{}: 0 to {most}", sample[at])));
-            }
-        }
-    }
-    for (index, count) in timed.counts.iter().flatten().enumerate() {
-        let name = |field: &str| format!("timed.counts[{index}].{field}");
-        within(&name("lo"), count.lo, ticks.clone())?;
-        within(&name("hi"), count.hi, ticks.clone())?;
-        ascending(&[(&name("lo"), count.lo), (&name("hi"), count.hi)])?;
-    }
-    if let Some(runs) = &timed.runs {
-        check_runs(runs)?;
-    }
-    if let Some(interrupts) = timed.interrupts {
-        within("timed.interrupts", interrupts, 0..=MOST_EXACT)?;
-    }
-    timed.crew.as_ref().map_or(Ok(()), check_crew)
-}
-
-fn check_runs(runs: &Distribution) -> Check {
-    within("timed.runs.count", runs.count, 1..=MOST_EXACT)?;
-    within("timed.runs.operations", runs.operations, 1..=MOST_EXACT)?;
-    within("timed.runs.max", runs.max, 0..=MOST_EXACT)?;
-    let places = [
-        ("timed.runs.min", runs.min),
-        ("timed.runs.p50", runs.p50),
-        ("timed.runs.p90", runs.p90),
-        ("timed.runs.p99", runs.p99),
-        ("timed.runs.p99.9", runs.p999),
-        ("timed.runs.max", runs.max),
-    ];
-    ascending(&places.map(|(field, ticks)| (field, ticks as f64)))
-}
-
-fn check_crew(crew: &ThreadStats) -> Check {
-    within("timed.crew.members", crew.members as usize, 1..=MOST_CPUS)?;
-    within("timed.crew.cpus", crew.cpus as usize, 1..=MOST_CPUS)?;
-    let ticks = -MOST_TICKS..=MOST_TICKS;
-    within("timed.crew.fastest", crew.fastest, ticks.clone())?;
-    within("timed.crew.slowest", crew.slowest, ticks.clone())?;
-    if let Some(round_trip) = crew.round_trip {
-        within("timed.crew.round_trip", round_trip, ticks)?;
-    }
-    let Some(RunAhead {
-        least,
-        lower,
-        median,
-        upper,
-        most,
-    }) = crew.lead
-    else {
-        return Ok(());
-    };
-    let parts = [
-        ("timed.crew.lead.least", least),
-        ("timed.crew.lead.lower", lower),
-        ("timed.crew.lead.median", median),
-        ("timed.crew.lead.upper", upper),
-        ("timed.crew.lead.most", most),
-    ];
-    ascending(&parts.map(|(field, value)| (field, f64::from(value))))
+    point.timed.as_deref().map_or(Ok(()), timed::check)
 }
 
 /// Whether a number lies in a range; what is no number lies in none.
