@@ -7,6 +7,6 @@ use libfuzzer_sys::fuzz_target;
 mod drivers;
 
 fuzz_target!(|data: &[u8]| {
-    let pages = data.len() % 64 == 0;
+    let pages = data.len().is_multiple_of(64);
     let _ = drivers::record(data, pages);
 });
