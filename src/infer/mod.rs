@@ -24,4 +24,4 @@ pub use found::{Curve, Found, decide, settled};
 pub use line::line;
 pub use policy::{lost, policy};
 pub use replacement::{Known, replacement};
-pub use size::{size, size_range};
+pub use size::{size, size_of_both, size_range};

@@ -28,6 +28,24 @@ pub fn size(ladder: &Curve, index: usize) -> Option<Found<f64>> {
     })
 }
 
+/// The size that explains two ladders over the same level best, where each by itself comes to another:
+/// what both are off by counts together, and an unusual size has to make up for itself in both. `None`
+/// if no size lies near the ends that both show.
+pub fn size_of_both(ladders: [&Curve; 2], index: usize) -> Option<Found<f64>> {
+    let [first, second] = ladders;
+    let both = [first, second].concat();
+    decide(&both, |points| {
+        let (first, second) = points.split_at(first.len());
+        let others = fits(second, index);
+        let sums = fits(first, index).into_iter().filter_map(|fit| {
+            let other = others.iter().find(|other| other.bytes == fit.bytes)?;
+            Some((fit.bytes, fit.doubt + other.doubt))
+        });
+        let best = sums.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(best.0)
+    })
+}
+
 /// The least and the largest of the sizes that curves drawn within the intervals come to: what can be
 /// said where [`size`] is not sure. `None` if none of them shows the level's end.
 pub fn size_range(ladder: &Curve, index: usize) -> Option<[f64; 2]> {
@@ -53,15 +71,37 @@ struct Fit {
     doubt: f64,
 }
 
-/// The shares of a power of two in which caches are built, and what counts for their mean squares:
-/// the TLB, neighbours and luck leave more of every ladder than the power of two next to them does.
-const SHARES: [(f64, f64); 3] = [(1.0, 1.0), (1.5, 4.0), (1.25, 4.0)];
+/// A share of a power of two in which caches are built.
+struct Share {
+    of_power: f64,
+    /// What counts for its mean squares: the TLB, neighbours and luck leave more of every ladder than the
+    /// power of two next to it does.
+    weight: f64,
+    /// Ways of such caches: their sets are a power of two, so that it is the ways that are not. Those of a
+    /// cache that has others are explained by one of the two.
+    ways: [u32; 2],
+}
+
+const SHARES: [Share; 3] = [
+    Share {
+        of_power: 1.0,
+        weight: 1.0,
+        ways: [8, 16],
+    },
+    Share {
+        of_power: 1.5,
+        weight: 4.0,
+        ways: [12, 24],
+    },
+    Share {
+        of_power: 1.25,
+        weight: 4.0,
+        ways: [10, 20],
+    },
+];
 
 /// How far a size may lie from the working set of which half of the steps hit, as a factor.
 const NEARBY: f64 = 1.6;
-
-/// Ways: of the two, those of a cache that has others are explained by one.
-const WAYS: [u32; 2] = [8, 16];
 
 /// The sizes whose squares are this much greater at most explain a ladder alike: it is for those
 /// that say the very same.
@@ -77,20 +117,20 @@ fn fits(points: &[(f64, f64)], index: usize) -> Vec<Fit> {
         return Vec::new();
     };
     let (rise, near) = (&points[rise], near.median);
-    let sizes = SHARES.into_iter().flat_map(|(share, better)| {
-        let powers = successors(Some(1024.0 * share), |bytes| Some(bytes * 2.0));
+    let sizes = SHARES.iter().flat_map(|share| {
+        let powers = successors(Some(1024.0 * share.of_power), |bytes| Some(bytes * 2.0));
         powers
             .skip_while(move |bytes| bytes * NEARBY < half)
             .take_while(move |bytes| *bytes < half * NEARBY)
-            .map(move |bytes| (bytes, better))
+            .map(move |bytes| (bytes, share))
     });
     sizes
-        .filter_map(|(bytes, better)| {
-            let off = off_by(rise, near, bytes)?;
+        .filter_map(|(bytes, share)| {
+            let off = off_by(rise, near, bytes, share.ways)?;
             Some(Fit {
                 bytes,
                 off,
-                doubt: off * better,
+                doubt: off * share.weight,
             })
         })
         .collect()
@@ -112,8 +152,8 @@ fn rise(points: &[(f64, f64)], near: &Plateau, far: &Plateau) -> Option<(f64, Ra
 }
 
 /// The mean square of what a cache of so many bytes is off by at best.
-fn off_by(points: &[(f64, f64)], near: f64, bytes: f64) -> Option<f64> {
-    let shapes = WAYS.into_iter().flat_map(|ways| {
+fn off_by(points: &[(f64, f64)], near: f64, bytes: f64, ways: [u32; 2]) -> Option<f64> {
+    let shapes = ways.into_iter().flat_map(|ways| {
         let full = move |at: f64| f64::from(ways) * at / bytes;
         let even: Vec<f64> = points
             .iter()

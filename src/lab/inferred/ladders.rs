@@ -1,7 +1,7 @@
 //! What the ladders tell: their rungs, and the clock.
 
 use crate::experiment::{LADDER, Point, SPARSE, State, Unit};
-use crate::infer::{self, Found};
+use crate::infer::{self, Curve, Found};
 use crate::stats::Interval;
 use crate::time::Rate;
 
@@ -50,17 +50,29 @@ fn rungs(
     rungs
 }
 
-/// What both ladders say, with the surer one's confidence. If they differ, what the sparse one says,
-/// from which neighbours take less, and half as sure.
-pub(super) fn either(dense: Option<Found<f64>>, sparse: Option<Found<f64>>) -> Option<Found<f64>> {
+/// Bytes of L2, as both ladders say.
+pub(super) fn size_of_l2(dense: &Curve, sparse: &Curve) -> Option<Found<f64>> {
+    either(infer::size(dense, 1), infer::size(sparse, 1), || {
+        infer::size_of_both([dense, sparse], 1)
+    })
+}
+
+/// What both ladders say, with the surer one's confidence. If they differ, what explains both of them
+/// best; if nothing does, what the sparse one says, from which neighbours take less, and half as sure.
+fn either(
+    dense: Option<Found<f64>>,
+    sparse: Option<Found<f64>>,
+    both: impl FnOnce() -> Option<Found<f64>>,
+) -> Option<Found<f64>> {
     match (dense, sparse) {
-        (Some(dense), Some(sparse)) => Some(Found {
-            confidence: match dense.value == sparse.value {
-                true => dense.confidence.max(sparse.confidence),
-                false => sparse.confidence / 2.0,
-            },
+        (Some(dense), Some(sparse)) if dense.value == sparse.value => Some(Found {
+            confidence: dense.confidence.max(sparse.confidence),
             ..sparse
         }),
+        (Some(_), Some(sparse)) => both().or(Some(Found {
+            confidence: sparse.confidence / 2.0,
+            ..sparse
+        })),
         (dense, sparse) => sparse.or(dense),
     }
 }
@@ -84,13 +96,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_two_ladders_that_differ_the_sparse_one_is_half_believed() {
+    fn ladders_that_differ_are_asked_together_or_else_the_sparse_one_is_half_believed() {
         let found = |value, confidence| Some(Found { value, confidence });
-        assert_eq!(either(found(1.0, 0.6), found(1.0, 0.9)), found(1.0, 0.9));
-        assert_eq!(either(found(1.0, 0.9), found(1.0, 0.6)), found(1.0, 0.9));
-        assert_eq!(either(found(0.5, 1.0), found(1.0, 0.8)), found(1.0, 0.4));
-        assert_eq!(either(found(1.0, 0.8), None), found(1.0, 0.8));
-        assert_eq!(either(None, found(1.0, 0.8)), found(1.0, 0.8));
-        assert_eq!(either(None, None), None);
+        let either = |dense, sparse, both: Option<Found<f64>>| either(dense, sparse, || both);
+        let alike = |a, b| either(found(1.0, a), found(1.0, b), found(9.0, 1.0));
+        assert_eq!(alike(0.6, 0.9), found(1.0, 0.9));
+        assert_eq!(alike(0.9, 0.6), found(1.0, 0.9));
+        let both = found(0.5, 0.7);
+        assert_eq!(either(found(0.5, 1.0), found(1.0, 0.8), both.clone()), both);
+        assert_eq!(
+            either(found(0.5, 1.0), found(1.0, 0.8), None),
+            found(1.0, 0.4)
+        );
+        assert_eq!(either(None, found(1.0, 0.8), both), found(1.0, 0.8));
+        assert_eq!(either(None, None, None), None);
     }
 }

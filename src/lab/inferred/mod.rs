@@ -101,7 +101,7 @@ impl Inferred {
         let l1 = sets::of_l1(machine, points(CONFLICTS));
         let pages = points(PAGES);
         let levels = infer::levels(&rungs);
-        let l2 = ladders::either(infer::size(&rungs, 1), infer::size(&sparse, 1));
+        let l2 = ladders::size_of_l2(&rungs, &sparse);
         let doubt = l2.as_ref().is_some_and(|l2| l2.confidence < 1.0);
         let ranges = [&rungs, &sparse].map(|ladder| {
             let wanted = doubt.then_some(ladder)?;

@@ -1,0 +1,101 @@
+//! Sizes of L2 that are planted under the noise of the kept records: every pass over a rung keeps how
+//! far it lay from the middle one of its rung, and how wide it was.
+#![cfg(feature = "lab")]
+
+use linefill::experiment::{LADDER, SPARSE, State};
+use linefill::lab::analysis::Analysis;
+use linefill::lab::record::{MACHINE, Record};
+use linefill::model::{Level, Placement, Walk};
+
+use super::{KIB, MIB};
+
+/// L1d, L2 and ways of a Nehalem, a Zen 2, a Zen 4, an Ice Lake server, a Golden Cove and a Lion Cove.
+const CACHES: [(f64, f64, f64); 6] = [
+    (32.0 * KIB, 256.0 * KIB, 8.0),
+    (32.0 * KIB, 512.0 * KIB, 8.0),
+    (32.0 * KIB, 1.0 * MIB, 8.0),
+    (48.0 * KIB, 1.25 * MIB, 20.0),
+    (48.0 * KIB, 2.0 * MIB, 16.0),
+    (48.0 * KIB, 3.0 * MIB, 12.0),
+];
+
+fn walk((l1, l2, ways): (f64, f64, f64)) -> Walk {
+    let level = |bytes, ways, placement, cost| Level {
+        bytes,
+        ways,
+        placement,
+        cost,
+    };
+    Walk {
+        levels: vec![
+            level(l1, 8.0, Placement::Even, 4.0),
+            level(l2, ways, Placement::ByChance, 14.0),
+            level(32.0 * MIB, 16.0, Placement::ByChance, 53.0),
+        ],
+        memory: 400.0,
+        line: 64.0,
+        translation: None,
+    }
+}
+
+/// Core cycles of a step in a pass over a rung.
+fn cycles(state: &State) -> Option<f64> {
+    let State::Measured(measured) = state else {
+        return None;
+    };
+    Some(measured.ticks.interval.middle() * measured.core_per_tick?)
+}
+
+/// The record with its ladders moved to those of a machine.
+fn planted(mut record: Record, machine: &Walk) -> Record {
+    record.points.retain(|line| {
+        let ladders = [LADDER, SPARSE].contains(&line.point.series.as_str());
+        line.experiment == MACHINE && ladders && cycles(&line.point.state).is_some()
+    });
+    let measured = record.points.clone();
+    for line in &mut record.points {
+        let point = &mut line.point;
+        let rung = measured.iter().map(|line| &line.point);
+        let rung = rung.filter(|other| (&other.series, other.x) == (&point.series, point.x));
+        let mut passes: Vec<f64> = rung.filter_map(|other| cycles(&other.state)).collect();
+        passes.sort_by(f64::total_cmp);
+        // What a size is inferred from: the quickest pass of the dense ladder, the middle of the sparse.
+        let taken = match point.series == LADDER {
+            true => passes[0],
+            false => passes[passes.len() / 2],
+        };
+        let factor = machine.step(point.x, 64.0) / taken;
+        let State::Measured(measured) = &mut point.state else {
+            continue;
+        };
+        measured.ticks.interval = measured.ticks.interval.scaled(factor);
+        for pass in &mut measured.passes {
+            pass.interval = pass.interval.scaled(factor);
+        }
+    }
+    record
+}
+
+#[test]
+fn sizes_of_l2_are_found_under_the_noise_of_kept_records() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "zst") {
+            continue;
+        }
+        let kept = linefill::lab::read::read(&path).unwrap().record;
+        for caches in CACHES {
+            let record = planted(kept.clone(), &walk(caches));
+            assert!(!record.points.is_empty());
+            let found = Analysis::of(record).inferred.l2.expect("an end of L2");
+            let name = path.display();
+            assert_eq!(found.value, caches.1, "{name}: {found:?}");
+            // Half and less is shown as a range.
+            assert!(found.confidence > 0.5, "{name}: {found:?}");
+        }
+        seen += 1;
+    }
+    assert!(seen > 0);
+}
