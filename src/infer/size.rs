@@ -105,7 +105,7 @@ const NEARBY: f64 = 1.6;
 
 /// The sizes whose squares are this much greater at most explain a ladder alike: it is for those
 /// that say the very same.
-const ALIKE: f64 = 1.05;
+const ALIKE: f64 = 1.01;
 
 /// All sizes nearby, each as it explains these points best.
 fn fits(points: &[(f64, f64)], index: usize) -> Vec<Fit> {
