@@ -3,6 +3,7 @@
 
 mod ladders;
 mod policy;
+mod second;
 mod sets;
 
 use crate::experiment::shared::pending::PendingSetup;
@@ -56,6 +57,8 @@ pub struct Inferred {
     pub l2_range: Option<[f64; 2]>,
     /// Sets and ways of L2, if they come to its size.
     pub l2_sets: Option<Found<Sets>>,
+    /// Which line a set of L2 evicts, or why that cannot be told.
+    pub l2_policy: Option<Result<Found<&'static str>, Reason>>,
     /// Entries of the L1 dTLB and of the second level for 4 KiB pages.
     pub entries: [Option<Interval>; 2],
     /// Operations that the reorder buffer holds, loads that wait, registers for results, general and of
@@ -75,6 +78,42 @@ pub struct Inferred {
     pub nodes: Vec<Reach>,
     /// Core cycles per tick.
     pub clock: Option<Found<f64>>,
+}
+
+/// Why what L2 replaces cannot be told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reason {
+    /// 2 MiB pages were not granted.
+    SmallPages,
+    /// So many lines at one offset of their pages stay in L2, and have no room there unless a hash of
+    /// more of their addresses chooses the sets.
+    Hashed {
+        /// Lines that stay.
+        lines: f64,
+        /// Lines that have room without a hash.
+        room: f64,
+    },
+    /// Lines in 2 MiB pages do not meet in sets, though no hash shows.
+    Scattered,
+}
+
+impl core::fmt::Display for Reason {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Reason::SmallPages => f.write_str(
+                "2 MiB pages were not granted, and addresses in smaller pages do not choose the sets",
+            ),
+            Reason::Hashed { lines, room } => write!(
+                f,
+                "a hash chooses the sets: {lines} lines at one offset of their pages stay in L2, and \
+                 without a hash {room} have room"
+            ),
+            Reason::Scattered => f.write_str(
+                "lines 16 to 256 KiB apart in 2 MiB pages do not meet in sets: a host may back a \
+                 guest's large pages with small ones",
+            ),
+        }
+    }
 }
 
 /// How far memory of a node is.
@@ -111,12 +150,16 @@ impl Inferred {
             let found = policy::by_lists(machine, points(CONFLICTS), l1.as_ref()?.value)?;
             Some(found.map(|policies| vec![policies]))
         };
+        let l2_sets = sets::of_size(sets::of_l2(machine, points(MACHINE), &levels), l2.as_ref());
+        let of_both = (l1.as_ref(), l2_sets.as_ref());
+        let probed = points(MACHINE);
         Inferred {
+            l2_policy: second::replaced(machine, probed, &levels, l2.as_ref(), of_both),
             line: infer::line(&of(OFFSETS, LOADS_OF_8), 8.0),
             policy: policy::by_sequences(machine, points(SEQUENCES)).or_else(by_lists),
             l1,
             l2_range: ladders::hull(ranges.into_iter().flatten()),
-            l2_sets: sets::of_size(sets::of_l2(machine, points(MACHINE), &levels), l2.as_ref()),
+            l2_sets,
             l2,
             levels,
             entries: entries_of_both(
@@ -258,6 +301,12 @@ pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
     ]
     .into_iter()
     .flatten()
-    .chain([(MACHINE, pending().chain(sets::far_apart(machine)).collect())])
+    .chain([(
+        MACHINE,
+        pending()
+            .chain(sets::far_apart(machine))
+            .chain(second::cases(machine))
+            .collect(),
+    )])
     .collect()
 }

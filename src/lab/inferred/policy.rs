@@ -1,9 +1,9 @@
-//! Which line a set of L1d evicts.
+//! Which line a set evicts, and that of L1d in particular.
 
 use super::sets::conflicts;
 use crate::experiment::topics::hierarchy::replacement;
 use crate::experiment::{Evidence, Machine, Point, Unit};
-use crate::infer::{self, Found, Sets};
+use crate::infer::{self, Curve, Found, Sets};
 use crate::mem::LINE;
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
 
@@ -37,15 +37,27 @@ pub(super) fn by_lists(
     let (_, times) = all
         .into_iter()
         .find(|(distance, _)| *distance == l1.period)?;
+    by_times(&times, l1.ways)
+}
+
+/// By the times of lists in one set of so many ways, the first of which it holds.
+pub(super) fn by_times(times: &Curve, ways: u32) -> Option<Found<&'static str>> {
     let longest = times.last()?.0 as u32;
     if longest > LONGEST {
         return None;
     }
     let known: Vec<(&'static str, Vec<(u32, f64)>)> = POLICIES
         .into_iter()
-        .filter_map(|(name, policy)| Some((name, simulated(policy, l1.ways, longest)?)))
+        .filter_map(|(name, policy)| Some((name, simulated(policy, ways, longest)?)))
         .collect();
-    infer::policy(&times, l1.ways, &known)
+    infer::policy(times, ways, &known)
+}
+
+/// The misses of a policy by its name, as [`by_times`] has them.
+#[cfg(test)]
+pub(super) fn misses(name: &str, ways: u32, longest: u32) -> Option<Vec<(u32, f64)>> {
+    let (_, policy) = POLICIES.into_iter().find(|(other, _)| *other == name)?;
+    simulated(policy, ways, longest)
 }
 
 /// Rounds over a list before its misses count, and those that count.

@@ -46,32 +46,31 @@ pub(super) fn of_l1(machine: &Machine, points: &[Point]) -> Option<Found<Sets>> 
     infer::sets(&borrowed)
 }
 
-/// Lengths of lists whose lines lie far apart: about the ways that an L2 can have.
-const LENGTHS: [usize; 10] = [4, 6, 8, 9, 10, 12, 16, 17, 20, 24];
+/// Lengths of lists whose lines lie far apart: about the ways that an L2 can have, and twice those of most,
+/// which no policy keeps much of.
+const LENGTHS: [usize; 11] = [4, 6, 8, 9, 10, 12, 16, 17, 20, 24, 32];
 
 /// Distances, in bytes, at which the lines of an L2 meet: of 256 sets to 4,096.
 const DISTANCES: [usize; 5] = [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10];
 
-/// Those of L2, from lists that leave it: only where 2 MiB pages let addresses choose the sets.
-pub(super) fn of_l2(machine: &Machine, points: &[Point], levels: &[Level]) -> Option<Found<Sets>> {
-    let in_large_pages = |point: &&Point| match &point.state {
-        State::Measured(measured) => measured.pages.starts_with("2 MiB"),
-        _ => false,
-    };
-    let far = |point: &&Point| point.series.starts_with(FAR_APART);
-    let points: Vec<Point> = points
-        .iter()
-        .filter(far)
-        .filter(in_large_pages)
-        .cloned()
-        .collect();
-    let [_, l2, next, ..] = levels else {
-        return None;
-    };
-    // Three quarters of the way to the next level: a line that L1d gave up right before takes twice
-    // as long as others of L2, and all of a list miss where it leaves the sets of L2.
-    let limit = (l2.latency.value + 3.0 * next.latency.value) / 4.0;
-    let all: Vec<(f64, Vec<(f64, Interval)>)> = DISTANCES
+fn is_large(point: &Point) -> bool {
+    matches!(&point.state, State::Measured(measured) if measured.pages.starts_with("2 MiB"))
+}
+
+/// Whether any of the lists lay in 2 MiB pages. `None` if none was measured.
+pub(super) fn in_large_pages(points: &[Point]) -> Option<bool> {
+    let mut lists = points.iter().filter(|point| {
+        point.series.starts_with(FAR_APART) && matches!(point.state, State::Measured(_))
+    });
+    let first = lists.next()?;
+    Some(is_large(first) || lists.any(is_large))
+}
+
+/// Times of lists by their length, for each distance between two lines in bytes: those in 2 MiB pages.
+pub(super) fn far_lists(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f64, Interval)>)> {
+    let far = |point: &&Point| point.series.starts_with(FAR_APART) && is_large(point);
+    let points: Vec<Point> = points.iter().filter(far).cloned().collect();
+    DISTANCES
         .iter()
         .map(|&distance| {
             let times = LENGTHS.iter().filter_map(|&length| {
@@ -82,7 +81,18 @@ pub(super) fn of_l2(machine: &Machine, points: &[Point], levels: &[Level]) -> Op
             });
             (distance as f64, times.collect())
         })
-        .collect();
+        .collect()
+}
+
+/// Those of L2, from lists that leave it: only where 2 MiB pages let addresses choose the sets.
+pub(super) fn of_l2(machine: &Machine, points: &[Point], levels: &[Level]) -> Option<Found<Sets>> {
+    let [_, l2, next, ..] = levels else {
+        return None;
+    };
+    // Three quarters of the way to the next level: a line that L1d gave up right before takes twice
+    // as long as others of L2, and all of a list miss where it leaves the sets of L2.
+    let limit = (l2.latency.value + 3.0 * next.latency.value) / 4.0;
+    let all = far_lists(machine, points);
     let borrowed: Vec<(f64, &Curve)> = all
         .iter()
         .map(|(distance, times)| (*distance, times.as_slice()))

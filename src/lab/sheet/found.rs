@@ -66,6 +66,18 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     if let (Some(row), Some(found)) = (named(rows, &level_name(2)), &inferred.l2_sets) {
         ways_of_l2(row, header, found);
     }
+    let l2 = rows.iter().position(|row| row.name == level_name(2));
+    if let (Some(index), Some(policy)) = (l2, &inferred.l2_policy) {
+        let row = Row {
+            name: "L2 replaces".into(),
+            measured: Some(match policy {
+                Ok(policy) => sure(policy, policy.value),
+                Err(reason) => format!("not told: {reason}"),
+            }),
+            ..Row::default()
+        };
+        rows.insert(index + 1, row);
+    }
     if let Some(row) = last_level(rows) {
         row.measured = row
             .measured
