@@ -3,7 +3,9 @@
 
 use linefill::experiment::State;
 use linefill::host::MemoryNode;
+use linefill::infer::Found;
 use linefill::lab::analysis::Analysis;
+use linefill::lab::inferred::Reason;
 use linefill::lab::read::parse;
 use linefill::lab::sheet::Row;
 use linefill::stats::Interval;
@@ -76,4 +78,41 @@ fn several_memory_nodes_have_a_row_each() {
     record.header.nodes.truncate(1);
     let named = |row: &Row| row.name.starts_with("memory node");
     assert!(!rows(record).iter().any(named));
+}
+
+#[test]
+fn the_sheet_says_what_l2_replaces_or_why_that_cannot_be_told() {
+    let record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let mut analysis = Analysis::of(record);
+    assert_eq!(analysis.inferred.l2_policy, None);
+    let mut told = |policy| {
+        analysis.inferred.l2_policy = policy;
+        let sheet = analysis.sheet();
+        let row = sheet.into_iter().find(|row| row.name == "L2 replaces");
+        row.and_then(|row| row.measured)
+    };
+    assert_eq!(told(None), None);
+    let random = Found {
+        value: "random",
+        confidence: 0.8,
+    };
+    assert_eq!(
+        told(Some(Ok(random))).as_deref(),
+        Some("random (80 % sure)")
+    );
+    let reasons = [
+        (Reason::SmallPages, "2 MiB pages were not granted"),
+        (
+            Reason::Hashed {
+                lines: 512.0,
+                room: 256.0,
+            },
+            "a hash chooses the sets: 512 lines",
+        ),
+        (Reason::Scattered, "lines 16 to 256 KiB apart"),
+    ];
+    for (reason, words) in reasons {
+        let text = told(Some(Err(reason))).expect("a row");
+        assert!(text.starts_with(&format!("not told: {words}")), "{text}");
+    }
 }
