@@ -11,6 +11,7 @@ use super::{Drawing, FEW, Role, Series, Value, heading, place};
 const LARGE: (f64, f64) = (640.0, 340.0);
 const SMALL: (f64, f64) = (440.0, 280.0);
 
+/// Room for the numbers of the vertical axis; wider ones get more.
 const LEFT: f64 = 50.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 44.0;
@@ -29,9 +30,11 @@ pub(super) fn draw(whole: &Drawing<'_>, part: &Drawing<'_>, small: bool) -> Mark
     let widest = own.iter().map(|of| width(of.label)).fold(0.0, f64::max);
     let direct = !small && labels.len() > 1 && own.len() <= FEW && widest <= ROOM;
     let right = wide - if direct { widest + 16.0 } else { 12.0 };
-    let across = Scale::across(whole.x, &whole.places(), LEFT, right);
     let points = whole.series.iter().flat_map(|series| &series.points);
     let up = Scale::of_values(whole.y, points, high - BOTTOM, TOP);
+    let numbers = up.ticks(whole.y).into_iter();
+    let left = numbers.fold(LEFT, |left, (_, text)| left.max(width(&text) + 14.0));
+    let across = Scale::across(whole.x, &whole.places(), left, right);
     let index = |series: &Series<'_>| {
         let of = labels.iter().position(|label| *label == series.label);
         of.unwrap_or(0)
@@ -49,8 +52,8 @@ pub(super) fn draw(whole: &Drawing<'_>, part: &Drawing<'_>, small: bool) -> Mark
         svg.lines.small[small] viewBox=(format!("0 0 {wide} {high}")) role="img" aria-label=(part.title)
             data-v="y" data-s=(up.told()) data-u=(part.unit) data-ns=[part.ns_per_cycle.map(|ns| format!("{ns:.6}"))]
         {
-            (values(part, &up, LEFT, right))
-            (places(whole, &across, right, high))
+            (values(part, &up, left, right))
+            (places(whole, &across, [left, right], high))
             (rules(part, &across, high))
             @for series in order { (curve(part, series, index(series), &across, &up)) }
             @if direct { (ends(&own, &index, &across, &up, right)) }
@@ -88,7 +91,7 @@ fn values(drawing: &Drawing<'_>, up: &Scale, left: f64, right: f64) -> Markup {
 }
 
 /// The horizontal axis.
-fn places(drawing: &Drawing<'_>, across: &Scale, right: f64, high: f64) -> Markup {
+fn places(drawing: &Drawing<'_>, across: &Scale, [left, right]: [f64; 2], high: f64) -> Markup {
     let base = high - BOTTOM;
     let places = drawing.places();
     // A few places are ticks themselves.
@@ -101,7 +104,7 @@ fn places(drawing: &Drawing<'_>, across: &Scale, right: f64, high: f64) -> Marku
         false => across.ticks(drawing.x),
     };
     let mut axis = Path::default();
-    axis.level(base, LEFT, right);
+    axis.level(base, left, right);
     let mut shown = Vec::new();
     let mut last = f64::NEG_INFINITY;
     for (x, text) in ticks {
@@ -115,7 +118,7 @@ fn places(drawing: &Drawing<'_>, across: &Scale, right: f64, high: f64) -> Marku
     html! {
         path.axis d=(axis.data()) {}
         g.mid { @for (x, text) in shown { text x=(px(x)) y=(px(base + 18.0)) { (text) } } }
-        text.mid.title x=(px((LEFT + right) / 2.0)) y=(px(high - 6.0)) { (heading(drawing.x)) }
+        text.mid.title x=(px((left + right) / 2.0)) y=(px(high - 6.0)) { (heading(drawing.x)) }
     }
 }
 
