@@ -10,7 +10,8 @@ use core::cell::Cell;
 
 use linefill::cpu::{Identity, SplitLocks};
 use linefill::host::{
-    Alias, Backing, Code, Event, Group, Host, Lack, MemoryPolicy, Pages as PageSize, Prefetchers, View,
+    Alias, Backing, Code, Event, Group, Host, Lack, MemoryPolicy, Pages as PageSize, Prefetchers,
+    View,
 };
 use linefill::pmu::Capabilities;
 
