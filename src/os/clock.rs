@@ -12,6 +12,9 @@ use crate::time::{Rate, RateError, start};
 /// good to a few parts in a million; and a core that was asleep reaches its clock meanwhile.
 const STRETCH: Duration = Duration::from_millis(250);
 
+/// How often both clocks are read for one reading that nothing came between.
+const READINGS: usize = 16;
+
 /// `clock_gettime(CLOCK_MONOTONIC_RAW)`: nanoseconds since an arbitrary start.
 ///
 /// The raw clock is not slewed by NTP, so a rate taken from two readings is the hardware's rate.
@@ -39,17 +42,28 @@ pub fn monotonic_raw_ns() -> u64 {
 /// # Errors
 /// If one of the clocks stands still.
 pub fn calibrate() -> Result<Rate, RateError> {
-    let (began, ticks) = (monotonic_raw_ns(), start());
+    let (began, ticks) = both();
     // The counter may stand still, and so may the clock: neither decides alone.
     let mut spins = 0_u64;
-    let elapsed = loop {
-        let elapsed = monotonic_raw_ns().saturating_sub(began);
+    while monotonic_raw_ns().saturating_sub(began) < STRETCH.as_nanos() as u64 && spins < 1 << 28 {
         spins += 1;
-        if elapsed >= STRETCH.as_nanos() as u64 || spins > 1 << 28 {
-            break elapsed;
-        }
+    }
+    let (ended, last) = both();
+    Rate::between(last.saturating_sub(ticks), ended.saturating_sub(began))
+}
+
+/// Both clocks at one time: of several readings, the one that fewest ticks passed around. A thread that is
+/// preempted between the two clocks would see a rate that is wrong by a percent and more.
+fn both() -> (u64, u64) {
+    let reading = |_| {
+        let before = start();
+        let now = monotonic_raw_ns();
+        let around = start().saturating_sub(before);
+        (around, now, before + around / 2)
     };
-    Rate::between(start().saturating_sub(ticks), elapsed)
+    let quickest = (0..READINGS).map(reading).min();
+    let (_, now, ticks) = quickest.expect("several readings");
+    (now, ticks)
 }
 
 /// Sleeps for `time`, by a futex with a time limit.
