@@ -56,7 +56,7 @@ fn allowed(root: &Root) -> Option<Vec<usize>> {
     list::parse(lines.find_map(|line| line.strip_prefix("Mems_allowed_list:"))?)
 }
 
-/// Has this thread, and those that it starts, take memory from `node`.
+/// Has this thread, and every thread that it starts, take memory from `node`.
 ///
 /// # Errors
 /// If there is no such node, or the kernel refuses.

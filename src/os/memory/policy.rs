@@ -85,10 +85,9 @@ pub(super) fn place(area: Range<usize>, policy: &MemoryPolicy) -> io::Result<()>
 /// The kernel's answer.
 pub fn prefer_node(node: usize) -> io::Result<()> {
     let mask = mask(&[node]).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
-    let mode = libc::MPOL_PREFERRED;
+    let (call, mode) = (libc::SYS_set_mempolicy, libc::MPOL_PREFERRED);
     // SAFETY: the mask has as many bits as the call is told, and outlives it.
-    let answer =
-        unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, mask.as_ptr(), MOST_NODES + 1) };
+    let answer = unsafe { libc::syscall(call, mode, mask.as_ptr(), MOST_NODES + 1) };
     match answer {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -14,7 +14,7 @@ pub(super) struct Ends {
     pub from: Vec<(usize, usize)>,
     /// The nodes that have memory, in rising order.
     pub to: Vec<usize>,
-    /// The first of those that have both.
+    /// The first node that has both.
     pub home: usize,
     /// The node with memory that is stated to be farthest from it.
     pub far: usize,
