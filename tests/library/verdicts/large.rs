@@ -1,8 +1,9 @@
 //! Row X20: random walks over large memory, and its first touch.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{CpuOrder, Machine};
+use linefill::experiment::{CpuOrder, Machine, find};
 
+use super::machines::{server, zen};
 use super::planted::{Planted, Row, row, time};
 
 const GAIN: &str = ".1";
@@ -133,6 +134,7 @@ pub fn rows() -> Vec<Row> {
         row("X20", GIANT, Untestable, |m| {
             in_full(m, USUAL).without(|series, _| series == "1 GiB pages")
         }),
+        row("X20", GIANT, Untestable, |m| large(m, USUAL)).says("`--profile full` does"),
         row("X20", TOUCH, Holds, |m| large(m, USUAL)).says("million pages per second"),
         row("X20", TOUCH, DoesNotHold, |m| {
             let touch = [500.0, 1500.0];
@@ -169,4 +171,20 @@ pub fn rows() -> Vec<Row> {
         }),
         row("X20", SPREAD, Untestable, |m| large(m, USUAL)).says("no run was timed by itself"),
     ]
+}
+
+#[test]
+fn the_largest_walk_of_a_full_run_fills_the_memory_that_it_may_have() {
+    for machine in [server(), zen()] {
+        for gib in [1, 3, 20, 100] {
+            let machine = with_memory(&machine.machine(), gib);
+            let cases = (find("X20").unwrap().cases)(&machine);
+            let walks = cases.iter().filter(|case| case.series == "2 MiB pages");
+            let largest = walks.map(|case| case.x).fold(0.0, f64::max);
+            let smallest = (machine.in_memory() / 2) as f64;
+            let room = (gib << 30) as f64;
+            assert!(largest <= room, "{largest} of {room}");
+            assert!(largest + 2.0 * smallest > room, "{largest} of {room}");
+        }
+    }
 }

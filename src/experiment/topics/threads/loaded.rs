@@ -30,7 +30,7 @@ const STORES: &str = "non-temporal stores";
 const QUICK_LOADS: usize = 2;
 
 /// Floating-point additions, each waiting for the one before, between two bursts of a stream.
-const PAUSES: [u64; 7] = [0, 256, 512, 1024, 2048, 4096, 16384];
+const PAUSES: [u64; 9] = [0, 64, 128, 256, 512, 1024, 2048, 4096, 16384];
 
 /// Every other pause in a quick run, the first and the last among them.
 const QUICK_PAUSES: usize = 2;
