@@ -2,7 +2,9 @@
 //! against each other.
 
 use super::record::MACHINE;
-use crate::experiment::{Evidence, Experiment, LADDER, LAPS, Machine, Point, Range, Unit, steps};
+use crate::experiment::{
+    Capacity, Evidence, Experiment, LADDER, LAPS, Machine, Point, Range, Unit, Untestable, steps,
+};
 use crate::stats::Interval;
 
 /// Quantities that differ by less than this beyond their intervals are alike: the loops around the
@@ -24,6 +26,15 @@ const CURVES: [(&str, &str, &str); 8] = [
     ("D36, writing", "D36", "write, 16 B"),
     ("D18, in order", "D18", "sequential Inc, NPAD=15"),
 ];
+
+/// How many times as large as L2 a working set is of which L2 holds little.
+pub const BEYOND_L2: f64 = 1.7;
+
+/// The largest factor between two walks that are in the same cache.
+const SAME_CACHE: f64 = 1.5;
+
+/// The largest factor between laps from memory and from the caches that have come to the same state.
+const SAME_STATE: f64 = 1.15;
 
 /// Values of one quantity that do not fit together.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,6 +125,44 @@ impl<'a> Points<'a> {
         }
         curves
     }
+}
+
+/// The step of a random walk in the last level: of the working sets that stay there, whether the walk
+/// began in memory or in the caches. Where others use the level, the ladder has none that surely do: its
+/// walks may have begun in either.
+///
+/// # Errors
+/// If no working set behind L2 stays there.
+pub fn last_level_latency(
+    machine: &Machine,
+    ladder: &[Point],
+    unit: Unit,
+) -> Result<Interval, Untestable> {
+    let evidence = Evidence::new(machine, ladder, unit);
+    let [Ok(from_memory), Ok(from_caches)] = LAPS.map(|(_, series)| evidence.series(series)) else {
+        return evidence.level(LADDER, machine.ranges.llc);
+    };
+    let l2 = machine
+        .ranges
+        .capacities
+        .get(1)
+        .map_or(0.0, Capacity::usable);
+    let both = from_memory.into_iter().filter_map(|(x, slow)| {
+        let (_, quick) = *from_caches.iter().find(|(of, _)| *of == x)?;
+        Some((x, [slow, quick]))
+    });
+    let both = both.skip_while(|(x, _)| *x < BEYOND_L2 * l2);
+    let mut least = f64::INFINITY;
+    let stays = |[slow, quick]: &[Interval; 2]| {
+        least = least.min(quick.middle());
+        let apart = (slow.middle() / quick.middle()).max(quick.middle() / slow.middle());
+        apart <= SAME_STATE && quick.middle() <= SAME_CACHE * least
+    };
+    let inside = both.map(|(_, both)| both).take_while(stays);
+    let inside: Vec<Interval> = inside.flatten().collect();
+    Interval::median_of(&inside).ok_or_else(|| {
+        Untestable("no working set behind L2 stays in the last level: others use it".into())
+    })
 }
 
 /// The disagreements in a run.

@@ -2,9 +2,11 @@
 #![cfg(feature = "lab")]
 
 use linefill::experiment::{
-    Evidence, Experiment, Machine, Point, Range, Verdict, find, find_claim,
+    Evidence, Experiment, LADDER, LAPS, Machine, Point, Range, Unit, Untestable, Verdict, find,
+    find_claim,
 };
-use linefill::lab::consistency::{disagreements, share};
+use linefill::lab::consistency::{disagreements, last_level_latency, share};
+use linefill::stats::Interval;
 
 use crate::verdicts::machines::{MIB, known};
 use crate::verdicts::planted::{Planted, Value, time};
@@ -81,4 +83,41 @@ fn nothing_is_judged_in_the_last_level_where_it_is_chance() {
     let judgement = claim.decide(&by_chance);
     assert_eq!(judgement.verdict, Verdict::Untestable, "{judgement:?}");
     assert!(judgement.numbers.contains("by chance"), "{judgement:?}");
+}
+
+/// The latency of the last level from walks that leave it at `from_memory` and at `from_caches`, beside a
+/// ladder whose walks leave it at once.
+fn latency(from_memory: f64, from_caches: f64) -> Result<Interval, Untestable> {
+    let [server, ..] = known();
+    let series = "random Inc, NPAD=15";
+    let renamed = |name: &str, end: f64| {
+        let (_, mut points) = points(&server, "D8", end);
+        points.retain(|point| point.series == series);
+        for point in &mut points {
+            point.series = name.to_owned();
+        }
+        points
+    };
+    let mut ladder = renamed(LADDER, 0.0);
+    ladder.extend(renamed(LAPS[0].1, from_memory));
+    ladder.extend(renamed(LAPS[1].1, from_caches));
+    last_level_latency(&server, &ladder, Unit::CoreCycles)
+}
+
+#[test]
+fn the_latency_of_the_last_level_is_that_of_walks_that_stay_there() {
+    for [from_memory, from_caches] in [[24.0, 24.0], [8.0, 24.0], [24.0, 8.0]] {
+        let found = latency(from_memory * MIB, from_caches * MIB).unwrap();
+        let middle = found.middle();
+        assert!(
+            (55.0..65.0).contains(&middle),
+            "{from_memory}, {from_caches}: {found}"
+        );
+    }
+}
+
+#[test]
+fn a_last_level_in_which_no_walk_stays_has_no_latency() {
+    let Untestable(reason) = latency(0.0, 24.0 * MIB).unwrap_err();
+    assert!(reason.contains("others use it"), "{reason}");
 }

@@ -2,6 +2,7 @@
 
 use crate::experiment::{Evidence, LADDER, Point, Range, Unit};
 use crate::lab::analysis::Analysis;
+use crate::lab::consistency::{BEYOND_L2, last_level_latency};
 use crate::mem::LINE;
 use crate::stats::Interval;
 
@@ -57,9 +58,6 @@ const ROUND_TRIP: &str = "a line to the nearest core and back, by lock cmpxchg";
 /// The largest factor between a measured size and the reported size that still counts as the same.
 const SAME_SIZE: f64 = 1.35;
 
-/// How many times as large as L2 a working set is of which L2 holds little.
-const BEYOND: f64 = 1.7;
-
 /// The ladder of a record.
 pub fn ladder(analysis: &Analysis) -> Ladder {
     let machine = &analysis.machine;
@@ -85,7 +83,7 @@ pub fn ladder(analysis: &Analysis) -> Ladder {
             name,
             size,
             reported,
-            latency: latency(analysis, range),
+            latency: latency(analysis, level, range),
             read: bandwidth(analysis, "read", range),
             write: bandwidth(analysis, "write", range),
         }
@@ -113,7 +111,7 @@ fn last_level(analysis: &Analysis) -> Range {
     match ranges.llc.lo <= ranges.llc.hi {
         true => ranges.llc,
         false => Range {
-            lo: BEYOND * usable(2),
+            lo: BEYOND_L2 * usable(2),
             hi: usable(3),
         },
     }
@@ -173,8 +171,11 @@ fn size(analysis: &Analysis, level: u8) -> (Option<Interval>, Option<f64>) {
     }
 }
 
-fn latency(analysis: &Analysis, range: Range) -> Result<Latency, String> {
-    let level = |unit| evidence(analysis, &analysis.ladder, unit).level(LADDER, range);
+fn latency(analysis: &Analysis, level: Option<u8>, range: Range) -> Result<Latency, String> {
+    let level = |unit| match level {
+        Some(3) => last_level_latency(&analysis.machine, &analysis.ladder, unit),
+        _ => evidence(analysis, &analysis.ladder, unit).level(LADDER, range),
+    };
     match level(Unit::Nanoseconds) {
         Ok(nanoseconds) => Ok(Latency {
             nanoseconds,

@@ -7,6 +7,7 @@ mod print;
 pub(crate) use print::MachineSheet;
 
 use crate::experiment::{Evidence, LADDER, Left, Machine, Point, Range, Unit};
+use crate::lab::consistency::last_level_latency;
 use crate::lab::inferred::Inferred;
 use crate::lab::quiet::Quiet;
 use crate::lab::record::{CacheLine, Header, PrefetchersLine, TlbLine};
@@ -267,8 +268,11 @@ fn step(
     published: Option<u32>,
 ) -> Row {
     let level = |unit| {
-        let evidence = Evidence::new(machine, ladder, unit);
-        evidence.level(LADDER, range).ok().map(Interval::middle)
+        let level = match range == machine.ranges.llc {
+            true => last_level_latency(machine, ladder, unit),
+            false => Evidence::new(machine, ladder, unit).level(LADDER, range),
+        };
+        level.ok().map(Interval::middle)
     };
     let cycles = level(Unit::CoreCycles);
     let measured = level(Unit::Nanoseconds).map(|nanos| match cycles {
