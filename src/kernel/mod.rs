@@ -1,4 +1,4 @@
-//! The timed work: a folder per subject, a file per kernel.
+//! The timed work: a folder per subject, and in it a file per kernel or for a few that are alike.
 //!
 //! A kernel allocates nothing, reads no clock and knows no experiment. It works on a pattern
 //! that it owns, continues where it stopped, returns a value that proves its work, and declares
@@ -16,20 +16,16 @@ mod stores;
 mod stream;
 #[doc(hidden)]
 pub mod symbols;
-mod vector;
 pub mod verify;
-mod width;
 mod work;
 
 pub use chase::*;
 pub use code::*;
 pub use coherence::*;
 pub use compute::*;
-pub use form::{Form, NoIntrinsics};
+pub use form::{Form, NoIntrinsics, Vector, Width};
 pub use stores::*;
 pub use stream::*;
-pub use vector::Vector;
-pub use width::Width;
 pub use work::{Access, Kind, Work};
 
 /// The plain multiplication, for tests and experiments beyond [`verify`].

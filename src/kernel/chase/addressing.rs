@@ -286,8 +286,7 @@ chases! {
 /// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::cpu::Features;
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::verify::ring::{RANDOM, ring};
+    use crate::kernel::verify::{Oracle, RANDOM, ring};
     use crate::kernel::{Chase, Mode};
     use crate::pattern::{Layout, Order};
 

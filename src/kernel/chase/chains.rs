@@ -1,13 +1,14 @@
-//! Exchanges that wait for each other, in one chain or several (Startin's explanation: chains that
-//! share the wait for memory).
+//! Chains of loads side by side: exchanges that wait for each other, in one chain or several (Startin's
+//! explanation: chains that share the wait for memory), and walks along several rings, which show how
+//! many loads can be under way at a time.
 
-// Calls assembly with an array whose indices the deck vouches for.
+// Calls assembly with indices that the deck vouches for, and with cursors that the rings vouch for.
 #![allow(unsafe_code)]
 
 use crate::kernel::compute::shuffle::reference::on_deck;
 use crate::kernel::compute::shuffle::trace_exchange;
 use crate::kernel::{Access, Kernel, Work};
-use crate::pattern::{Deck, Indices};
+use crate::pattern::{Deck, Indices, Lanes};
 
 /// Bytes of an integer.
 const INT: usize = 4;
@@ -191,12 +192,112 @@ chains! {
     linefill_chains8,
 }
 
+/// Bytes of a word.
+const WORD: u32 = 8;
+
+/// Walks along the rings of [`Lanes`], a step of each in turn. An operation is a step of one of
+/// them. Steps in different rings do not wait for each other.
+#[derive(Debug)]
+pub struct ParallelChase<'m> {
+    lanes: Lanes<'m>,
+    next: usize,
+}
+
+impl<'m> ParallelChase<'m> {
+    /// Begins with the first ring.
+    pub fn new(lanes: Lanes<'m>) -> Self {
+        ParallelChase { lanes, next: 0 }
+    }
+
+    /// The rings, at the elements where the walks stopped.
+    pub fn into_lanes(self) -> Lanes<'m> {
+        self.lanes
+    }
+
+    /// Takes `lanes` walks from the next one on `rounds` steps further.
+    fn step(&mut self, lanes: usize, rounds: u64) {
+        if lanes > 0 && rounds > 0 {
+            let cursors = self.lanes.region_mut().bytes_mut().as_mut_ptr();
+            // SAFETY: as many cursors as there are walks stand at the start of the region, which
+            // is borrowed mutably and begins on a line; only `Lanes` writes them and the rings.
+            unsafe {
+                let cursors = cursors.cast::<u64>().add(self.next);
+                linefill_lanes(cursors, lanes as u64, rounds);
+            }
+            self.next = (self.next + lanes) % self.lanes.lanes();
+        }
+    }
+
+    fn stopped(&self) -> u64 {
+        let count = self.lanes.lanes();
+        self.lanes.cursor((self.next + count - 1) % count) as u64
+    }
+}
+
+impl Kernel for ParallelChase<'_> {
+    /// Returns the byte offset at which the walk stopped that took the last step.
+    fn run(&mut self, operations: u64) -> u64 {
+        let count = self.lanes.lanes();
+        // The rest of a round that was begun, whole rounds, and the beginning of another.
+        let rest = ((count - self.next) % count).min(operations as usize);
+        self.step(rest, 1);
+        let left = operations - rest as u64;
+        self.step(count, left / count as u64);
+        self.step((left % count as u64) as usize, 1);
+        self.stopped()
+    }
+
+    fn work(&self) -> Work {
+        Work::default().load(2, WORD).store(1, WORD)
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        for _ in 0..operations {
+            let cursor = Lanes::cursor_place(self.next);
+            sink(Access::load(cursor, WORD));
+            sink(Access::load(self.lanes.cursor(self.next), WORD));
+            sink(Access::store(cursor, WORD));
+            self.lanes.step(self.next);
+            self.next = (self.next + 1) % self.lanes.lanes();
+        }
+        self.stopped()
+    }
+}
+
+unsafe extern "sysv64" {
+    /// Takes each of `lanes` walks `rounds` steps further, a step of each in turn.
+    ///
+    /// # Safety
+    /// `cursors` points to `lanes` writable words, each the address of a word that holds an
+    /// address of such a word, and so on for `rounds` steps; neither number is 0.
+    pub fn linefill_lanes(cursors: *mut u64, lanes: u64, rounds: u64);
+}
+
+/// The patterns on which the kernels are checked against their model.
+mod checks {
+    use crate::kernel::ParallelChase;
+    use crate::kernel::verify::Oracle;
+    use crate::pattern::Lanes;
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn lanes(&mut self) {
+            let shapes = [(1, 100), (2, 2), (7, 1000), (32, 1000), (64, 1000)];
+            self.check("linefill_lanes", shapes, |&(lanes, lines), memory, then| {
+                then(&mut ParallelChase::new(
+                    Lanes::new(memory, lanes, lines, 13).ok()?,
+                ))
+            });
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     extern crate std;
+    use std::vec;
+
     use super::*;
     use crate::mem::Region;
-    use std::vec;
 
     #[test]
     fn what_cannot_be_chained_is_refused_by_value() {

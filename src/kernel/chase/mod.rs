@@ -3,34 +3,24 @@
 pub(super) mod addressing;
 pub(super) mod chains;
 pub(super) mod fields;
-pub(super) mod jump;
-pub(super) mod lanes;
-pub(super) mod pair;
-pub(super) mod pick;
+pub(super) mod indices;
 pub(super) mod prefetch;
-pub(super) mod revisit;
 pub(super) mod shared;
 pub(super) mod straddle;
-pub(super) mod synonym;
 pub(super) mod translate;
 pub(super) mod walk;
 
 pub use addressing::{Chase, ChaseError, Mode};
-pub use chains::{Chains, ChainsError};
-pub use fields::{Direction, Fields, FieldsError};
-pub use jump::IndexChase;
-pub use lanes::ParallelChase;
-pub use pair::{Pair, PairError};
-pub use pick::Gather;
+pub use chains::{Chains, ChainsError, ParallelChase};
+pub use fields::{Direction, Fields, FieldsError, Pair, PairError};
+pub use indices::{Gather, IndexChase};
 #[doc(hidden)]
 pub use prefetch::MOST_WORK;
 pub use prefetch::{Ahead, Dependence, PrefetchError, PrefetchWalk};
-pub use revisit::Revisit;
 pub use shared::{SharedWalk, Visit, VisitError};
 pub use straddle::{WideChase, WideChaseError};
-pub use synonym::PageAlias;
 pub use translate::{Reach, Translate, TranslateError};
-pub use walk::{Step, Walk, WalkError};
+pub use walk::{PageAlias, Revisit, Step, Walk, WalkError};
 
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;

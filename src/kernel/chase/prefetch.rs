@@ -6,7 +6,7 @@
 
 use crate::cpu::Hint;
 use crate::kernel::chase::walk::padding_offsets;
-use crate::kernel::intrinsics::prefetch as intrinsics;
+use crate::kernel::intrinsics::walk as intrinsics;
 use crate::kernel::{Access, Form, Kernel, Work};
 use crate::pattern::{LayoutError, Ring};
 
@@ -247,8 +247,7 @@ walks! {
 /// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::cpu::Hint;
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::verify::ring::PADDED;
+    use crate::kernel::verify::{Oracle, PADDED};
     use crate::kernel::{Ahead, Dependence, Form, PrefetchWalk};
 
     /// The hints, and the kernels that do not wait for the work and that do.

@@ -138,8 +138,7 @@ unsafe extern "sysv64" {
 /// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::cpu::Features;
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::verify::ring::{RANDOM, RingCase, ring};
+    use crate::kernel::verify::{Oracle, RANDOM, RingCase, ring};
     use crate::kernel::{WideChase, Width};
     use crate::pattern::{Layout, Order};
 

@@ -3,7 +3,7 @@
 // Calls kernels with places inside the region, or with prefetches of anything.
 #![allow(unsafe_code)]
 
-use crate::kernel::intrinsics::translate as intrinsics;
+use crate::kernel::intrinsics::walk as intrinsics;
 use crate::kernel::{Access, Form, Kernel, Work};
 use crate::mem::{LINE, PAGE, Region};
 

@@ -1,12 +1,14 @@
-//! Drepper's list walks (section 3.3.2): follow the pointers of a ring, and do something to each
-//! element.
+//! Walks by the addresses that memory holds: Drepper's list walks (section 3.3.2), which follow the
+//! pointers of a ring and do something to each element; lines visited in a given order, some of them
+//! again, so that the time of a round shows which line a full set gives up; and one line that is read
+//! at two addresses.
 
-// Calls kernels with addresses that the ring vouches for.
+// Calls kernels with addresses that a ring, visits or two linked words vouch for.
 #![allow(unsafe_code)]
 
 use crate::kernel::intrinsics::walk as intrinsics;
 use crate::kernel::{Access, Form, Kernel, Work};
-use crate::pattern::{Layout, Ring};
+use crate::pattern::{Layout, Ring, Visits};
 
 /// Bytes of a word.
 const WORD: u32 = 8;
@@ -242,10 +244,121 @@ unsafe extern "sysv64" {
     pub fn linefill_walk_lines(at: usize, steps: u64, other: isize) -> usize;
 }
 
+/// Dependent loads along [`Visits`]. An operation is a load.
+#[derive(Debug)]
+pub struct Revisit<'m> {
+    visits: Visits<'m>,
+}
+
+impl<'m> Revisit<'m> {
+    /// Loads that begin at the cursor.
+    pub fn new(visits: Visits<'m>) -> Self {
+        Revisit { visits }
+    }
+}
+
+impl Kernel for Revisit<'_> {
+    /// Returns the byte offset at which it stopped.
+    fn run(&mut self, operations: u64) -> u64 {
+        let at = self.visits.cursor();
+        if operations > 0 {
+            // SAFETY: the cursor is a word of the visits, whose region is borrowed, and every such
+            // word holds the address of another.
+            let stopped = unsafe { linefill_walk_follow(at, operations) };
+            self.visits.set_cursor(stopped);
+        }
+        self.visits.offset(self.visits.cursor()) as u64
+    }
+
+    fn work(&self) -> Work {
+        Work::default().load(1, WORD)
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        for _ in 0..operations {
+            let at = self.visits.cursor();
+            sink(Access::load(self.visits.offset(at), WORD));
+            let next = self.visits.next(at);
+            self.visits.set_cursor(next);
+        }
+        self.visits.offset(self.visits.cursor()) as u64
+    }
+}
+
+/// Two words of one line, each of which holds an address of the other. An operation is a step
+/// from one to the other.
+///
+/// If the two addresses lie in different views of the same page, every step reaches the line by
+/// the address that it was not reached by before.
+#[derive(Debug)]
+pub struct PageAlias<M> {
+    /// Keeps the addresses valid.
+    _memory: M,
+    at: usize,
+    /// Whether the next step leaves the second word.
+    second: bool,
+}
+
+/// Bytes from the first word to the second.
+const SECOND: usize = 8;
+
+impl<M> PageAlias<M> {
+    /// Writes the two words to the line at `first`, which `second` is another address of, or the
+    /// same one.
+    ///
+    /// # Safety
+    /// For as long as `memory` lives, `first` and `second` are addresses of the same readable and
+    /// writable line, which nothing else touches, in one view or two.
+    pub unsafe fn new(memory: M, first: *mut u8, second: *mut u8) -> Self {
+        // SAFETY: the caller vouches for the line; words at 0 and 8 are aligned within it.
+        unsafe {
+            first.cast::<usize>().write_volatile(second.addr() + SECOND);
+            first
+                .add(SECOND)
+                .cast::<usize>()
+                .write_volatile(first.addr());
+        }
+        // The walk goes by addresses that it finds in memory.
+        first.expose_provenance();
+        second.expose_provenance();
+        PageAlias {
+            _memory: memory,
+            at: first.addr(),
+            second: false,
+        }
+    }
+}
+
+impl<M> Kernel for PageAlias<M> {
+    /// Returns 1 if it stopped at the second word, 0 at the first.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations > 0 {
+            // SAFETY: `new` linked the two words with each other, and nothing has written there
+            // since.
+            self.at = unsafe { linefill_walk_follow(self.at, operations) };
+        }
+        self.second ^= operations % 2 == 1;
+        u64::from(self.at % 64 == SECOND)
+    }
+
+    fn work(&self) -> Work {
+        Work::default().load(1, 8)
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        for _ in 0..operations {
+            sink(Access::load(if self.second { SECOND } else { 0 }, 8));
+            self.second = !self.second;
+            // SAFETY: as in `run`.
+            self.at = unsafe { linefill_walk_follow(self.at, 1) };
+        }
+        u64::from(self.at % 64 == SECOND)
+    }
+}
+
 /// The patterns on which the kernels are checked against their model.
 mod checks {
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::verify::ring::{BARE, PADDED, RingCase};
+    use crate::kernel::verify::{BARE, Oracle, PADDED, RingCase};
     use crate::kernel::{Form, SharedWalk, Step, Visit, Walk};
     use crate::mem::LINE;
 

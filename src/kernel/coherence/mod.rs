@@ -1,12 +1,10 @@
 //! Kernels on lines that several cores want.
 
 pub(super) mod increment;
-pub(super) mod queue;
 pub(super) mod roundtrip;
 pub(super) mod take;
 
-pub use increment::{Increment, Way as IncrementWay};
-pub use queue::{QueueLock, QueueWay};
+pub use increment::{Increment, QueueLock, QueueWay, Way as IncrementWay};
 pub use roundtrip::{RoundTrip, Way as RoundTripWay};
 #[doc(hidden)]
 pub use take::APART;

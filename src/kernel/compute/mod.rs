@@ -1,6 +1,5 @@
 //! Kernels that calculate: registers, matrices, tensors, records, shuffles, clusters.
 
-pub(super) mod addition;
 pub(super) mod matmul;
 pub(super) mod nearest;
 pub(super) mod orders;
@@ -10,13 +9,12 @@ pub(super) mod shuffle;
 pub(super) mod tensor;
 pub(super) mod tile;
 
-pub use addition::Addition;
 pub use matmul::{Matmul, MatmulError, MatmulWay};
 #[doc(hidden)]
 pub use nearest::{Means, NearestWay, Sum, add_to_nearest};
 pub use orders::{NoAvx2, Outstanding};
 pub use passes::{Passes, TooLong};
-pub use register::Register;
+pub use register::{Addition, Register};
 pub use shuffle::{Op, Shuffle, ShuffleError};
 pub use tensor::{Get, ReadTensor, ReadTensorError};
 pub use tile::{TileMatmul, TileWay};

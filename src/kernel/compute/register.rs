@@ -1,4 +1,5 @@
-//! Work that never leaves a register: the foot of the memory hierarchy.
+//! Work that never leaves the registers, the foot of the memory hierarchy: integers, and a sum of which
+//! each addition waits for the one before.
 
 // Calls assembly.
 #![allow(unsafe_code)]
@@ -37,15 +38,54 @@ unsafe extern "sysv64" {
     pub fn linefill_register(value: u64, steps: u64) -> u64;
 }
 
+/// A chain of dependent additions of two `f64`. An operation is one of them, and adds 1.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Addition {
+    /// The bits of the sum.
+    sum: u64,
+}
+
+impl Kernel for Addition {
+    /// Returns the bits of the sum.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations > 0 {
+            // SAFETY: there is at least one addition.
+            self.sum = unsafe { linefill_addition(self.sum, operations) };
+        }
+        self.sum
+    }
+
+    fn trace(&mut self, operations: u64, _: &mut dyn FnMut(Access)) -> u64 {
+        for _ in 0..operations {
+            self.sum = (f64::from_bits(self.sum) + 1.0).to_bits();
+        }
+        self.sum
+    }
+}
+
+unsafe extern "sysv64" {
+    /// Adds 1 to the double with the bits `sum` so many times, and returns its bits.
+    ///
+    /// # Safety
+    /// `additions` is not 0.
+    pub fn linefill_addition(sum: u64, additions: u64) -> u64;
+}
+
 /// The patterns on which the kernels are checked against their model.
 mod checks {
-    use crate::kernel::Register;
     use crate::kernel::verify::Oracle;
+    use crate::kernel::{Addition, Register};
 
     impl Oracle<'_, '_> {
         pub(crate) fn register(&mut self) {
             self.check("linefill_register", [()], |(), _, then| {
                 then(&mut Register::default())
+            });
+        }
+
+        pub(crate) fn addition(&mut self) {
+            self.check("linefill_addition", [()], |(), _, then| {
+                then(&mut Addition::default())
             });
         }
     }

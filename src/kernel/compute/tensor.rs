@@ -309,8 +309,8 @@ reads! {
 
 /// The patterns on which the kernels are checked against their model.
 mod checks {
+    use crate::kernel::verify::Oracle;
     use crate::kernel::verify::check::{Built, Case, WithKernel};
-    use crate::kernel::verify::run::Oracle;
     use crate::kernel::{Get, ReadTensor};
     use crate::mem::{LINE, Region};
     use crate::pattern::{Allocation, Shape, Storage, Tensor};

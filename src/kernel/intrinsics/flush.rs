@@ -1,10 +1,10 @@
-//! `asm/flush.S` by the functions of [`cpu`]; of the three instructions only `clflush` has an
-//! intrinsic in `core`.
+//! `asm/flush.S` and `asm/rewrite.S` by the functions of [`cpu`]; of the three instructions that write
+//! lines back only `clflush` has an intrinsic in `core`.
 
-// Flushes lines that only the caller can vouch for.
+// Flushes lines and stores to addresses that only the caller can vouch for.
 #![allow(unsafe_code)]
 
-use crate::cpu::{self, Clflushopt, Clwb};
+use crate::cpu::{self, Clflushopt, Clwb, movnti64};
 use crate::kernel::intrinsics::one_at_a_time;
 use crate::mem::LINE;
 
@@ -51,4 +51,53 @@ pub unsafe fn clwb(has: Clwb, mut at: *const u8, lines: u64) -> usize {
         one_at_a_time();
     }
     at.addr()
+}
+
+/// Stores `value`, `value + 1`, ... to the word at `at`, `stores` of them; returns the value behind
+/// the last. 1 store, 8 bytes per iteration.
+///
+/// # Safety
+/// `at` is a multiple of 8 and valid for a write of 8 bytes.
+#[inline(never)]
+pub unsafe extern "sysv64" fn back(at: *mut u64, stores: u64, mut value: u64) -> u64 {
+    for _ in 0..stores {
+        // SAFETY: the caller vouches for `at`. Volatile, as only the last value remains.
+        unsafe { at.write_volatile(value) };
+        value = value.wrapping_add(1);
+        one_at_a_time();
+    }
+    value
+}
+
+/// The same, each store followed by `clwb`, for which `core` has no intrinsic.
+///
+/// # Safety
+/// As for [`back`].
+#[inline(never)]
+pub unsafe fn through(has: Clwb, at: *mut u64, stores: u64, mut value: u64) -> u64 {
+    for _ in 0..stores {
+        // SAFETY: the caller vouches for `at`.
+        unsafe {
+            at.write_volatile(value);
+            cpu::clwb(has, at.cast_const().cast());
+        }
+        value = value.wrapping_add(1);
+        one_at_a_time();
+    }
+    value
+}
+
+/// The same as [`back`] by `movnti`.
+///
+/// # Safety
+/// As for [`back`]; `sfence` follows before anybody relies on the word.
+#[inline(never)]
+pub unsafe extern "sysv64" fn stream(at: *mut u64, stores: u64, mut value: u64) -> u64 {
+    for _ in 0..stores {
+        // SAFETY: the caller vouches for `at`.
+        unsafe { movnti64(at, value) };
+        value = value.wrapping_add(1);
+        one_at_a_time();
+    }
+    value
 }

@@ -1,5 +1,5 @@
 //! Kernels as compiled loops over the intrinsics of `core::arch`, beside those of
-//! the assembled kernels: the same arguments, accesses and results, one family a file.
+//! the assembled kernels: the same arguments, accesses and results, alike ones in one file.
 //!
 //! Each is a function of its own, never inlined, so that its loop is the same wherever it is called
 //! from. Optimised, an iteration makes the accesses that its document says and touches no other
@@ -11,10 +11,7 @@ pub mod fill;
 pub mod flush;
 #[cfg(target_feature = "sse2")]
 pub mod load;
-pub mod prefetch;
-pub mod rewrite;
 pub mod store;
-pub mod translate;
 pub mod walk;
 
 /// Ends an iteration: keeps the compiler from unrolling the loop, and from merging an iteration with

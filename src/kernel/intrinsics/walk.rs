@@ -1,10 +1,18 @@
-//! `asm/walk.S` in Rust. A walk takes no intrinsic: a dependent load is a load. The words need no
-//! alignment, as layouts may be skewed.
+//! `asm/walk.S`, `asm/translate.S` and `asm/prefetch.S` in Rust.
+//!
+//! A walk takes no intrinsic: a dependent load is a load. The words need no alignment, as layouts may
+//! be skewed. The prefetches are the functions of [`cpu`](crate::cpu).
+//!
+//! The work of a node is a loop of dependent multiplications with a branch of its own, where the
+//! assembly jumps into a run of them: a compiler has no such jump. See
+//! [`PrefetchWalk`](crate::kernel::PrefetchWalk) for what that costs.
 
 // Follows addresses that only the caller can vouch for.
 #![allow(unsafe_code)]
 
+use crate::cpu::{prefetchnta, prefetcht0, prefetcht1, prefetcht2, prefetchw};
 use crate::kernel::intrinsics::one_at_a_time;
+use core::hint::black_box;
 use core::ptr::{with_exposed_provenance as from, with_exposed_provenance_mut as from_mut};
 
 /// `at = *at`, `steps` times; returns the last address. 1 load, 8 bytes per step.
@@ -63,4 +71,137 @@ pub unsafe extern "sysv64" fn addnext(
         one_at_a_time();
     }
     at
+}
+
+/// One load of 8 bytes at each place.
+///
+/// # Safety
+/// As for [`Accesses`](crate::kernel::chase::translate::Accesses).
+#[inline(never)]
+pub unsafe extern "sysv64" fn load(
+    base: usize,
+    accesses: u64,
+    stride: usize,
+    mask: usize,
+    mut place: usize,
+) -> usize {
+    for _ in 0..accesses {
+        // SAFETY: the caller vouches for the places. Volatile, as nobody uses the value.
+        unsafe { from::<u64>(base.wrapping_add(place)).read_volatile() };
+        place = place.wrapping_add(stride) & mask;
+        one_at_a_time();
+    }
+    place
+}
+
+/// One `prefetcht0` at each place.
+///
+/// # Safety
+/// As for [`Accesses`](crate::kernel::chase::translate::Accesses): none is needed, it is
+/// unsafe for its shape.
+#[inline(never)]
+pub unsafe extern "sysv64" fn prefetch(
+    base: usize,
+    accesses: u64,
+    stride: usize,
+    mask: usize,
+    mut place: usize,
+) -> usize {
+    for _ in 0..accesses {
+        prefetcht0(from(base.wrapping_add(place)));
+        place = place.wrapping_add(stride) & mask;
+        one_at_a_time();
+    }
+    place
+}
+
+/// The word `offset` bytes from `at`, of any alignment.
+///
+/// # Safety
+/// The word is readable.
+#[inline(always)]
+unsafe fn word(at: usize, offset: isize) -> usize {
+    // SAFETY: the caller vouches for the word.
+    unsafe { from::<usize>(at.wrapping_add_signed(offset)).read_unaligned() }
+}
+
+/// `work` multiplications of which each waits for the one before.
+#[inline(always)]
+fn multiplied(mut value: usize, work: u64) -> usize {
+    for _ in 0..work {
+        value = value.wrapping_mul(value);
+    }
+    value
+}
+
+/// Defines a walk whose next step does not wait for the work, and one whose next step does: the
+/// product is cleared by a mask that neither the compiler nor the CPU sees through, and added to a
+/// number that nobody needs, or to the address.
+macro_rules! walks {
+    ($($text:literal $name:ident $serial:ident |$at:ident, $jump:ident| $ahead:block)*) => {$(
+        #[doc = concat!($text, "; the next step does not wait for the work.")]
+        ///
+        /// # Safety
+        /// As for [`Walks`](crate::kernel::chase::prefetch::Walks).
+        #[inline(never)]
+        pub unsafe extern "sysv64" fn $name(
+            mut $at: usize,
+            steps: u64,
+            $jump: isize,
+            work: u64,
+        ) -> usize {
+            let none = black_box(0);
+            let mut unread = 0_usize;
+            for _ in 0..steps {
+                // SAFETY: the caller vouches for the words.
+                unsafe {
+                    $ahead
+                    $at = word($at, 0);
+                }
+                unread = unread.wrapping_add(multiplied($at, work) & none);
+                one_at_a_time();
+            }
+            black_box(unread);
+            $at
+        }
+
+        #[doc = concat!($text, "; the next step waits for the work.")]
+        ///
+        /// # Safety
+        /// As for [`Walks`](crate::kernel::chase::prefetch::Walks).
+        #[inline(never)]
+        pub unsafe extern "sysv64" fn $serial(
+            mut $at: usize,
+            steps: u64,
+            $jump: isize,
+            work: u64,
+        ) -> usize {
+            let none = black_box(0);
+            for _ in 0..steps {
+                // SAFETY: the caller vouches for the words.
+                unsafe {
+                    $ahead
+                    $at = word($at, 0);
+                }
+                $at = $at.wrapping_add(multiplied($at, work) & none);
+                one_at_a_time();
+            }
+            $at
+        }
+    )*};
+}
+
+walks! {
+    "No prefetch, and no load of the address for it: 1 load, 8 bytes per step"
+        none none_serial |at, _jump| {}
+    "`prefetcht0`: 2 loads, 16 bytes per step"
+        t0 t0_serial |at, jump| { prefetcht0(from(word(at, jump))) }
+    "`prefetcht1`: 2 loads, 16 bytes per step"
+        t1 t1_serial |at, jump| { prefetcht1(from(word(at, jump))) }
+    "`prefetcht2`: 2 loads, 16 bytes per step"
+        t2 t2_serial |at, jump| { prefetcht2(from(word(at, jump))) }
+    "`prefetchnta`: 2 loads, 16 bytes per step"
+        nta nta_serial |at, jump| { prefetchnta(from(word(at, jump))) }
+    "`prefetchw`: 2 loads, 16 bytes per step"
+        w w_serial |at, jump| { prefetchw(from(word(at, jump))) }
 }

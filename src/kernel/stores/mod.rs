@@ -1,24 +1,20 @@
 //! Kernels about stores: through the caches and past them, forwarded, locked, waiting.
 
-pub(super) mod alias;
 pub(super) mod fill;
 pub(super) mod flush;
 pub(super) mod forward;
 pub(super) mod lock;
 pub(super) mod pending;
-pub(super) mod rewrite;
 pub(super) mod speculate;
 pub(super) mod store;
 
-pub use alias::{Alias4K, Alias4KError};
 pub use fill::{FillError, FillLines, FillWay};
-pub use flush::{FlushLines, FlushWay};
+pub use flush::{FlushLines, FlushWay, Rewrite, RewriteWay};
 pub use forward::{Forward, ForwardError, Passing, Trip};
 pub use lock::{LockAdd, LockError};
 #[doc(hidden)]
 pub use pending::MOST_PENDING;
-pub use pending::{StoreBufferFill, TooManyStores};
-pub use rewrite::{Rewrite, RewriteWay};
+pub use pending::{Alias4K, Alias4KError, StoreBufferFill, TooManyStores};
 #[doc(hidden)]
 pub use speculate::SPECULATE_CHAIN;
 pub use speculate::{Issue, Speculate, SpeculateError, SpeculateMiss};

@@ -336,8 +336,7 @@ unsafe extern "sysv64" {
 
 /// The patterns on which the kernels are checked against their model.
 mod checks {
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::verify::ring::PADDED;
+    use crate::kernel::verify::{Oracle, PADDED};
     use crate::kernel::{Issue, Speculate, SpeculateMiss};
 
     impl Oracle<'_, '_> {

@@ -9,15 +9,14 @@
 //! A kernel's file says on which patterns it is checked. A kernel that has a form by intrinsics is
 //! checked in both under the one name, where the target has it.
 
+pub(super) mod check;
+
 use crate::cpu::Features;
-pub(crate) use crate::kernel::verify::run::Oracle;
+use crate::kernel::verify::check::{Built, Case, Parts, Pattern, WithKernel};
 use crate::kernel::{chase, code, coherence, compute, stores, stream};
 use crate::mem::Region;
+use crate::pattern::{Layout, Order, Ring};
 pub use check::{Difference, Mismatch};
-
-pub(super) mod check;
-pub(super) mod ring;
-pub(super) mod run;
 
 /// Bytes of region that [`check_all`] needs.
 #[doc(hidden)]
@@ -33,11 +32,132 @@ pub fn check_all(
     features: &Features,
     report: &mut dyn FnMut(&'static str, Result<(), Mismatch>),
 ) {
-    let mut oracle = run::Oracle::new(region.reborrow(), report);
+    let mut oracle = Oracle::new(region.reborrow(), report);
     chase::verify(&mut oracle, *features);
     stream::verify(&mut oracle, *features);
     stores::verify(&mut oracle, *features);
     compute::verify(&mut oracle, *features);
     code::verify(&mut oracle, *features);
     coherence::verify(&mut oracle, *features);
+}
+
+/// Hands the cases to the check and its findings to the caller.
+pub(crate) struct Oracle<'m, 'r> {
+    parts: Option<Parts<'m>>,
+    report: &'r mut dyn FnMut(&'static str, Result<(), Mismatch>),
+}
+
+impl<'m, 'r> Oracle<'m, 'r> {
+    pub(crate) fn new(
+        region: Region<'m>,
+        report: &'r mut dyn FnMut(&'static str, Result<(), Mismatch>),
+    ) -> Self {
+        Oracle {
+            parts: Parts::new(region),
+            report,
+        }
+    }
+
+    /// Checks one kernel on `cases`, each of which `build` makes a kernel of and hands on. Stops at
+    /// the first that fails, and reports.
+    pub(crate) fn check<C>(
+        &mut self,
+        name: &'static str,
+        cases: impl IntoIterator<Item = C>,
+        build: impl Fn(&C, Region<'_>, WithKernel<'_>) -> Built,
+    ) {
+        self.check_each(name, cases, |parts, case| {
+            parts.check(&Pattern(&case, &build))
+        });
+    }
+
+    /// The same of cases that say more than how they are built.
+    pub(crate) fn check_cases<C: Case>(
+        &mut self,
+        name: &'static str,
+        cases: impl IntoIterator<Item = C>,
+    ) {
+        self.check_each(name, cases, |parts, case| parts.check(&case));
+    }
+
+    fn check_each<C>(
+        &mut self,
+        name: &'static str,
+        cases: impl IntoIterator<Item = C>,
+        check: impl Fn(&mut Parts<'m>, C) -> Result<(), Difference>,
+    ) {
+        let result = cases
+            .into_iter()
+            .enumerate()
+            .try_for_each(|(number, case)| {
+                let found = match &mut self.parts {
+                    Some(parts) => check(parts, case),
+                    None => Err(Difference::NotBuilt),
+                };
+                found.map_err(|difference| Mismatch {
+                    case: number,
+                    difference,
+                })
+            });
+        (self.report)(name, result);
+    }
+}
+
+/// A ring to be built.
+#[derive(Clone, Copy)]
+pub(crate) struct RingCase {
+    pub layout: Layout,
+    pub count: usize,
+    pub order: Order,
+}
+
+pub(crate) const fn ring(layout: Layout, count: usize, order: Order) -> RingCase {
+    RingCase {
+        layout,
+        count,
+        order,
+    }
+}
+
+pub(crate) const RANDOM: Order = Order::Random { seed: 3 };
+
+/// In blocks of `pages` pages.
+const fn blocks(pages: usize) -> Order {
+    Order::RandomInBlocks { pages, seed: 5 }
+}
+
+/// Rings whose elements have padding: every layout and order.
+pub(crate) const PADDED: [RingCase; 10] = [
+    ring(Layout::npad(7), 100, Order::Sequential),
+    ring(Layout::npad(7), 1000, RANDOM),
+    ring(Layout::npad(1), 1, RANDOM),
+    ring(Layout::npad(2), 2, Order::Sequential),
+    ring(Layout::npad(15), 500, blocks(2)),
+    ring(Layout::npad(31).pointer_in_word(31), 300, RANDOM),
+    ring(Layout::npad(7).pointer_in_word(3), 300, blocks(1)),
+    ring(Layout::npad(7).one_a_page(), 31, RANDOM),
+    ring(Layout::npad(7).one_a_page().rotating(), 31, RANDOM),
+    ring(Layout::npad(7).spaced(192).skewed(60), 400, RANDOM),
+];
+
+/// Rings of bare pointers.
+pub(crate) const BARE: [RingCase; 2] = [
+    ring(Layout::npad(0), 777, RANDOM),
+    ring(Layout::npad(0), 64, Order::Sequential),
+];
+
+/// Rings of line-sized elements with the pointer in word `word`.
+pub(crate) const fn lines(word: usize) -> [RingCase; 3] {
+    let layout = Layout::npad(7).pointer_in_word(word);
+    [
+        ring(layout, 100, Order::Sequential),
+        ring(layout, 1, RANDOM),
+        ring(layout.spaced(128), 700, RANDOM),
+    ]
+}
+
+impl RingCase {
+    pub(crate) fn build<'m>(&self, memory: Region<'m>) -> Option<Ring<'m>> {
+        Ring::new(memory, self.layout, self.count, self.order).ok()
+    }
 }

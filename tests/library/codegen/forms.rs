@@ -66,7 +66,7 @@ const fn stores(
 
 /// A step with a prefetch of an address that it loads.
 const fn ahead(name: &'static str, mnemonic: Mnemonic) -> Loop {
-    each("prefetch", name, mnemonic, 1, (2, 16), (0, 0))
+    each("walk", name, mnemonic, 1, (2, 16), (0, 0))
 }
 
 const NONE: (usize, usize) = (0, 0);
@@ -91,9 +91,9 @@ const LOOPS: [Loop; 45] = [
     each("load", "stream", Mnemonic::Movntdqa, 4, (4, 64), NONE),
     each("load", "stream32", Mnemonic::Vmovntdqa, 2, (2, 64), NONE),
     each("load", "stream64", Mnemonic::Vmovntdqa, 1, (1, 64), NONE),
-    each("prefetch", "none", Mnemonic::Prefetcht0, 0, (1, 8), NONE),
+    each("walk", "none", Mnemonic::Prefetcht0, 0, (1, 8), NONE),
     each(
-        "prefetch",
+        "walk",
         "none_serial",
         Mnemonic::Prefetcht0,
         0,
@@ -110,9 +110,9 @@ const LOOPS: [Loop; 45] = [
     ahead("t2_serial", Mnemonic::Prefetcht2),
     ahead("w", Mnemonic::Prefetchw),
     ahead("w_serial", Mnemonic::Prefetchw),
-    stores("rewrite", "back", Mnemonic::Mov, 1, 8),
-    stores("rewrite", "stream", Mnemonic::Movnti, 1, 8),
-    each("rewrite", "through", Mnemonic::Clwb, 1, NONE, (1, 8)),
+    stores("flush", "back", Mnemonic::Mov, 1, 8),
+    stores("flush", "stream", Mnemonic::Movnti, 1, 8),
+    each("flush", "through", Mnemonic::Clwb, 1, NONE, (1, 8)),
     stores("store", "store16", Mnemonic::Movdqa, 1, 16),
     stores("store", "store32", Mnemonic::Vmovdqa, 1, 32),
     stores("store", "store4", Mnemonic::Mov, 1, 4),
@@ -123,8 +123,8 @@ const LOOPS: [Loop; 45] = [
     stores("store", "stream4", Mnemonic::Movnti, 1, 4),
     stores("store", "stream64", Mnemonic::Vmovntdq, 1, 64),
     stores("store", "stream8", Mnemonic::Movnti, 1, 8),
-    each("translate", "load", Mnemonic::Mov, 1, (1, 8), NONE),
-    each("translate", "prefetch", Mnemonic::Prefetcht0, 1, NONE, NONE),
+    each("walk", "load", Mnemonic::Mov, 1, (1, 8), NONE),
+    each("walk", "prefetch", Mnemonic::Prefetcht0, 1, NONE, NONE),
     each("walk", "addnext", Mnemonic::Add, 1, (3, 24), (1, 8)),
     each("walk", "follow", Mnemonic::Mov, 1, (1, 8), NONE),
     each("walk", "inc", Mnemonic::Inc, 1, (2, 16), (1, 8)),

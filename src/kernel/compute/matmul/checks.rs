@@ -3,8 +3,8 @@
 use core::ops::Range;
 
 use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
 use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-use crate::kernel::verify::run::Oracle;
 use crate::kernel::{Matmul, MatmulWay, TileMatmul, TileWay};
 use crate::mem::Region;
 use crate::pattern::Product;

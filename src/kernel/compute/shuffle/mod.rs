@@ -3,7 +3,6 @@
 // Calls assembly with an array whose indices the deck vouches for.
 #![allow(unsafe_code)]
 
-mod checks;
 pub(crate) mod reference;
 use crate::kernel::{Access, Kernel, Work};
 use crate::pattern::{Deck, Indices};

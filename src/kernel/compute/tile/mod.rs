@@ -10,10 +10,9 @@ use crate::kernel::compute::matmul::{MatmulError, linefill_matmul_copy};
 use crate::kernel::{Access, Kernel, Work};
 use crate::pattern::{Parts, Product};
 use core::ops::Range;
-use shape::{Shape, Tile};
+use shape::{Band, Shape, Tile};
 
 mod shape;
-mod trace;
 
 /// Bytes of an element.
 const ELEMENT: usize = size_of::<f64>();
@@ -273,7 +272,7 @@ impl Kernel for TileMatmul<'_> {
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         let end = self.done + operations;
         for number in self.done..end {
-            let band = trace::Band {
+            let band = Band {
                 shape: self.shape,
                 way: self.way,
                 top: self.top(number),

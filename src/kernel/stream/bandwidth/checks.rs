@@ -1,8 +1,8 @@
 //! Blocks that are read, written, updated or copied.
 
 use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
 use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-use crate::kernel::verify::run::Oracle;
 use crate::kernel::{BLOCK, Bandwidth, Motion, Vector};
 use crate::mem::Region;
 
