@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use crate::os::signals::Blocked;
+use crate::os::interrupt::Blocked;
 
 /// What puts a setting back.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,8 +11,6 @@
 #[doc(hidden)]
 pub mod affinity;
 mod apart;
-mod cgroup;
-mod choice;
 #[doc(hidden)]
 pub mod clock;
 #[doc(hidden)]
@@ -22,8 +20,6 @@ pub mod futex;
 mod guardian;
 #[doc(hidden)]
 pub mod health;
-#[doc(hidden)]
-pub mod hugepages;
 #[doc(hidden)]
 pub mod interrupt;
 #[doc(hidden)]
@@ -36,8 +32,6 @@ pub mod limits;
 pub mod maps;
 #[doc(hidden)]
 pub mod memory;
-#[doc(hidden)]
-pub mod msr;
 #[doc(hidden)]
 pub mod neighbour;
 #[doc(hidden)]
@@ -54,9 +48,6 @@ pub mod root;
 pub mod sampler;
 #[doc(hidden)]
 pub mod settings;
-mod signals;
-#[cfg(feature = "lab")]
-pub(crate) use signals::resume;
 #[doc(hidden)]
 pub mod split_locks;
 #[doc(hidden)]
@@ -68,13 +59,14 @@ pub mod trial;
 
 #[doc(hidden)]
 pub use crate::host::{BackgroundLoad, RoundOptions, Worker, WorkerTime};
-pub use affinity::{AffinityError, Pinned, allowed, pin};
 #[doc(hidden)]
-pub use choice::Choice;
-pub use choice::{measuring_cpu, pin_to_measure};
+pub use affinity::Choice;
+pub use affinity::{AffinityError, Pinned, allowed, measuring_cpu, pin, pin_to_measure};
 pub use clock::{calibrate, monotonic_raw_ns, pause};
 #[doc(hidden)]
 pub use code::{Alias, Code};
+#[cfg(feature = "lab")]
+pub(crate) use interrupt::resume;
 #[doc(hidden)]
 pub use memory::nodes_of;
 pub use memory::{Granted, Memory, MemoryError, Pages, Populated, Via, first_touched_on};

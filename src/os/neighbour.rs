@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use super::affinity::keep_on;
 use super::clock::pause;
-use super::signals::Blocked;
+use super::interrupt::Blocked;
 use crate::host::BackgroundLoad;
 use crate::kernel::{Bandwidth, Kernel};
 use crate::mem::{PAGE, Region};

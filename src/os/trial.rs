@@ -15,7 +15,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::signals::Blocked;
+use super::interrupt::Blocked;
 
 /// How a trial ended.
 #[derive(Debug, PartialEq, Eq)]

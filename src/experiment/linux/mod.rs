@@ -18,8 +18,8 @@ use crate::host::{
     Sharing, Team, Told, View, Watch, Worker, WorkerTime,
 };
 use crate::kernel::Function;
-use crate::os::hugepages::{Transparent, transparent};
 use crate::os::irq::Interrupts;
+use crate::os::memory::{Transparent, transparent_pages};
 use crate::os::perf::{self, Counter};
 use crate::os::prefetchers::{Off, Ready};
 use crate::os::{
@@ -50,7 +50,7 @@ impl Host for Linux {
     }
 
     fn populate(&self, bytes: usize, pages: Pages) -> Result<Box<dyn Populate>, Lack> {
-        let always = transparent(Path::new("/sys")) == Ok(Transparent::Always);
+        let always = transparent_pages(Path::new("/sys")) == Ok(Transparent::Always);
         if always != (pages == Pages::Huge) {
             return Err(Lack::refused(format_args!(
                 "mmap(MAP_POPULATE) gives no {pages} pages here: transparent huge pages are {}",

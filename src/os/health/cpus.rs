@@ -1,8 +1,9 @@
-//! The CPUs there are, the chosen one among them, and whether the kernel keeps other work, and its own
-//! tick, away from it.
+//! The CPUs there are, the chosen one among them, whether the kernel keeps other work, and its own tick,
+//! away from it, who else runs on its core, and whether its clocks are steady.
 
 use std::path::Path;
 
+use super::observed::{between, percent};
 use super::{Check, Observed, Subject};
 use crate::os::irq;
 use crate::os::root::{Root, Unreadable, read};
@@ -155,4 +156,190 @@ fn from_command_line(path: &Path, parameter: &str) -> Result<Vec<usize>, Unreada
         .unwrap_or("");
     let numbers = value.trim_start_matches(|letter: char| !letter.is_ascii_digit());
     list::parse(numbers).ok_or_else(|| Unreadable::malformed(path, value, "a list of CPUs"))
+}
+
+/// Shares of the looks at which somebody computes on the core, in percent, up to which it is no
+/// matter, and up to which it is a warning: those samples are left out.
+const CROWDED: (u32, u32) = (5, 50);
+
+/// A sibling that the hypervisor does not show, by what it takes of the core.
+fn hidden(subject: &Subject, company: Option<u32>) -> Check {
+    let mend = "ask for whole cores (a dedicated host or a metal instance)";
+    let Some(company) = company else {
+        return subject.unknown(
+            "the hypervisor shows no sibling; a neighbour may run on it all the same",
+            mend,
+        );
+    };
+    let found = format!(
+        "the hypervisor shows no sibling, but by its throughput the core is shared for {company} % \
+         of the time"
+    );
+    match company {
+        few if few <= CROWDED.0 => subject.good(found),
+        some if some <= CROWDED.1 => subject.warn(found, mend),
+        _ => subject.bad(found, mend),
+    }
+}
+
+/// One tick in the 200 ms looked at.
+const IDLE: f64 = 0.05;
+
+pub(super) fn sibling(root: &Root, cpu: usize, observed: &Observed) -> Check {
+    let subject = Subject {
+        name: "SMT sibling",
+        why: "A busy hyper-thread halves the caches, fill buffers and execution slots that the \
+              measuring one sees.",
+    };
+    let siblings = match Sysfs::at(&root.sys).topology(cpu) {
+        Ok(topology) => topology.siblings(cpu),
+        Err(error) => return subject.unknown(error, "look on the host which CPUs share a core"),
+    };
+    if siblings.is_empty() {
+        return match &observed.hypervisor {
+            None => subject.good(format!("CPU {cpu} has its core to itself")),
+            Some(_) => hidden(&subject, observed.company),
+        };
+    }
+    let mend = format!(
+        "switch SMT off: echo off | sudo tee /sys/devices/system/cpu/smt/control; or keep CPU {} \
+         free",
+        list::format(&siblings)
+    );
+    let mut busiest: f64 = 0.0;
+    for sibling in &siblings {
+        match between(observed, &format!("cpu{sibling}")) {
+            Ok(ticks) => busiest = busiest.max(ticks.share(ticks.busy).unwrap_or(0.0)),
+            Err(reason) => return subject.unknown(reason, mend),
+        }
+    }
+    let found = format!(
+        "CPU {} shares the core, {} busy",
+        list::format(&siblings),
+        percent(busiest)
+    );
+    if busiest <= IDLE {
+        subject.good(found)
+    } else {
+        subject.bad(found, mend)
+    }
+}
+
+pub(super) fn tsc(root: &Root, observed: &Observed) -> Check {
+    let subject = Subject {
+        name: "time-stamp counter",
+        why: "Every time is a difference of two TSC readings: the TSC must run at one rate in all \
+              power states, and agree between CPUs.",
+    };
+    if !observed.invariant_tsc {
+        return subject.bad(
+            "CPUID promises no invariant TSC",
+            "pass it on in the hypervisor (QEMU: -cpu host,+invtsc); a CPU without it cannot be \
+             measured by ticks",
+        );
+    }
+    let dir = root.sys.join("devices/system/clocksource/clocksource0");
+    let current = match read(&dir.join("current_clocksource")) {
+        Ok(current) => current,
+        Err(error) => {
+            return subject.unknown(
+                format!("invariant; clock source not told ({error})"),
+                "look in the kernel log: sudo dmesg | grep -i tsc",
+            );
+        }
+    };
+    if current == "tsc" {
+        return subject.good("invariant, and the kernel's own clock source");
+    }
+    let found = format!("invariant, but the kernel's clock source is {current}");
+    let available = read(&dir.join("available_clocksource")).unwrap_or_default();
+    if available.split_whitespace().any(|source| source == "tsc") {
+        let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        subject.warn(found, format!("echo tsc | sudo tee {file}"))
+    } else {
+        subject.bad(
+            found + ", and tsc is not among the available ones: the kernel has found it unstable",
+            "look why in the kernel log: sudo dmesg | grep -i tsc",
+        )
+    }
+}
+
+pub(super) fn governor(root: &Root, cpu: usize) -> Check {
+    let subject = Subject {
+        name: "frequency governor",
+        why: "A governor that saves power starts a sample at a low clock and raises it during the \
+              sample: the same kernel then takes a different number of nanoseconds each time.",
+    };
+    let path = root.sys.join(format!(
+        "devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"
+    ));
+    match read(&path) {
+        Ok(governor) if governor == "performance" => subject.good(governor),
+        Ok(governor) => subject.warn(governor, "sudo cpupower frequency-set -g performance"),
+        Err(error) => subject.unknown(
+            format!("not told ({error})"),
+            "set the firmware or the host to maximum performance; compare core cycles, not \
+             nanoseconds",
+        ),
+    }
+}
+
+pub(super) fn turbo(root: &Root) -> Check {
+    let subject = Subject {
+        name: "turbo",
+        why: "Turbo clocks depend on temperature and on how many cores are busy: nanoseconds \
+              drift between runs, while core cycles stay.",
+    };
+    // The file, what it says when turbo is off, and how to switch it off.
+    let files = [
+        (
+            "intel_pstate/no_turbo",
+            "1",
+            "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo",
+        ),
+        (
+            "cpufreq/boost",
+            "0",
+            "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost",
+        ),
+    ];
+    for (file, off, mend) in files {
+        let Ok(value) = read(&root.sys.join("devices/system/cpu").join(file)) else {
+            continue;
+        };
+        return match value.as_str() {
+            value if value == off => subject.good("off"),
+            "0" | "1" => subject.warn("on", mend),
+            other => subject.unknown(format!("{file} says {other:?}"), mend),
+        };
+    }
+    subject.unknown(
+        "not told (neither intel_pstate/no_turbo nor cpufreq/boost)",
+        "switch it off in the firmware or on the host; compare core cycles, not nanoseconds",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::*;
+
+    #[test]
+    fn a_sibling_that_is_not_shown_is_judged_by_what_it_takes() {
+        let subject = Subject {
+            name: "SMT sibling",
+            why: "",
+        };
+        for (company, state) in [
+            (None, State::Unknown),
+            (Some(5), State::Good),
+            (Some(6), State::Warn),
+            (Some(51), State::Bad),
+        ] {
+            let check = hidden(&subject, company);
+            assert_eq!(check.state, state, "{company:?}");
+            let share = company.map_or(String::new(), |company| format!("shared for {company} %"));
+            assert!(check.found.contains(&share), "{}", check.found);
+        }
+    }
 }

@@ -1,9 +1,9 @@
-//! Memory there is, and the page sizes it comes in.
+//! Memory there is, the page sizes it comes in, and the switches of the hardware prefetchers.
 
 use super::{Check, Observed, Subject};
-use crate::os::hugepages::{self, Transparent};
 use crate::os::limits::machine_memory;
-use crate::os::memory::Size;
+use crate::os::memory::{self, Size, Transparent};
+use crate::os::prefetchers::{MsrError, Refused, look};
 use crate::os::root::{Root, read};
 use crate::os::sysfs::{Sysfs, list};
 
@@ -45,7 +45,7 @@ pub(super) fn transparent(root: &Root) -> Check {
               cannot be measured alone.",
     };
     let mend = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
-    match hugepages::transparent(&root.sys) {
+    match memory::transparent_pages(&root.sys) {
         Ok(Transparent::Madvise) => subject.good("on request (madvise)"),
         Ok(Transparent::Always) => subject.good(
             "always; the lab avoids them where it needs 4 KiB \
@@ -66,7 +66,7 @@ pub(super) fn pool(root: &Root) -> Check {
               pages are certain.",
     };
     let mend = "sudo sysctl vm.nr_hugepages=600";
-    match hugepages::pool(&root.sys) {
+    match memory::huge_page_pool(&root.sys) {
         Ok(pool) => {
             let found = format!("{} of {} pages of 2 MiB free", pool.free, pool.total);
             if pool.free > 0 {
@@ -136,4 +136,43 @@ pub(super) fn nodes(root: &Root) -> Check {
 /// Bytes for a reader who does not need each of them.
 fn gib(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
+}
+
+pub(super) fn prefetchers(root: &Root, cpu: usize, observed: &Observed) -> Check {
+    let subject = Subject {
+        name: "prefetchers",
+        why: "The speed of sequential walks depends on the hardware prefetchers: with one \
+              switched off, the times differ from those of other machines of the kind.",
+    };
+    let setting = match look(root, cpu, observed.switches) {
+        Ok(setting) => setting,
+        Err(Refused::Register(error)) => {
+            let mend = mend(&error, cpu);
+            return subject.unknown(error, mend);
+        }
+        Err(refused) => return subject.unknown(refused, "look in the firmware's settings"),
+    };
+    let (switches, value) = (setting.switches, setting.value);
+    if switches.off(value).next().is_none() {
+        return subject.good(setting);
+    }
+    let number = switches.register;
+    let mend = format!(
+        "sudo wrmsr -p {cpu} {number:#x} {:#x}",
+        value & !switches.mask()
+    );
+    subject.warn(setting, mend)
+}
+
+/// How the register can be had after all.
+fn mend(error: &MsrError, cpu: usize) -> String {
+    match error {
+        MsrError::Missing(_) => "sudo modprobe msr, then run doctor as root; a kernel without \
+                                 modules or a guest may have none"
+            .to_owned(),
+        MsrError::Denied(_) => {
+            format!("run doctor as root, or read it yourself: sudo rdmsr -p {cpu} REGISTER")
+        }
+        MsrError::Refused { .. } => "look in the firmware's settings".to_owned(),
+    }
 }

@@ -1,19 +1,13 @@
 //! What on this machine would spoil a measurement, and how to mend it. Nothing is changed.
 
-mod clock;
-mod counters;
 mod cpus;
-mod hypervisor;
-mod load;
 mod memory;
 mod observed;
-mod prefetcher;
-mod smt;
-mod stat;
 
 pub(super) use cpus::{CHOSEN, ISOLATED, TICKLESS, boot_settings};
 pub use observed::Observed;
 
+use super::perf::{self, Pmu};
 use super::root::Root;
 
 /// How good one fact is for measuring.
@@ -106,9 +100,9 @@ pub(super) fn of_isolation(root: &Root, cpu: usize, observed: &Observed) -> [Che
         cpus::scheduler(root, cpu),
         cpus::tick(root, cpu),
         cpus::chosen(root, cpu, observed),
-        load::chosen(cpu, observed),
-        smt::sibling(root, cpu, observed),
-        hypervisor::steal(cpu, observed),
+        observed::load(cpu, observed),
+        cpus::sibling(root, cpu, observed),
+        observed::steal(cpu, observed),
     ]
 }
 
@@ -119,22 +113,63 @@ pub fn judge(root: &Root, cpu: usize, observed: &Observed) -> Vec<Check> {
         cpus::scheduler(root, cpu),
         cpus::tick(root, cpu),
         cpus::interrupts(root, cpu),
-        load::chosen(cpu, observed),
-        load::machine(root, observed),
-        smt::sibling(root, cpu, observed),
-        hypervisor::present(observed),
-        hypervisor::steal(cpu, observed),
-        clock::governor(root, cpu),
-        clock::turbo(root),
-        clock::tsc(root, observed),
+        observed::load(cpu, observed),
+        observed::machine_load(root, observed),
+        cpus::sibling(root, cpu, observed),
+        observed::hypervisor(observed),
+        observed::steal(cpu, observed),
+        cpus::governor(root, cpu),
+        cpus::turbo(root),
+        cpus::tsc(root, observed),
         memory::available(root),
         memory::transparent(root),
         memory::pool(root),
         memory::locked(root, observed),
         memory::nodes(root),
-        counters::hardware(observed),
-        counters::software(observed),
-        counters::paranoid(root),
-        prefetcher::switches(root, cpu, observed),
+        hardware_counters(observed),
+        software_counters(observed),
+        paranoid(root),
+        memory::prefetchers(root, cpu, observed),
     ]
+}
+
+fn hardware_counters(observed: &Observed) -> Check {
+    let subject = Subject {
+        name: "hardware counters",
+        why: "Without a PMU, cache misses and page walks are only inferred from times; the times \
+              themselves stay as good.",
+    };
+    match &observed.pmu {
+        Pmu::Available => subject.good("cycles of user mode can be counted"),
+        Pmu::Refused(refusal) => subject.warn(refusal, refusal.mend()),
+    }
+}
+
+fn software_counters(observed: &Observed) -> Check {
+    let subject = Subject {
+        name: "software counters",
+        why: "perf would not see page faults and migrations during a sample; context switches are \
+              still marked.",
+    };
+    match &observed.software_events {
+        Ok(()) => subject.good("the task clock counts"),
+        Err(refusal) => subject.warn(refusal, refusal.mend()),
+    }
+}
+
+fn paranoid(root: &Root) -> Check {
+    let subject = Subject {
+        name: "perf_event_paranoid",
+        why: "Above 2, an ordinary user can count nothing; at 2, only events in user mode.",
+    };
+    let mend = "sudo sysctl kernel.perf_event_paranoid=1";
+    match perf::paranoid(&root.proc) {
+        Some(value @ ..=1) => subject.good(value),
+        Some(2) => subject.good("2 (user mode only, which is what is measured)"),
+        Some(value) => subject.warn(value, mend),
+        None => subject.unknown(
+            "this kernel has no such setting: it is built without perf",
+            mend,
+        ),
+    }
 }

@@ -1,8 +1,10 @@
-//! What no file at rest tells: CPUID, limits, a probe, and two looks at the load.
+//! What no file at rest tells: CPUID, limits, a probe, and two looks at the load (`/proc/stat`,
+//! proc_stat(5)). By these, what else runs, and how much of a guest's time the host takes.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::{Check, State, Subject};
 use crate::cpu::{Features, Identity, PrefetchSwitches};
 use crate::os::perf::{self, Pmu, Refusal};
 use crate::os::root::{Root, Unreadable, read};
@@ -80,4 +82,246 @@ fn two_readings(root: &Root) -> Result<(String, String), Unreadable> {
     let before = read(&path)?;
     pause(WINDOW);
     Ok((before, read(&path)?))
+}
+
+/// Ticks of one CPU, or of all, since boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ticks {
+    /// Spent on programs, the kernel and interrupts.
+    pub(super) busy: u64,
+    /// Spent idle, waiting for disks or not.
+    pub(super) idle: u64,
+    /// Taken by the hypervisor while there was work.
+    pub(super) steal: u64,
+}
+
+impl Ticks {
+    /// The line `name` (`cpu` for all, `cpu3` for one) of the file's text.
+    pub(super) fn parse(stat: &str, name: &str) -> Option<Self> {
+        let line = stat
+            .lines()
+            .find(|line| line.split_whitespace().next() == Some(name))?;
+        let mut fields = line
+            .split_whitespace()
+            .skip(1)
+            .map(|field| field.parse::<u64>());
+        let mut next = || fields.next()?.ok();
+        let (user, nice, system) = (next()?, next()?, next()?);
+        let (idle, iowait) = (next()?, next()?);
+        let (irq, softirq, steal) = (next()?, next()?, next()?);
+        // Time of guests follows; it is counted in `user` and `nice` too.
+        Some(Self {
+            busy: user + nice + system + irq + softirq,
+            idle: idle + iowait,
+            steal,
+        })
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.busy + self.idle + self.steal
+    }
+
+    /// Fractions of the time since boot, or `None` when no time has been counted.
+    pub(super) fn share(&self, ticks: u64) -> Option<f64> {
+        (self.total() > 0).then(|| ticks as f64 / self.total() as f64)
+    }
+
+    /// What was counted since `before`. A counter may step back by a tick (the idle ones do).
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            busy: self.busy.saturating_sub(before.busy),
+            idle: self.idle.saturating_sub(before.idle),
+            steal: self.steal.saturating_sub(before.steal),
+        }
+    }
+}
+
+/// What the line `name` counted between the two looks, or why that is unknown.
+pub(super) fn between(observed: &Observed, name: &str) -> Result<Ticks, String> {
+    let (before, after) = observed.stat.as_ref().map_err(ToString::to_string)?;
+    let line = |text| Ticks::parse(text, name).ok_or_else(|| format!("/proc/stat: no {name} line"));
+    let ticks = line(after)?.since(&line(before)?);
+    if ticks.total() == 0 {
+        return Err(format!("/proc/stat: {name} counted no tick in 200 ms"));
+    }
+    Ok(ticks)
+}
+
+/// A fraction in percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Shares of CPU time up to which a load is no matter, and up to which it is a warning. One tick
+/// in the 200 ms looked at is 5 %.
+const CHOSEN: (f64, f64) = (0.05, 0.15);
+const MACHINE: (f64, f64) = (0.05, 0.25);
+
+const MEND: &str = "stop other programs (look with: top), or measure when they have ended";
+
+pub(super) fn load(cpu: usize, observed: &Observed) -> Check {
+    let subject = Subject {
+        name: "load of the CPU",
+        why: "Another program on the measuring CPU takes its time and its caches: samples grow \
+              and scatter.",
+    };
+    match busy(observed, &format!("cpu{cpu}")) {
+        Ok(share) => graded(
+            &subject,
+            share,
+            CHOSEN,
+            format!("CPU {cpu} is {} busy", percent(share)),
+        ),
+        Err(reason) => subject.unknown(reason, MEND),
+    }
+}
+
+pub(super) fn machine_load(root: &Root, observed: &Observed) -> Check {
+    let subject = Subject {
+        name: "load of the machine",
+        why: "Programs on other CPUs share the last-level cache, the memory bandwidth and the \
+              power budget: large working sets get slower and clocks change.",
+    };
+    let average = match read(&root.proc.join("loadavg")) {
+        Ok(text) => text
+            .split_whitespace()
+            .next()
+            .unwrap_or("unknown")
+            .to_owned(),
+        Err(_) => "unknown".to_owned(),
+    };
+    match busy(observed, "cpu") {
+        Ok(share) => {
+            let found = format!(
+                "{} of all CPU time busy, load average {average}",
+                percent(share)
+            );
+            graded(&subject, share, MACHINE, found)
+        }
+        Err(reason) => subject.unknown(reason, MEND),
+    }
+}
+
+/// The share of time that the line `name` was busy while this process slept.
+fn busy(observed: &Observed, name: &str) -> Result<f64, String> {
+    let ticks = between(observed, name)?;
+    Ok(ticks.share(ticks.busy).unwrap_or(0.0))
+}
+
+fn graded(subject: &Subject, share: f64, (good, warn): (f64, f64), found: String) -> Check {
+    if share <= good {
+        subject.good(found)
+    } else {
+        subject.check(
+            if share <= warn {
+                State::Warn
+            } else {
+                State::Bad
+            },
+            found,
+            MEND,
+        )
+    }
+}
+
+/// Stolen time since boot above which single samples will be hit.
+const SOME: f64 = 0.001;
+/// Stolen time in the 200 ms looked at above which medians are hit too: less than one tick, so
+/// any.
+const MUCH: f64 = 0.01;
+
+pub(super) fn hypervisor(observed: &Observed) -> Check {
+    let subject = Subject {
+        name: "hypervisor",
+        why: "A guest's page walks are two-dimensional, other guests share its last-level cache \
+              and its memory, CPUID may not tell the truth, and there is often no PMU.",
+    };
+    match &observed.hypervisor {
+        None => subject.good("none"),
+        Some(name) => subject.warn(
+            name,
+            "measure on the bare machine; in a guest ask for dedicated cores and 1 GiB or 2 MiB \
+             pages on the host",
+        ),
+    }
+}
+
+pub(super) fn steal(cpu: usize, observed: &Observed) -> Check {
+    let subject = Subject {
+        name: "steal time",
+        why: "While the host runs another guest on this CPU, the TSC keeps counting: the \
+              interrupted sample is milliseconds too long, and the caches are cold afterwards.",
+    };
+    let name = format!("cpu{cpu}");
+    let mend =
+        "move to a host that is not oversold, or measure when steal is 0 (look with: vmstat 1)";
+    let window = match between(observed, &name) {
+        Ok(ticks) => ticks,
+        Err(reason) => return subject.unknown(reason, mend),
+    };
+    let after = observed
+        .stat
+        .as_ref()
+        .ok()
+        .and_then(|(_, after)| Ticks::parse(after, &name));
+    let boot = after
+        .and_then(|ticks| ticks.share(ticks.steal))
+        .unwrap_or(0.0);
+    let now = window.share(window.steal).unwrap_or(0.0);
+    let found = format!(
+        "{} of CPU {cpu} now, {} since boot",
+        percent(now),
+        percent(boot)
+    );
+    if now > MUCH {
+        subject.bad(found, mend)
+    } else if boot > SOME {
+        subject.warn(found, mend)
+    } else {
+        subject.good(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "cpu  18862 0 4912 111622 428 0 90 10 0 0\n\
+        cpu0 7686 5 1838 58427 37 2 16 4 0 0\ncpu10 1 1 1 1 1 1 1 1 0 0\nintr 282030 0\n";
+
+    #[test]
+    fn a_line_is_found_by_its_whole_name() {
+        let one = Ticks::parse(TEXT, "cpu0").unwrap();
+        assert_eq!(
+            one,
+            Ticks {
+                busy: 7686 + 5 + 1838 + 2 + 16,
+                idle: 58427 + 37,
+                steal: 4
+            }
+        );
+        assert_eq!(Ticks::parse(TEXT, "cpu").unwrap().steal, 10);
+        assert_eq!(Ticks::parse(TEXT, "cpu1"), None);
+        assert_eq!(Ticks::parse("cpu0 1 2 x 4 5 6 7 8\n", "cpu0"), None);
+        assert_eq!(Ticks::parse("cpu0 1 2 3\n", "cpu0"), None);
+    }
+
+    #[test]
+    fn shares_are_of_all_time() {
+        let ticks = Ticks {
+            busy: 1,
+            idle: 18,
+            steal: 1,
+        };
+        assert_eq!(ticks.share(ticks.busy), Some(0.05));
+        assert_eq!(
+            Ticks {
+                busy: 0,
+                idle: 0,
+                steal: 0
+            }
+            .share(0),
+            None
+        );
+    }
 }

@@ -3,18 +3,21 @@
 //! What only the kernel's command line can set is looked at and named; what can be changed at run time is
 //! changed, and put back by a guardian process however this process ends.
 
-mod lock;
-mod partition;
+// `mlockall` and `munlockall` are calls into C.
+#![allow(unsafe_code)]
 
-use std::fmt;
-use std::fs;
-use std::io;
+mod partition;
+#[cfg(test)]
+mod tests;
+
 use std::time::{Duration, Instant};
+use std::{fmt, fs, io};
 
 use super::affinity;
 use super::guardian::{Guardian, Undo};
 use super::health::{self, CHOSEN, Check, ISOLATED, Observed, State, TICKLESS};
 use super::irq::{self, Interrupts, Irq, numbers};
+use super::limits;
 use super::preempt::{Disturbance, Switches};
 use super::root::Root;
 use super::sysfs::{Sysfs, list};
@@ -78,7 +81,7 @@ pub struct Isolated {
     pub moved: usize,
     /// What could not be done, in words.
     pub notes: Vec<String>,
-    lock: Option<lock::AllMemory>,
+    lock: Option<AllMemory>,
     // Dropped before the guardian, which removes the group that this process is in.
     partition: Option<Partition>,
     _guardian: Option<Guardian>,
@@ -110,7 +113,7 @@ impl Isolated {
                 mend: health::boot_settings(cpu),
             }])
         })?;
-        match lock::all_memory() {
+        match all_memory() {
             Ok(lock) => isolated.lock = Some(lock),
             Err(problem) => isolated.notes.push(problem),
         }
@@ -290,5 +293,39 @@ impl Seen {
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// `mlockall`: everything that is mapped now, and whatever is touched later, stays in memory until this is
+/// dropped.
+#[derive(Debug)]
+struct AllMemory(());
+
+/// Locks it.
+///
+/// # Errors
+/// Why not, in words.
+fn all_memory() -> Result<AllMemory, String> {
+    // Under a limit, later mappings beyond it would fail.
+    if let Some(limit) = limits::locked_memory()
+        && !limits::may_lock_any_memory()
+    {
+        return Err(format!(
+            "memory is not locked: this process may lock {limit} bytes (ulimit -l unlimited, or run as \
+             root)"
+        ));
+    }
+    let flags = libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT;
+    // SAFETY: the call takes a number.
+    match unsafe { libc::mlockall(flags) } {
+        0 => Ok(AllMemory(())),
+        _ => Err(format!(
+            "memory is not locked: {}",
+            io::Error::last_os_error()
+        )),
+    }
+}
+
+impl Drop for AllMemory {
+    fn drop(&mut self) {
+        // SAFETY: the call takes nothing.
+        unsafe { libc::munlockall() };
+    }
+}

@@ -1,8 +1,7 @@
 //! A partition of CPUs that the scheduler keeps out of (`cpuset.cpus.partition` of cgroup v2).
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::os::guardian::Undo;
 use crate::os::root::{Root, read};

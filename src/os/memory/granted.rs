@@ -1,12 +1,18 @@
-//! What pages a mapping really got, from `/proc/self/smaps`.
+//! What pages there are beyond base pages (transparent huge pages and the hugetlb pool), what pages a
+//! mapping really got, by `/proc/self/smaps`, and memory that `mmap` itself populates.
 
+// Maps and unmaps through C calls.
+#![allow(unsafe_code)]
+
+use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::ptr::{self, NonNull};
 
 use super::mapping::{BASE_PAGE, GIANT_PAGE};
 use crate::host::{Granted, Via};
 use crate::os::limits::meminfo_bytes;
-use crate::os::root::read;
+use crate::os::root::{Unreadable, read, read_number};
 
 /// The pages behind `area`, as the file `smaps` has them.
 pub(super) fn of(area: Range<usize>, smaps: &Path) -> Granted {
@@ -78,6 +84,112 @@ fn entries(smaps: &str) -> Vec<(Range<usize>, &str)> {
 fn header(line: &str) -> Option<Range<usize>> {
     let (start, end) = line.split_whitespace().next()?.split_once('-')?;
     Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
+}
+
+/// When the kernel backs anonymous memory with transparent huge pages.
+#[doc(alias = "THP")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transparent {
+    /// Wherever it can.
+    Always,
+    /// Where a program asks by `madvise`.
+    Madvise,
+    /// Nowhere.
+    Never,
+}
+
+/// The setting in `kernel/mm/transparent_hugepage/enabled` of the tree `sys`.
+///
+/// # Errors
+/// [`Unreadable`] when there is no such file (a kernel built without transparent huge pages) or
+/// it marks none of the three words.
+pub fn transparent_pages(sys: &Path) -> Result<Transparent, Unreadable> {
+    let path = sys.join("kernel/mm/transparent_hugepage/enabled");
+    let text = read(&path)?;
+    let marked = text
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    match marked {
+        Some("always") => Ok(Transparent::Always),
+        Some("madvise") => Ok(Transparent::Madvise),
+        Some("never") => Ok(Transparent::Never),
+        _ => Err(Unreadable::malformed(
+            &path,
+            &text,
+            "always, madvise or never, one marked [so]",
+        )),
+    }
+}
+
+/// The pool of 2 MiB hugetlb pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pool {
+    /// Pages in the pool.
+    pub total: u64,
+    /// Pages that nobody uses, less those promised to a mapping already.
+    pub free: u64,
+}
+
+/// The pool in `kernel/mm/hugepages/hugepages-2048kB` of the tree `sys`.
+///
+/// # Errors
+/// [`Unreadable`] when one of its files is missing (a kernel built without hugetlb) or malformed.
+pub fn huge_page_pool(sys: &Path) -> Result<Pool, Unreadable> {
+    let dir = sys.join("kernel/mm/hugepages/hugepages-2048kB");
+    let number = |name: &str| read_number(&dir.join(name));
+    let free = number("free_hugepages")?.saturating_sub(number("resv_hugepages")?);
+    Ok(Pool {
+        total: number("nr_hugepages")?,
+        free,
+    })
+}
+
+/// `mmap(MAP_POPULATE)`: anonymous memory whose pages are all there when the call returns.
+///
+/// It has no guard pages and says nothing of what it got: it exists to be timed. Where transparent
+/// huge pages are always on, it may be in 2 MiB pages.
+#[doc(alias = "MAP_POPULATE")]
+#[derive(Debug)]
+pub struct Populated {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: it owns its address range, like a boxed slice of bytes.
+unsafe impl Send for Populated {}
+// SAFETY: a shared one gives its address and nothing else.
+unsafe impl Sync for Populated {}
+
+impl Populated {
+    /// Maps `bytes` bytes, which the kernel rounds up to whole pages.
+    ///
+    /// # Errors
+    /// The kernel's answer. It does not tell when it could not populate all of it.
+    pub fn map(bytes: usize) -> io::Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+        // SAFETY: without MAP_FIXED a new mapping replaces no other.
+        let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start =
+            NonNull::new(start.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
+        Ok(Self { start, bytes })
+    }
+
+    /// Address of the first byte.
+    pub fn address(&self) -> usize {
+        self.start.addr().get()
+    }
+}
+
+impl Drop for Populated {
+    fn drop(&mut self) {
+        // SAFETY: the range is this mapping's own, and nothing refers to it.
+        let status = unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+        debug_assert_eq!(status, 0, "munmap: {}", io::Error::last_os_error());
+    }
 }
 
 #[cfg(test)]

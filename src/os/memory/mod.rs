@@ -2,10 +2,8 @@
 
 mod error;
 mod granted;
-mod home;
 mod mapping;
 mod policy;
-mod populated;
 
 use std::io;
 use std::path::Path;
@@ -13,11 +11,9 @@ use std::path::Path;
 pub use crate::host::{Granted, Pages, Via};
 pub(super) use error::Size;
 pub use error::{LockRefused, MemoryError};
-pub use home::first_touched_on;
-pub use policy::{nodes_of, prefer_node};
-pub use populated::Populated;
+pub use granted::{Populated, Transparent, huge_page_pool, transparent_pages};
+pub use policy::{first_touched_on, nodes_of, prefer_node};
 
-use super::hugepages::{self, Transparent};
 use super::limits;
 use super::sysfs::Sysfs;
 use crate::host::MemoryPolicy;
@@ -354,7 +350,7 @@ fn transparent(
             "hugetlb pool: {pool}; transparent huge pages: {why}"
         ))
     };
-    match hugepages::transparent(Path::new("/sys")) {
+    match transparent_pages(Path::new("/sys")) {
         Ok(Transparent::Never) => return Err(no_huge("set to never")),
         // Where the setting cannot be read, the kernel's answer to `madvise` decides.
         Ok(Transparent::Always | Transparent::Madvise) | Err(_) => {}

@@ -8,8 +8,8 @@ use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
+use super::explain;
 use super::group::MOST;
-use super::refusal::explain;
 use super::{Event, Refusal, paranoid};
 use crate::mem::PAGE;
 use crate::pmu::{Cpu, Page, Rdpmc, Reading, Unread};

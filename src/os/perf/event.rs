@@ -1,14 +1,20 @@
-//! What is counted, as the kernel is told.
+//! What is counted: as the kernel is told, on which of the PMUs that it lists, and by which names: the
+//! kernel's own, perf's general ones, and those that the vendors print.
+
 // `perf_event_open` has no wrapper in C; its descriptor is adopted from a raw number.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::path::Path;
 
-use super::Source;
-use crate::host::Event;
-use crate::pmu::Encoding;
+use super::{Event, Refusal, Software};
+use crate::cpu::{CoreType, Identity};
+use crate::os::preempt::current_cpu;
+use crate::os::root::{Root, Unreadable, read};
+use crate::os::sysfs::list;
+use crate::pmu::{Encoding, Flavour, Microarch, event};
 
 // Constants and layout of `include/uapi/linux/perf_event.h`.
 pub(super) const EXCLUDE_KERNEL: u64 = 1 << 5;
@@ -121,5 +127,259 @@ impl Event {
             ..Attributes::default()
         };
         attributes.open(0, leader)
+    }
+}
+
+/// A PMU of the cores: one in most machines, one a kind of core in hybrid ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The kernel's name: `cpu`, or `cpu_core` and `cpu_atom`.
+    pub name: &'static str,
+    /// The number by which `perf_event_open` knows it.
+    pub kind: u32,
+    /// How it numbers events.
+    pub flavour: Flavour,
+}
+
+impl Source {
+    /// Whether other cores of this CPU have another.
+    pub(super) fn hybrid(&self) -> bool {
+        self.name != "cpu"
+    }
+}
+
+/// The PMU that counts what `cpu` does.
+///
+/// # Errors
+/// If the kernel lists none for it, with the file that should have said so.
+pub fn source_of(root: &Root, cpu: usize) -> Result<Source, Unreadable> {
+    let devices = root.sys.join("bus/event_source/devices");
+    for name in ["cpu_core", "cpu_atom"] {
+        let at = devices.join(name);
+        let listed = read(&at.join("cpus")).unwrap_or_default();
+        if list::parse(&listed).is_some_and(|cpus| cpus.contains(&cpu)) {
+            return source(&at, name);
+        }
+    }
+    source(&devices.join("cpu"), "cpu")
+}
+
+/// The PMU of this name.
+///
+/// # Errors
+/// If the kernel lists none.
+pub(super) fn named_source(root: &Root, name: &'static str) -> Result<Source, Unreadable> {
+    source(&root.sys.join("bus/event_source/devices").join(name), name)
+}
+
+fn source(at: &Path, name: &'static str) -> Result<Source, Unreadable> {
+    let kind = at.join("type");
+    let text = read(&kind)?;
+    let kind = text
+        .parse()
+        .map_err(|_| Unreadable::malformed(&kind, &text, "the number of an event source"))?;
+    // Only AMD's numbers have an upper part, which the kernel says by the event's format.
+    let format = read(&at.join("format/event")).unwrap_or_default();
+    let flavour = if format.contains(',') {
+        Flavour::Amd
+    } else {
+        Flavour::Intel
+    };
+    Ok(Source {
+        name,
+        kind,
+        flavour,
+    })
+}
+
+/// PERF_COUNT_HW_*: perf's names for what every PMU is asked for.
+const GENERAL: [(&str, u64); 10] = [
+    ("cycles", 0),
+    ("cpu-cycles", 0),
+    ("instructions", 1),
+    ("cache-references", 2),
+    ("cache-misses", 3),
+    ("branches", 4),
+    ("branch-instructions", 4),
+    ("branch-misses", 5),
+    ("bus-cycles", 6),
+    ("ref-cycles", 9),
+];
+
+/// PERF_COUNT_HW_CACHE_*.
+const CACHES: [(&str, u64); 6] = [
+    ("L1-dcache-", 0),
+    ("L1-icache-", 1),
+    ("LLC-", 2),
+    ("dTLB-", 3),
+    ("iTLB-", 4),
+    ("node-", 6),
+];
+
+/// PERF_COUNT_HW_CACHE_OP_* in the second byte, PERF_COUNT_HW_CACHE_RESULT_* in the third.
+const ACCESSES: [(&str, u64); 6] = [
+    ("loads", 0),
+    ("load-misses", 1 << 16),
+    ("stores", 1 << 8),
+    ("store-misses", 1 << 16 | 1 << 8),
+    ("prefetches", 2 << 8),
+    ("prefetch-misses", 1 << 16 | 2 << 8),
+];
+
+/// All of perf's general names.
+pub fn general_names() -> impl Iterator<Item = String> {
+    let caches = CACHES.into_iter().flat_map(|(cache, _)| {
+        let accesses = ACCESSES.into_iter();
+        accesses.map(move |(access, _)| format!("{cache}{access}"))
+    });
+    let general = GENERAL.into_iter().map(|(name, _)| name.to_owned());
+    general.chain(caches)
+}
+
+impl Event {
+    /// The event that `name` means on the CPU that executes this; see
+    /// [`named_on`](Self::named_on).
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn named(name: &str) -> Result<Event, Refusal> {
+        let cpu = current_cpu().unwrap_or(0);
+        Event::named_on(name, &Root::live(), cpu, &Identity::detect())
+    }
+
+    /// The event that `name` means on `cpu`, one of the CPUs that `identity` describes.
+    ///
+    /// A name is one of [`Software`], such as `page-faults`; one of perf's general ones, such as
+    /// `cycles` or `L1-dcache-load-misses`; or the vendor's, such as
+    /// `MEM_LOAD_RETIRED.L1_MISS`. In a hybrid CPU it means the event of the kind of core that
+    /// `cpu` is, or that of another as in `cpu_atom/NAME/`.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`] if this core has no such event, [`Refusal::NoTable`] if its events
+    /// are not known here, and [`Refusal::NoPmu`] if the kernel lists no PMU.
+    pub fn named_on(
+        name: &str,
+        root: &Root,
+        cpu: usize,
+        identity: &Identity,
+    ) -> Result<Event, Refusal> {
+        if let Some(software) = Software::ALL.into_iter().find(|one| one.name() == name) {
+            return Ok(Event::software(software));
+        }
+        let (source, name) = match asked_source(name) {
+            Some((pmu, name)) => (named_source(root, pmu), name),
+            None => (source_of(root, cpu), name),
+        };
+        let source = source.map_err(|_| Refusal::NoPmu);
+        if let Some(general) = general(name) {
+            // Without a listed PMU the kernel itself says why it does not count.
+            return Ok(source.map_or(general, |source| general.on(&source)));
+        }
+        let core = core_of(identity, source.as_ref().ok());
+        let code = event(name, core.ok_or(Refusal::NoTable)?).map_err(Refusal::Unknown)?;
+        Ok(Event::hardware(&source?, code.encoding))
+    }
+}
+
+/// `cpu_atom/NAME/`, as perf takes it.
+fn asked_source(name: &str) -> Option<(&'static str, &str)> {
+    let (pmu, rest) = name.split_once('/')?;
+    let pmu = ["cpu", "cpu_core", "cpu_atom"]
+        .into_iter()
+        .find(|known| *known == pmu)?;
+    Some((pmu, rest.strip_suffix('/').unwrap_or(rest)))
+}
+
+fn general(name: &str) -> Option<Event> {
+    let same = |known: &str| known.eq_ignore_ascii_case(name);
+    if let Some((_, config)) = GENERAL.iter().find(|(known, _)| same(known)) {
+        return Some(Event::generic(*config));
+    }
+    CACHES.iter().find_map(|(cache, number)| {
+        let access = name.strip_prefix(cache)?;
+        let (_, config) = ACCESSES.iter().find(|(known, _)| *known == access)?;
+        Some(Event::cache(number | config))
+    })
+}
+
+/// The core whose events a PMU counts. Which one of a hybrid CPU the kernel knows also where CPUID
+/// does not tell, or tells of the core that happens to run this.
+pub fn core_of(identity: &Identity, source: Option<&Source>) -> Option<Microarch> {
+    let core_type = match source.map(|source| source.name) {
+        Some("cpu_core") => Some(CoreType::Performance),
+        Some("cpu_atom") => Some(CoreType::Efficient),
+        _ => identity.core_type,
+    };
+    Microarch::of(&Identity {
+        core_type,
+        ..*identity
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A machine with these files under its list of event sources.
+    fn machine(name: &str, files: &[(&str, &str)]) -> Root {
+        let dir = std::env::temp_dir().join(format!("linefill-{name}-{}", std::process::id()));
+        for (file, text) in files {
+            let path = dir.join("sys/bus/event_source/devices").join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        Root::under(&dir)
+    }
+
+    fn gone(root: &Root) {
+        // The directory exists only if a file was put there.
+        let _ = fs::remove_dir_all(root.sys.parent().unwrap());
+    }
+
+    #[test]
+    fn a_hybrid_cpu_has_a_source_for_each_kind_of_core() {
+        let root = machine(
+            "hybrid",
+            &[
+                ("cpu_core/type", "4\n"),
+                ("cpu_core/cpus", "0-15\n"),
+                ("cpu_core/format/event", "config:0-7\n"),
+                ("cpu_atom/type", "10\n"),
+                ("cpu_atom/cpus", "16-23\n"),
+                ("cpu_atom/format/event", "config:0-7\n"),
+            ],
+        );
+        let found = source_of(&root, 3).unwrap();
+        assert_eq!((found.name, found.kind), ("cpu_core", 4));
+        let found = source_of(&root, 16).unwrap();
+        assert_eq!((found.name, found.kind), ("cpu_atom", 10));
+        assert_eq!(found.flavour, Flavour::Intel);
+        let missing = source_of(&root, 24).unwrap_err();
+        assert!(missing.path.ends_with("devices/cpu/type"), "{missing}");
+        gone(&root);
+    }
+
+    #[test]
+    fn amd_is_told_by_the_upper_part_of_its_event_numbers() {
+        let root = machine(
+            "amd",
+            &[
+                ("cpu/type", "4\n"),
+                ("cpu/format/event", "config:0-7,32-35\n"),
+            ],
+        );
+        let found = source_of(&root, 0).unwrap();
+        assert_eq!((found.name, found.flavour), ("cpu", Flavour::Amd));
+        gone(&root);
+    }
+
+    #[test]
+    fn a_type_that_is_no_number_is_shown() {
+        let root = machine("odd", &[("cpu/type", "four\n")]);
+        let error = source_of(&root, 0).unwrap_err();
+        assert!(error.to_string().contains("\"four\""), "{error}");
+        gone(&root);
     }
 }

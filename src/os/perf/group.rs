@@ -3,8 +3,7 @@
 use std::io;
 
 use super::counter::Counter;
-use super::refusal::explain;
-use super::{Event, Refusal, paranoid};
+use super::{Event, Refusal, explain, paranoid};
 use crate::host::{Lack, Meter};
 use crate::pmu::Reading;
 

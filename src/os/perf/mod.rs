@@ -7,34 +7,25 @@ mod access;
 mod counter;
 mod event;
 mod group;
-mod named;
-#[cfg(feature = "lab")]
-mod records;
-mod refusal;
 #[cfg(feature = "lab")]
 mod sampler;
-mod source;
 
+use std::io;
 use std::path::Path;
 
+use super::root::read;
 pub use crate::host::{Event, Refusal, Software};
-#[cfg(feature = "lab")]
-pub(crate) use access::{Sampled, access_events};
-pub use counter::Counter;
-pub use group::Group;
-pub use named::{core_of, general_names};
 #[cfg(all(test, feature = "lab"))]
-pub(crate) use records::DataSource;
+pub(crate) use access::DataSource;
 #[cfg(feature = "lab")]
-pub(crate) use records::Record;
+pub(crate) use access::{Record, Sampled, access_events};
+pub use counter::Counter;
+pub use event::{Source, core_of, general_names, source_of};
+pub use group::Group;
 #[cfg(feature = "lab")]
 pub(crate) use sampler::Sampler;
 #[cfg(all(test, feature = "lab"))]
 pub(crate) use sampler::tests::page_faults;
-pub use source::{Source, source_of};
-
-use super::root::read;
-use refusal::explain;
 
 /// Whether the CPU's performance monitoring unit can be used by this process.
 #[doc(alias = "perf_event_open")]
@@ -80,6 +71,20 @@ pub fn paranoid(proc: &Path) -> Option<i64> {
         .ok()
 }
 
+/// What an answer of `perf_event_open` means (its manual page, section ERRORS).
+fn explain(error: &io::Error, paranoid: Option<i64>) -> Refusal {
+    match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => Refusal::NoPmu,
+        Some(libc::EACCES) => Refusal::Paranoid(paranoid),
+        // User mode may be counted up to 2; distributions add 3 and 4, which answer EPERM too.
+        Some(libc::EPERM) if paranoid.is_none_or(|value| value > 2) => Refusal::Paranoid(paranoid),
+        Some(libc::EPERM | libc::ENOSYS) => Refusal::Sandbox,
+        Some(libc::EINVAL) => Refusal::Event,
+        Some(libc::EBUSY) => Refusal::Busy,
+        _ => Refusal::Other(error.to_string()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,5 +101,35 @@ mod tests {
         if probe() == Pmu::Available {
             assert_eq!(probe_software(), Ok(()));
         }
+    }
+
+    #[test]
+    fn each_answer_has_its_meaning() {
+        let meaning = |code, setting| explain(&io::Error::from_raw_os_error(code), setting);
+        assert_eq!(meaning(libc::ENOENT, Some(2)), Refusal::NoPmu);
+        assert_eq!(meaning(libc::ENODEV, Some(2)), Refusal::NoPmu);
+        assert_eq!(meaning(libc::EOPNOTSUPP, Some(2)), Refusal::NoPmu);
+        assert_eq!(meaning(libc::EACCES, Some(4)), Refusal::Paranoid(Some(4)));
+        assert_eq!(meaning(libc::EACCES, None), Refusal::Paranoid(None));
+        assert_eq!(meaning(libc::EPERM, Some(3)), Refusal::Paranoid(Some(3)));
+        assert_eq!(meaning(libc::EPERM, Some(1)), Refusal::Sandbox);
+        assert_eq!(meaning(libc::ENOSYS, Some(1)), Refusal::Sandbox);
+        assert_eq!(meaning(libc::EINVAL, Some(1)), Refusal::Event);
+        assert_eq!(meaning(libc::EBUSY, Some(1)), Refusal::Busy);
+        let other = meaning(libc::EMFILE, Some(1));
+        assert!(
+            matches!(&other, Refusal::Other(text) if text.contains("24")),
+            "{other}"
+        );
+    }
+
+    #[test]
+    fn a_refusal_names_the_setting_and_its_mend() {
+        let refusal = Refusal::Paranoid(Some(4));
+        assert_eq!(
+            refusal.to_string(),
+            "kernel.perf_event_paranoid=4 forbids it"
+        );
+        assert_eq!(refusal.mend(), "sudo sysctl kernel.perf_event_paranoid=1");
     }
 }

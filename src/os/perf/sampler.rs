@@ -9,10 +9,9 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::access::{Record, SAMPLE_TYPE, decode, pieces};
 use super::event::{Attributes, EXCLUDE_HV, EXCLUDE_KERNEL};
-use super::records::{Record, SAMPLE_TYPE, decode, pieces};
-use super::refusal::explain;
-use super::{Refusal, Sampled, paranoid};
+use super::{Refusal, Sampled, explain, paranoid};
 use crate::mem::PAGE;
 
 /// Pages of the ring, a power of two: 1638 samples.

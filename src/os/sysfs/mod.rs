@@ -1,24 +1,20 @@
-//! CPUs, caches and memory nodes as the kernel describes them under `/sys/devices/system`.
+//! CPUs, caches and memory nodes as the kernel describes them under `/sys/devices/system`: where a CPU
+//! sits (`cpuN/topology`), the memory nodes (`node/nodeN`), and how cores share caches (the arrangements
+//! of Drepper 3.5.3).
 //!
 //! The file names are those of the kernel's `Documentation/ABI/stable/sysfs-devices-system-cpu`
 //! and `.../sysfs-devices-node`.
 
-mod arrangement;
 mod cache;
 pub(crate) mod list;
-mod mask;
-mod seat;
-mod sharing;
-mod topology;
 
 use std::path::{Path, PathBuf};
 
+use super::limits::meminfo_bytes;
+use super::root::{Unreadable, read, read_number};
 pub use crate::host::{Arrangement, CpuLocation, MemoryNode, Nearness, Sharing};
 pub use cache::Cache;
-pub use mask::CpuMask;
-pub use topology::Topology;
-
-use super::root::{Unreadable, read};
+pub use list::CpuMask;
 
 /// The tree at `/sys`, or a recording of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +74,7 @@ impl Sysfs {
     /// [`Unreadable`] when one of the files is missing or malformed, which includes a CPU that
     /// is offline or does not exist.
     pub fn topology(&self, cpu: usize) -> Result<Topology, Unreadable> {
-        topology::of(&self.cpu(cpu).join("topology"))
+        topology(&self.cpu(cpu).join("topology"))
     }
 
     /// The memory nodes, in rising order.
@@ -86,7 +82,7 @@ impl Sysfs {
     /// # Errors
     /// [`Unreadable`] when there are none (a kernel built without NUMA) or one is malformed.
     pub fn nodes(&self) -> Result<Vec<MemoryNode>, Unreadable> {
-        topology::nodes(&self.nodes)
+        nodes(&self.nodes)
     }
 
     /// Bytes of a node that are free, or taken by files alone.
@@ -94,7 +90,7 @@ impl Sysfs {
     /// # Errors
     /// [`Unreadable`] when there is no such node, or its `meminfo` does not tell.
     pub fn available_on(&self, node: usize) -> Result<u64, Unreadable> {
-        topology::available_on(&self.nodes.join(format!("node{node}")), node)
+        available_on(&self.nodes.join(format!("node{node}")), node)
     }
 
     /// The folder of one CPU.
@@ -109,4 +105,149 @@ fn read_list(path: &Path) -> Result<Vec<usize>, Unreadable> {
     list::parse(&text)
         .filter(|cpus| !cpus.is_empty())
         .ok_or_else(|| Unreadable::malformed(path, &text, "a list of CPUs"))
+}
+
+/// The place of one CPU in the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topology {
+    /// The core, numbered within its package.
+    pub core: u64,
+    /// The package (socket).
+    pub package: u64,
+    /// The CPUs of the same core, this one among them, in rising order.
+    pub threads: Vec<usize>,
+}
+
+impl Topology {
+    /// The other hyper-threads of the core, for the CPU `cpu` that this describes.
+    pub fn siblings(&self, cpu: usize) -> Vec<usize> {
+        self.threads
+            .iter()
+            .copied()
+            .filter(|thread| *thread != cpu)
+            .collect()
+    }
+}
+
+impl Sysfs {
+    /// Whether two of `cpus` are hyper-threads of one core, as far as the kernel tells.
+    pub fn share_a_core(&self, cpus: &[usize]) -> bool {
+        cpus.iter().any(|&cpu| {
+            let topology = self.topology(cpu).ok();
+            let siblings = topology.map_or_else(Vec::new, |topology| topology.siblings(cpu));
+            cpus.iter().any(|other| siblings.contains(other))
+        })
+    }
+}
+
+fn topology(dir: &Path) -> Result<Topology, Unreadable> {
+    Ok(Topology {
+        core: read_number(&dir.join("core_id"))?,
+        package: read_number(&dir.join("physical_package_id"))?,
+        threads: read_list(&dir.join("thread_siblings_list"))?,
+    })
+}
+
+fn nodes(dir: &Path) -> Result<Vec<MemoryNode>, Unreadable> {
+    let path = dir.join("online");
+    let text = read(&path)?;
+    let ids = list::parse(&text)
+        .filter(|ids| !ids.is_empty())
+        .ok_or_else(|| Unreadable::malformed(&path, &text, "a list of nodes"))?;
+    ids.into_iter()
+        .map(|id| node(&dir.join(format!("node{id}")), id))
+        .collect()
+}
+
+fn node(dir: &Path, id: usize) -> Result<MemoryNode, Unreadable> {
+    let path = dir.join("cpulist");
+    let text = read(&path)?;
+    let cpus =
+        list::parse(&text).ok_or_else(|| Unreadable::malformed(&path, &text, "a list of CPUs"))?;
+    let path = dir.join("distance");
+    let text = read(&path)?;
+    let distances: Result<_, _> = text.split_whitespace().map(str::parse).collect();
+    let distances =
+        distances.map_err(|_| Unreadable::malformed(&path, &text, "a row of distances"))?;
+    Ok(MemoryNode {
+        id,
+        cpus,
+        distances,
+        memory: memory_field(dir, id, "MemTotal").ok(),
+    })
+}
+
+/// Bytes on the line `name` of a node's `meminfo`, whose lines begin with the node.
+fn memory_field(dir: &Path, id: usize, name: &str) -> Result<u64, Unreadable> {
+    let path = dir.join("meminfo");
+    let text = read(&path)?;
+    let begin = format!("Node {id} ");
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(&begin));
+    let found = lines.find_map(|line| meminfo_bytes(line, name));
+    found.ok_or_else(|| Unreadable {
+        path: path.clone(),
+        problem: format!("it has no valid {name} line"),
+    })
+}
+
+/// Bytes of a node that are free, or taken by files alone.
+fn available_on(dir: &Path, id: usize) -> Result<u64, Unreadable> {
+    let files = ["Active(file)", "Inactive(file)"];
+    let files = files.map(|name| memory_field(dir, id, name).unwrap_or(0));
+    Ok(memory_field(dir, id, "MemFree")?.saturating_add(files.into_iter().sum()))
+}
+
+impl Sysfs {
+    /// Where each of `cpus` sits, in their order.
+    ///
+    /// What the kernel does not tell is taken for the common case: a core a CPU, a level-2 cache a
+    /// core, a last-level cache a package, one package.
+    pub fn seats(&self, cpus: &[usize]) -> Vec<CpuLocation> {
+        cpus.iter().map(|&cpu| self.seat(cpu)).collect()
+    }
+
+    fn seat(&self, cpu: usize) -> CpuLocation {
+        let topology = self.topology(cpu).ok();
+        let caches = self.caches(cpu).unwrap_or_default();
+        let data = || caches.iter().filter(|cache| cache.holds_data());
+        let threads = topology.as_ref().and_then(|known| known.threads.first());
+        let core = threads.copied().unwrap_or(cpu);
+        let package = self.first_of_package(topology.map(|known| known.package));
+        let l2 = data().find(|cache| cache.level == 2);
+        let last = data()
+            .filter(|cache| cache.level > 1)
+            .max_by_key(|cache| cache.level);
+        let lowest = |cache: &Cache| cache.shared_by.first().copied();
+        CpuLocation {
+            cpu,
+            core,
+            l2: l2.and_then(lowest).unwrap_or(core),
+            last_level: last.and_then(lowest).unwrap_or(package),
+            package,
+        }
+    }
+
+    /// The lowest online CPU of a package; 0 where the kernel does not tell.
+    fn first_of_package(&self, package: Option<u64>) -> usize {
+        let online = self.online().unwrap_or_default();
+        let of = |cpu: &usize| self.topology(*cpu).ok().map(|known| known.package);
+        let first = online.into_iter().find(|cpu| of(cpu) == package);
+        first.unwrap_or(0)
+    }
+}
+
+impl Sysfs {
+    /// How the cores that are online share their caches. CPUs of whose cores the kernel tells
+    /// nothing count as cores.
+    ///
+    /// # Errors
+    /// [`Unreadable`] when the kernel does not describe the caches of a CPU that is online.
+    pub fn arrangement(&self) -> Result<Arrangement, Unreadable> {
+        let online = self.online()?;
+        for cpu in &online {
+            self.caches(*cpu)?;
+        }
+        // The list of CPUs is never empty.
+        Ok(Arrangement::of(&self.seats(&online)).unwrap_or(Arrangement::OneCore))
+    }
 }
