@@ -1,7 +1,7 @@
 //! Sestoft's array of indices: `k = a[k]`, and the five ways to fill it (note A.1 and A.2).
 
 use super::Rng;
-use super::ahead::{Turn, draw_ahead, fetch};
+use super::rng::{Turn, draw_ahead, fetch};
 use crate::mem::Region;
 
 /// How an array of indices is filled.

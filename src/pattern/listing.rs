@@ -1,20 +1,12 @@
 //! Machine code to be executed for its own sake: what it costs to fetch, decode and follow it.
 
-mod blocks;
-mod callers;
-mod indirect;
-mod nested;
+mod branches;
 mod window;
-mod writer;
 
-pub use blocks::Blocks;
-pub use callers::Callers;
-pub use indirect::{Behind, Indirect};
-pub use nested::Nested;
+pub use branches::{Behind, Blocks, Callers, Indirect, Nested};
 pub use window::{Between, Window};
 
 use crate::mem::{LINE, Span};
-use writer::{FAR_IF, RETURN, Writer};
 
 /// What straight-line code is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -206,5 +198,84 @@ impl Listing {
             Listing::Blocks(blocks) => blocks.write_out_of_the_way(&mut code, PROLOGUE),
         }
         debug_assert_eq!(code.at, self.bytes());
+    }
+}
+
+/// Bytes of a jump or call whose target may lie anywhere: an opcode and 32 bits.
+const FAR: usize = 5;
+
+/// Bytes of a conditional jump whose target may lie anywhere.
+const FAR_IF: usize = 6;
+
+/// Bytes of `test rdi, rdi`.
+const TEST: usize = 3;
+
+/// Bytes of `ret`.
+const RETURN: usize = 1;
+
+/// Writes from the start of a slice on.
+struct Writer<'a> {
+    into: &'a mut [u8],
+    at: usize,
+}
+
+impl<'a> Writer<'a> {
+    fn new(into: &'a mut [u8]) -> Self {
+        Writer { into, at: 0 }
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.into[self.at..][..bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+    }
+
+    /// The first `count` of `instructions`, which repeat.
+    fn fill(&mut self, instructions: &[&[u8]], count: usize) {
+        for instruction in instructions.iter().cycle().take(count) {
+            self.put(instruction);
+        }
+    }
+
+    /// `opcode` and the distance from behind it to `target`.
+    fn relative(&mut self, opcode: &[u8], target: usize) {
+        self.put(opcode);
+        let behind = self.at + 4;
+        let distance = target as i64 - behind as i64;
+        let distance = i32::try_from(distance).expect("a jump over less than 2 GiB");
+        self.put(&distance.to_le_bytes());
+    }
+
+    /// `lea r8, [rip + ...]`: the address of `target`.
+    fn address(&mut self, target: usize) {
+        self.relative(&[0x4C, 0x8D, 0x05], target);
+    }
+
+    fn call(&mut self, target: usize) {
+        self.relative(&[0xE8], target);
+    }
+
+    fn jump(&mut self, target: usize) {
+        self.relative(&[0xE9], target);
+    }
+
+    fn jump_if_below(&mut self, target: usize) {
+        self.relative(&[0x0F, 0x82], target);
+    }
+
+    fn jump_if_zero(&mut self, target: usize) {
+        self.relative(&[0x0F, 0x84], target);
+    }
+
+    fn jump_if_not_zero(&mut self, target: usize) {
+        self.relative(&[0x0F, 0x85], target);
+    }
+
+    /// `test rdi, rdi`: never zero, since it holds the number of rounds.
+    fn test(&mut self) {
+        self.put(&[0x48, 0x85, 0xFF]);
+    }
+
+    fn ret(&mut self) {
+        self.put(&[0xC3]);
     }
 }

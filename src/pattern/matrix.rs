@@ -1,6 +1,7 @@
-//! Rows of bytes, one behind the other.
+//! Matrices: rows of bytes, one behind the other, and two square matrices of doubles and their product.
 
-use crate::mem::{Region, Span};
+use super::Rng;
+use crate::mem::{LINE, Region, Span};
 
 /// A matrix in row-major order: `rows` rows of `row_bytes` bytes without gaps. How wide an
 /// element is, the kernel that sweeps it decides.
@@ -89,8 +90,134 @@ impl<'m> Matrix<'m> {
     }
 }
 
+/// Two factors and their product, all square and row by row, one behind the other from the start
+/// of the region and each on a line; what is left of the region lies behind them.
+#[derive(Debug)]
+pub struct Product<'m> {
+    side: usize,
+    mul1: &'m mut [f64],
+    mul2: &'m mut [f64],
+    res: &'m mut [f64],
+    spare: &'m mut [f64],
+}
+
+/// The matrices, borrowed at once.
+pub(crate) struct Parts<'a> {
+    pub mul1: &'a [f64],
+    pub mul2: &'a [f64],
+    pub res: &'a mut [f64],
+    pub spare: &'a mut [f64],
+}
+
+/// Why a region holds no such matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProductError {
+    /// Matrices without rows.
+    Empty,
+    /// The region is too small.
+    RegionTooSmall {
+        /// Bytes of the three matrices (`usize::MAX` if they cannot be counted).
+        needed: usize,
+        /// Bytes of the region.
+        region: usize,
+    },
+}
+
+messages! { ProductError:
+    ProductError::Empty => ("matrices have at least 1 row, not 0");
+    ProductError::RegionTooSmall { needed, region } => (
+        "the matrices have {needed}, the region has {region}", needed = Span::of(*needed)
+    );
+}
+
+impl<'m> Product<'m> {
+    /// Bytes of each matrix of `side` rows and columns, up to the next (`usize::MAX` if they
+    /// cannot be counted).
+    pub const fn matrix_bytes(side: usize) -> usize {
+        let row = Span::of(size_of::<f64>()).times(side);
+        row.times(side).whole(LINE).bytes()
+    }
+
+    /// Bytes of all three (`usize::MAX` if they cannot be counted).
+    pub const fn bytes(side: usize) -> usize {
+        Span::of(Product::matrix_bytes(side)).times(3).bytes()
+    }
+
+    /// Two factors of `side` rows and columns that follow from `seed`, and a product of zeroes.
+    ///
+    /// Elements are multiples of 1/1024 from -1 up to 1. Sums of their products are exact, in
+    /// whatever order they are added, as long as they stay below 2^33.
+    ///
+    /// # Errors
+    /// If the matrices are empty or do not fit.
+    pub fn new(region: Region<'m>, side: usize, seed: u64) -> Result<Self, ProductError> {
+        if side == 0 {
+            return Err(ProductError::Empty);
+        }
+        let needed = Product::bytes(side);
+        if !Span::of(needed).fits(region.len()) {
+            return Err(ProductError::RegionTooSmall {
+                needed,
+                region: region.len(),
+            });
+        }
+        let apart = Product::matrix_bytes(side) / size_of::<f64>();
+        let (mul1, rest) = region.into_f64s().split_at_mut(apart);
+        let (mul2, rest) = rest.split_at_mut(apart);
+        let (res, spare) = rest.split_at_mut(apart);
+        let count = side * side;
+        let product = Product {
+            side,
+            mul1: &mut mul1[..count],
+            mul2: &mut mul2[..count],
+            res: &mut res[..count],
+            spare,
+        };
+        let mut rng = Rng::new(seed);
+        for factor in [&mut *product.mul1, &mut *product.mul2] {
+            factor.fill_with(|| (rng.bits() >> 53) as f64 / 1024.0 - 1.0);
+        }
+        product.res.fill(0.0);
+        Ok(product)
+    }
+
+    /// Rows and columns.
+    pub fn side(&self) -> usize {
+        self.side
+    }
+
+    /// The left factor, the right factor and the product, row by row.
+    pub fn matrices(&self) -> [&[f64]; 3] {
+        [self.mul1, self.mul2, self.res]
+    }
+
+    /// The two factors, to be changed.
+    pub fn factors_mut(&mut self) -> [&mut [f64]; 2] {
+        [self.mul1, self.mul2]
+    }
+
+    /// The matrices and what lies behind them.
+    pub(crate) fn parts(&mut self) -> Parts<'_> {
+        Parts {
+            mul1: self.mul1,
+            mul2: self.mul2,
+            res: self.res,
+            spare: self.spare,
+        }
+    }
+
+    /// Bytes behind the matrices.
+    pub(crate) fn spare_bytes(&self) -> usize {
+        size_of_val(self.spare)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    extern crate std;
+    use std::vec;
+
     use super::*;
 
     #[test]
@@ -114,5 +241,44 @@ mod tests {
             }
         );
         assert!(Matrix::new(region, usize::MAX, 2).is_err());
+    }
+
+    #[test]
+    fn elements_are_multiples_of_a_power_of_two_below_one_and_follow_from_the_seed() {
+        let mut bytes = vec![0; Product::bytes(13) + 64];
+        let mut region = Region::new(&mut bytes).unwrap();
+        let mut elements = |seed| {
+            let product = Product::new(region.reborrow(), 13, seed).unwrap();
+            let [mul1, mul2, res] = product.matrices();
+            assert!(res.iter().all(|element| *element == 0.0));
+            [mul1, mul2].concat()
+        };
+        let one = elements(1);
+        assert_eq!(one.len(), 2 * 13 * 13);
+        let exact = |element: &f64| (element * 1024.0).fract() == 0.0 && element.abs() <= 1.0;
+        assert!(one.iter().all(exact));
+        assert!(one.iter().any(|e| *e < -0.5) && one.iter().any(|e| *e > 0.5));
+        assert_eq!(one, elements(1));
+        assert_ne!(one, elements(2));
+    }
+
+    #[test]
+    fn matrices_that_do_not_fit_are_refused_by_value() {
+        let mut bytes = [0; 3 * 64 + 63];
+        let mut region = Region::new(&mut bytes).unwrap();
+        assert!(Product::new(region.reborrow(), 2, 1).is_ok());
+        let needed = 3 * 128;
+        assert_eq!(
+            Product::new(region.reborrow(), 3, 1).unwrap_err(),
+            ProductError::RegionTooSmall {
+                needed,
+                region: region.len()
+            }
+        );
+        assert_eq!(
+            Product::new(region.reborrow(), 0, 1).unwrap_err(),
+            ProductError::Empty
+        );
+        assert!(Product::new(region, usize::MAX, 1).is_err());
     }
 }

@@ -11,7 +11,6 @@
 //! two square matrices of doubles and what they come to. A [`Tensor`] has four indices, and is one
 //! run of floats or arrays that refer to arrays. [`Visits`] are words in any order, several to a line.
 
-mod ahead;
 mod chain;
 mod deck;
 #[doc(hidden)]
@@ -26,10 +25,8 @@ mod matrix;
 mod order;
 mod orders;
 mod picks;
-mod product;
 mod ring;
 mod rng;
-mod shared;
 mod tensor;
 mod visits;
 
@@ -43,15 +40,13 @@ pub use links::{Link, Links, LinksError};
 pub use listing::{
     Behind, Between, Blocks, Callers, Filler, Indirect, LOOP, Listing, Nested, Window,
 };
-pub use matrix::{Matrix, MatrixError};
+pub(crate) use matrix::Parts;
+pub use matrix::{Matrix, MatrixError, Product, ProductError};
 pub use order::{Order, Path};
 pub use orders::{Arrangement, HotOrder, Orders, OrdersError, WholeOrder};
 pub use picks::{Picks, PicksError};
-pub(crate) use product::Parts;
-pub use product::{Product, ProductError};
-pub use ring::Ring;
+pub use ring::{Ring, SharedRing};
 pub use rng::Rng;
-pub use shared::SharedRing;
 pub use tensor::{Allocation, Shape, ShapeError, Storage, Tensor, TensorError};
 #[doc(hidden)]
 pub use tensor::{Heap, Hop};

@@ -15,12 +15,11 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use super::design::{Design, WriteHit, WriteMiss};
-use super::geometry::Geometry;
+use super::cache::TlbDesign;
+use super::geometry::{Design, Geometry, WriteHit, WriteMiss};
 use super::hierarchy::{HierarchyDesign, Inclusion, Instructions, LevelDesign};
 use super::policy::Replacement;
 use super::prefetch::{MOST_AHEAD, Prefetcher};
-use super::tlb::TlbDesign;
 
 /// What is wrong with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]

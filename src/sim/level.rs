@@ -4,11 +4,9 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use super::counters::{Counters, Outcomes, SetCounters};
-use super::design::{Design, WriteHit, WriteMiss};
-use super::eight::Eight;
-use super::policy::{DIRTY, EMPTY, Entry, FLAG_BITS, LruOfEight, PREFETCHED, Policy, find};
-use super::reference::{Op, Reference};
+use super::geometry::{Design, WriteHit, WriteMiss};
+use super::policy::{DIRTY, EMPTY, Eight, Entry, FLAG_BITS, LruOfEight, PREFETCHED, Policy, find};
+use super::reference::{Counters, Op, Outcomes, Reference, SetCounters};
 
 /// A line that made way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

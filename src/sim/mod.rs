@@ -7,9 +7,6 @@
 
 mod cache;
 mod config;
-mod counters;
-mod design;
-mod eight;
 mod geometry;
 mod hierarchy;
 mod level;
@@ -21,17 +18,12 @@ mod reference;
 mod run;
 mod stack;
 mod stripped;
-mod tlb;
 #[doc(hidden)]
 pub mod trace;
 
-pub use cache::Cache;
+pub use cache::{Cache, Tlb, TlbDesign};
 pub use config::ConfigError;
-#[doc(hidden)]
-pub use counters::SetCounters;
-pub use counters::{Counters, Outcomes};
-pub use design::{Design, WriteHit, WriteMiss};
-pub use geometry::{Geometry, GeometryError};
+pub use geometry::{Design, Geometry, GeometryError, WriteHit, WriteMiss};
 #[doc(hidden)]
 pub use geometry::{MOST_LINES, Split};
 #[doc(hidden)]
@@ -46,9 +38,10 @@ pub use policy::{Qlru, Replacement};
 #[doc(hidden)]
 pub use prefetch::MOST_AHEAD;
 pub use prefetch::Prefetcher;
-pub use reference::{Op, Reference};
+#[doc(hidden)]
+pub use reference::SetCounters;
+pub use reference::{Counters, Op, Outcomes, Reference};
 #[doc(hidden)]
 pub use stack::Stack;
 #[doc(hidden)]
 pub use stripped::{NotTold, Stripped};
-pub use tlb::{Tlb, TlbDesign};

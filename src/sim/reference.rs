@@ -1,4 +1,6 @@
-//! What a program asks of memory: the input of every simulation.
+//! What a program asks of memory, the input of every simulation, and what a simulation counts.
+
+use core::ops::{Add, AddAssign};
 
 use crate::kernel::{Access, Kind};
 
@@ -109,4 +111,106 @@ impl Reference {
         let more = self.bytes.saturating_sub(1);
         self.address.saturating_add(more as u64)
     }
+}
+
+/// How references of one kind came out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcomes {
+    /// Every line was there.
+    pub hits: u64,
+    /// A line, or both of a split reference, was not there. Counted once a reference.
+    pub misses: u64,
+}
+
+impl Outcomes {
+    /// References.
+    pub const fn total(&self) -> u64 {
+        self.hits + self.misses
+    }
+}
+
+impl From<[u64; 2]> for Outcomes {
+    /// Misses come first: they are `false`.
+    fn from([misses, hits]: [u64; 2]) -> Self {
+        Outcomes { hits, misses }
+    }
+}
+
+/// What one level counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Instruction fetches.
+    pub fetches: Outcomes,
+    /// Loads, and loads that store to the same place in one instruction.
+    pub reads: Outcomes,
+    /// Stores.
+    pub writes: Outcomes,
+    /// Software prefetches, and what prefetchers of nearer levels asked for.
+    pub prefetches: Outcomes,
+    /// Lines brought in, for whatever reason.
+    pub fills: u64,
+    /// Lines that made way for others.
+    pub evictions: u64,
+    /// Lines that differed from what lies behind and were sent there.
+    pub write_backs: u64,
+    /// Stores sent on: write-backs, stores written through or around, and write-combined lines.
+    pub bus_writes: u64,
+    /// Lines removed because a level behind dropped them, or a store went past.
+    pub invalidations: u64,
+    /// Lines that this level's own prefetchers brought in.
+    pub prefetched: u64,
+    /// Those of them that were used before they made way.
+    pub useful: u64,
+}
+
+impl Counters {
+    /// Fetches, reads and writes.
+    pub fn demand(&self) -> Outcomes {
+        self.fetches + self.reads + self.writes
+    }
+
+    /// Misses of fetches, reads and writes.
+    pub fn misses(&self) -> u64 {
+        self.demand().misses
+    }
+
+    /// Hits of fetches, reads and writes.
+    pub fn hits(&self) -> u64 {
+        self.demand().hits
+    }
+
+    /// Misses over references; 0 without references.
+    pub fn miss_ratio(&self) -> f64 {
+        let demand = self.demand();
+        match demand.total() {
+            0 => 0.0,
+            total => demand.misses as f64 / total as f64,
+        }
+    }
+}
+
+impl Add for Outcomes {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Outcomes {
+            hits: self.hits + other.hits,
+            misses: self.misses + other.misses,
+        }
+    }
+}
+
+impl AddAssign for Outcomes {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// References to one set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SetCounters {
+    /// Lines looked up.
+    pub accesses: u64,
+    /// Those that were not there.
+    pub misses: u64,
 }

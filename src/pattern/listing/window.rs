@@ -1,6 +1,6 @@
 //! Chains of square roots with instructions between them: how many of these a core has under way.
 
-use super::writer::Writer;
+use super::Writer;
 use crate::mem::Span;
 
 /// What stands between two chains.

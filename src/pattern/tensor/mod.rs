@@ -1,15 +1,13 @@
 //! A tensor of four indices, as one run of floats or as arrays that refer to arrays (mmpataki,
 //! part 7).
 
-mod heap;
 mod shape;
 
-pub use heap::Heap;
-pub use shape::{Shape, ShapeError};
+pub use shape::{Heap, Shape, ShapeError};
 
 use super::Rng;
 use crate::mem::{Region, Span};
-use heap::FLOAT;
+use shape::FLOAT;
 
 /// Bytes of the table in which arrays find their place while they are shuffled, an array.
 const ENTRY: usize = 8;

@@ -1,4 +1,7 @@
-//! The sizes of a tensor's dimensions.
+//! The sizes of a tensor's dimensions, and where a heap puts arrays that refer to arrays. Arithmetic; no
+//! memory is touched.
+
+use crate::mem::Span;
 
 /// The sizes of a tensor's four dimensions, the first one outermost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,6 +101,134 @@ fn common_divisor(mut a: usize, mut b: usize) -> usize {
     a
 }
 
+/// Bytes of a float.
+pub(super) const FLOAT: usize = 4;
+
+/// How a heap lays out the arrays of a nested tensor: one array of references to arrays of
+/// references, and so on for three levels, and arrays of floats behind them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Heap {
+    /// Bytes of an element that leads to another array.
+    pub reference: usize,
+    /// Bytes of an array ahead of its elements.
+    pub header: usize,
+    /// Arrays take a multiple of so many bytes.
+    pub granule: usize,
+    /// Bytes ahead of the first array.
+    pub first: usize,
+}
+
+impl Heap {
+    /// Java's heap with pointers of 8 bytes: 16 bytes of header, the last 4 of which are the
+    /// length.
+    pub const JAVA: Heap = Heap {
+        reference: 8,
+        header: 16,
+        granule: 8,
+        first: 0,
+    };
+
+    /// The same with compressed pointers of 4 bytes, as Java has them by default.
+    pub const COMPRESSED: Heap = Heap {
+        reference: 4,
+        ..Heap::JAVA
+    };
+
+    /// What the series' formula counts: compressed pointers, no headers and no gaps.
+    pub const FORMULA: Heap = Heap {
+        header: 0,
+        granule: 4,
+        ..Heap::COMPRESSED
+    };
+
+    /// Blocks of glibc's `malloc`, 8 bytes ahead of each and 16 its granule, which hold vectors:
+    /// address, length and capacity in 24 bytes.
+    pub const VECTORS: Heap = Heap {
+        reference: 24,
+        header: 8,
+        granule: 16,
+        // So that elements start on a multiple of 16.
+        first: 8,
+    };
+
+    /// Bytes of an array of `level`, from 0, the outermost, to 3; `usize::MAX` if they cannot be
+    /// counted.
+    ///
+    /// # Panics
+    /// If there is no such level.
+    pub fn array(&self, shape: Shape, level: usize) -> usize {
+        self.needed(shape, level).bytes()
+    }
+
+    fn needed(&self, shape: Shape, level: usize) -> Span {
+        let element = if level < 3 { self.reference } else { FLOAT };
+        let elements = Span::of(element).times(shape.dimensions()[level]);
+        Span::of(self.header).plus(elements).whole(self.granule)
+    }
+
+    /// Arrays of `level`.
+    ///
+    /// # Panics
+    /// If there is no such level.
+    pub fn arrays(shape: Shape, level: usize) -> usize {
+        shape.dimensions()[..level].iter().product()
+    }
+
+    /// Bytes of all arrays, and what lies ahead of them; `usize::MAX` if they cannot be counted.
+    pub fn span(&self, shape: Shape) -> usize {
+        let each = |level| self.needed(shape, level).times(Heap::arrays(shape, level));
+        let all = (0..4).map(each);
+        all.fold(Span::of(self.first), Span::plus).bytes()
+    }
+
+    /// Where array `number` of `level` begins if every array is allocated right before the first
+    /// one that it refers to: depth first, as `new float[a][b][c][d]` does; `usize::MAX` if
+    /// that cannot be counted.
+    ///
+    /// # Panics
+    /// If there is no such level.
+    pub fn natural(&self, shape: Shape, level: usize, number: usize) -> usize {
+        let sizes = shape.dimensions();
+        // Bytes of an array together with all that it leads to.
+        let mut whole = [Span::of(0); 4];
+        for inner in (0..4).rev() {
+            let below = if inner < 3 {
+                whole[inner + 1].times(sizes[inner])
+            } else {
+                Span::of(0)
+            };
+            whole[inner] = self.needed(shape, inner).plus(below);
+        }
+        let mut at = Span::of(self.first);
+        for outer in 0..level {
+            let siblings: usize = sizes[outer + 1..level].iter().product();
+            let index = number / siblings % sizes[outer];
+            let before = whole[outer + 1].times(index);
+            at = at.plus(self.needed(shape, outer)).plus(before);
+        }
+        at.bytes()
+    }
+
+    /// The offsets of the three references and of the element that a read of `at` comes by, if
+    /// every array is allocated before the first one that it refers to; `usize::MAX` where an
+    /// offset cannot be counted.
+    pub fn path(&self, shape: Shape, at: [usize; 4]) -> [usize; 4] {
+        let sizes = shape.dimensions();
+        let mut number = 0;
+        let mut path = [0; 4];
+        for level in 0..4 {
+            let element = if level < 3 { self.reference } else { FLOAT };
+            let array = Span::of(self.natural(shape, level, number));
+            let elements = Span::of(element).times(at[level]);
+            path[level] = array.plus(Span::of(self.header)).plus(elements).bytes();
+            number = number
+                .saturating_mul(sizes[level])
+                .saturating_add(at[level]);
+        }
+        path
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,5 +250,70 @@ mod tests {
     fn a_dimension_without_elements_is_named() {
         assert_eq!(Shape::new([3, 1, 0, 5]), Err(ShapeError(2)));
         assert!(Shape::new([1; 4]).is_ok());
+    }
+
+    #[test]
+    fn the_sizes_of_the_series() {
+        let span = |heap: Heap| heap.span(Shape::SERIES);
+        assert_eq!(span(Heap::FORMULA), 3_789_056);
+        assert_eq!(span(Heap::COMPRESSED), 4_265_232);
+        assert_eq!(span(Heap::JAVA), 4_384_272);
+    }
+
+    #[test]
+    fn arrays_follow_each_other_without_gaps_depth_first() {
+        let shape = Shape::new([3, 2, 4, 5]).unwrap();
+        for heap in [Heap::JAVA, Heap::COMPRESSED, Heap::FORMULA, Heap::VECTORS] {
+            let mut end = heap.first;
+            let mut next = |level, number| {
+                assert_eq!(heap.natural(shape, level, number), end);
+                end += heap.array(shape, level);
+            };
+            next(0, 0);
+            for first in 0..3 {
+                next(1, first);
+                for second in first * 2..first * 2 + 2 {
+                    next(2, second);
+                    for third in second * 4..second * 4 + 4 {
+                        next(3, third);
+                    }
+                }
+            }
+            assert_eq!(end, heap.span(shape));
+        }
+    }
+
+    #[test]
+    fn arrays_that_cannot_be_counted_have_no_size() {
+        let shape = Shape::SERIES;
+        let heaps = [
+            Heap {
+                reference: usize::MAX / 2,
+                ..Heap::JAVA
+            },
+            Heap {
+                header: usize::MAX - 8,
+                ..Heap::JAVA
+            },
+            Heap {
+                granule: 0,
+                ..Heap::JAVA
+            },
+            Heap {
+                first: usize::MAX - 100,
+                ..Heap::JAVA
+            },
+        ];
+        for heap in heaps {
+            assert_eq!(heap.span(shape), usize::MAX, "{heap:?}");
+            assert_eq!(heap.natural(shape, 3, 5), usize::MAX, "{heap:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_ends_in_the_last_float_of_the_last_array() {
+        let path = Heap::JAVA.path(Shape::SERIES, [63, 15, 27, 31]);
+        assert_eq!(path[0], 16 + 63 * 8);
+        assert_eq!(path[3], Heap::JAVA.span(Shape::SERIES) - 4);
     }
 }

@@ -1,7 +1,6 @@
 //! Several levels, the instruction side, the TLB and the prefetchers together.
 
 mod design;
-mod quick;
 mod serve;
 
 use alloc::collections::BTreeSet;
@@ -11,16 +10,13 @@ pub use design::{
     HierarchyDesign, HierarchyError, Inclusion, Instructions, LONGEST_LINE, LevelDesign,
 };
 
-use super::cache::Cache;
-use super::counters::Counters;
-use super::design::{Design, WriteHit, WriteMiss};
-use super::geometry::Geometry;
+use super::cache::{Cache, Tlb};
+use super::geometry::{Design, Geometry, WriteHit, WriteMiss};
 use super::level::Evicted;
 use super::policy::Replacement;
 use super::prefetch::Engine;
-use super::reference::{Op, Reference, Side};
+use super::reference::{Counters, Op, Reference, Side};
 use super::stripped::{Done, NotTold, Stripped};
-use super::tlb::Tlb;
 
 /// Lines that the write-combining buffers hold at a time: fill buffers of a core since Nehalem
 /// (Intel's optimization manual, "Write Combining").

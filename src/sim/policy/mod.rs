@@ -1,21 +1,15 @@
 //! Which line of a full set makes way.
 
-mod bits;
 mod lru;
 mod lru_of_eight;
+mod plru;
 mod qlru;
-mod random;
-mod round_robin;
-mod tree;
 
-pub(super) use bits::Bits;
-pub(super) use lru::Lru;
-pub(super) use lru_of_eight::{LruOfEight, SetOfEight};
+pub(super) use lru::{Lru, Random, RoundRobin};
+pub(super) use lru_of_eight::{Eight, LruOfEight};
+pub(super) use plru::{Bits, Trees};
 pub(super) use qlru::Ages;
 pub use qlru::{Hit, Insert, ParseQlruError, Place, Qlru, Update};
-pub(super) use random::Random;
-pub(super) use round_robin::RoundRobin;
-pub(super) use tree::Trees;
 
 /// A replacement policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,296 @@
-//! Traces from elsewhere: as valgrind's lackey prints them, and in a compact form.
+//! Traces from elsewhere: as valgrind's lackey prints them, and in a compact form, references in one to
+//! four bytes each.
+//!
+//! A record is a byte, the kind in its upper three bits and the bytes accessed in its lower five
+//! (31 if they follow as a number), then how far the address lies from the one before. Fetches are
+//! counted from the end of the fetch before them and data from the address before, and a fetch that
+//! follows the one before is a kind of its own and needs no distance. Numbers are little-endian
+//! groups of seven bits, distances with their sign in the lowest.
 
-mod compact;
 pub mod lackey;
 
-pub use compact::{CorruptTrace, Decoder, Encoder, MAGIC};
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::sim::{Op, Reference};
+
+/// What a file in this form begins with.
+pub const MAGIC: &[u8; 8] = b"lftrace1";
+
+/// The kinds, as the upper three bits number them; 7 is a fetch that follows the one before.
+const KINDS: [Op; 6] = [
+    Op::Fetch,
+    Op::Load,
+    Op::Store,
+    Op::Modify,
+    Op::NonTemporalStore,
+    Op::Prefetch,
+];
+const NEXT_FETCH: u8 = 7;
+
+/// The lower five bits of a record's first byte if its size follows.
+const LONG: u8 = 31;
+
+/// The most bytes that a record takes: its first, a size of 5, a distance of 10.
+const LONGEST: usize = 16;
+
+/// A record that no encoder writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CorruptTrace {
+    /// Where it begins, in bytes from the start of the bytes given.
+    pub at: usize,
+}
+
+impl fmt::Display for CorruptTrace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no record of a trace at byte {}", self.at)
+    }
+}
+
+impl core::error::Error for CorruptTrace {}
+
+/// Where the next addresses are counted from.
+#[derive(Clone, Copy, Debug, Default)]
+struct From {
+    fetch: u64,
+    data: u64,
+}
+
+impl From {
+    fn of(&mut self, op: Op) -> &mut u64 {
+        match op {
+            Op::Fetch => &mut self.fetch,
+            _ => &mut self.data,
+        }
+    }
+
+    fn went_to(&mut self, reference: Reference) {
+        match reference.op {
+            Op::Fetch => self.fetch = reference.address.wrapping_add(reference.bytes.into()),
+            _ => self.data = reference.address,
+        }
+    }
+}
+
+/// Writes records.
+#[derive(Clone, Debug, Default)]
+pub struct Encoder {
+    from: From,
+}
+
+impl Encoder {
+    /// Appends the record of a reference.
+    pub fn encode(&mut self, reference: Reference, out: &mut Vec<u8>) {
+        let distance = reference.address.wrapping_sub(*self.from.of(reference.op)) as i64;
+        let next = reference.op == Op::Fetch && distance == 0;
+        let kind = if next {
+            NEXT_FETCH
+        } else {
+            // Every kind of reference is in the table.
+            KINDS.iter().position(|&op| op == reference.op).unwrap_or(0) as u8
+        };
+        let short = reference.bytes < u32::from(LONG);
+        let size = if short { reference.bytes as u8 } else { LONG };
+        out.push(kind << 5 | size);
+        if !short {
+            number(reference.bytes.into(), out);
+        }
+        if !next {
+            number((distance << 1 ^ distance >> 63) as u64, out);
+        }
+        self.from.went_to(reference);
+    }
+}
+
+fn number(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Reads records.
+#[derive(Clone, Debug, Default)]
+pub struct Decoder {
+    from: From,
+}
+
+impl Decoder {
+    /// Hands every record that `bytes` holds as a whole to `sink`, and says how many bytes those
+    /// took. The rest is the beginning of a record, and belongs before the bytes that follow.
+    ///
+    /// # Errors
+    /// At what is no record.
+    pub fn decode(
+        &mut self,
+        bytes: &[u8],
+        mut sink: impl FnMut(Reference),
+    ) -> Result<usize, CorruptTrace> {
+        let mut at = 0;
+        while let Some(&head) = bytes.get(at) {
+            // Most records are this one.
+            if head >> 5 == NEXT_FETCH && head & LONG != LONG {
+                let size = u32::from(head & LONG);
+                let reference = Reference::fetch(self.from.fetch, size);
+                self.from.went_to(reference);
+                sink(reference);
+                at += 1;
+                continue;
+            }
+            let mut rest = &bytes[at..];
+            match self.record(&mut rest) {
+                Ok(Some(reference)) => sink(reference),
+                Ok(None) if bytes.len() - at < LONGEST => return Ok(at),
+                Ok(None) | Err(()) => return Err(CorruptTrace { at }),
+            }
+            at = bytes.len() - rest.len();
+        }
+        Ok(at)
+    }
+
+    /// Reads a record; none if it does not end here.
+    #[inline]
+    fn record(&mut self, rest: &mut &[u8]) -> Result<Option<Reference>, ()> {
+        let Some((&head, behind)) = rest.split_first() else {
+            return Ok(None);
+        };
+        *rest = behind;
+        let next = head >> 5 == NEXT_FETCH;
+        let op = match KINDS.get(usize::from(head >> 5)) {
+            Some(&op) => op,
+            None if next => Op::Fetch,
+            None => return Err(()),
+        };
+        let mut bytes = u64::from(head & LONG);
+        if bytes == u64::from(LONG) {
+            match take(rest)? {
+                Some(size) => bytes = size,
+                None => return Ok(None),
+            }
+        }
+        let mut distance = 0;
+        if !next {
+            match take(rest)? {
+                Some(zigzag) => distance = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64),
+                None => return Ok(None),
+            }
+        }
+        let reference = Reference {
+            address: self.from.of(op).wrapping_add_signed(distance),
+            bytes: u32::try_from(bytes).map_err(|_| ())?,
+            op,
+        };
+        self.from.went_to(reference);
+        Ok(Some(reference))
+    }
+}
+
+/// Reads a number; none if it does not end here.
+#[inline]
+fn take(rest: &mut &[u8]) -> Result<Option<u64>, ()> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let Some((&byte, behind)) = rest.split_first() else {
+            return Ok(None);
+        };
+        *rest = behind;
+        value |= u64::from(byte & 0x7F) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(Some(value));
+        }
+    }
+    Err(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::Rng;
+
+    fn some_references() -> Vec<Reference> {
+        let mut rng = Rng::new(5);
+        let mut references = Vec::new();
+        for index in 0..3000 {
+            let op = KINDS[rng.below(KINDS.len())];
+            let address = match index % 3 {
+                0 => rng.bits(),
+                1 => 0x40_1000 + index,
+                _ => u64::MAX - index,
+            };
+            let bytes = [1, 4, 8, 30, 31, 32, 512, u32::MAX][rng.below(8)];
+            references.push(Reference { address, bytes, op });
+            // An instruction, and the one that follows.
+            references.push(Reference::fetch(4 * index, 4));
+            references.push(Reference::fetch(4 * index + 4, 4));
+        }
+        references
+    }
+
+    #[test]
+    fn what_was_written_is_read_however_it_is_cut() {
+        let references = some_references();
+        let mut bytes = Vec::new();
+        let mut encoder = Encoder::default();
+        for &reference in &references {
+            encoder.encode(reference, &mut bytes);
+        }
+        for size in [1, 7, 64, bytes.len()] {
+            let mut decoder = Decoder::default();
+            let mut held: Vec<u8> = Vec::new();
+            let mut read = Vec::new();
+            for chunk in bytes.chunks(size) {
+                held.extend_from_slice(chunk);
+                let taken = decoder
+                    .decode(&held, |reference| read.push(reference))
+                    .unwrap();
+                held.drain(..taken);
+            }
+            assert!(held.is_empty());
+            assert!(read == references, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn an_instruction_that_follows_takes_one_byte() {
+        let mut bytes = Vec::new();
+        let mut encoder = Encoder::default();
+        encoder.encode(Reference::fetch(0x40_1000, 3), &mut bytes);
+        let first = bytes.len();
+        encoder.encode(Reference::fetch(0x40_1003, 5), &mut bytes);
+        assert_eq!(bytes.len(), first + 1);
+    }
+
+    #[test]
+    fn what_is_no_record_is_refused_where_it_begins() {
+        let mut decoder = Decoder::default();
+        // Kind 6 is none.
+        let error = decoder.decode(&[0xE3, 6 << 5], |_| {}).unwrap_err();
+        assert_eq!(error, CorruptTrace { at: 1 });
+        // A number of more than 64 bits.
+        assert!(
+            decoder
+                .decode(
+                    &[
+                        0x20 | 8,
+                        0xFF,
+                        0xFF,
+                        0xFF,
+                        0xFF,
+                        0xFF,
+                        0xFF,
+                        0xFF,
+                        0xFF,
+                        0xFF,
+                        0xFF,
+                        1
+                    ],
+                    |_| {}
+                )
+                .is_err()
+        );
+        // A size beyond 32 bits.
+        let long = [0x20 | LONG, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0];
+        assert!(decoder.decode(&long, |_| {}).is_err());
+    }
+}
