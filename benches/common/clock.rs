@@ -3,7 +3,7 @@
 
 // Each bench uses a part of them.
 #[allow(dead_code, unused_imports)]
-#[path = "../../src/criterion/mod.rs"]
+#[path = "../../src/criterion.rs"]
 mod measurements;
 
 pub use measurements::{Clock, CoreCycles, Ticks};

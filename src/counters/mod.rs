@@ -2,12 +2,192 @@
 //! mean.
 
 mod place;
-mod scope;
+
+use core::fmt;
+use std::rc::Rc;
 
 #[doc(hidden)]
 pub use crate::host::{Each, Meter, of_kernel, of_shot};
 pub use crate::pmu::Quantity;
 pub use place::{Named, Place, UnknownName};
+
+use crate::os::perf::{Event, Group, Refusal, Software};
+use crate::pmu::Reading;
+
+/// The most events of one [`Counters`].
 #[doc(hidden)]
-pub use scope::MOST;
-pub use scope::{Counters, Counts, chosen, scope, usual};
+pub const MOST: usize = 16;
+
+/// What is counted if nobody says.
+const USUAL: [Quantity; 6] = [
+    Quantity::Cycles,
+    Quantity::Instructions,
+    Quantity::Branches,
+    Quantity::BranchMisses,
+    Quantity::L1dMisses,
+    Quantity::DtlbWalks,
+];
+
+/// The events that are counted if nobody says which: cycles, instructions, branches and misses as
+/// this core counts them, and the kernel's own: the thread's clock, page faults, context switches
+/// and migrations.
+pub fn usual(place: &Place) -> Vec<Named> {
+    let hardware = USUAL.iter().filter_map(|&of| place.counting(of).ok());
+    let software = [
+        Software::TaskClock,
+        Software::PageFaults,
+        Software::ContextSwitches,
+        Software::Migrations,
+    ];
+    let software = software.map(|software| Named {
+        name: software.name().to_owned(),
+        event: Ok(Event::software(software)),
+    });
+    hardware.chain(software).collect()
+}
+
+/// The events of a list of names, parted by commas, and no others; the [usual] ones if there is no
+/// list.
+///
+/// # Errors
+/// The first name that means nothing at `place`.
+pub fn chosen(list: Option<&str>, place: &Place) -> Result<Vec<Named>, UnknownName> {
+    match list {
+        Some(names) => place.list(names),
+        None => Ok(usual(place)),
+    }
+}
+
+/// Runs `work` and returns its result with what the [`usual`] events counted of it.
+///
+/// The counters are opened at a thread's first call and stay open; `rdpmc` reads them where the
+/// kernel allows it, `read(2)` otherwise. What the reading itself costs is counted too, some
+/// hundred instructions at most: open [`Counters`] on fewer events for less, and count N and 2N
+/// operations to be rid of it.
+///
+/// ```
+/// let (sum, counts) = linefill::counters::scope(|| (0..1000_u64).sum::<u64>());
+/// assert_eq!(sum, 499_500);
+/// println!("{counts}");
+/// ```
+pub fn scope<R>(work: impl FnOnce() -> R) -> (R, Counts) {
+    thread_local! {
+        static COUNTERS: Counters = Counters::open(usual(&Place::here()));
+    }
+    COUNTERS.with(|counters| counters.scope(work))
+}
+
+/// Open counters of the calling thread, each under a name.
+#[derive(Debug)]
+pub struct Counters {
+    events: Rc<[Opened]>,
+    group: Group,
+}
+
+/// An event's name, and its place in the group, or why it is not counted.
+type Opened = (String, Result<usize, Refusal>);
+
+/// What was counted, event by event.
+#[derive(Clone, Debug)]
+pub struct Counts {
+    events: Rc<[Opened]>,
+    readings: [Reading; MOST],
+    /// Why there is no reading at all: the kernel did not answer.
+    silent: Option<Refusal>,
+}
+
+impl Counters {
+    /// Opens the first [`MOST`] of `named`. Those that the kernel refuses say so in the
+    /// [`Counts`], and the others are counted.
+    pub fn open(mut named: Vec<Named>) -> Self {
+        named.truncate(MOST);
+        let events: Vec<Event> = named
+            .iter()
+            .filter_map(|named| named.event.clone().ok())
+            .collect();
+        let group = Group::open(&events);
+        let mut places = 0..events.len();
+        let opened = named.into_iter().map(|Named { name, event }| {
+            let place = event.map(|_| places.next().expect("a place an event"));
+            let place = place.and_then(|place| match group.refusal(place) {
+                None => Ok(place),
+                Some(refusal) => Err(refusal.clone()),
+            });
+            (name, place)
+        });
+        Counters {
+            events: opened.collect(),
+            group,
+        }
+    }
+
+    /// Opens the events of a list of names, parted by commas, on the CPU that executes this; see
+    /// [`Place::named`].
+    ///
+    /// # Errors
+    /// If a name means no event here.
+    pub fn of(names: &str) -> Result<Self, UnknownName> {
+        Place::here().list(names).map(Counters::open)
+    }
+
+    /// Runs `work` and returns its result with what was counted of it.
+    #[inline]
+    pub fn scope<R>(&self, work: impl FnOnce() -> R) -> (R, Counts) {
+        let mut before = [Reading::default(); MOST];
+        let mut counts = Counts {
+            events: Rc::clone(&self.events),
+            readings: before,
+            silent: None,
+        };
+        let (result, read) = self
+            .group
+            .scope_into(work, &mut before, &mut counts.readings);
+        if let Err(error) = read {
+            counts.silent = Some(Refusal::Other(error.to_string()));
+        }
+        (result, counts)
+    }
+}
+
+impl Counts {
+    /// The events in the order in which they were asked for, each with its reading, or with the
+    /// reason why there is none.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Result<Reading, &Refusal>)> {
+        self.events.iter().map(|(name, place)| {
+            let reading = match (place, &self.silent) {
+                (Err(refusal), _) | (Ok(_), Some(refusal)) => Err(refusal),
+                (Ok(place), None) => Ok(self.readings[*place]),
+            };
+            (name.as_str(), reading)
+        })
+    }
+
+    /// What was counted of the event of this name, extrapolated if it shared its counter. `None`
+    /// if it was not asked for, or not counted.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        let mut counts = self.iter();
+        let (_, reading) = counts.find(|(known, _)| *known == name)?;
+        reading.ok()?.scaled()
+    }
+}
+
+/// A line an event, as `perf stat` prints them.
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, reading) in self.iter() {
+            match reading.map(|reading| (reading.scaled(), reading)) {
+                Ok((Some(value), reading)) if reading.multiplexed() => {
+                    let part = 100.0 * reading.running as f64 / reading.enabled as f64;
+                    writeln!(
+                        f,
+                        "{value:>16.0}  {name}  (scaled, counted {part:.0} % of the time)"
+                    )?;
+                }
+                Ok((Some(value), _)) => writeln!(f, "{value:>16.0}  {name}")?,
+                Ok((None, _)) => writeln!(f, "{:>16}  {name}  (never had a counter)", "-")?,
+                Err(refusal) => writeln!(f, "{:>16}  {name}  ({refusal})", "-")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -17,18 +17,14 @@
 pub mod by_address;
 mod cache;
 mod cores;
-mod counter;
 mod descriptor;
 mod features;
-mod fence;
 mod flush;
-mod frequency;
 mod identity;
 mod list;
 mod prefetch;
 #[cfg(any(test, not(target_feature = "sse2")))]
 mod softfloat;
-mod split;
 mod stream;
 mod tlb;
 mod token;
@@ -38,15 +34,11 @@ pub use cache::{Cache, CacheKind, Caches};
 pub use cores::{Core, Fact, Ports, Source, Translations};
 #[doc(hidden)]
 pub use cores::{EventTable, PrefetchSwitches};
-pub use counter::rdpmc;
 pub use features::{Feature, Features, UnknownFeature};
-pub use fence::{lfence, mfence, sfence};
-pub use flush::{cldemote, clflush, clflushopt, clwb};
-pub use frequency::{read_tsc_hz, tsc_hz};
+pub use flush::{cldemote, clflush, clflushopt, clwb, lfence, mfence, sfence};
 pub use identity::{CoreType, Identity, Vectors, Vendor};
 pub use list::{List, Text};
 pub use prefetch::{Hint, prefetch, prefetchnta, prefetcht0, prefetcht1, prefetcht2, prefetchw};
-pub use split::SplitLocks;
 #[cfg(target_feature = "sse2")]
 pub use stream::{
     movntdq, movntdqa, movntpd, movntps, movntq, movntsd, movntss, vmovntdq256, vmovntdq512,
@@ -54,5 +46,5 @@ pub use stream::{
 };
 pub use stream::{movnti32, movnti64};
 pub use tlb::{PageSize, PageSizes, Tlb, TlbKind, Tlbs};
-pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse4a, Sse41};
-pub use tsc::{rdtsc, rdtscp};
+pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, SplitLocks, Sse4a, Sse41};
+pub use tsc::{rdpmc, rdtsc, rdtscp, read_tsc_hz, tsc_hz};

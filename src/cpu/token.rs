@@ -1,8 +1,11 @@
 //! Capability tokens: zero-sized proof that this CPU, under this operating system, has an
-//! instruction set.
+//! instruction set, or that a word may be locked across two lines.
 //!
-//! Only [`Features::detect`](super::Features::detect) makes them, from CPUID and XCR0. All CPUs
-//! of a machine are assumed alike, as operating systems arrange it.
+//! Only [`Features::detect`](super::Features::detect) makes those of instruction sets, from CPUID and
+//! XCR0. All CPUs of a machine are assumed alike, as operating systems arrange it.
+
+// Makes a token that CPUID alone cannot prove.
+#![allow(unsafe_code)]
 
 /// Defines the tokens: `Copy`, without size, and constructible in this room alone.
 macro_rules! tokens {
@@ -39,4 +42,22 @@ tokens! {
     Sse4a;
     /// `rdtscp`.
     Rdtscp;
+}
+
+/// Proof that a locked instruction may work across two cache lines here: that neither this
+/// operating system nor its host answers it with a trap, a signal or a pause.
+///
+/// CPUs can raise an exception instead (Intel SDM volume 3, "Features to Disable Bus Locks"), and
+/// Linux may then end the program with SIGBUS. CPUID does not tell how that is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SplitLocks(());
+
+impl SplitLocks {
+    /// Takes the caller's word.
+    ///
+    /// # Safety
+    /// Nobody traps split locks of this program, as long as it runs.
+    pub const unsafe fn allowed() -> Self {
+        SplitLocks(())
+    }
 }

@@ -1,17 +1,21 @@
-//! The time-stamp counter.
+//! The time-stamp counter, what CPUID says about its rate, and the performance counters.
 //!
-//! Both are the intrinsics, on every target: one instruction, inlined, in an optimised build, and a
-//! call in a debug build.
+//! [`rdtsc`] and [`rdtscp`] are the intrinsics, on every target: one instruction, inlined, in an optimised
+//! build, and a call in a debug build. `core` has no intrinsic for [`rdpmc`].
 //!
-//! Neither read is ordered against its neighbours the way a measurement needs; `time` puts the
-//! fences around them. Source: Intel SDM volume 2B, "RDTSC" and "RDTSCP".
+//! No read is ordered against its neighbours the way a measurement needs; `time` puts the fences around
+//! the first two. Source: Intel SDM volume 2B, "RDTSC", "RDTSCP" and "RDPMC"; AMD64 APM volume 3, "RDPMC".
 
-// Reading the counter is an unsafe function in `core`.
+// Reading the time-stamp counter is an unsafe function in `core`; whether `rdpmc` may be executed is the
+// operating system's choice.
 #![allow(unsafe_code)]
 
+use core::arch::asm;
 use core::arch::x86_64::{__rdtscp, _rdtsc};
 
+use super::identity::{Identity, Vendor};
 use super::token::Rdtscp;
+use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative};
 
 /// `rdtsc`: the time-stamp counter, in ticks.
 ///
@@ -41,4 +45,76 @@ pub fn rdtscp(_has: Rdtscp) -> (u64, u32) {
     // SAFETY: the token proves the instruction, which writes `aux` and registers alone.
     let ticks = unsafe { __rdtscp(&mut aux) };
     (ticks, aux)
+}
+
+/// `rdpmc`: performance counter `counter`, zero-extended from its width (40 to 48 bits).
+///
+/// On Intel `counter` is the number of a general counter, or `1 << 30 | n` for fixed counter `n`.
+/// Not ordered against other instructions.
+///
+/// # Safety
+/// The CPU has this counter and CR4.PCE is set, or the caller runs in ring 0: otherwise the
+/// general-protection fault ends the process (SIGSEGV). On Linux ask the `perf_event` page's
+/// `cap_user_rdpmc` first and never try to see; it is normal for a virtual machine to have none.
+#[doc(alias = "_rdpmc")]
+#[inline(always)]
+pub unsafe fn rdpmc(counter: u32) -> u64 {
+    let (low, high): (u32, u32);
+    // SAFETY: the caller vouches that the counter may be read; only edx:eax is written.
+    unsafe {
+        asm!("rdpmc", in("ecx") counter, out("eax") low, out("edx") high,
+             options(nostack, preserves_flags));
+    }
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// The time-stamp counter's ticks per second, as the CPU or the hypervisor states it.
+///
+/// A hint: `None` on AMD and in most virtual machines, and a nominal value on some Intel CPUs, so
+/// a measurement calibrates all the same.
+pub fn tsc_hz() -> Option<u64> {
+    read_tsc_hz(CpuIdReaderNative)
+}
+
+/// [`tsc_hz`] as a CPUID reader reports it.
+///
+/// The hypervisor's leaf 4000_0010h (kHz; VMware's convention, which others follow) comes first,
+/// since a guest's counter may be scaled; then leaf 15h (Intel SDM volume 3B, "Determining the
+/// Processor Base Frequency"); then the base frequency of leaf 16h, which is nominal.
+pub fn read_tsc_hz<R: CpuIdReader>(reader: R) -> Option<u64> {
+    let cpu = CpuId::with_cpuid_reader(reader.clone());
+    let stated_by_host = cpu
+        .get_hypervisor_info()
+        .and_then(|info| info.tsc_frequency())
+        .filter(|khz| *khz != 0)
+        .map(|khz| u64::from(khz) * 1_000);
+    if stated_by_host.is_some() {
+        return stated_by_host;
+    }
+    let clock = cpu.get_tsc_info()?;
+    let (numerator, denominator) = (clock.numerator(), clock.denominator());
+    if numerator == 0 || denominator == 0 {
+        return None;
+    }
+    let crystal = match clock.nominal_frequency() {
+        0 => unstated_crystal_hz(&Identity::read(reader)),
+        hz => Some(u64::from(hz)),
+    };
+    match crystal {
+        Some(hz) => Some(hz * u64::from(numerator) / u64::from(denominator)),
+        None => cpu
+            .get_processor_frequency_info()
+            .map(|info| u64::from(info.processor_base_frequency()) * 1_000_000)
+            .filter(|hz| *hz != 0),
+    }
+}
+
+/// The crystal of CPUs whose leaf 15h gives the ratio alone: Intel SDM volume 3B, "Nominal Core
+/// Crystal Clock Frequency". Model 55h is left out: its crystal differs between products.
+fn unstated_crystal_hz(id: &Identity) -> Option<u64> {
+    match (id.vendor, id.family, id.model) {
+        (Vendor::Intel, 0x06, 0x4e | 0x5e | 0x8e | 0x9e | 0xa5 | 0xa6) => Some(24_000_000),
+        (Vendor::Intel, 0x06, 0x5c) => Some(19_200_000),
+        _ => None,
+    }
 }

@@ -4,32 +4,29 @@
 //! Linux is one host (`experiment::Linux`). A host without an operating system implements what it has:
 //! every method but the name is provided, and answers that the host has no such thing.
 
-mod code;
 mod cpus;
 mod each;
 mod event;
-mod lack;
-mod leash;
 mod node;
 mod pages;
 mod threads;
 
+pub use cpus::{Arrangement, CpuLocation, Nearness, Sharing, Told};
+pub use each::{Each, Meter, of_kernel, of_shot};
+pub use event::{Event, Group, Refusal, Software};
+pub use node::{Found as FoundPages, MemoryNode, MemoryPolicy, Nodes, OnNode};
+pub use pages::{Alias, Backing, Code, Granted, Heap, Pages, Populate, Via, View};
+pub use threads::{
+    BackgroundLoad, Process, RoundOptions, RunAhead, RunAheadBudget, RunAheadLimit, Team, Worker,
+    WorkerTime,
+};
+
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::sync::atomic::AtomicU32;
 use core::time::Duration;
-
-pub use code::{Alias, Code, View};
-pub use cpus::{Arrangement, CpuLocation, Nearness, Sharing, Told};
-pub use each::{Each, Meter, of_kernel, of_shot};
-pub use event::{Event, Group, Refusal, Software};
-pub use lack::Lack;
-pub use leash::{RunAhead, RunAheadBudget, RunAheadLimit};
-pub use node::{Found as FoundPages, MemoryNode, MemoryPolicy, Nodes, OnNode};
-pub use pages::{Backing, Granted, Heap, Pages, Populate, Via};
-pub use threads::{BackgroundLoad, Process, RoundOptions, Team, Worker, WorkerTime};
 
 use crate::cpu::SplitLocks;
 use crate::measure::{Monitor, NoMonitor};
@@ -315,5 +312,36 @@ pub struct NoHost;
 impl Host for NoHost {
     fn name(&self) -> &'static str {
         "an allocator alone"
+    }
+}
+
+/// Why a host does not give what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// It has no such thing, whatever it is asked.
+    Absent {
+        /// Its name.
+        host: &'static str,
+        /// What it does not have.
+        what: &'static str,
+    },
+    /// It has such things, and refused: its answer.
+    Refused(String),
+}
+
+messages! { Lack:
+    Lack::Absent { host, what } => ("{host} has no {what}");
+    Lack::Refused(answer) => ("{answer}");
+}
+
+impl Lack {
+    /// What somebody answered who refused.
+    pub fn refused(answer: impl core::fmt::Display) -> Self {
+        Lack::Refused(answer.to_string())
+    }
+
+    /// Whether the host has no such thing at all.
+    pub const fn is_absence(&self) -> bool {
+        matches!(self, Lack::Absent { .. })
     }
 }

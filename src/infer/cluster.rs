@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::found::{Found, decide};
+use super::{Found, decide};
 use crate::stats::Interval;
 
 /// CPUs by groups: each CPU is in one of them. CPUs rise in a group, and groups by their first CPU.

@@ -6,22 +6,124 @@
 
 mod capacity;
 mod cluster;
-mod conflict;
 mod count;
-mod found;
-mod line;
-mod policy;
-mod replacement;
-mod size;
+mod sets;
 
-pub use capacity::{Level, levels};
+use alloc::vec::Vec;
+
+pub use capacity::{Level, levels, size, size_of_both, size_range};
 pub use cluster::{Groups, clusters};
-pub use conflict::{Conflicts, Sets, sets, sets_within};
 pub use count::{
-    entries, in_parallel, last_abreast, last_before_rise, remembered, saturation, window,
+    entries, in_parallel, last_abreast, last_before_rise, line, remembered, saturation, window,
 };
-pub use found::{Curve, Found, decide, settled};
-pub use line::line;
-pub use policy::{lost, policy};
-pub use replacement::{Known, replacement};
-pub use size::{size, size_of_both, size_range};
+pub use sets::{Conflicts, Known, Sets, lost, policy, replacement, sets, sets_within};
+
+use crate::pattern::Rng;
+use crate::stats::{Interval, median};
+
+/// A measured curve: places from left to right, and the interval of the value at each.
+pub type Curve = [(f64, Interval)];
+
+/// What a curve tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found<T> {
+    /// The answer that the middles of the intervals give.
+    pub value: T,
+    /// The share of curves drawn at random within the intervals that give the same answer.
+    pub confidence: f64,
+}
+
+impl<T> Found<T> {
+    /// The same confidence in something that follows from the answer.
+    pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Found<U> {
+        Found {
+            value: of(self.value),
+            confidence: self.confidence,
+        }
+    }
+}
+
+/// How many curves are drawn.
+const DRAWN: u32 = 200;
+
+/// The answer of `estimate` to `curve`, and how sure it is. `None` if the middles give none.
+pub fn decide<T: PartialEq>(
+    curve: &Curve,
+    estimate: impl Fn(&[(f64, f64)]) -> Option<T>,
+) -> Option<Found<T>> {
+    let middles: Vec<(f64, f64)> = curve.iter().map(|(x, y)| (*x, y.middle())).collect();
+    let value = estimate(&middles)?;
+    let same = drawn(curve).filter(|points| estimate(points).as_ref() == Some(&value));
+    let same = same.count();
+    Some(Found {
+        value,
+        confidence: same as f64 / f64::from(DRAWN),
+    })
+}
+
+/// Curves drawn at random, the same for the same curve. Every point lies anywhere in its interval: the
+/// noise of neighbours is not the same.
+fn drawn(curve: &Curve) -> impl Iterator<Item = Vec<(f64, f64)>> {
+    let mut rng = Rng::new(1);
+    (0..DRAWN).map(move |_| {
+        let points = curve.iter();
+        points
+            .map(|(x, y)| (*x, y.lo + (y.hi - y.lo) * share(&mut rng)))
+            .collect()
+    })
+}
+
+/// A number from 0 to 1.
+fn share(rng: &mut Rng) -> f64 {
+    const STEPS: usize = 1 << 24;
+    rng.below(STEPS) as f64 / (STEPS - 1) as f64
+}
+
+/// The median of values that should be one number, such as the ratio of two clocks; its confidence
+/// is the share of them within `within` of it. `None` without any.
+pub fn settled(values: impl IntoIterator<Item = f64>, within: f64) -> Option<Found<f64>> {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    let value = median(&values)?;
+    let near = values
+        .iter()
+        .filter(|other| (*other - value).abs() <= within * value.abs());
+    Some(Found {
+        value,
+        confidence: near.count() as f64 / values.len() as f64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+
+    #[test]
+    fn an_exact_curve_leaves_no_doubt_and_a_wide_one_does() {
+        let first_above = |points: &[(f64, f64)]| {
+            points
+                .iter()
+                .find(|(_, y)| *y > 5.0)
+                .map(|(x, _)| *x as u32)
+        };
+        let curve = |reach: f64| {
+            [(1.0, 1.0), (2.0, 6.0), (3.0, 9.0)]
+                .map(|(x, y)| (x, Interval::new(y - reach, y + reach)))
+        };
+        let sure = decide(&curve(0.5), first_above).unwrap();
+        assert_eq!((sure.value, sure.confidence), (2, 1.0));
+        let open = decide(&curve(2.0), first_above).unwrap();
+        assert_eq!(open.value, 2);
+        assert!((0.6..0.9).contains(&open.confidence), "{open:?}");
+        assert_eq!(decide(&[], first_above), None);
+    }
+
+    #[test]
+    fn a_settled_number_is_where_most_values_are() {
+        let found = settled([1.4, 1.41, 1.4, 2.8], 0.02).unwrap();
+        assert!((found.value - 1.405).abs() < 1e-9);
+        assert_eq!(found.confidence, 0.75);
+        assert_eq!(settled([], 0.02), None);
+    }
+}

@@ -12,24 +12,16 @@
 #[cfg(hosted)]
 mod cold;
 mod collect;
-mod line;
 mod one_shot;
-mod paired;
-mod plan;
 mod sample;
 mod steady;
-mod whole;
 
 #[cfg(hosted)]
 pub(crate) use cold::flush_bytes;
-pub use line::FunctionLine;
 #[cfg(hosted)]
 pub(crate) use one_shot::each_shot;
 pub use one_shot::{Shot, distribution, one_shot};
-pub use paired::{Paired, in_turn};
-pub use plan::Plan;
 #[cfg(hosted)]
 pub(crate) use sample::slowed;
-pub use sample::{Buffers, Ended, Monitor, NoMonitor, Outcome, Sample};
-pub use steady::{in_long_stretches, in_stretches, steady};
-pub use whole::in_whole;
+pub use sample::{Buffers, Ended, FunctionLine, Monitor, NoMonitor, Outcome, Plan, Sample};
+pub use steady::{Paired, in_long_stretches, in_stretches, in_turn, in_whole, steady};

@@ -3,28 +3,16 @@
 //! Nothing here measures. A formula takes its parameters as plain numbers, in whatever unit of time
 //! the caller uses, and needs neither an operating system nor an allocator.
 
+mod caches;
 mod chain;
-mod closed;
-mod distance;
-mod faster;
-mod hyperthread;
-mod little;
-mod reuse;
-mod roof;
-mod spread;
-mod sum;
+mod limits;
 #[cfg(any(feature = "std", feature = "experiments"))]
 mod walk;
 
+pub use caches::{HyperThread, Reuse, Spread, least_hit_rate};
 pub use chain::{cycle_of_function, cycle_of_permutation, long_cycles};
-pub use closed::closed_cycle;
-pub use distance::{step_with_prefetch, steps_ahead};
-pub use faster::saved;
-pub use hyperthread::{HyperThread, least_hit_rate};
-pub use little::in_flight;
-pub use reuse::Reuse;
-pub use roof::{Bound, Roofs};
-pub use spread::Spread;
-pub use sum::addition_in_sums;
+pub use limits::{
+    Bound, Roofs, addition_in_sums, closed_cycle, in_flight, saved, step_with_prefetch, steps_ahead,
+};
 #[cfg(any(feature = "std", feature = "experiments"))]
 pub use walk::{Level, Placement, Translation, Walk};

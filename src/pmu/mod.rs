@@ -5,26 +5,19 @@
 //! [`Counters`] programs them through a [`MsrPort`], where there is no kernel beneath.
 
 mod capabilities;
-mod conflict;
 mod encoding;
 mod events;
-mod microarch;
 mod page;
-mod port;
 mod program;
 mod quantity;
 mod registers;
-mod slot;
 
 pub use capabilities::{Capabilities, Maker};
-pub use conflict::ProgramError;
-pub use encoding::{Encoding, Flavour};
+pub use encoding::{Encoding, Flavour, Microarch};
 pub use events::{EventCode, UnknownEvent, event, events};
-pub use microarch::Microarch;
 #[cfg(all(test, feature = "std"))]
 pub(crate) use page::made_up_page;
 pub use page::{Page, Reading, Unread};
-pub use port::{Cpu, MsrPort, Rdpmc};
-pub use program::Counters;
+pub use program::{Counters, ProgramError};
 pub use quantity::{Answer, Quantity};
-pub use slot::{Count, Slot};
+pub use registers::{Count, Cpu, MsrPort, Rdpmc, Slot};

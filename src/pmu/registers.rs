@@ -1,9 +1,15 @@
-//! The model-specific registers of the counters.
+//! The counters as ring 0 and user mode find them: `rdpmc`, the model-specific registers, and the counter
+//! that an event was given.
 //!
 //! Source: Intel SDM volume 4, table 2-2 ("IA-32 Architectural MSRs"); AMD64 APM volume 2,
 //! appendix A ("MSR Cross-Reference").
 
+// `rdpmc` and MSRs are instructions that fault where they are not allowed.
+#![allow(unsafe_code)]
+
 use super::{Capabilities, Maker};
+#[cfg(feature = "ring0")]
+use core::arch::asm;
 
 /// Which register selects and which holds counter `n`, and what starts them all.
 #[derive(Clone, Copy, Debug)]
@@ -67,4 +73,111 @@ impl Registers {
     pub(super) fn fixed(n: u8) -> u32 {
         FIXED_COUNT + u32::from(n)
     }
+}
+
+/// Something that reads performance counters as `rdpmc` does.
+pub trait Rdpmc {
+    /// Counter `counter`, zero-extended from its width.
+    ///
+    /// # Safety
+    /// The counter exists and may be read here; see [`crate::cpu::rdpmc`].
+    unsafe fn rdpmc(&self, counter: u32) -> u64;
+}
+
+/// Something that reads and writes the model-specific registers of one CPU.
+pub trait MsrPort {
+    /// `rdmsr`.
+    ///
+    /// # Safety
+    /// The CPU has the register, and the caller runs in ring 0 on it.
+    #[doc(alias = "rdmsr")]
+    unsafe fn read(&mut self, register: u32) -> u64;
+
+    /// `wrmsr`.
+    ///
+    /// # Safety
+    /// As for [`read`](Self::read); `value` sets no reserved bit, and nobody else uses the
+    /// register meanwhile.
+    #[doc(alias = "wrmsr")]
+    unsafe fn write(&mut self, register: u32, value: u64);
+}
+
+/// The CPU itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cpu;
+
+impl Rdpmc for Cpu {
+    #[inline(always)]
+    unsafe fn rdpmc(&self, counter: u32) -> u64 {
+        // SAFETY: the caller's obligation is the same.
+        unsafe { crate::cpu::rdpmc(counter) }
+    }
+}
+
+#[cfg(feature = "ring0")]
+impl MsrPort for Cpu {
+    unsafe fn read(&mut self, register: u32) -> u64 {
+        let (low, high): (u32, u32);
+        // SAFETY: the caller runs in ring 0 and the register exists. The operands are those of the
+        // manual: the number in ecx, the value in edx:eax. Writing memory is assumed, so that no
+        // access moves across.
+        unsafe {
+            asm!("rdmsr", in("ecx") register, out("eax") low, out("edx") high,
+                options(nostack, preserves_flags));
+        }
+        u64::from(high) << 32 | u64::from(low)
+    }
+
+    unsafe fn write(&mut self, register: u32, value: u64) {
+        let (low, high) = (value as u32, (value >> 32) as u32);
+        // SAFETY: the caller runs in ring 0, and register and value are valid. Operands as above.
+        unsafe {
+            asm!("wrmsr", in("ecx") register, in("eax") low, in("edx") high,
+                options(nostack, preserves_flags));
+        }
+    }
+}
+
+/// The most general counters that are used of a CPU.
+pub(super) const MOST: usize = 8;
+
+/// The fixed counters that are used: instructions, core cycles, reference cycles.
+pub(super) const FIXED: usize = 3;
+
+/// A counter that was given to an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Slot {
+    /// General counter of this number.
+    General(u8),
+    /// Fixed counter of this number: 0 retired instructions, 1 core cycles, 2 reference cycles.
+    Fixed(u8),
+}
+
+impl Slot {
+    /// The number by which `rdpmc` knows the counter: that of fixed counters has bit 30 set.
+    pub const fn number(self) -> u32 {
+        match self {
+            Slot::General(n) => n as u32,
+            Slot::Fixed(n) => 1 << 30 | n as u32,
+        }
+    }
+
+    /// The counter's bit in the global registers.
+    pub(super) const fn place(self) -> u64 {
+        match self {
+            Slot::General(n) => 1 << n,
+            Slot::Fixed(n) => 1 << (32 + n),
+        }
+    }
+}
+
+/// What a counter came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// Its value. Counters start at 0.
+    pub value: u64,
+    /// Whether it went past its width, so that the value is too small by a multiple of
+    /// 2^width. `None` if this CPU does not tell.
+    pub overflowed: Option<bool>,
 }

@@ -5,7 +5,6 @@ mod between;
 mod histogram;
 mod interval;
 mod knee;
-mod order;
 #[cfg(any(feature = "std", feature = "experiments"))]
 mod student;
 mod summary;
@@ -16,5 +15,4 @@ pub use histogram::Histogram;
 pub use interval::{Interval, NOISY, Side};
 #[doc(hidden)]
 pub use knee::{Knee, crossing, knees};
-pub use order::{mad, median, quantile};
-pub use summary::Summary;
+pub use summary::{Summary, mad, median, quantile};

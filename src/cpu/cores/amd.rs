@@ -1,8 +1,7 @@
 //! AMD's cores since K8; Hygon has Zen under licence.
 
-use super::fact::{Fact, known, unknown};
+use super::fact::{Fact, PrefetchSwitches, known, ports, translations, unknown};
 use super::product::{EventTable, family, model, models, product};
-use super::values::{PrefetchSwitches, ports, translations};
 use super::{Core, Source, Vectors, Vendor};
 
 // The Software Optimization Guides, by family.

@@ -1,4 +1,5 @@
-//! A fact about a core: its value and the document that states it, or why there is no value.
+//! A fact about a core: its value and the document that states it, or why there is no value. And the
+//! facts that are more than a number.
 
 use core::fmt;
 
@@ -69,4 +70,108 @@ pub(super) const fn known<T: Copy>(value: T, source: Source) -> Fact<T> {
 /// A fact that is not known, with the reason.
 pub(super) const fn unknown<T>(reason: &'static str) -> Fact<T> {
     Fact::Unknown { reason }
+}
+
+/// The most bytes per core cycle that loads, and that stores, move from and to L1d.
+///
+/// These are limits of the hardware, by the width of an access; no program can be faster. Where an
+/// access takes several internal accesses, the limit counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
+pub struct Ports {
+    /// By loads of 16, 32 and 64 bytes.
+    pub loads: [u32; 3],
+    /// By stores of 16, 32 and 64 bytes.
+    pub stores: [u32; 3],
+}
+
+impl Ports {
+    /// Bytes per core cycle by loads of `width` bytes; `None` for a width other than 16, 32 and 64.
+    pub fn read(&self, width: usize) -> Option<u32> {
+        at(&self.loads, width)
+    }
+
+    /// Bytes per core cycle by stores of `width` bytes; `None` for a width other than 16, 32 and 64.
+    pub fn write(&self, width: usize) -> Option<u32> {
+        at(&self.stores, width)
+    }
+}
+
+fn at(bytes: &[u32; 3], width: usize) -> Option<u32> {
+    let index = [16, 32, 64].iter().position(|&known| known == width)?;
+    Some(bytes[index])
+}
+
+pub(super) const fn ports(loads: [u32; 3], stores: [u32; 3], source: Source) -> Fact<Ports> {
+    known(Ports { loads, stores }, source)
+}
+
+/// The entries of a core's TLBs that translate loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Translations {
+    /// Of the L1 dTLB, for 4 KiB pages.
+    pub small: Fact<u32>,
+    /// Of the L1 dTLB, for 2 MiB pages.
+    pub large: Fact<u32>,
+    /// Of the second level, for 4 KiB pages.
+    pub second: Fact<u32>,
+}
+
+/// Entries for 4 KiB pages, for 2 MiB pages, and of the second level.
+pub(super) const fn translations(
+    small: u32,
+    large: u32,
+    second: u32,
+    source: Source,
+) -> Translations {
+    Translations {
+        small: known(small, source),
+        large: known(large, source),
+        second: known(second, source),
+    }
+}
+
+/// A model-specific register whose bits switch hardware prefetchers off: 1 is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrefetchSwitches {
+    /// The number of the register.
+    pub register: u32,
+    /// The bits, and the prefetcher that each switches off.
+    pub bits: &'static [(u32, &'static str)],
+}
+
+impl PrefetchSwitches {
+    /// All bits.
+    pub fn mask(&self) -> u64 {
+        self.bits.iter().fold(0, |mask, (bit, _)| mask | 1 << bit)
+    }
+
+    /// The prefetchers that are off when the register holds `value`.
+    pub fn off(&self, value: u64) -> impl Iterator<Item = &'static str> {
+        let is_off = move |(bit, _): &&(u32, &'static str)| value >> bit & 1 == 1;
+        self.bits.iter().filter(is_off).map(|(_, name)| *name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cpu::Core;
+
+    #[test]
+    fn only_vectors_have_a_limit() {
+        let zen = Core::named("Zen 4").unwrap().ports.value().unwrap();
+        assert_eq!((zen.read(16), zen.read(64)), (Some(32), Some(64)));
+        assert_eq!((zen.write(16), zen.write(64)), (Some(16), Some(32)));
+        assert_eq!((zen.read(8), zen.write(128)), (None, None));
+    }
+
+    #[test]
+    fn a_value_tells_which_prefetchers_are_off() {
+        let switches = Core::named("Zen 4").unwrap().prefetchers.value().unwrap();
+        assert_eq!(switches.mask(), 0x2F);
+        // 3C0h is what the register holds after a reset: nothing is off.
+        assert_eq!(switches.off(0x3C0).count(), 0);
+        assert!(switches.off(0x3E1).eq(["L1 stream", "L2 up/down"]));
+    }
 }

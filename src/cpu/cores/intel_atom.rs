@@ -1,9 +1,8 @@
 //! Intel's Atoms, among them what a hybrid CPU calls efficient cores, and Knights Landing.
 
-use super::fact::{Fact, known, unknown};
+use super::fact::{Fact, PrefetchSwitches, Translations, known, ports, unknown};
 use super::intel::*;
 use super::product::{EventTable, model, models, product};
-use super::values::{PrefetchSwitches, Translations, ports};
 use super::{Core, Source, Vectors, Vendor};
 
 const TWO_PREFETCHERS: Fact<PrefetchSwitches> = known(

@@ -1,9 +1,8 @@
 //! Intel's cores from NetBurst to Palm Cove, without the Atoms.
 
-use super::fact::{known, unknown};
+use super::fact::{PrefetchSwitches, Translations, known, ports, translations, unknown};
 use super::intel::*;
 use super::product::{EventTable, model, models, product};
-use super::values::{PrefetchSwitches, Translations, ports, translations};
 use super::{Core, NOT_FOUND, Vectors, Vendor};
 
 pub(super) const FOUR_PREFETCHERS: PrefetchSwitches = PrefetchSwitches {

@@ -1,10 +1,9 @@
 //! Intel's cores from Sunny Cove on, without the Atoms: in a hybrid CPU, its performance cores.
 
-use super::fact::{known, unknown};
+use super::fact::{PrefetchSwitches, Translations, known, ports, translations, unknown};
 use super::intel::*;
 use super::intel_core::FOUR_PREFETCHERS;
 use super::product::{EventTable, model, models, product};
-use super::values::{PrefetchSwitches, Translations, ports, translations};
 use super::{Core, NOT_FOUND, Vectors, Vendor};
 
 const ICE_LAKE_EVENTS: EventTable = list("Ice Lake client", "ICL", "icelake v1.22");

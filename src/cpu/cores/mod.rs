@@ -35,11 +35,9 @@ mod intel_atom;
 mod intel_core;
 mod intel_cove;
 mod product;
-mod values;
 
-pub use fact::{Fact, Source};
+pub use fact::{Fact, Ports, PrefetchSwitches, Source, Translations};
 pub use product::EventTable;
-pub use values::{Ports, PrefetchSwitches, Translations};
 
 use super::identity::{Identity, Vectors, Vendor};
 use fact::unknown;

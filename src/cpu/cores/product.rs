@@ -1,7 +1,6 @@
 //! The products that a core is built into, and how CPUID identifies them.
 
-use super::fact::{Fact, Source, known, unknown};
-use super::values::Translations;
+use super::fact::{Fact, Source, Translations, known, unknown};
 use crate::cpu::identity::{CoreType, Identity, Vendor};
 
 /// A product generation with this core: "Sapphire Rapids" has Golden Cove.

@@ -1,11 +1,19 @@
-//! A borrowed run of bytes that starts on a cache line.
+//! Borrowed, aligned bytes: what every pattern is laid out in.
+//!
+//! Nothing here allocates. A [`Region`] borrows memory that somebody else owns (a mapping of
+//! `os`, a static arena of a boot image), so that patterns and kernels work the
+//! same everywhere.
 
 // Reinterprets the borrowed bytes as words and doubles, which a byte slice cannot do safely.
 #![allow(unsafe_code)]
 
 use core::sync::atomic::AtomicU64;
 
-use super::LINE;
+/// Bytes in a cache line of every x86-64 CPU to date (CPUID leaf 1, EBX bits 15..8, times 8).
+pub const LINE: usize = 64;
+
+/// Bytes in a base page (Intel SDM volume 3A, table 4-14).
+pub const PAGE: usize = 4096;
 
 /// Borrowed memory that starts on a cache line and is a whole number of lines long.
 ///
@@ -157,8 +165,106 @@ impl<'m> Region<'m> {
     }
 }
 
+/// A value followed by `N` bytes of padding that share no line with the next value.
+///
+/// `N` is a parameter because the question is often *which* distance separates two values:
+/// 64 bytes keep them on different lines, 128 also defeat the adjacent-line prefetcher.
+///
+/// ```
+/// use linefill::mem::Padded;
+/// assert_eq!(size_of::<Padded<u64, 56>>(), 64);
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Padded<T, const N: usize> {
+    /// The value itself, at offset 0.
+    pub value: T,
+    padding: [u8; N],
+}
+
+impl<T, const N: usize> Padded<T, N> {
+    /// Pads `value` with `N` zero bytes.
+    pub const fn new(value: T) -> Self {
+        Padded {
+            value,
+            padding: [0; N],
+        }
+    }
+}
+
+/// A number of bytes, made by sums and products that do not wrap.
+///
+/// Release builds wrap: a product of huge arguments can come out small and seem to fit a region.
+/// Here a number beyond `usize` is no number, stays none whatever is added to it, and fits nowhere.
+/// Public functions return it as `usize::MAX`, which no memory has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span(Option<usize>);
+
+impl Span {
+    /// So many bytes; `usize::MAX` is too many to be counted.
+    pub(crate) const fn of(bytes: usize) -> Self {
+        Span(if bytes == usize::MAX {
+            None
+        } else {
+            Some(bytes)
+        })
+    }
+
+    /// Both, one behind the other.
+    pub(crate) const fn plus(self, other: Span) -> Self {
+        match (self.0, other.0) {
+            (Some(one), Some(two)) => Span(one.checked_add(two)),
+            _ => Span(None),
+        }
+    }
+
+    /// The same number of bytes, `count` times.
+    pub(crate) const fn times(self, count: usize) -> Self {
+        match self.0 {
+            Some(bytes) => Span(bytes.checked_mul(count)),
+            None => self,
+        }
+    }
+
+    /// Rounded up to a multiple of `unit`; nothing is a multiple of 0.
+    pub(crate) const fn whole(self, unit: usize) -> Self {
+        match self.0 {
+            Some(bytes) if unit > 0 => Span(bytes.checked_next_multiple_of(unit)),
+            _ => Span(None),
+        }
+    }
+
+    /// Whether there are so many bytes in `room`.
+    pub(crate) const fn fits(self, room: usize) -> bool {
+        match self.0 {
+            Some(bytes) => bytes <= room,
+            None => false,
+        }
+    }
+
+    /// The number; `usize::MAX` if there are too many to be counted.
+    pub(crate) const fn bytes(self) -> usize {
+        match self.0 {
+            Some(bytes) => bytes,
+            None => usize::MAX,
+        }
+    }
+}
+
+impl core::fmt::Display for Span {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.0 {
+            Some(bytes) => write!(f, "{bytes} bytes"),
+            None => f.write_str("more bytes than can be counted"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    extern crate std;
+    use std::string::ToString;
+
     use super::*;
 
     #[test]
@@ -196,5 +302,34 @@ mod tests {
         let (low, high) = region.split(65).unwrap();
         assert_eq!(low.len(), 128);
         assert_eq!(high.address(), low.address() + 128);
+    }
+
+    const HUGE: usize = usize::MAX / 2 + 1;
+
+    #[test]
+    fn what_can_be_counted_is_a_number() {
+        let span = Span::of(10).times(6).plus(Span::of(1));
+        assert_eq!(span.bytes(), 61);
+        assert_eq!(span.whole(64).bytes(), 64);
+        assert_eq!(span.to_string(), "61 bytes");
+        assert!(span.fits(61) && !span.fits(60));
+    }
+
+    #[test]
+    fn what_cannot_be_counted_fits_nowhere() {
+        let uncounted = [
+            Span::of(usize::MAX),
+            Span::of(HUGE).times(2),
+            Span::of(HUGE).plus(Span::of(HUGE)),
+            Span::of(usize::MAX - 1).whole(64),
+            Span::of(1).whole(0),
+            Span::of(usize::MAX).times(0),
+            Span::of(usize::MAX).plus(Span::of(0)),
+        ];
+        for span in uncounted {
+            assert_eq!(span.bytes(), usize::MAX);
+            assert!(!span.fits(usize::MAX));
+            assert_eq!(span.to_string(), "more bytes than can be counted");
+        }
     }
 }

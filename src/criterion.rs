@@ -1,0 +1,342 @@
+//! What Criterion can measure besides seconds: ticks, core cycles, and events.
+//!
+//! ```no_run
+//! use criterion::Criterion;
+//! use linefill::criterion::CoreCycles;
+//!
+//! let cycles = CoreCycles::new().expect("the yardstick works on this CPU");
+//! let mut criterion = Criterion::default().with_measurement(cycles);
+//! criterion.bench_function("a sum", |bencher| {
+//!     bencher.iter(|| std::hint::black_box((0..1000_u64).sum::<u64>()));
+//! });
+//! ```
+//!
+//! Criterion 0.8 is covered. A `Measurement` is a trait of one Criterion, so each release of this crate
+//! names the one it is for: it follows a new 0.x or major of Criterion in a minor version of its own (a
+//! patch cannot change it), and does not keep the ones before.
+//!
+//! A Criterion has one measurement: make one for each. Criterion's samples are not the difference
+//! of N and 2N, but it fits a line through samples of many lengths, which does the same.
+
+// Paths begin with the crate's name, because the benches include this file as it is: so they need no
+// feature of the crate but `std`.
+use core::fmt;
+
+use criterion::Throughput;
+use criterion::measurement::{Measurement, ValueFormatter};
+use linefill::counters::{Place, UnknownName};
+use linefill::os::calibrate;
+use linefill::os::perf::{self, Refusal};
+use linefill::pmu::Reading;
+use linefill::time::{Rate, RateError, start, stop, yardstick};
+
+/// A measurement that takes any stretch of code that counts its own ticks.
+pub trait Clock: Measurement<Value = f64> + Copy {
+    /// The unit, as it ends the name of a benchmark.
+    const NAME: &'static str;
+
+    /// Runs `stretch`, which returns the ticks it took, and converts them.
+    fn time(&self, stretch: impl FnOnce() -> u64) -> f64;
+}
+
+/// What an operation does, and its unit a nanosecond, a core cycle and an event.
+fn amount(work: &Throughput) -> (f64, [&'static str; 3]) {
+    match *work {
+        Throughput::Bytes(bytes) | Throughput::BytesDecimal(bytes) => {
+            (bytes as f64, ["GB/s", "B/cycle", "B/event"])
+        }
+        Throughput::Bits(bits) => (bits as f64, ["Gb/s", "b/cycle", "b/event"]),
+        Throughput::Elements(elements) | Throughput::ElementsAndBytes { elements, .. } => {
+            (elements as f64, ["Gelem/s", "elem/cycle", "elem/event"])
+        }
+    }
+}
+
+/// Ticks of the time-stamp counter between fences, with the rate that turns them into seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Ticks(pub Rate);
+
+impl Ticks {
+    /// The counter, calibrated against the kernel's raw clock, which takes a quarter of a second.
+    ///
+    /// # Errors
+    /// If the counter stands still beside that clock.
+    pub fn calibrated() -> Result<Self, RateError> {
+        calibrate().map(Ticks)
+    }
+}
+
+impl Clock for Ticks {
+    const NAME: &'static str = "ticks";
+
+    fn time(&self, stretch: impl FnOnce() -> u64) -> f64 {
+        stretch() as f64
+    }
+}
+
+impl Measurement for Ticks {
+    type Intermediate = u64;
+    type Value = f64;
+
+    fn start(&self) -> u64 {
+        start()
+    }
+
+    fn end(&self, began: u64) -> f64 {
+        (stop() - began) as f64
+    }
+
+    fn add(&self, a: &f64, b: &f64) -> f64 {
+        a + b
+    }
+
+    fn zero(&self) -> f64 {
+        0.0
+    }
+
+    fn to_f64(&self, value: &f64) -> f64 {
+        *value
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        self
+    }
+}
+
+impl ValueFormatter for Ticks {
+    fn scale_values(&self, _: f64, _: &mut [f64]) -> &'static str {
+        "ticks"
+    }
+
+    fn scale_throughputs(&self, _: f64, work: &Throughput, values: &mut [f64]) -> &'static str {
+        let (amount, [a_nano, ..]) = amount(work);
+        for value in values {
+            *value = amount / self.0.nanos(*value);
+        }
+        a_nano
+    }
+
+    fn scale_for_machines(&self, _: &mut [f64]) -> &'static str {
+        "ticks"
+    }
+}
+
+/// Core cycles: ticks, held against the yardstick before and after. Needs no PMU.
+#[derive(Clone, Copy, Debug)]
+pub struct CoreCycles {
+    /// Core cycles per tick at first, for stretches beside which the yardstick gave nothing.
+    at_first: f64,
+}
+
+/// Readings of the yardstick on either side of a stretch.
+const READINGS: usize = 3;
+
+impl CoreCycles {
+    /// The clock, if the yardstick works here.
+    pub fn new() -> Option<Self> {
+        let readings = [(); 2 * READINGS].map(|()| yardstick::ticks());
+        Some(CoreCycles {
+            at_first: core_per_tick(readings)?,
+        })
+    }
+
+    fn convert(self, ticks: u64, before: [u64; READINGS], after: [u64; READINGS]) -> f64 {
+        let mut readings = [0; 2 * READINGS];
+        readings[..READINGS].copy_from_slice(&before);
+        readings[READINGS..].copy_from_slice(&after);
+        ticks as f64 * core_per_tick(readings).unwrap_or(self.at_first)
+    }
+}
+
+/// Core cycles per tick by the median of `readings`; a reading of 0 is none.
+fn core_per_tick(mut readings: [u64; 2 * READINGS]) -> Option<f64> {
+    readings.sort_unstable();
+    let (below, above) = (readings[READINGS - 1], readings[READINGS]);
+    let median = (below + above) as f64 / 2.0;
+    (below > 0).then(|| yardstick::CYCLES as f64 / median)
+}
+
+fn readings() -> [u64; READINGS] {
+    [(); READINGS].map(|()| yardstick::ticks())
+}
+
+impl Clock for CoreCycles {
+    const NAME: &'static str = "core cycles";
+
+    fn time(&self, stretch: impl FnOnce() -> u64) -> f64 {
+        let before = readings();
+        let ticks = stretch();
+        self.convert(ticks, before, readings())
+    }
+}
+
+impl Measurement for CoreCycles {
+    type Intermediate = ([u64; READINGS], u64);
+    type Value = f64;
+
+    fn start(&self) -> Self::Intermediate {
+        (readings(), start())
+    }
+
+    fn end(&self, (before, began): Self::Intermediate) -> f64 {
+        let ticks = stop() - began;
+        self.convert(ticks, before, readings())
+    }
+
+    fn add(&self, a: &f64, b: &f64) -> f64 {
+        a + b
+    }
+
+    fn zero(&self) -> f64 {
+        0.0
+    }
+
+    fn to_f64(&self, value: &f64) -> f64 {
+        *value
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        self
+    }
+}
+
+impl ValueFormatter for CoreCycles {
+    fn scale_values(&self, _: f64, _: &mut [f64]) -> &'static str {
+        "cycles"
+    }
+
+    fn scale_throughputs(&self, _: f64, work: &Throughput, values: &mut [f64]) -> &'static str {
+        let (amount, [_, a_cycle, _]) = amount(work);
+        for value in values {
+            *value = amount / *value;
+        }
+        a_cycle
+    }
+
+    fn scale_for_machines(&self, _: &mut [f64]) -> &'static str {
+        "core cycles"
+    }
+}
+
+/// How often an event happens: any that [`Place::named`] takes, of this thread.
+///
+/// Criterion analyses no sample in which nothing happened, and says so.
+#[derive(Debug)]
+pub struct Counter {
+    counter: perf::Counter,
+}
+
+/// Why an event is not measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CounterError {
+    /// It has no such name here.
+    Unknown(UnknownName),
+    /// This machine does not count it.
+    Refused(Refusal),
+}
+
+impl fmt::Display for CounterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CounterError::Unknown(unknown) => unknown.fmt(f),
+            CounterError::Refused(refusal) => write!(f, "{refusal} ({})", refusal.mend()),
+        }
+    }
+}
+
+impl core::error::Error for CounterError {}
+
+impl Counter {
+    /// The event of this name, counted from now on.
+    ///
+    /// # Errors
+    /// If the name means nothing here, or the machine does not count it.
+    pub fn open(name: &str) -> Result<Self, CounterError> {
+        let named = Place::here().named(name).map_err(CounterError::Unknown)?;
+        let counter = named.event.and_then(|event| perf::Counter::open(&event));
+        let counter = counter.map_err(CounterError::Refused)?;
+        Ok(Counter { counter })
+    }
+
+    fn read(&self) -> Reading {
+        self.counter.read().expect("a counter that is open answers")
+    }
+}
+
+impl Measurement for Counter {
+    type Intermediate = Reading;
+    type Value = f64;
+
+    fn start(&self) -> Reading {
+        self.read()
+    }
+
+    fn end(&self, began: Reading) -> f64 {
+        let reading = self.read().since(&began);
+        reading.scaled().unwrap_or(0.0)
+    }
+
+    fn add(&self, a: &f64, b: &f64) -> f64 {
+        a + b
+    }
+
+    fn zero(&self) -> f64 {
+        0.0
+    }
+
+    fn to_f64(&self, value: &f64) -> f64 {
+        *value
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        &Events
+    }
+}
+
+/// Events as Criterion prints them.
+struct Events;
+
+impl ValueFormatter for Events {
+    fn scale_values(&self, _: f64, _: &mut [f64]) -> &'static str {
+        "events"
+    }
+
+    fn scale_throughputs(&self, _: f64, work: &Throughput, values: &mut [f64]) -> &'static str {
+        let (amount, [.., an_event]) = amount(work);
+        for value in values {
+            *value = amount / *value;
+        }
+        an_event
+    }
+
+    fn scale_for_machines(&self, _: &mut [f64]) -> &'static str {
+        "events"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_reading_converts_and_missing_ones_do_not() {
+        let cycles = yardstick::CYCLES;
+        let even = [cycles / 2; 2 * READINGS];
+        assert_eq!(core_per_tick(even), Some(2.0));
+        // An interruption of one reading, and one that gave nothing, leave the median.
+        let odd = [
+            0,
+            cycles / 2,
+            cycles / 2,
+            cycles / 2,
+            cycles / 2,
+            9 * cycles,
+        ];
+        assert_eq!(core_per_tick(odd), Some(2.0));
+        assert_eq!(core_per_tick([0; 2 * READINGS]), None);
+        let clock = CoreCycles { at_first: 1.5 };
+        let none = [0; READINGS];
+        assert_eq!(clock.convert(100, none, none), 150.0);
+    }
+}
