@@ -67,17 +67,9 @@ impl Placed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSuchOffset(pub usize);
 
-impl core::fmt::Display for NoSuchOffset {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(
-            f,
-            "code can be placed at byte 0 to 63 of a line, not {}",
-            self.0
-        )
-    }
+messages! { NoSuchOffset:
+    NoSuchOffset(offset) => ("code can be placed at byte 0 to 63 of a line, not {offset}");
 }
-
-impl core::error::Error for NoSuchOffset {}
 
 /// A loop at some byte of a line, or code that it jumps to. An operation is a round.
 #[derive(Clone, Copy, Debug)]

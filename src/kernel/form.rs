@@ -32,16 +32,12 @@ impl Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoIntrinsics;
 
-impl core::fmt::Display for NoIntrinsics {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(
-            "no form by intrinsics: string instructions have none, and soft-float targets have \
-             none on vectors; assembly is had everywhere",
-        )
-    }
+messages! { NoIntrinsics:
+    NoIntrinsics => (
+        "no form by intrinsics: string instructions have none, and soft-float targets have \
+         none on vectors; assembly is had everywhere"
+    );
 }
-
-impl core::error::Error for NoIntrinsics {}
 
 /// The registers that move data. The wide ones hold the proof that the CPU has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,29 @@
 //! errors, one plain model of what it does ([`Kernel::trace`]), and the patterns on which [`verify`]
 //! checks one against the other.
 
+/// Declares assembled kernels of one shape: the type of the shape, whose safety is that of each, and the
+/// symbols.
+macro_rules! family {
+    (
+        $(#[$about:meta])*
+        pub type $family:ident =
+            unsafe extern "sysv64" fn $arguments:tt -> $result:ty;
+
+        $($(#[$doc:meta])* $name:ident)*
+    ) => {
+        $(#[$about])*
+        pub type $family = unsafe extern "sysv64" fn $arguments -> $result;
+
+        unsafe extern "sysv64" {$(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            #[doc = concat!("See [`", stringify!($family), "`].")]
+            pub fn $name $arguments -> $result;
+        )*}
+    };
+}
+
 mod chase;
 mod code;
 mod coherence;

@@ -16,11 +16,16 @@ const INTEGERS: [&str; 12] = [
     "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "bool", "()",
 ];
 
-/// A Rust file without its line comments.
+/// A Rust file without its line comments, and without the macro that declares kernels of one shape: it
+/// names no types, and what it is called with is read where it is called.
 fn code_of(text: &str) -> String {
     let lines = text.lines();
     let code = lines.map(|line| line.split("//").next().unwrap_or_default());
-    code.collect::<Vec<_>>().join("\n")
+    let code = code.collect::<Vec<_>>().join("\n");
+    match code.split_once("macro_rules! family") {
+        Some((before, rest)) => before.to_owned() + enclosed(rest, '{', '}').1,
+        None => code,
+    }
 }
 
 /// What stands between the first `open` of `text` and the `close` that belongs to it, and the rest.

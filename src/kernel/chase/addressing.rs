@@ -147,21 +147,14 @@ pub enum ChaseError {
     Load(usize),
 }
 
-impl core::fmt::Display for ChaseError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            ChaseError::Missing(feature) => write!(f, "the load needs {feature}"),
-            ChaseError::Links(error) => error.fmt(f),
-            ChaseError::Load(bytes) => write!(
-                f,
-                "a load of {bytes} bytes needs elements of a multiple of {bytes} bytes with the \
-                 pointer first, each at a multiple of {bytes}"
-            ),
-        }
-    }
+messages! { ChaseError:
+    ChaseError::Missing(feature) => ("the load needs {feature}");
+    ChaseError::Links(error) => ("{error}");
+    ChaseError::Load(bytes) => (
+        "a load of {bytes} bytes needs elements of a multiple of {bytes} bytes with the \
+         pointer first, each at a multiple of {bytes}"
+    );
 }
-
-impl core::error::Error for ChaseError {}
 
 /// A walk whose every load takes its address from the load before. An operation is a step.
 #[derive(Debug)]
@@ -233,28 +226,16 @@ impl Kernel for Chase<'_> {
     }
 }
 
-/// The shape of the family: `link` leads to a place that holds the next link, `steps` times;
-/// returns the last link loaded.
-///
-/// # Safety
-/// `link`, taken as the name says, leads to a readable place that holds such a link in turn, for
-/// `steps` steps; `steps` is not 0. Vector kernels read as many bytes there as their name says,
-/// 16 and more at a multiple of as many, and the CPU has AVX2 for 32, AVX-512 for 64.
-pub type Chases = unsafe extern "sysv64" fn(link: u64, steps: u64, base: usize) -> u64;
+family! {
+    /// The shape of the family: `link` leads to a place that holds the next link, `steps` times;
+    /// returns the last link loaded.
+    ///
+    /// # Safety
+    /// `link`, taken as the name says, leads to a readable place that holds such a link in turn, for
+    /// `steps` steps; `steps` is not 0. Vector kernels read as many bytes there as their name says,
+    /// 16 and more at a multiple of as many, and the CPU has AVX2 for 32, AVX-512 for 64.
+    pub type Chases = unsafe extern "sysv64" fn(link: u64, steps: u64, base: usize) -> u64;
 
-macro_rules! chases {
-    ($($(#[$doc:meta])* $name:ident)*) => {
-        unsafe extern "sysv64" {$(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// See [`Chases`].
-            pub fn $name(link: u64, steps: u64, base: usize) -> u64;
-        )*}
-    };
-}
-
-chases! {
     /// `mov rax, [rax]`: the link is an address.
     linefill_chase_base
     /// `mov rax, [rax + 64]`: an address less 64.

@@ -25,21 +25,11 @@ pub enum ChainsError {
     Count(usize),
 }
 
-impl core::fmt::Display for ChainsError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            ChainsError::Chains(chains) => {
-                write!(f, "{chains} chains are not possible, 1, 2, 4 and 8 are")
-            }
-            ChainsError::NoTable => f.write_str("chains need precomputed indices"),
-            ChainsError::Count(count) => {
-                write!(f, "an array of {count} integers is too short for a round")
-            }
-        }
-    }
+messages! { ChainsError:
+    ChainsError::Chains(chains) => ("{chains} chains are not possible, 1, 2, 4 and 8 are");
+    ChainsError::NoTable => ("chains need precomputed indices");
+    ChainsError::Count(count) => ("an array of {count} integers is too short for a round");
 }
-
-impl core::error::Error for ChainsError {}
 
 /// Shuffles the array of a [`Deck`] like [`Shuffle`](crate::kernel::Shuffle), but an exchange begins only
 /// when the last one of its chain has loaded the integer from the place that its index names.

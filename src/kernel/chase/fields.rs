@@ -35,20 +35,10 @@ pub enum FieldsError {
     Pointer(usize),
 }
 
-impl core::fmt::Display for FieldsError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            FieldsError::Element(bytes) => {
-                write!(f, "elements have {bytes} bytes; {LINE} are needed")
-            }
-            FieldsError::Pointer(byte) => {
-                write!(f, "the pointer is at byte {byte}; 0 or {LAST} is needed")
-            }
-        }
-    }
+messages! { FieldsError:
+    FieldsError::Element(bytes) => ("elements have {bytes} bytes; {LINE} are needed");
+    FieldsError::Pointer(byte) => ("the pointer is at byte {byte}; 0 or {LAST} is needed");
 }
-
-impl core::error::Error for FieldsError {}
 
 /// A walk along a ring that reads all 8 words of every element. An operation is a step.
 #[derive(Debug)]
@@ -133,27 +123,15 @@ pub struct Stop {
     pub sum: u64,
 }
 
-/// The shape of the family: walks `steps` steps and reads the 8 words of every element.
-///
-/// # Safety
-/// `at` is the address of a pointer word of a 64-byte element, at its end that the name says; all
-/// of the element is readable, and the pointer word holds such an address in turn, for `steps`
-/// steps; `steps` is not 0.
-pub type Walks = unsafe extern "sysv64" fn(at: usize, steps: u64) -> Stop;
+family! {
+    /// The shape of the family: walks `steps` steps and reads the 8 words of every element.
+    ///
+    /// # Safety
+    /// `at` is the address of a pointer word of a 64-byte element, at its end that the name says; all
+    /// of the element is readable, and the pointer word holds such an address in turn, for `steps`
+    /// steps; `steps` is not 0.
+    pub type Walks = unsafe extern "sysv64" fn(at: usize, steps: u64) -> Stop;
 
-macro_rules! walks {
-    ($($(#[$doc:meta])* $name:ident)*) => {
-        unsafe extern "sysv64" {$(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// See [`Walks`].
-            pub fn $name(at: usize, steps: u64) -> Stop;
-        )*}
-    };
-}
-
-walks! {
     /// Pointer in word 0, words read from 0 to 7.
     linefill_fields_first_ascending
     /// Pointer in word 0, words read from 7 to 0.
@@ -177,18 +155,11 @@ pub enum PairError {
     },
 }
 
-impl core::fmt::Display for PairError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let PairError::NoSuchWord { word, words } = self;
-        write!(
-            f,
-            "an element of {words} words has no word {word}; words are 0 to {}",
-            words - 1
-        )
-    }
+messages! { PairError:
+    PairError::NoSuchWord { word, words } => (
+        "an element of {words} words has no word {word}; words are 0 to {}", words - 1
+    );
 }
-
-impl core::error::Error for PairError {}
 
 /// A walk along a ring that adds up the same two words of every element. An operation is a step:
 /// both words and the pointer are loaded, nothing is stored.

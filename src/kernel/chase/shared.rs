@@ -39,27 +39,17 @@ pub enum VisitError {
     OneLine(usize),
 }
 
-impl core::fmt::Display for VisitError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            VisitError::NoPadding(step) => write!(
-                f,
-                "{step:?} needs elements with at least 1 word of padding, these have 0"
-            ),
-            VisitError::TooMuchWork(work) => write!(
-                f,
-                "{work} multiplications a node; at most {MOST_WORK} can be had"
-            ),
-            VisitError::OneLine(bytes) => write!(
-                f,
-                "elements of {bytes} bytes have no second line; it takes {} bytes",
-                2 * LINE
-            ),
-        }
-    }
+messages! { VisitError:
+    VisitError::NoPadding(step) => (
+        "{step:?} needs elements with at least 1 word of padding, these have 0"
+    );
+    VisitError::TooMuchWork(work) => (
+        "{work} multiplications a node; at most {MOST_WORK} can be had"
+    );
+    VisitError::OneLine(bytes) => (
+        "elements of {bytes} bytes have no second line; it takes {} bytes", 2 * LINE
+    );
 }
-
-impl core::error::Error for VisitError {}
 
 /// A thread's walk along a ring that it shares. An operation is a step to the next element.
 ///

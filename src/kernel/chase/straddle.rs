@@ -23,21 +23,12 @@ pub enum WideChaseError {
     Far(usize),
 }
 
-impl core::fmt::Display for WideChaseError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            WideChaseError::Narrow { bytes, width } => write!(
-                f,
-                "elements have {bytes} bytes from their pointer on; a load needs {width}"
-            ),
-            WideChaseError::Far(span) => {
-                write!(f, "the ring spans {span} bytes; 4-byte loads reach 4 GiB")
-            }
-        }
-    }
+messages! { WideChaseError:
+    WideChaseError::Narrow { bytes, width } => (
+        "elements have {bytes} bytes from their pointer on; a load needs {width}"
+    );
+    WideChaseError::Far(span) => ("the ring spans {span} bytes; 4-byte loads reach 4 GiB");
 }
-
-impl core::error::Error for WideChaseError {}
 
 /// A walk along a ring by loads of one width. An operation is a step.
 #[derive(Debug)]

@@ -36,18 +36,10 @@ pub enum TranslateError {
     RegionTooSmall(usize),
 }
 
-impl core::fmt::Display for TranslateError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            TranslateError::Pages(pages) => write!(f, "{pages} pages are no power of two"),
-            TranslateError::RegionTooSmall(pages) => {
-                write!(f, "the region holds fewer than {pages} pages")
-            }
-        }
-    }
+messages! { TranslateError:
+    TranslateError::Pages(pages) => ("{pages} pages are no power of two");
+    TranslateError::RegionTooSmall(pages) => ("the region holds fewer than {pages} pages");
 }
-
-impl core::error::Error for TranslateError {}
 
 /// One access a page, round and round, each at another line of its page; none waits for another.
 /// An operation is an access.
@@ -127,44 +119,25 @@ impl Kernel for Translate<'_> {
     }
 }
 
-/// The shape of both kernels: `accesses` places, `stride` bytes apart and round and round in
-/// `mask` + 1 bytes, from `first` bytes behind `base` on. Returns where the next one would be.
-///
-/// # Safety
-/// `accesses` is not 0. For the load, 8 bytes at each place are valid for reads; a prefetch may be
-/// of anything.
-pub type Accesses = unsafe extern "sysv64" fn(
-    base: usize,
-    accesses: u64,
-    stride: usize,
-    mask: usize,
-    first: usize,
-) -> usize;
+family! {
+    /// The shape of both kernels: `accesses` places, `stride` bytes apart and round and round in
+    /// `mask` + 1 bytes, from `first` bytes behind `base` on. Returns where the next one would be.
+    ///
+    /// # Safety
+    /// `accesses` is not 0. For the load, 8 bytes at each place are valid for reads; a prefetch may be
+    /// of anything.
+    pub type Accesses = unsafe extern "sysv64" fn(
+        base: usize,
+        accesses: u64,
+        stride: usize,
+        mask: usize,
+        first: usize,
+    ) -> usize;
 
-unsafe extern "sysv64" {
     /// `mov`.
-    ///
-    /// # Safety
-    /// See [`Accesses`].
-    pub fn linefill_translate_load(
-        base: usize,
-        accesses: u64,
-        stride: usize,
-        mask: usize,
-        first: usize,
-    ) -> usize;
-
+    linefill_translate_load
     /// `prefetcht0`.
-    ///
-    /// # Safety
-    /// See [`Accesses`].
-    pub fn linefill_translate_prefetch(
-        base: usize,
-        accesses: u64,
-        stride: usize,
-        mask: usize,
-        first: usize,
-    ) -> usize;
+    linefill_translate_prefetch
 }
 
 /// The patterns on which the kernels are checked against their model.

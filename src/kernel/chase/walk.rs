@@ -36,17 +36,11 @@ pub enum WalkError {
     NoPadding(Step),
 }
 
-impl core::fmt::Display for WalkError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let WalkError::NoPadding(step) = self;
-        write!(
-            f,
-            "{step:?} needs elements with at least 1 word of padding, these have 0"
-        )
-    }
+messages! { WalkError:
+    WalkError::NoPadding(step) => (
+        "{step:?} needs elements with at least 1 word of padding, these have 0"
+    );
 }
-
-impl core::error::Error for WalkError {}
 
 impl Step {
     /// The steps, for those who try them all.

@@ -12,16 +12,9 @@ use crate::pattern::{Arrangement, Orders};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoAvx2;
 
-impl core::fmt::Display for NoAvx2 {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(
-            f,
-            "the sum over two arrays needs AVX2, which this CPU lacks"
-        )
-    }
+messages! { NoAvx2:
+    NoAvx2 => ("the sum over two arrays needs AVX2, which this CPU lacks");
 }
-
-impl core::error::Error for NoAvx2 {}
 
 /// The kernel for an arrangement, with the proof that the CPU can run it.
 #[derive(Clone, Copy, Debug)]

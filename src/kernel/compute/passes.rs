@@ -18,17 +18,11 @@ pub struct TooLong {
     pub exchanges: u64,
 }
 
-impl core::fmt::Display for TooLong {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(
-            f,
-            "a pass of {} exchanges moves more bytes than 32 bits count",
-            self.exchanges
-        )
-    }
+messages! { TooLong:
+    TooLong { exchanges } => (
+        "a pass of {exchanges} exchanges moves more bytes than 32 bits count"
+    );
 }
-
-impl core::error::Error for TooLong {}
 
 impl<'m> Passes<'m> {
     /// Passes of a shuffle, which counts as standing at the beginning of one.

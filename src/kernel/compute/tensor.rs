@@ -111,26 +111,15 @@ pub enum ReadTensorError {
     Shape(Get, Shape),
 }
 
-impl core::fmt::Display for ReadTensorError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            ReadTensorError::Storage(get, storage) => {
-                write!(
-                    f,
-                    "{get:?} does not find elements that are stored in {storage:?}"
-                )
-            }
-            ReadTensorError::Shape(get, shape) => write!(
-                f,
-                "{get:?} leads out of a tensor of {:?}; it reads remainders by {:?}",
-                shape.dimensions(),
-                get.divisors(*shape).dimensions()
-            ),
-        }
-    }
+messages! { ReadTensorError:
+    ReadTensorError::Storage(get, storage) => (
+        "{get:?} does not find elements that are stored in {storage:?}"
+    );
+    ReadTensorError::Shape(get, shape) => (
+        "{get:?} leads out of a tensor of {:?}; it reads remainders by {:?}",
+        shape.dimensions(), get.divisors(*shape).dimensions()
+    );
 }
-
-impl core::error::Error for ReadTensorError {}
 
 /// Reads of a tensor at the remainders of their numbers, 0 to 999,999 and again, summed in order.
 /// An operation is a read; a million are the series' operation.
@@ -258,35 +247,23 @@ impl Kernel for ReadTensor<'_> {
     }
 }
 
-/// The shape of the family: adds the elements of the reads from `first` to `end`, `end` left out,
-/// to `sum`, one after the other, and returns it: both are the bits of an `f32`. `dimensions` are the tensor's, 16 bits each, the
-/// first one lowest.
-///
-/// # Safety
-/// `first` is less than `end`, and `end` is at most 2^20. `tensor` is the address of the first
-/// element of a tensor of these dimensions, or of the array or the vector's elements that lead to
-/// its arrays, whichever the name says; every read's indices are inside it, and it is readable.
-pub type Reads = unsafe extern "sysv64" fn(
-    tensor: usize,
-    first: u32,
-    end: u32,
-    dimensions: u64,
-    sum: u32,
-) -> u32;
+family! {
+    /// The shape of the family: adds the elements of the reads from `first` to `end`, `end` left out,
+    /// to `sum`, one after the other, and returns it: both are the bits of an `f32`. `dimensions` are the tensor's, 16 bits each, the
+    /// first one lowest.
+    ///
+    /// # Safety
+    /// `first` is less than `end`, and `end` is at most 2^20. `tensor` is the address of the first
+    /// element of a tensor of these dimensions, or of the array or the vector's elements that lead to
+    /// its arrays, whichever the name says; every read's indices are inside it, and it is readable.
+    pub type Reads = unsafe extern "sysv64" fn(
+        tensor: usize,
+        first: u32,
+        end: u32,
+        dimensions: u64,
+        sum: u32,
+    ) -> u32;
 
-macro_rules! reads {
-    ($($(#[$doc:meta])* $name:ident)*) => {
-        unsafe extern "sysv64" {$(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// See [`Reads`].
-            pub fn $name(tensor: usize, first: u32, end: u32, dimensions: u64, sum: u32) -> u32;
-        )*}
-    };
-}
-
-reads! {
     /// One run; remainders by 64, 16, 28 and 32, strides by multiplication, the sum checked.
     linefill_tensor_strides
     /// The same with masks in place of remainders by powers of two.

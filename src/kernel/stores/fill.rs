@@ -97,20 +97,10 @@ pub enum FillError {
     Quarters(u32),
 }
 
-impl core::fmt::Display for FillError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            FillError::Lines(lines) => {
-                write!(f, "a group has 1 to {MOST_LINES} lines, not {lines}")
-            }
-            FillError::Quarters(quarters) => {
-                write!(f, "a part of a line has 1 to 3 quarters, not {quarters}")
-            }
-        }
-    }
+messages! { FillError:
+    FillError::Lines(lines) => ("a group has 1 to {MOST_LINES} lines, not {lines}");
+    FillError::Quarters(quarters) => ("a part of a line has 1 to 3 quarters, not {quarters}");
 }
-
-impl core::error::Error for FillError {}
 
 /// Fills a region line by line, again and again. An operation is a line of 64 bytes.
 ///
@@ -263,65 +253,40 @@ impl Kernel for FillLines<'_> {
     }
 }
 
-/// The shape of the kernels that fill one line after the other: writes `lines` lines, or a part of
-/// each; returns the address behind them.
-///
-/// # Safety
-/// As for [`linefill_fill_cached`]; `sfence` follows non-temporal stores.
-pub type Fills = unsafe extern "sysv64" fn(at: *mut u8, lines: u64, value: u64) -> usize;
-
-/// The shape of the interleaved kernel.
-///
-/// # Safety
-/// As for [`linefill_fill_interleaved`].
-pub type Groups =
-    unsafe extern "sysv64" fn(at: *mut u8, groups: u64, value: u64, lines: u64) -> usize;
-
-unsafe extern "sysv64" {
-    /// Writes `lines` lines by four `movdqa` each; returns the address behind them.
+family! {
+    /// The shape of the kernels that fill one line after the other: writes `lines` lines, or a part of
+    /// each; returns the address behind them.
     ///
     /// # Safety
-    /// `at` is the address of `lines` lines that are valid for writes; `lines` is not 0.
-    pub fn linefill_fill_cached(at: *mut u8, lines: u64, value: u64) -> usize;
+    /// `at` is the address of `lines` lines that are valid for writes; `lines` is not 0; `sfence`
+    /// follows non-temporal stores.
+    pub type Fills = unsafe extern "sysv64" fn(at: *mut u8, lines: u64, value: u64) -> usize;
 
-    /// Writes `lines` lines by four `movntdq` each; returns the address behind them.
+    /// By four `movdqa` each.
+    linefill_fill_cached
+    /// By four `movntdq` each.
+    linefill_fill_stream
+    /// The first quarter of each line, by one `movntdq`.
+    linefill_fill_quarter
+    /// The first half of each line, by two `movntdq`.
+    linefill_fill_half
+    /// Three quarters of each line, by three `movntdq`.
+    linefill_fill_three_quarters
+    /// By one `rep stosb` of the low byte of `value`.
+    linefill_fill_rep_stosb
+}
+
+family! {
+    /// Writes `groups` groups of `lines` lines, a quarter of each line of a group in turn; returns the
+    /// address behind them.
     ///
     /// # Safety
-    /// As for [`linefill_fill_cached`]; `sfence` follows.
-    pub fn linefill_fill_stream(at: *mut u8, lines: u64, value: u64) -> usize;
+    /// As for [`Fills`], with `groups * lines` lines; neither is 0.
+    pub type Groups =
+        unsafe extern "sysv64" fn(at: *mut u8, groups: u64, value: u64, lines: u64) -> usize;
 
-    /// Writes the first quarter of `lines` lines by one `movntdq` each; returns the address behind
-    /// the lines.
-    ///
-    /// # Safety
-    /// As for [`linefill_fill_stream`].
-    pub fn linefill_fill_quarter(at: *mut u8, lines: u64, value: u64) -> usize;
-
-    /// The same for the first half of each line, by two stores.
-    ///
-    /// # Safety
-    /// As for [`linefill_fill_stream`].
-    pub fn linefill_fill_half(at: *mut u8, lines: u64, value: u64) -> usize;
-
-    /// The same for three quarters of each line, by three stores.
-    ///
-    /// # Safety
-    /// As for [`linefill_fill_stream`].
-    pub fn linefill_fill_three_quarters(at: *mut u8, lines: u64, value: u64) -> usize;
-
-    /// Writes `groups` groups of `lines` lines by `movntdq`, a quarter of each line of a group in
-    /// turn; returns the address behind them.
-    ///
-    /// # Safety
-    /// As for [`linefill_fill_stream`], with `groups * lines` lines; neither is 0.
-    pub fn linefill_fill_interleaved(at: *mut u8, groups: u64, value: u64, lines: u64) -> usize;
-
-    /// Writes `lines` lines by one `rep stosb` of the low byte of `value`; returns the address
-    /// behind them.
-    ///
-    /// # Safety
-    /// As for [`linefill_fill_cached`].
-    pub fn linefill_fill_rep_stosb(at: *mut u8, lines: u64, value: u64) -> usize;
+    /// By `movntdq`.
+    linefill_fill_interleaved
 }
 
 /// The patterns on which the kernels are checked against their model.

@@ -161,26 +161,15 @@ pub enum ForwardError {
     },
 }
 
-impl core::fmt::Display for ForwardError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            ForwardError::NoSuchTrip(trip) => write!(
-                f,
-                "no kernel stores {} bytes and loads {} ({:?})",
-                trip.store, trip.load, trip.passing
-            ),
-            ForwardError::TooWide(bytes) => {
-                write!(f, "this CPU has no accesses of {bytes} bytes")
-            }
-            ForwardError::Outside { store, load } => write!(
-                f,
-                "a store to byte {store} and a load {load} bytes from there do not lie in the region"
-            ),
-        }
-    }
+messages! { ForwardError:
+    ForwardError::NoSuchTrip(trip) => (
+        "no kernel stores {} bytes and loads {} ({:?})", trip.store, trip.load, trip.passing
+    );
+    ForwardError::TooWide(bytes) => ("this CPU has no accesses of {bytes} bytes");
+    ForwardError::Outside { store, load } => (
+        "a store to byte {store} and a load {load} bytes from there do not lie in the region"
+    );
 }
-
-impl core::error::Error for ForwardError {}
 
 /// A value that is stored and loaded again and again. An operation is a round trip.
 #[derive(Debug)]
@@ -279,42 +268,24 @@ impl Kernel for Forward<'_> {
     }
 }
 
-/// The shape of all round trips.
-///
-/// # Safety
-/// With S and L the two numbers of the name: S bytes from `store` on are valid for writes, and L
-/// bytes (2 S where the name ends in `_two`) from `load` bytes behind it for reads; in the kernels
-/// of two stores, so are S bytes from `second` bytes behind it for writes; `trips` is not 0; the
-/// CPU has AVX2 if one of the numbers is 32, and AVX-512 if one is 64.
-pub type Trips = unsafe extern "sysv64" fn(
-    store: *mut u8,
-    load: isize,
-    trips: u64,
-    value: u64,
-    second: isize,
-) -> u64;
+family! {
+    /// The shape of all round trips, named by the bytes stored and the bytes loaded.
+    ///
+    /// Returns the low 8 bytes of the value after the last.
+    ///
+    /// # Safety
+    /// With S and L the two numbers of the name: S bytes from `store` on are valid for writes, and L
+    /// bytes (2 S where the name ends in `_two`) from `load` bytes behind it for reads; in the kernels
+    /// of two stores, so are S bytes from `second` bytes behind it for writes; `trips` is not 0; the
+    /// CPU has AVX2 if one of the numbers is 32, and AVX-512 if one is 64.
+    pub type Trips = unsafe extern "sysv64" fn(
+        store: *mut u8,
+        load: isize,
+        trips: u64,
+        value: u64,
+        second: isize,
+    ) -> u64;
 
-macro_rules! trips {
-    ($($name:ident)*) => {
-        unsafe extern "sysv64" {$(
-            /// Round trips of the number of bytes stored and the number loaded.
-            ///
-            /// Returns the low 8 bytes of the value after the last.
-            ///
-            /// # Safety
-            /// See [`Trips`].
-            pub fn $name(
-                store: *mut u8,
-                load: isize,
-                trips: u64,
-                value: u64,
-                second: isize,
-            ) -> u64;
-        )*}
-    };
-}
-
-trips! {
     linefill_forward1_1
     linefill_forward1_2
     linefill_forward1_4

@@ -22,21 +22,12 @@ pub enum LockError {
     Split(usize),
 }
 
-impl core::fmt::Display for LockError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            LockError::Outside(offset) => {
-                write!(f, "no word at byte {offset} lies in the region")
-            }
-            LockError::Split(offset) => write!(
-                f,
-                "the word at byte {offset} lies across two lines, where a locked addition may be trapped"
-            ),
-        }
-    }
+messages! { LockError:
+    LockError::Outside(offset) => ("no word at byte {offset} lies in the region");
+    LockError::Split(offset) => (
+        "the word at byte {offset} lies across two lines, where a locked addition may be trapped"
+    );
 }
-
-impl core::error::Error for LockError {}
 
 /// Locked additions of 1 to a word. An operation is an addition.
 #[derive(Debug)]

@@ -14,17 +14,9 @@ pub const MOST_PENDING: u32 = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyStores(pub u32);
 
-impl core::fmt::Display for TooManyStores {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(
-            f,
-            "{} stores per round; {MOST_PENDING} are the most",
-            self.0
-        )
-    }
+messages! { TooManyStores:
+    TooManyStores(stores) => ("{stores} stores per round; {MOST_PENDING} are the most");
 }
-
-impl core::error::Error for TooManyStores {}
 
 /// Rounds of a chain of divisions and stores behind it, to the region's first word. An operation is
 /// a round.
@@ -112,21 +104,12 @@ pub enum Alias4KError {
     Outside(usize),
 }
 
-impl core::fmt::Display for Alias4KError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Alias4KError::Overlap { store, load } => write!(
-                f,
-                "words at bytes {store} and {load} overlap; they must be {WORD} apart"
-            ),
-            Alias4KError::Outside(offset) => {
-                write!(f, "no word at byte {offset} lies in the region")
-            }
-        }
-    }
+messages! { Alias4KError:
+    Alias4KError::Overlap { store, load } => (
+        "words at bytes {store} and {load} overlap; they must be {WORD} apart"
+    );
+    Alias4KError::Outside(offset) => ("no word at byte {offset} lies in the region");
 }
-
-impl core::error::Error for Alias4KError {}
 
 /// A store of a word, then a load of another, again and again, each load waiting for the one
 /// before. An operation is one of each.

@@ -51,25 +51,13 @@ pub enum SpeculateError {
     NoPadding,
 }
 
-impl core::fmt::Display for SpeculateError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            SpeculateError::RegionTooSmall(bytes) => write!(
-                f,
-                "a region of {bytes} bytes is too small; {} are needed",
-                Speculate::BYTES
-            ),
-            SpeculateError::TooManyShared(shared) => {
-                write!(f, "{shared} of {PLACES} loads cannot meet a store")
-            }
-            SpeculateError::NoPadding => {
-                f.write_str("the elements have no word of padding to store to")
-            }
-        }
-    }
+messages! { SpeculateError:
+    SpeculateError::RegionTooSmall(bytes) => (
+        "a region of {bytes} bytes is too small; {} are needed", Speculate::BYTES
+    );
+    SpeculateError::TooManyShared(shared) => ("{shared} of {PLACES} loads cannot meet a store");
+    SpeculateError::NoPadding => ("the elements have no word of padding to store to");
 }
-
-impl core::error::Error for SpeculateError {}
 
 /// A store whose address waits for a chain of multiplications, and a load whose result goes
 /// through another. An operation is one of each, and begins when the one before is done.
@@ -254,19 +242,26 @@ impl Kernel for SpeculateMiss<'_> {
 /// How many places to load from a kernel of chains takes in turn.
 pub const PLACES: usize = 256;
 
-/// The shape of the kernels whose store waits for a chain of multiplications: returns the value
-/// after `operations`.
-///
-/// # Safety
-/// `store` is valid for writes of 8 bytes, each of the `places` for reads of as many;
-/// `operations` is not 0.
-pub type Chains = unsafe extern "sysv64" fn(
-    store: *mut u8,
-    places: *const [u64; PLACES],
-    operations: u64,
-    multiplier: u64,
-    value: u64,
-) -> u64;
+family! {
+    /// The shape of the kernels whose store waits for a chain of multiplications: returns the value
+    /// after `operations`.
+    ///
+    /// # Safety
+    /// `store` is valid for writes of 8 bytes, each of the `places` for reads of as many;
+    /// `operations` is not 0.
+    pub type Chains = unsafe extern "sysv64" fn(
+        store: *mut u8,
+        places: *const [u64; PLACES],
+        operations: u64,
+        multiplier: u64,
+        value: u64,
+    ) -> u64;
+
+    /// The load does not wait for the store's address.
+    linefill_speculate
+    /// It does.
+    linefill_speculate_ordered
+}
 
 /// Two places in a list.
 #[repr(C)]
@@ -278,60 +273,19 @@ pub struct Cursors {
     pub other: usize,
 }
 
-/// The shape of the kernels whose store waits for a node: returns where both walks stopped.
-///
-/// # Safety
-/// `store` is valid for writes of 8 bytes and no pointer word; `slow` and `other` are pointer
-/// words, each of which holds the address of another, for `steps` steps; `steps` is not 0.
-pub type Misses =
-    unsafe extern "sysv64" fn(store: *mut u8, slow: usize, other: usize, steps: u64) -> Cursors;
-
-unsafe extern "sysv64" {
-    /// The load does not wait for the store's address.
+family! {
+    /// The shape of the kernels whose store waits for a node: returns where both walks stopped.
     ///
     /// # Safety
-    /// See [`Chains`].
-    pub fn linefill_speculate(
-        store: *mut u8,
-        places: *const [u64; PLACES],
-        operations: u64,
-        multiplier: u64,
-        value: u64,
-    ) -> u64;
-
-    /// It does.
-    ///
-    /// # Safety
-    /// See [`Chains`].
-    pub fn linefill_speculate_ordered(
-        store: *mut u8,
-        places: *const [u64; PLACES],
-        operations: u64,
-        multiplier: u64,
-        value: u64,
-    ) -> u64;
+    /// `store` is valid for writes of 8 bytes and no pointer word; `slow` and `other` are pointer
+    /// words, each of which holds the address of another, for `steps` steps; `steps` is not 0.
+    pub type Misses =
+        unsafe extern "sysv64" fn(store: *mut u8, slow: usize, other: usize, steps: u64) -> Cursors;
 
     /// The load does not wait for the store's address.
-    ///
-    /// # Safety
-    /// See [`Misses`].
-    pub fn linefill_speculate_miss(
-        store: *mut u8,
-        slow: usize,
-        other: usize,
-        steps: u64,
-    ) -> Cursors;
-
+    linefill_speculate_miss
     /// It does.
-    ///
-    /// # Safety
-    /// See [`Misses`].
-    pub fn linefill_speculate_miss_ordered(
-        store: *mut u8,
-        slow: usize,
-        other: usize,
-        steps: u64,
-    ) -> Cursors;
+    linefill_speculate_miss_ordered
 }
 
 /// The patterns on which the kernels are checked against their model.

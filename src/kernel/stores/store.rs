@@ -42,18 +42,12 @@ pub enum StoreError {
     },
 }
 
-impl core::fmt::Display for StoreError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let StoreError::PartOfRow { row_bytes, width } = self;
-        write!(
-            f,
-            "rows of {row_bytes} bytes are no whole number of {width}-byte stores; the next such row has {} bytes",
-            row_bytes.next_multiple_of(*width)
-        )
-    }
+messages! { StoreError:
+    StoreError::PartOfRow { row_bytes, width } => (
+        "rows of {row_bytes} bytes are no whole number of {width}-byte stores; the next such row has {} bytes",
+        row_bytes.next_multiple_of(*width)
+    );
 }
-
-impl core::error::Error for StoreError {}
 
 /// A sweep of stores over a matrix, again and again. An operation is one store.
 ///
@@ -287,30 +281,18 @@ impl Kernel for Store<'_> {
     }
 }
 
-/// The shape of all stores.
-///
-/// # Safety
-/// All `stores` stores at `at`, `at + stride`, ... lie in memory valid for writes; `at` and
-/// `stride` are multiples of the width; `stores` is not 0; the CPU has the instruction.
-/// Non-temporal stores are followed by `sfence` before anybody relies on them.
-pub type Stores =
-    unsafe extern "sysv64" fn(at: *mut u8, stride: usize, stores: u64, value: u64) -> usize;
+family! {
+    /// The shape of all stores.
+    ///
+    /// Returns `at` advanced by all stores.
+    ///
+    /// # Safety
+    /// All `stores` stores at `at`, `at + stride`, ... lie in memory valid for writes; `at` and
+    /// `stride` are multiples of the width; `stores` is not 0; the CPU has the instruction.
+    /// Non-temporal stores are followed by `sfence` before anybody relies on them.
+    pub type Stores =
+        unsafe extern "sysv64" fn(at: *mut u8, stride: usize, stores: u64, value: u64) -> usize;
 
-macro_rules! stores {
-    ($($(#[$doc:meta])* $name:ident)*) => {
-        unsafe extern "sysv64" {$(
-            $(#[$doc])*
-            ///
-            /// Returns `at` advanced by all stores.
-            ///
-            /// # Safety
-            /// See [`Stores`].
-            pub fn $name(at: *mut u8, stride: usize, stores: u64, value: u64) -> usize;
-        )*}
-    };
-}
-
-stores! {
     /// `mov`, 4 bytes: the low half of `value`.
     linefill_store4
     /// `mov`, 8 bytes.

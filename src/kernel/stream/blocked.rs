@@ -26,22 +26,14 @@ pub enum BlockedError {
     Times(u32),
 }
 
-impl core::fmt::Display for BlockedError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            BlockedError::Lines { lines, region } => write!(
-                f,
-                "a block of {lines} lines in a region of {region}; 1 to {region} are possible"
-            ),
-            BlockedError::Times(times) => write!(
-                f,
-                "{times} times a block is not 1 or more times less than 4 GiB in all"
-            ),
-        }
-    }
+messages! { BlockedError:
+    BlockedError::Lines { lines, region } => (
+        "a block of {lines} lines in a region of {region}; 1 to {region} are possible"
+    );
+    BlockedError::Times(times) => (
+        "{times} times a block is not 1 or more times less than 4 GiB in all"
+    );
 }
-
-impl core::error::Error for BlockedError {}
 
 /// Reads a region block by block by `movdqa`, each block several times, and begins again behind
 /// the last. An operation is a block, with all its readings.

@@ -192,74 +192,43 @@ impl Kernel for LoadLines<'_> {
     }
 }
 
-/// The shape of the family: reads `lines` lines and returns the wrapping sum of their 8-byte words.
-///
-/// # Safety
-/// `at` is the address of `lines` lines that are valid for reads; `lines` is not 0; the CPU has
-/// the load.
-pub type Loads = unsafe extern "sysv64" fn(at: *const u8, lines: u64) -> u64;
-
-unsafe extern "sysv64" {
-    /// Reads `lines` lines by four `movdqa` each; returns the wrapping sum of their 8-byte words.
+family! {
+    /// The shape of the family: reads `lines` lines and returns the wrapping sum of their 8-byte words.
     ///
     /// # Safety
-    /// `at` is the address of `lines` lines that are valid for reads; `lines` is not 0.
-    pub fn linefill_load_cached(at: *const u8, lines: u64) -> u64;
+    /// `at` is the address of `lines` lines that are valid for reads; `lines` is not 0; the CPU has
+    /// the load.
+    pub type Loads = unsafe extern "sysv64" fn(at: *const u8, lines: u64) -> u64;
 
-    /// The same by four `movntdqa` each.
-    ///
-    /// # Safety
-    /// As for [`linefill_load_cached`]; the CPU has SSE4.1.
-    pub fn linefill_load_stream(at: *const u8, lines: u64) -> u64;
-
-    /// The same by two `vmovdqa` of 32 bytes each.
-    ///
-    /// # Safety
-    /// As for [`linefill_load_cached`]; the CPU has AVX2.
-    pub fn linefill_load_cached32(at: *const u8, lines: u64) -> u64;
-
-    /// The same by two `vmovntdqa` of 32 bytes each.
-    ///
-    /// # Safety
-    /// As for [`linefill_load_cached32`].
-    pub fn linefill_load_stream32(at: *const u8, lines: u64) -> u64;
-
-    /// The same by one `vmovdqa64` of 64 bytes each.
-    ///
-    /// # Safety
-    /// As for [`linefill_load_cached`]; the CPU has AVX-512.
-    pub fn linefill_load_cached64(at: *const u8, lines: u64) -> u64;
-
-    /// The same by one `vmovntdqa` of 64 bytes each.
-    ///
-    /// # Safety
-    /// As for [`linefill_load_cached64`].
-    pub fn linefill_load_stream64(at: *const u8, lines: u64) -> u64;
+    /// By four `movdqa` each.
+    linefill_load_cached
+    /// By four `movntdqa` each: the CPU has SSE4.1.
+    linefill_load_stream
+    /// By two `vmovdqa` of 32 bytes each: the CPU has AVX2.
+    linefill_load_cached32
+    /// By two `vmovntdqa` of 32 bytes each: the CPU has AVX2.
+    linefill_load_stream32
+    /// By one `vmovdqa64` of 64 bytes each: the CPU has AVX-512.
+    linefill_load_cached64
+    /// By one `vmovntdqa` of 64 bytes each: the CPU has AVX-512.
+    linefill_load_stream64
 }
 
-/// The shape of those that read blocks: reads `blocks` blocks of 8 lines from the one at `at` on,
-/// the one at `first` behind the one that ends at `end`, and returns the wrapping sum of their 8-byte
-/// words.
-///
-/// # Safety
-/// Blocks that are valid for reads lie from `first` to `end`, `at` among them; `blocks` is not 0; the
-/// CPU has the load.
-pub type Blocks =
-    unsafe extern "sysv64" fn(at: *const u8, blocks: u64, first: *const u8, end: *const u8) -> u64;
+family! {
+    /// The shape of those that read blocks: reads `blocks` blocks of 8 lines from the one at `at` on,
+    /// the one at `first` behind the one that ends at `end`, and returns the wrapping sum of their 8-byte
+    /// words.
+    ///
+    /// # Safety
+    /// Blocks that are valid for reads lie from `first` to `end`, `at` among them; `blocks` is not 0; the
+    /// CPU has the load.
+    pub type Blocks = unsafe extern "sysv64" fn(
+        at: *const u8,
+        blocks: u64,
+        first: *const u8,
+        end: *const u8,
+    ) -> u64;
 
-macro_rules! blocks {
-    ($($(#[$doc:meta])* $name:ident)*) => {
-        unsafe extern "sysv64" {$(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// See [`Blocks`].
-            pub fn $name(at: *const u8, blocks: u64, first: *const u8, end: *const u8) -> u64;
-        )*}
-    };
-}
-
-blocks! {
     /// By `movdqa`.
     linefill_load_blocks_cached
     /// By `movntdqa`: the CPU has SSE4.1.

@@ -69,13 +69,9 @@ pub enum Difference {
     },
 }
 
-impl core::fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "case {}: {:?}", self.case, self.difference)
-    }
+messages! { Mismatch:
+    Mismatch { case, difference } => ("case {case}: {difference:?}");
 }
-
-impl core::error::Error for Mismatch {}
 
 /// A kernel on one pattern, and its twin: the kernel's own model, unless a case has another.
 pub(crate) trait Case {

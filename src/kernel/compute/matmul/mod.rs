@@ -51,28 +51,19 @@ pub enum MatmulError {
     },
 }
 
-impl core::fmt::Display for MatmulError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            MatmulError::PartOfLine { side } => write!(
-                f,
-                "rows of {side} doubles are no whole number of lines; the next such row has {}",
-                side.next_multiple_of(SM)
-            ),
-            MatmulError::TooLarge { side } => write!(
-                f,
-                "one operation on matrices of {side} x {side} does more than 2^32 - 1 loads, \
-                 stores or bytes; multiples of 8 have smaller operations"
-            ),
-            MatmulError::NoRoom { needed, spare } => write!(
-                f,
-                "this way needs {needed} bytes behind the matrices, where there are {spare}"
-            ),
-        }
-    }
+messages! { MatmulError:
+    MatmulError::PartOfLine { side } => (
+        "rows of {side} doubles are no whole number of lines; the next such row has {}",
+        side.next_multiple_of(SM)
+    );
+    MatmulError::TooLarge { side } => (
+        "one operation on matrices of {side} x {side} does more than 2^32 - 1 loads, \
+         stores or bytes; multiples of 8 have smaller operations"
+    );
+    MatmulError::NoRoom { needed, spare } => (
+        "this way needs {needed} bytes behind the matrices, where there are {spare}"
+    );
 }
-
-impl core::error::Error for MatmulError {}
 
 impl MatmulWay {
     /// The ways, in the order of the paper's table 6.2.
@@ -380,42 +371,26 @@ unsafe extern "sysv64" {
     ) -> u64;
 }
 
-/// The shape of the kernels that multiply sub-matrices of 8 x 8: adds to the one at `res` the
-/// products of `count` of them in the rows at `mul1` and `count` in the columns at `mul2`.
-///
-/// # Safety
-/// The sub-matrices are valid for reads and, that of `res`, for writes, and their rows are
-/// `row_bytes` apart; all three addresses are multiples of 64, and so is `row_bytes`; `count` is
-/// not 0.
-pub type SubMatrices = unsafe extern "sysv64" fn(
-    res: *mut f64,
-    mul1: *const f64,
-    mul2: *const f64,
-    row_bytes: usize,
-    count: u64,
-);
+family! {
+    /// The shape of the kernels that multiply sub-matrices of 8 x 8: adds to the one at `res` the
+    /// products of `count` of them in the rows at `mul1` and `count` in the columns at `mul2`.
+    ///
+    /// # Safety
+    /// The sub-matrices are valid for reads and, that of `res`, for writes, and their rows are
+    /// `row_bytes` apart; all three addresses are multiples of 64, and so is `row_bytes`; `count` is
+    /// not 0.
+    pub type SubMatrices = unsafe extern "sysv64" fn(
+        res: *mut f64,
+        mul1: *const f64,
+        mul2: *const f64,
+        row_bytes: usize,
+        count: u64,
+    ) -> ();
 
-macro_rules! sub_matrices {
-    ($($doc:literal $name:ident)*) => {
-        unsafe extern "sysv64" {$(
-            #[doc = $doc]
-            ///
-            /// # Safety
-            /// See [`SubMatrices`].
-            pub fn $name(
-                res: *mut f64,
-                mul1: *const f64,
-                mul2: *const f64,
-                row_bytes: usize,
-                count: u64,
-            );
-        )*}
-    };
-}
-
-sub_matrices! {
-    "An element at a time." linefill_matmul_submatrix
-    "Two elements at a time by SSE2, with prefetches of mul1." linefill_matmul_submatrix_sse2
+    /// An element at a time.
+    linefill_matmul_submatrix
+    /// Two elements at a time by SSE2, with prefetches of mul1.
+    linefill_matmul_submatrix_sse2
 }
 
 /// The reference implementation.

@@ -38,17 +38,11 @@ pub enum ShuffleError {
     },
 }
 
-impl core::fmt::Display for ShuffleError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let ShuffleError::Stage { length, most } = self;
-        write!(
-            f,
-            "stages of {length} indices are not possible here, 1 to {most} are"
-        )
-    }
+messages! { ShuffleError:
+    ShuffleError::Stage { length, most } => (
+        "stages of {length} indices are not possible here, 1 to {most} are"
+    );
 }
-
-impl core::error::Error for ShuffleError {}
 
 /// Shuffles the array of a [`Deck`] and begins again at its end, and so on. An operation is an
 /// exchange.

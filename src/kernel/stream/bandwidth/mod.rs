@@ -129,22 +129,13 @@ pub enum BandwidthError {
     OffLine(usize),
 }
 
-impl core::fmt::Display for BandwidthError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            BandwidthError::PartOfBlock { bytes, granularity } => write!(
-                f,
-                "{bytes} bytes are no whole number of blocks; a multiple of {granularity} bytes \
-                 would do"
-            ),
-            BandwidthError::OffLine(address) => {
-                write!(f, "address {address:#x} is not the start of a line")
-            }
-        }
-    }
+messages! { BandwidthError:
+    BandwidthError::PartOfBlock { bytes, granularity } => (
+        "{bytes} bytes are no whole number of blocks; a multiple of {granularity} bytes \
+         would do"
+    );
+    BandwidthError::OffLine(address) => ("address {address:#x} is not the start of a line");
 }
-
-impl core::error::Error for BandwidthError {}
 
 /// Reads, writes, updates, copies or adds up a region block by block, round and round. An operation is
 /// a block of 512 bytes, and its partners where there are several parts: one copied is 512 bytes read
@@ -258,43 +249,25 @@ impl Kernel for SharedBandwidth<'_> {
     }
 }
 
-/// The shape of the family. `first` is the address of the block to begin with, `blocks` how many
-/// there are to do, `again` the address of the block that follows on the last, `end` the address
-/// behind the last. Returns the address where the next block would begin; the reads return the
-/// wrapping sum of the 8-byte words in the last 128 bytes they read.
-///
-/// # Safety
-/// MoveBlocks of 512 bytes from `again` to `end`, `first` among them, are valid for what the kernel
-/// does; where it works on several parts, so are their partners `value` bytes away from each to the
-/// next. All are addresses of lines. `blocks` is not 0. The CPU has the width.
-/// Non-temporal stores are followed by `sfence` before anybody relies on them.
-pub type MoveBlocks = unsafe extern "sysv64" fn(
-    first: *mut u8,
-    blocks: u64,
-    again: *mut u8,
-    end: *mut u8,
-    value: u64,
-) -> u64;
+family! {
+    /// The shape of the family. `first` is the address of the block to begin with, `blocks` how many
+    /// there are to do, `again` the address of the block that follows on the last, `end` the address
+    /// behind the last. Returns the address where the next block would begin; the reads return the
+    /// wrapping sum of the 8-byte words in the last 128 bytes they read.
+    ///
+    /// # Safety
+    /// MoveBlocks of 512 bytes from `again` to `end`, `first` among them, are valid for what the kernel
+    /// does; where it works on several parts, so are their partners `value` bytes away from each to the
+    /// next. All are addresses of lines. `blocks` is not 0. The CPU has the width.
+    /// Non-temporal stores are followed by `sfence` before anybody relies on them.
+    pub type MoveBlocks = unsafe extern "sysv64" fn(
+        first: *mut u8,
+        blocks: u64,
+        again: *mut u8,
+        end: *mut u8,
+        value: u64,
+    ) -> u64;
 
-macro_rules! blocks {
-    ($($(#[$doc:meta])* $name:ident)*) => {
-        unsafe extern "sysv64" {$(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// See [`MoveBlocks`].
-            pub fn $name(
-                first: *mut u8,
-                blocks: u64,
-                again: *mut u8,
-                end: *mut u8,
-                value: u64,
-            ) -> u64;
-        )*}
-    };
-}
-
-blocks! {
     /// Reads by `movdqa`.
     linefill_bandwidth_read16
     /// Reads by `vmovdqa`: needs AVX2.

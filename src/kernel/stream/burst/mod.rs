@@ -140,31 +140,18 @@ pub enum BurstError {
     Misaligned(usize),
 }
 
-impl core::fmt::Display for BurstError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            BurstError::Window(bytes) => write!(
-                f,
-                "places that repeat every {bytes} bytes; a power of two is needed"
-            ),
-            BurstError::RegionTooSmall { needed, region } => {
-                let needed = Span::of(*needed);
-                write!(f, "the accesses span {needed}, the region has {region}")
-            }
-            BurstError::Width(bytes) => {
-                write!(f, "there is no `movdqa` of {bytes} bytes; 16 are needed")
-            }
-            BurstError::Misaligned(bytes) => {
-                write!(
-                    f,
-                    "`movdqa` at a distance of {bytes} bytes; multiples of 16 are needed"
-                )
-            }
-        }
-    }
+messages! { BurstError:
+    BurstError::Window(bytes) => (
+        "places that repeat every {bytes} bytes; a power of two is needed"
+    );
+    BurstError::RegionTooSmall { needed, region } => (
+        "the accesses span {needed}, the region has {region}", needed = Span::of(*needed)
+    );
+    BurstError::Width(bytes) => ("there is no `movdqa` of {bytes} bytes; 16 are needed");
+    BurstError::Misaligned(bytes) => (
+        "`movdqa` at a distance of {bytes} bytes; multiples of 16 are needed"
+    );
 }
-
-impl core::error::Error for BurstError {}
 
 /// Bursts of eight accesses of one width. An operation is a burst.
 ///
@@ -303,44 +290,25 @@ impl Kernel for Burst<'_> {
     }
 }
 
-/// The shape of all bursts.
-///
-/// # Safety
-/// The eight accesses of each burst, at `first + (index & mask) + k * apart` for k from 0 to 7 with
-/// an index that grows by `step` from burst to burst, lie in memory valid for reads, or for writes
-/// where the kernel stores; `bursts` is not 0; the CPU has the instruction. Where the name ends in
-/// `_aligned` all of them are multiples of 16.
-pub type Bursts = unsafe extern "sysv64" fn(
-    first: *mut u8,
-    index: u64,
-    step: u64,
-    mask: u64,
-    apart: usize,
-    bursts: u64,
-) -> u64;
+family! {
+    /// The shape of all bursts.
+    ///
+    /// Returns the low 8 bytes of the value moved last, or all of its 4.
+    ///
+    /// # Safety
+    /// The eight accesses of each burst, at `first + (index & mask) + k * apart` for k from 0 to 7 with
+    /// an index that grows by `step` from burst to burst, lie in memory valid for reads, or for writes
+    /// where the kernel stores; `bursts` is not 0; the CPU has the instruction. Where the name ends in
+    /// `_aligned` all of them are multiples of 16.
+    pub type Bursts = unsafe extern "sysv64" fn(
+        first: *mut u8,
+        index: u64,
+        step: u64,
+        mask: u64,
+        apart: usize,
+        bursts: u64,
+    ) -> u64;
 
-macro_rules! bursts {
-    ($($(#[$doc:meta])* $name:ident)*) => {
-        unsafe extern "sysv64" {$(
-            $(#[$doc])*
-            ///
-            /// Returns the low 8 bytes of the value moved last, or all of its 4.
-            ///
-            /// # Safety
-            /// See [`Bursts`].
-            pub fn $name(
-                first: *mut u8,
-                index: u64,
-                step: u64,
-                mask: u64,
-                apart: usize,
-                bursts: u64,
-            ) -> u64;
-        )*}
-    };
-}
-
-bursts! {
     /// `mov`, 4 bytes.
     linefill_burst_load4
     /// `mov`, 8 bytes.
