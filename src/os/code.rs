@@ -3,11 +3,12 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::ptr::{self, NonNull};
+use std::io;
+use std::os::fd::FromRawFd;
+use std::ptr;
 use std::sync::atomic::AtomicU32;
-use std::{fmt, io};
 
+use super::memory::Mapped;
 use super::{Granted, Memory, MemoryError, Pages};
 pub use crate::host::View;
 use crate::kernel::Function;
@@ -40,24 +41,17 @@ impl CodeError {
     }
 }
 
-impl fmt::Display for CodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CodeError::Memory(error) => error.fmt(f),
-            CodeError::Refused { call, answer } => write!(
-                f,
-                "{call} refused executable memory ({answer}); a security module may forbid it \
-                 (SELinux: the boolean deny_execmem; systemd: MemoryDenyWriteExecute=)"
-            ),
-            CodeError::Stale => f.write_str(
-                "code that was modified through another address runs unchanged, as in an emulator \
-                 that keeps its translation",
-            ),
-        }
-    }
+messages! { CodeError:
+    CodeError::Memory(error) => ("{error}");
+    CodeError::Refused { call, answer } => (
+        "{call} refused executable memory ({answer}); a security module may forbid it \
+         (SELinux: the boolean deny_execmem; systemd: MemoryDenyWriteExecute=)"
+    );
+    CodeError::Stale => (
+        "code that was modified through another address runs unchanged, as in an emulator \
+         that keeps its translation"
+    );
 }
-
-impl std::error::Error for CodeError {}
 
 /// `mprotect`: code between two guard pages, written first and executable ever after.
 ///
@@ -191,8 +185,8 @@ fn function(entry: *const u8) -> Function {
 #[doc(alias = "memfd_create")]
 #[derive(Debug)]
 pub struct Alias {
-    first: NonNull<u8>,
-    second: NonNull<u8>,
+    first: Mapped,
+    second: Mapped,
     len: usize,
     view: View,
 }
@@ -212,7 +206,7 @@ impl Alias {
             View::Data => data,
             View::Code => libc::PROT_READ | libc::PROT_EXEC,
         };
-        let second = map(&file, len, permission).inspect_err(|_| unmap(first, len))?;
+        let second = map(&file, len, permission)?;
         let mut alias = Alias {
             first,
             second,
@@ -248,12 +242,12 @@ impl Alias {
 
     /// The first view: readable and writable.
     pub fn first(&self) -> *mut u8 {
-        self.first.as_ptr()
+        self.first.start().as_ptr()
     }
 
     /// The second view: writable, or executable.
     pub fn second(&self) -> *mut u8 {
-        self.second.as_ptr()
+        self.second.start().as_ptr()
     }
 
     /// Writes `bytes` at `offset` through the first view.
@@ -309,13 +303,6 @@ unsafe impl Send for Alias {}
 // SAFETY: likewise.
 unsafe impl Sync for Alias {}
 
-impl Drop for Alias {
-    fn drop(&mut self) {
-        unmap(self.first, self.len);
-        unmap(self.second, self.len);
-    }
-}
-
 /// Pages without a name, as a file that can be mapped more than once.
 fn shared_memory(len: usize) -> Result<File, CodeError> {
     // SAFETY: the name is a string that ends in a zero.
@@ -333,19 +320,7 @@ fn shared_memory(len: usize) -> Result<File, CodeError> {
     Ok(file)
 }
 
-fn map(file: &File, len: usize, permission: libc::c_int) -> Result<NonNull<u8>, CodeError> {
+fn map(file: &File, len: usize, permission: libc::c_int) -> Result<Mapped, CodeError> {
     let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
-    // SAFETY: a fresh mapping of the kernel's choice of address; the descriptor is open.
-    let at = unsafe { libc::mmap(ptr::null_mut(), len, permission, flags, file.as_raw_fd(), 0) };
-    match NonNull::new(at.cast::<u8>()) {
-        Some(at) if at.as_ptr().cast() != libc::MAP_FAILED => Ok(at),
-        _ => Err(CodeError::last("mmap")),
-    }
-}
-
-/// Unmaps what [`map`] mapped.
-fn unmap(at: NonNull<u8>, len: usize) {
-    // SAFETY: `map` mapped `len` bytes here, and they are not used any more.
-    let status = unsafe { libc::munmap(at.as_ptr().cast(), len) };
-    debug_assert_eq!(status, 0);
+    Mapped::new(len, permission, flags, Some(file)).map_err(|_| CodeError::last("mmap"))
 }

@@ -10,13 +10,13 @@
 
 use std::io;
 use std::marker::PhantomData;
-use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::affinity::keep_on;
 use super::clock::pause;
 use super::interrupt::Blocked;
+use super::memory::Mapped;
 use crate::host::BackgroundLoad;
 use crate::kernel::{Bandwidth, Kernel};
 use crate::mem::{PAGE, Region};
@@ -50,7 +50,7 @@ messages! { NeighbourError:
 #[derive(Debug)]
 pub struct BackgroundProcess {
     child: libc::pid_t,
-    board: NonNull<Board>,
+    board: Mapped,
     /// Whether its end was seen: its number may be another's then.
     ended: bool,
     of_this_thread: PhantomData<*const ()>,
@@ -97,13 +97,13 @@ impl BackgroundProcess {
         let child = unsafe { libc::fork() };
         if child == 0 {
             // SAFETY: the board stays mapped in the child.
-            work(&chore, parent, unsafe { board.as_ref() });
+            work(&chore, parent, unsafe {
+                board.start().cast::<Board>().as_ref()
+            });
         }
         let refused = io::Error::last_os_error();
         drop(signals);
         if child < 0 {
-            // SAFETY: nobody refers to it.
-            unsafe { Board::unmap(board) };
             return Err(NeighbourError::Fork(refused));
         }
         let mut neighbour = BackgroundProcess {
@@ -157,7 +157,7 @@ impl BackgroundProcess {
 
     fn board(&self) -> &Board {
         // SAFETY: mapped until this is dropped, and made of atomic words.
-        unsafe { self.board.as_ref() }
+        unsafe { self.board.start().cast::<Board>().as_ref() }
     }
 }
 
@@ -176,25 +176,13 @@ impl Drop for BackgroundProcess {
                 }
             }
         }
-        // SAFETY: mapped by `start`, and nobody refers to it any more.
-        unsafe { Board::unmap(self.board) };
     }
 }
 
 impl Board {
-    fn map() -> io::Result<NonNull<Board>> {
-        let (access, flags) = (
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-        );
-        map(size_of::<Board>(), access, flags).map(NonNull::cast)
-    }
-
-    /// # Safety
-    /// It is mapped, and nobody refers to it.
-    unsafe fn unmap(board: NonNull<Board>) {
-        // SAFETY: the caller's.
-        unsafe { libc::munmap(board.as_ptr().cast(), size_of::<Board>()) };
+    fn map() -> io::Result<Mapped> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        Mapped::new(size_of::<Board>(), access, libc::MAP_SHARED, None)
     }
 
     /// Ends the child, and says why.
@@ -208,16 +196,6 @@ impl Board {
         let error = u64::from(error.unsigned_abs()) << STATE_BITS;
         self.state.store(error | state, Ordering::Release);
     }
-}
-
-/// `mmap` of anonymous memory anywhere.
-fn map(bytes: usize, access: libc::c_int, flags: libc::c_int) -> io::Result<NonNull<u8>> {
-    // SAFETY: without MAP_FIXED, a new mapping replaces no other.
-    let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, -1, 0) };
-    if start == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
-    NonNull::new(start.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
 }
 
 /// Aborts when dropped: a panic of the child would unwind into the parent's frames.
@@ -245,17 +223,15 @@ fn work(chore: &BackgroundLoad, parent: libc::pid_t, board: &Board) -> ! {
     if let Err(error) = keep_on(chore.cpu) {
         board.leave(NO_CPU, error);
     }
-    let (access, flags) = (
-        libc::PROT_READ | libc::PROT_WRITE,
-        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE,
-    );
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_POPULATE;
     let pages = chore.bytes.next_multiple_of(PAGE);
-    let memory = match map(pages, access, flags) {
+    let memory = match Mapped::new(pages, access, flags, None) {
         Ok(memory) => memory,
         Err(error) => board.leave(NO_MEMORY, error),
     };
     // SAFETY: just mapped, zeroes, of at least as many bytes, and unmapped by the child's end.
-    let bytes = unsafe { std::slice::from_raw_parts_mut(memory.as_ptr(), chore.bytes) };
+    let bytes = unsafe { std::slice::from_raw_parts_mut(memory.start().as_ptr(), chore.bytes) };
     let kernel = Region::new(bytes)
         .ok()
         .and_then(|region| Bandwidth::new(region, chore.motion, chore.vector).ok());

@@ -2,7 +2,6 @@
 //!
 //! Unlike the members of a [team](super::team()) it is not timed, and goes on between the rounds.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -18,16 +17,10 @@ pub enum PartnerError {
     Refused(String),
 }
 
-impl fmt::Display for PartnerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PartnerError::Affinity(error) => error.fmt(f),
-            PartnerError::Refused(answer) => write!(f, "no second thread: {answer}"),
-        }
-    }
+messages! { PartnerError:
+    PartnerError::Affinity(error) => ("{error}");
+    PartnerError::Refused(answer) => ("no second thread: {answer}");
 }
-
-impl std::error::Error for PartnerError {}
 
 /// A thread on a CPU of its own, until it is dropped.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Where the kernel's text files are found: the live machine, or a recorded one.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
 /// The three trees that describe a machine. Everything that parses them takes a `Root`, so that
 /// it can be tested on recordings of other machines.
@@ -51,13 +51,9 @@ impl Unreadable {
     }
 }
 
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.problem)
-    }
+messages! { Unreadable:
+    Unreadable { path, problem } => ("{}: {problem}", path.display());
 }
-
-impl std::error::Error for Unreadable {}
 
 /// The text of a file without the white space around it.
 ///

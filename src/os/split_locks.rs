@@ -41,36 +41,19 @@ pub enum Refused {
     Unknown(Unreadable),
 }
 
-impl core::fmt::Display for Refused {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Refused::Trapped { flag, mode, slowed } => {
-                write!(
-                    f,
-                    "the kernel traps locks across two lines ({flag}, split_lock_detect={mode}"
-                )?;
-                if *slowed {
-                    f.write_str(", kernel.split_lock_mitigate=1")?;
-                }
-                f.write_str("); boot with split_lock_detect=off to measure what they would cost")
-            }
-            Refused::Host(vendor) => write!(
-                f,
-                "the host may answer a guest's lock across two lines by ending the guest, and a \
-                 guest on a CPU of {} cannot tell",
-                vendor.name()
-            ),
-            Refused::Unknown(error) => {
-                write!(
-                    f,
-                    "whether locks across two lines are trapped is unknown: {error}"
-                )
-            }
-        }
-    }
+messages! { Refused:
+    Refused::Trapped { flag, mode, slowed } => (
+        "the kernel traps locks across two lines ({flag}, split_lock_detect={mode}{}); \
+         boot with split_lock_detect=off to measure what they would cost",
+        if *slowed { ", kernel.split_lock_mitigate=1" } else { "" }
+    );
+    Refused::Host(vendor) => (
+        "the host may answer a guest's lock across two lines by ending the guest, and a \
+         guest on a CPU of {} cannot tell",
+        vendor.name()
+    );
+    Refused::Unknown(error) => ("whether locks across two lines are trapped is unknown: {error}");
 }
-
-impl core::error::Error for Refused {}
 
 /// Leave to lock across two lines on this machine.
 ///

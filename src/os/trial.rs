@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::interrupt::Blocked;
+use super::memory::Mapped;
 
 /// How a trial ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -139,7 +140,7 @@ pub fn trial(
     if forked == 0 {
         drop(reader);
         drop(signals);
-        child(parent, marks.0, writer, work);
+        child(parent, marks.0.start().cast(), writer, work);
     }
     let refused = io::Error::last_os_error();
     drop(signals);
@@ -239,32 +240,17 @@ impl Drop for Child {
 }
 
 /// The page of marks of the parent, unmapped in the end.
-struct Shared(NonNull<Marks>);
+struct Shared(Mapped);
 
 impl Shared {
     fn map() -> io::Result<Shared> {
-        let (access, flags) = (
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-        );
-        // SAFETY: without MAP_FIXED, a new mapping replaces no other.
-        let page = unsafe { libc::mmap(ptr::null_mut(), size_of::<Marks>(), access, flags, -1, 0) };
-        match NonNull::new(page.cast::<Marks>()) {
-            Some(page) if page.as_ptr().cast() != libc::MAP_FAILED => Ok(Shared(page)),
-            _ => Err(io::Error::last_os_error()),
-        }
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        Mapped::new(size_of::<Marks>(), access, libc::MAP_SHARED, None).map(Shared)
     }
 
     fn marks(&self) -> &Marks {
         // SAFETY: mapped until this is dropped, and made of atomic words.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // SAFETY: mapped by `map`, and nobody refers to it any more.
-        unsafe { libc::munmap(self.0.as_ptr().cast(), size_of::<Marks>()) };
+        unsafe { self.0.start().cast::<Marks>().as_ref() }
     }
 }
 

@@ -1,15 +1,14 @@
 //! What pages there are beyond base pages (transparent huge pages and the hugetlb pool), what pages a
 //! mapping really got, by `/proc/self/smaps`, and memory that `mmap` itself populates.
 
-// Maps and unmaps through C calls.
+// Says between which threads a mapping may go.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::ops::Range;
 use std::path::Path;
-use std::ptr::{self, NonNull};
 
-use super::mapping::{BASE_PAGE, GIANT_PAGE};
+use super::mapping::{BASE_PAGE, GIANT_PAGE, Mapped};
 use crate::host::{Granted, Via};
 use crate::os::limits::meminfo_bytes;
 use crate::os::root::{Unreadable, read, read_number};
@@ -150,10 +149,7 @@ pub fn huge_page_pool(sys: &Path) -> Result<Pool, Unreadable> {
 /// huge pages are always on, it may be in 2 MiB pages.
 #[doc(alias = "MAP_POPULATE")]
 #[derive(Debug)]
-pub struct Populated {
-    start: NonNull<u8>,
-    bytes: usize,
-}
+pub struct Populated(Mapped);
 
 // SAFETY: it owns its address range, like a boxed slice of bytes.
 unsafe impl Send for Populated {}
@@ -167,28 +163,13 @@ impl Populated {
     /// The kernel's answer. It does not tell when it could not populate all of it.
     pub fn map(bytes: usize) -> io::Result<Self> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
-        // SAFETY: without MAP_FIXED a new mapping replaces no other.
-        let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let start =
-            NonNull::new(start.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        Ok(Self { start, bytes })
+        let flags = libc::MAP_PRIVATE | libc::MAP_POPULATE;
+        Mapped::new(bytes, access, flags, None).map(Populated)
     }
 
     /// Address of the first byte.
     pub fn address(&self) -> usize {
-        self.start.addr().get()
-    }
-}
-
-impl Drop for Populated {
-    fn drop(&mut self) {
-        // SAFETY: the range is this mapping's own, and nothing refers to it.
-        let status = unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
-        debug_assert_eq!(status, 0, "munmap: {}", io::Error::last_os_error());
+        self.0.start().addr().get()
     }
 }
 

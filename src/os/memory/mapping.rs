@@ -1,14 +1,56 @@
-//! An address range with a guard page at each end.
+//! Address ranges: as the kernel gives them, and with a guard page at each end.
 // Mappings are made, advised and read through C calls and raw pointers.
 #![allow(unsafe_code)]
 
+use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::fd::AsRawFd;
 use std::ptr::{self, NonNull};
 
 pub(super) const BASE_PAGE: usize = 4096;
 pub(super) const HUGE_PAGE: usize = 2 << 20;
 pub(super) const GIANT_PAGE: usize = 1 << 30;
+
+/// `mmap` at an address of the kernel's choice, unmapped when dropped.
+#[derive(Debug)]
+pub(in crate::os) struct Mapped {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+impl Mapped {
+    /// Maps `len` bytes of `file` from its first one on, or of no file. No flag fixes the address.
+    pub(in crate::os) fn new(
+        len: usize,
+        access: libc::c_int,
+        flags: libc::c_int,
+        file: Option<&File>,
+    ) -> io::Result<Self> {
+        let (flags, descriptor) = match file {
+            Some(file) => (flags, file.as_raw_fd()),
+            None => (flags | libc::MAP_ANONYMOUS, -1),
+        };
+        // SAFETY: without MAP_FIXED a new mapping replaces no other; the descriptor is open.
+        let start = unsafe { libc::mmap(ptr::null_mut(), len, access, flags, descriptor, 0) };
+        match NonNull::new(start.cast::<u8>()) {
+            Some(first) if start != libc::MAP_FAILED => Ok(Mapped { start: first, len }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// The address of the first byte, the start of a page.
+    pub(in crate::os) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: the range is this mapping's own, and nothing refers to it.
+        unsafe { unmap(self.start.as_ptr(), self.len) };
+    }
+}
 
 /// The usable area, and one base page without any access on each side of it.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ use super::limits;
 use super::sysfs::Sysfs;
 use crate::host::MemoryPolicy;
 use crate::mem::{LINE, Region};
+pub(super) use mapping::Mapped;
 use mapping::{BASE_PAGE, GIANT_PAGE, HUGE_PAGE, Mapping};
 
 /// `mmap`: zeroed, populated bytes that start on a page of the wanted size, between a guard page

@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
-use std::ptr::NonNull;
 
 use super::explain;
 use super::group::MOST;
 use super::{Event, Refusal, paranoid};
 use crate::mem::PAGE;
+use crate::os::memory::Mapped;
 use crate::pmu::{Cpu, Page, Rdpmc, Reading, Unread};
 
 /// An event that counts what the thread does that opened it. It stays on that thread, because
@@ -149,40 +149,17 @@ unsafe fn read_one(
 
 /// The page that the kernel keeps of an event, mapped.
 #[derive(Debug)]
-struct Shared(NonNull<Page>);
+struct Shared(Mapped);
 
 impl Shared {
     fn map(file: &File) -> io::Result<Shared> {
-        // SAFETY: a fresh mapping of the kernel's choice of address; the descriptor is open.
-        let at = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                PAGE,
-                libc::PROT_READ,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        match NonNull::new(at.cast::<Page>()) {
-            Some(page) if at != libc::MAP_FAILED => Ok(Shared(page)),
-            _ => Err(io::Error::last_os_error()),
-        }
+        Mapped::new(PAGE, libc::PROT_READ, libc::MAP_SHARED, Some(file)).map(Shared)
     }
 
-    #[inline]
     fn page(&self) -> &Page {
         // SAFETY: the mapping is a page of zeros and of what the kernel writes, aligned to
         // pages, readable until `self` is dropped; all fields are atomic.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // SAFETY: `map` mapped one page here, and no reference outlives `self`.
-        let status = unsafe { libc::munmap(self.0.as_ptr().cast(), PAGE) };
-        debug_assert_eq!(status, 0);
+        unsafe { self.0.start().cast::<Page>().as_ref() }
     }
 }
 

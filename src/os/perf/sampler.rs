@@ -6,13 +6,13 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::access::{Record, SAMPLE_TYPE, decode, pieces};
 use super::event::{Attributes, EXCLUDE_HV, EXCLUDE_KERNEL};
 use super::{Refusal, Sampled, explain, paranoid};
 use crate::mem::PAGE;
+use crate::os::memory::Mapped;
 
 /// Pages of the ring, a power of two: 1638 samples.
 const PAGES: usize = 16;
@@ -100,26 +100,20 @@ impl Sampler {
 
 /// A mapped ring.
 #[derive(Debug)]
-struct Ring(NonNull<u8>);
+struct Ring(Mapped);
 
 impl Ring {
     fn map(file: &File) -> io::Result<Self> {
         // Writable: the kernel then keeps what has not been read, and counts what finds no room.
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        let (anywhere, shared) = (std::ptr::null_mut(), libc::MAP_SHARED);
-        // SAFETY: a fresh mapping of the kernel's choice of address; the descriptor is open.
-        let at = unsafe { libc::mmap(anywhere, MAPPED, access, shared, file.as_raw_fd(), 0) };
-        match NonNull::new(at.cast::<u8>()) {
-            Some(page) if at != libc::MAP_FAILED => Ok(Ring(page)),
-            _ => Err(io::Error::last_os_error()),
-        }
+        Mapped::new(MAPPED, access, libc::MAP_SHARED, Some(file)).map(Ring)
     }
 
     /// Copies what the ring has, and makes room.
     fn take(&mut self) -> Vec<u8> {
         let word = |offset| {
             // SAFETY: both words lie in the mapped page, aligned, and are only accessed atomically.
-            unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(offset).cast()) }
+            unsafe { AtomicU64::from_ptr(self.0.start().as_ptr().add(offset).cast()) }
         };
         let [head, tail] = [HEAD, TAIL].map(word);
         // Pairs with the kernel's barrier between the records and the head.
@@ -131,20 +125,12 @@ impl Ring {
             // SAFETY: the piece lies in the ring, behind the first page; the kernel writes nothing between
             // tail and head; the vector has room for as much.
             unsafe {
-                let start = self.0.as_ptr().add(PAGE + piece.start);
+                let start = self.0.start().as_ptr().add(PAGE + piece.start);
                 start.copy_to_nonoverlapping(bytes.as_mut_ptr().add(length), piece.len());
             }
         }
         tail.store(to, Ordering::Release);
         bytes
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: `map` mapped as much here, and no reference outlives `self`.
-        let status = unsafe { libc::munmap(self.0.as_ptr().cast(), MAPPED) };
-        debug_assert_eq!(status, 0);
     }
 }
 

@@ -66,44 +66,29 @@ pub enum Refused {
     NoGuardian(String),
 }
 
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refused::NotAllowed => f.write_str(
-                "switching the prefetchers off writes a model-specific register: run with \
-                 --allow-msr, as root",
-            ),
-            Refused::Unknown => f.write_str(
-                "no register is known that switches the prefetchers of this CPU off; its \
-                 microarchitecture is in no table here, or publishes none",
-            ),
-            Refused::NotPinned => {
-                f.write_str("the register is one CPU's, and this thread is not kept on one")
-            }
-            Refused::Register(error @ MsrError::Missing(_)) => {
-                write!(
-                    f,
-                    "{error}: sudo modprobe msr; guests and containers may have none"
-                )
-            }
-            Refused::Register(error @ MsrError::Denied(_)) => {
-                write!(f, "{error}: run as root, with CAP_SYS_RAWIO")
-            }
-            Refused::Register(error) => error.fmt(f),
-            Refused::NoEffect { wanted, found } => write!(
-                f,
-                "the register was to hold {wanted:#x} and holds {found:#x}: the hypervisor or the \
-                 firmware keeps the prefetchers as they are"
-            ),
-            Refused::NoGuardian(problem) => write!(
-                f,
-                "no process could be started that would put the register back: {problem}"
-            ),
-        }
-    }
+messages! { Refused:
+    Refused::NotAllowed => (
+        "switching the prefetchers off writes a model-specific register: run with \
+         --allow-msr, as root"
+    );
+    Refused::Unknown => (
+        "no register is known that switches the prefetchers of this CPU off; its \
+         microarchitecture is in no table here, or publishes none"
+    );
+    Refused::NotPinned => ("the register is one CPU's, and this thread is not kept on one");
+    Refused::Register(error @ MsrError::Missing(_)) => (
+        "{error}: sudo modprobe msr; guests and containers may have none"
+    );
+    Refused::Register(error @ MsrError::Denied(_)) => ("{error}: run as root, with CAP_SYS_RAWIO");
+    Refused::Register(error) => ("{error}");
+    Refused::NoEffect { wanted, found } => (
+        "the register was to hold {wanted:#x} and holds {found:#x}: the hypervisor or the \
+         firmware keeps the prefetchers as they are"
+    );
+    Refused::NoGuardian(problem) => (
+        "no process could be started that would put the register back: {problem}"
+    );
 }
-
-impl std::error::Error for Refused {}
 
 impl From<MsrError> for Refused {
     fn from(error: MsrError) -> Self {
@@ -275,7 +260,7 @@ messages! { MsrError:
     MsrError::Denied(path) => ("{} is closed to this user", path.display());
     MsrError::Refused { register, written, problem } => (
         "register {register:#x} cannot be {done}, as the CPU has none or the \
-            hypervisor or a locked-down kernel refuses it: {problem}", done = if *written { "written" } else { "read" }
+         hypervisor or a locked-down kernel refuses it: {problem}", done = if *written { "written" } else { "read" }
     );
 }
 

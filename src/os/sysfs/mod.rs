@@ -234,9 +234,7 @@ impl Sysfs {
         let first = online.into_iter().find(|cpu| of(cpu) == package);
         first.unwrap_or(0)
     }
-}
 
-impl Sysfs {
     /// How the cores that are online share their caches. CPUs of whose cores the kernel tells
     /// nothing count as cores.
     ///
