@@ -52,6 +52,23 @@ fn amount(work: &Throughput) -> (f64, [&'static str; 3]) {
     }
 }
 
+/// What a [`Measurement`] of this crate does with its values: they are numbers that add up.
+macro_rules! sums {
+    () => {
+        fn add(&self, a: &f64, b: &f64) -> f64 {
+            a + b
+        }
+
+        fn zero(&self) -> f64 {
+            0.0
+        }
+
+        fn to_f64(&self, value: &f64) -> f64 {
+            *value
+        }
+    };
+}
+
 /// Ticks of the time-stamp counter between fences, with the rate that turns them into seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticks(pub Rate);
@@ -86,17 +103,7 @@ impl Measurement for Ticks {
         (stop() - began) as f64
     }
 
-    fn add(&self, a: &f64, b: &f64) -> f64 {
-        a + b
-    }
-
-    fn zero(&self) -> f64 {
-        0.0
-    }
-
-    fn to_f64(&self, value: &f64) -> f64 {
-        *value
-    }
+    sums!();
 
     fn formatter(&self) -> &dyn ValueFormatter {
         self
@@ -183,17 +190,7 @@ impl Measurement for CoreCycles {
         self.convert(ticks, before, readings())
     }
 
-    fn add(&self, a: &f64, b: &f64) -> f64 {
-        a + b
-    }
-
-    fn zero(&self) -> f64 {
-        0.0
-    }
-
-    fn to_f64(&self, value: &f64) -> f64 {
-        *value
-    }
+    sums!();
 
     fn formatter(&self) -> &dyn ValueFormatter {
         self
@@ -277,17 +274,7 @@ impl Measurement for Counter {
         reading.scaled().unwrap_or(0.0)
     }
 
-    fn add(&self, a: &f64, b: &f64) -> f64 {
-        a + b
-    }
-
-    fn zero(&self) -> f64 {
-        0.0
-    }
-
-    fn to_f64(&self, value: &f64) -> f64 {
-        *value
-    }
+    sums!();
 
     fn formatter(&self) -> &dyn ValueFormatter {
         &Events

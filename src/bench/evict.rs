@@ -3,7 +3,6 @@
 // Flushes the lines of a borrowed value by address, and calls code that was made at run time.
 #![allow(unsafe_code)]
 
-use core::fmt;
 use core::hint::black_box;
 
 use crate::cpu::{Caches, Features};
@@ -81,16 +80,10 @@ pub enum ColdError {
     Code(CodeError),
 }
 
-impl fmt::Display for ColdError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ColdError::Memory(error) => write!(f, "caches and TLBs stay warm: {error}"),
-            ColdError::Code(error) => write!(f, "branch predictors stay warm: {error}"),
-        }
-    }
+messages! { ColdError:
+    ColdError::Memory(error) => ("caches and TLBs stay warm: {error}");
+    ColdError::Code(error) => ("branch predictors stay warm: {error}");
 }
-
-impl core::error::Error for ColdError {}
 
 impl Cold {
     /// Leaves everything as it is.

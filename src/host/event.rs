@@ -1,7 +1,6 @@
 //! What can be counted, and why it is not.
 
 use alloc::string::String;
-use core::fmt;
 
 use super::{Lack, Meter};
 use crate::pmu::{Quantity, UnknownEvent};
@@ -211,26 +210,18 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoPmu => f.write_str("the kernel sees no PMU on this CPU"),
-            Self::Paranoid(Some(value)) => {
-                write!(f, "kernel.perf_event_paranoid={value} forbids it")
-            }
-            Self::Paranoid(None) => f.write_str("kernel.perf_event_paranoid forbids it"),
-            Self::Sandbox => f.write_str("a sandbox (seccomp) forbids perf_event_open"),
-            Self::Event => f.write_str("this CPU's PMU does not count such an event"),
-            Self::Unknown(unknown) => unknown.fmt(f),
-            Self::NoTable => f.write_str("no table has the events of this CPU"),
-            Self::Busy => f.write_str("somebody else has the counter for himself"),
-            Self::Lacking(lack) => lack.fmt(f),
-            Self::Other(answer) => write!(f, "perf_event_open: {answer}"),
-        }
-    }
+messages! { Refusal:
+    Refusal::NoPmu => ("the kernel sees no PMU on this CPU");
+    Refusal::Paranoid(Some(value)) => ("kernel.perf_event_paranoid={value} forbids it");
+    Refusal::Paranoid(None) => ("kernel.perf_event_paranoid forbids it");
+    Refusal::Sandbox => ("a sandbox (seccomp) forbids perf_event_open");
+    Refusal::Event => ("this CPU's PMU does not count such an event");
+    Refusal::Unknown(unknown) => ("{unknown}");
+    Refusal::NoTable => ("no table has the events of this CPU");
+    Refusal::Busy => ("somebody else has the counter for himself");
+    Refusal::Lacking(lack) => ("{lack}");
+    Refusal::Other(answer) => ("perf_event_open: {answer}");
 }
-
-impl core::error::Error for Refusal {}
 
 /// Events that are counted together.
 pub trait Group: Meter {

@@ -65,15 +65,10 @@ impl HyperThread {
         let (nothing_hits, all_hit) = (self.time(0.0), self.time(1.0));
         nothing_hits / (nothing_hits - all_hit)
     }
-
-    /// The least hit rate with which each of two threads must get by, if one thread has `alone`
-    /// (0 to 1).
-    pub fn least(&self, alone: f64) -> f64 {
-        least_hit_rate(alone, self.allowance())
-    }
 }
 
-/// The same for a core of which nothing but the allowance is known, as of the paper's Pentium 4.
+/// The least hit rate with which each of two threads must get by, if one thread has `alone` (0 to 1): of
+/// a core, nothing but the [allowance](HyperThread::allowance) need be known, as of the paper's Pentium 4.
 pub fn least_hit_rate(alone: f64, allowance: f64) -> f64 {
     (2.0 * alone - allowance).max(0.0)
 }
@@ -139,7 +134,7 @@ mod tests {
     #[test]
     fn at_the_least_hit_rate_two_threads_take_twice_as_long() {
         for alone in [0.6, 0.8, 0.95, 1.0] {
-            let together = CORE.least(alone);
+            let together = least_hit_rate(alone, CORE.allowance());
             let slower = CORE.time(together) / CORE.time(alone);
             assert!((slower - 2.0).abs() < 1e-12, "{alone}: {slower}");
         }
@@ -147,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_program_that_waits_anyway_always_gains() {
-        assert_eq!(CORE.least(0.5), 0.0);
+        assert_eq!(least_hit_rate(0.5, CORE.allowance()), 0.0);
         assert!(CORE.time(0.0) < 2.0 * CORE.time(0.5));
     }
 

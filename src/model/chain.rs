@@ -22,12 +22,6 @@ pub fn cycle_of_function(size: u64) -> f64 {
     (q + 1.0) / 2.0
 }
 
-/// The expected length of the cycle through one element of a random permutation: it has every
-/// length from 1 to `size` with equal chance.
-pub fn cycle_of_permutation(size: u64) -> f64 {
-    (size as f64 + 1.0) / 2.0
-}
-
 /// The chance that the cycle through one element of a random permutation of `size` elements has at
 /// least `length` of them.
 pub fn long_cycles(size: u64, length: u64) -> f64 {
@@ -87,8 +81,6 @@ mod tests {
 
     #[test]
     fn every_length_of_a_permutation_is_as_likely() {
-        assert_eq!(cycle_of_permutation(1), 1.0);
-        assert_eq!(cycle_of_permutation(10), 5.5);
         assert_eq!(long_cycles(10, 10), 0.1);
         assert_eq!(long_cycles(10, 1), 1.0);
         assert_eq!(long_cycles(10, 0), 1.0);

@@ -10,9 +10,9 @@ mod limits;
 mod walk;
 
 pub use caches::{HyperThread, Reuse, Spread, least_hit_rate};
-pub use chain::{cycle_of_function, cycle_of_permutation, long_cycles};
+pub use chain::{cycle_of_function, long_cycles};
 pub use limits::{
-    Bound, Roofs, addition_in_sums, closed_cycle, in_flight, saved, step_with_prefetch, steps_ahead,
+    addition_in_sums, closed_cycle, in_flight, saved, step_with_prefetch, steps_ahead,
 };
 #[cfg(any(feature = "std", feature = "experiments"))]
 pub use walk::{Level, Placement, Translation, Walk};

@@ -1,7 +1,7 @@
 //! Sestoft's array of indices: `k = a[k]`, and the five ways to fill it (note A.1 and A.2).
 
-use super::Rng;
 use super::rng::{Turn, draw_ahead, fetch};
+use super::{Rng, common_divisor};
 use crate::mem::Region;
 
 /// How an array of indices is filled.
@@ -201,13 +201,6 @@ fn fill_cycle(slots: &mut [u32], seed: u64) {
             slots[drawn] = below as u32;
         }
     });
-}
-
-fn common_divisor(mut a: usize, mut b: usize) -> usize {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

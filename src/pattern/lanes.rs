@@ -32,18 +32,10 @@ pub enum LanesError {
     Layout(LayoutError),
 }
 
-impl core::fmt::Display for LanesError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            LanesError::Lanes(lanes) => {
-                write!(f, "{lanes} lanes are not 1 to {}", Lanes::MOST)
-            }
-            LanesError::Layout(error) => error.fmt(f),
-        }
-    }
+messages! { LanesError:
+    LanesError::Lanes(lanes) => ("{lanes} lanes are not 1 to {}", Lanes::MOST);
+    LanesError::Layout(error) => ("{error}");
 }
-
-impl core::error::Error for LanesError {}
 
 impl<'m> Lanes<'m> {
     /// The most lanes there can be.

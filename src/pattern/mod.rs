@@ -51,3 +51,11 @@ pub use tensor::{Allocation, Shape, ShapeError, Storage, Tensor, TensorError};
 #[doc(hidden)]
 pub use tensor::{Heap, Hop};
 pub use visits::{Visits, VisitsError};
+
+/// The greatest common divisor.
+fn common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

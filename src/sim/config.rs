@@ -30,13 +30,9 @@ pub struct ConfigError {
     pub reason: String,
 }
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.part, self.reason)
-    }
+messages! { ConfigError:
+    ConfigError { part, reason } => ("`{part}`: {reason}");
 }
-
-impl core::error::Error for ConfigError {}
 
 const NAMES: &str = "a cache is L1i, L1d, L1 (instructions and data), L2, L3 or L4, a TLB dTLB or \
                      STLB, each once: L1d=32K/8/64:lru";

@@ -107,13 +107,9 @@ pub struct Stripped {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotTold(pub &'static str);
 
-impl core::fmt::Display for NotTold {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "a stripped trace does not tell {}", self.0)
-    }
+messages! { NotTold:
+    NotTold(what) => ("a stripped trace does not tell {what}");
 }
-
-impl core::error::Error for NotTold {}
 
 impl Stripped {
     /// Leaves out what hits in `smallest`, of which instructions and data have one each. Caches with

@@ -6,6 +6,7 @@
 
 use super::{FAR, FAR_IF, Filler, RETURN, TEST, Writer};
 use crate::mem::{LINE, Span};
+use crate::pattern::common_divisor;
 
 /// What all of it is made of: 8-byte `nop`s, so that bytes outrun instructions.
 const CODE: Filler = Filler::Nop8;
@@ -103,7 +104,7 @@ impl Callers {
     fn step(&self) -> usize {
         let golden = self.count * 5 / 8;
         (golden.max(1)..)
-            .find(|&step| divisor(step, self.count) == 1)
+            .find(|&step| common_divisor(step, self.count) == 1)
             .unwrap_or(1)
     }
 }
@@ -111,11 +112,6 @@ impl Callers {
 /// Bytes of so many instructions.
 fn code(instructions: usize) -> Span {
     Span::of(CODE.bytes()).times(instructions)
-}
-
-/// The greatest common divisor.
-fn divisor(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 /// Calls inside each other, `depth` of them, and as many returns: each function has a line of its own.

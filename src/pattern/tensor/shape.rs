@@ -2,6 +2,7 @@
 //! memory is touched.
 
 use crate::mem::Span;
+use crate::pattern::common_divisor;
 
 /// The sizes of a tensor's four dimensions, the first one outermost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,18 +12,11 @@ pub struct Shape([u16; 4]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeError(pub usize);
 
-impl core::fmt::Display for ShapeError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(
-            f,
-            "dimension {} of the tensor has no element; 1 to {} are needed",
-            self.0,
-            u16::MAX
-        )
-    }
+messages! { ShapeError:
+    ShapeError(dimension) => (
+        "dimension {dimension} of the tensor has no element; 1 to {} are needed", u16::MAX
+    );
 }
-
-impl core::error::Error for ShapeError {}
 
 impl Shape {
     /// Dimensions of the tensor series (mmpataki, part 1).
@@ -92,13 +86,6 @@ impl Shape {
             .rev()
             .fold(0, |word, size| word << 16 | u64::from(size))
     }
-}
-
-fn common_divisor(mut a: usize, mut b: usize) -> usize {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// Bytes of a float.

@@ -85,22 +85,16 @@ pub enum ParseQlruError {
     NoVictim,
 }
 
-impl fmt::Display for ParseQlruError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ParseQlruError::Form => {
-                "a QLRU policy is QLRU_Hxy_Mx_Rx_Ux: H21, H20, H11, H10 or H00; M0 to M3, or MRxy; \
-                 R0 to R2; U0 to U3; and _UMO if lines age on misses only; such as \
-                 QLRU_H11_M1_R0_U0"
-            }
-            ParseQlruError::NoVictim => {
-                "QLRU with R0 or R2 needs U0 or U1: U2 and U3 may leave no line of age 3 to replace"
-            }
-        })
-    }
+messages! { ParseQlruError:
+    ParseQlruError::Form => (
+        "a QLRU policy is QLRU_Hxy_Mx_Rx_Ux: H21, H20, H11, H10 or H00; M0 to M3, or MRxy; \
+         R0 to R2; U0 to U3; and _UMO if lines age on misses only; such as \
+         QLRU_H11_M1_R0_U0"
+    );
+    ParseQlruError::NoVictim => (
+        "QLRU with R0 or R2 needs U0 or U1: U2 and U3 may leave no line of age 3 to replace"
+    );
 }
-
-impl core::error::Error for ParseQlruError {}
 
 impl FromStr for Qlru {
     type Err = ParseQlruError;

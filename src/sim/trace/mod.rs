@@ -10,7 +10,6 @@
 pub mod lackey;
 
 use alloc::vec::Vec;
-use core::fmt;
 
 use crate::sim::{Op, Reference};
 
@@ -41,13 +40,9 @@ pub struct CorruptTrace {
     pub at: usize,
 }
 
-impl fmt::Display for CorruptTrace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no record of a trace at byte {}", self.at)
-    }
+messages! { CorruptTrace:
+    CorruptTrace { at } => ("no record of a trace at byte {at}");
 }
-
-impl core::error::Error for CorruptTrace {}
 
 /// Where the next addresses are counted from.
 #[derive(Clone, Copy, Debug, Default)]
