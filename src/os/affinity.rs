@@ -266,9 +266,8 @@ fn listed(path: &Path) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
+    use crate::os::root::Planted;
 
     #[test]
     fn pinning_holds_and_is_undone() {
@@ -322,18 +321,9 @@ mod tests {
     }
 
     fn choice(files: &[(&str, &str)], allowed: &[usize]) -> Option<Choice> {
-        let name = format!("linefill-choice-{}-{}", std::process::id(), files.len());
-        let dir = std::env::temp_dir().join(name);
-        for (file, text) in files {
-            let path = dir.join("sys/devices").join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        let choice = measuring_cpu(&Root::under(&dir), allowed);
-        if !files.is_empty() {
-            fs::remove_dir_all(dir).unwrap();
-        }
-        choice
+        let name = format!("choice-{}", files.len());
+        let machine = Planted::new(&name, "sys/devices", files);
+        measuring_cpu(&machine.root(), allowed)
     }
 
     fn cpu(choice: Option<Choice>) -> Option<usize> {

@@ -79,6 +79,47 @@ pub(super) fn read_number(path: &Path) -> Result<u64, Unreadable> {
         .map_err(|_| Unreadable::malformed(path, &text, "a number"))
 }
 
+/// A machine of a test: a folder with the files that it looks at, gone when dropped.
+#[cfg(test)]
+pub(super) struct Planted(PathBuf);
+
+#[cfg(test)]
+impl Planted {
+    /// A machine whose `files` below `folder` hold these texts. No other test has the name.
+    pub(super) fn new(name: &str, folder: &str, files: &[(&str, &str)]) -> Self {
+        let name = format!("linefill-{name}-{}", std::process::id());
+        let planted = Planted(std::env::temp_dir().join(name));
+        // Of a process that was killed and had the same number.
+        let _ = fs::remove_dir_all(&planted.0);
+        for (file, text) in files {
+            planted.set(&format!("{folder}/{file}"), text);
+        }
+        planted
+    }
+
+    pub(super) fn set(&self, file: &str, text: &str) {
+        let path = self.0.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(super) fn root(&self) -> Root {
+        Root::under(&self.0)
+    }
+}
+
+#[cfg(test)]
+impl Drop for Planted {
+    fn drop(&mut self) {
+        // There is no folder where no file was put.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,13 +3,13 @@
 // Ends processes by signal.
 #![allow(unsafe_code)]
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::*;
+use crate::os::root::Planted;
 
 /// A machine with two CPUs, cgroup v2 and a device that interrupts either CPU.
-struct Mock(PathBuf);
+struct Mock(Planted);
 
 /// Where the files of the mock are, and what is in them at first.
 const FILES: [(&str, &str); 9] = [
@@ -33,28 +33,16 @@ const IRQ: &str = "proc/irq/24/smp_affinity_list";
 
 impl Mock {
     fn new(name: &str) -> Self {
-        let name = format!("linefill-isolation-{name}-{}", std::process::id());
-        let mock = Mock(std::env::temp_dir().join(name));
-        let _ = fs::remove_dir_all(&mock.0);
-        for (file, text) in FILES {
-            mock.set(file, text);
-        }
-        mock
-    }
-
-    fn set(&self, file: &str, text: &str) {
-        let path = self.0.join(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        Mock(Planted::new(&format!("isolation-{name}"), ".", &FILES))
     }
 
     fn text(&self, file: &str) -> String {
-        let text = fs::read_to_string(self.0.join(file)).unwrap_or_default();
+        let text = fs::read_to_string(self.0.path().join(file)).unwrap_or_default();
         text.trim().to_owned()
     }
 
     fn root(&self) -> Root {
-        Root::under(&self.0)
+        self.0.root()
     }
 
     /// What a file of the partition of `process` holds.
@@ -72,12 +60,6 @@ impl Mock {
             std::thread::sleep(Duration::from_millis(2));
         }
         true
-    }
-}
-
-impl Drop for Mock {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -127,7 +109,7 @@ fn a_partition_that_the_kernel_calls_invalid_is_refused_and_undone() {
     let mock = Mock::new("invalid");
     let dir = format!("sys/fs/cgroup/linefill-{}", std::process::id());
     // A folder in the file's place, into which nothing can be written.
-    fs::create_dir_all(mock.0.join(format!("{dir}/{KIND}"))).unwrap();
+    fs::create_dir_all(mock.0.path().join(format!("{dir}/{KIND}"))).unwrap();
     let plan = Plan::of(&mock.root(), 1).unwrap();
     let error = Isolated::change(&mock.root(), 1, Some(plan)).unwrap_err();
     assert!(error.contains(&dir), "{error}");
@@ -137,14 +119,15 @@ fn a_partition_that_the_kernel_calls_invalid_is_refused_and_undone() {
 #[test]
 fn without_the_controller_there_is_no_plan() {
     let mock = Mock::new("version-1");
-    mock.set("sys/fs/cgroup/cgroup.controllers", "cpu memory");
+    mock.0.set("sys/fs/cgroup/cgroup.controllers", "cpu memory");
     let error = Plan::of(&mock.root(), 1).unwrap_err();
     assert!(error.contains("version 1"), "{error}");
-    fs::remove_dir_all(mock.0.join("sys/fs/cgroup")).unwrap();
+    fs::remove_dir_all(mock.0.path().join("sys/fs/cgroup")).unwrap();
     let error = Plan::of(&mock.root(), 1).unwrap_err();
     assert!(error.contains("not mounted"), "{error}");
     // A hybrid hierarchy has version 2 beside version 1.
-    mock.set("sys/fs/cgroup/unified/cgroup.controllers", "cpuset");
+    mock.0
+        .set("sys/fs/cgroup/unified/cgroup.controllers", "cpuset");
     assert!(Plan::of(&mock.root(), 1).is_ok());
 }
 
@@ -166,7 +149,7 @@ fn everything_that_is_missing_is_named_at_once() {
     assert_eq!(of(&[check(ISOLATED, State::Good), good.clone()]), Ok(None));
     // The partition takes the place of the setting.
     assert!(of(&[check(ISOLATED, State::Warn), good]).unwrap().is_some());
-    fs::remove_dir_all(mock.0.join("sys/fs/cgroup")).unwrap();
+    fs::remove_dir_all(mock.0.path().join("sys/fs/cgroup")).unwrap();
     let missing = of(&[
         check(ISOLATED, State::Warn),
         check(TICKLESS, State::Unknown),
@@ -220,7 +203,7 @@ fn a_process_that_is_killed_leaves_everything_as_it_was() {
     let mock = Mock::new("killed");
     let mut victim = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "os::isolation::tests::isolate_and_wait"])
-        .env(VICTIM, &mock.0)
+        .env(VICTIM, mock.0.path())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

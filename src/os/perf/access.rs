@@ -261,23 +261,14 @@ fn next(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
+    use crate::os::root::Planted;
 
     /// What a machine with these files under its list of event sources samples by.
     fn of(name: &str, files: &[(&str, &str)]) -> Result<Vec<Sampled>, String> {
-        let dir =
-            std::env::temp_dir().join(format!("linefill-access-{name}-{}", std::process::id()));
-        for (file, text) in files {
-            let path = dir.join("sys/bus/event_source/devices").join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, format!("{text}\n")).unwrap();
-        }
-        let found = access_events(&Root::under(&dir));
-        // The directory exists only if a file was put there.
-        let _ = fs::remove_dir_all(dir);
-        found
+        let name = format!("access-{name}");
+        let machine = Planted::new(&name, "sys/bus/event_source/devices", files);
+        access_events(&machine.root())
     }
 
     const INTEL: [(&str, &str); 6] = [

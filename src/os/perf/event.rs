@@ -318,29 +318,17 @@ pub fn core_of(identity: &Identity, source: Option<&Source>) -> Option<Microarch
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
+    use crate::os::root::Planted;
 
     /// A machine with these files under its list of event sources.
-    fn machine(name: &str, files: &[(&str, &str)]) -> Root {
-        let dir = std::env::temp_dir().join(format!("linefill-{name}-{}", std::process::id()));
-        for (file, text) in files {
-            let path = dir.join("sys/bus/event_source/devices").join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        Root::under(&dir)
-    }
-
-    fn gone(root: &Root) {
-        // The directory exists only if a file was put there.
-        let _ = fs::remove_dir_all(root.sys.parent().unwrap());
+    fn machine(name: &str, files: &[(&str, &str)]) -> Planted {
+        Planted::new(name, "sys/bus/event_source/devices", files)
     }
 
     #[test]
     fn a_hybrid_cpu_has_a_source_for_each_kind_of_core() {
-        let root = machine(
+        let machine = machine(
             "hybrid",
             &[
                 ("cpu_core/type", "4\n"),
@@ -351,35 +339,32 @@ mod tests {
                 ("cpu_atom/format/event", "config:0-7\n"),
             ],
         );
-        let found = source_of(&root, 3).unwrap();
+        let found = source_of(&machine.root(), 3).unwrap();
         assert_eq!((found.name, found.kind), ("cpu_core", 4));
-        let found = source_of(&root, 16).unwrap();
+        let found = source_of(&machine.root(), 16).unwrap();
         assert_eq!((found.name, found.kind), ("cpu_atom", 10));
         assert_eq!(found.flavour, Flavour::Intel);
-        let missing = source_of(&root, 24).unwrap_err();
+        let missing = source_of(&machine.root(), 24).unwrap_err();
         assert!(missing.path.ends_with("devices/cpu/type"), "{missing}");
-        gone(&root);
     }
 
     #[test]
     fn amd_is_told_by_the_upper_part_of_its_event_numbers() {
-        let root = machine(
+        let machine = machine(
             "amd",
             &[
                 ("cpu/type", "4\n"),
                 ("cpu/format/event", "config:0-7,32-35\n"),
             ],
         );
-        let found = source_of(&root, 0).unwrap();
+        let found = source_of(&machine.root(), 0).unwrap();
         assert_eq!((found.name, found.flavour), ("cpu", Flavour::Amd));
-        gone(&root);
     }
 
     #[test]
     fn a_type_that_is_no_number_is_shown() {
-        let root = machine("odd", &[("cpu/type", "four\n")]);
-        let error = source_of(&root, 0).unwrap_err();
+        let machine = machine("odd", &[("cpu/type", "four\n")]);
+        let error = source_of(&machine.root(), 0).unwrap_err();
         assert!(error.to_string().contains("\"four\""), "{error}");
-        gone(&root);
     }
 }

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::os::root::Planted;
 
 const SWITCHES: PrefetchSwitches = PrefetchSwitches {
     register: 0x1A4,
@@ -19,24 +20,22 @@ const SWITCHES: PrefetchSwitches = PrefetchSwitches {
 const BEFORE: u64 = 0x20;
 
 /// A machine whose CPU 3 has a file for its registers, which holds [`BEFORE`].
-struct Mock(PathBuf);
+struct Mock(Planted);
 
 impl Mock {
     fn new(name: &str) -> Self {
-        let dir = std::env::temp_dir().join(format!("linefill-{name}-{}", std::process::id()));
-        fs::create_dir_all(dir.join("dev/cpu/3")).unwrap();
-        let mock = Mock(dir);
+        let mock = Mock(Planted::new(name, "dev/cpu/3", &[("msr", "")]));
         let file = File::create(mock.device()).unwrap();
         file.write_all_at(&BEFORE.to_le_bytes(), 0x1A4).unwrap();
         mock
     }
 
     fn device(&self) -> PathBuf {
-        self.0.join("dev/cpu/3/msr")
+        self.0.path().join("dev/cpu/3/msr")
     }
 
     fn root(&self) -> Root {
-        Root::under(&self.0)
+        self.0.root()
     }
 
     fn value(&self) -> u64 {
@@ -61,12 +60,6 @@ fn off(root: &Root) -> Off {
     Ready::at(root, 3, SWITCHES).unwrap().switch_off().unwrap()
 }
 
-impl Drop for Mock {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn they_are_off_until_dropped() {
     let mock = Mock::new("dropped");
@@ -84,8 +77,8 @@ fn those_of_several_cpus_are_off_together_or_not_at_all() {
     let refused = Off::on(&root, &[3, 4], Some(SWITCHES)).unwrap_err();
     assert!(refused.to_string().contains("does not exist"), "{refused}");
     assert_eq!(mock.value(), BEFORE);
-    fs::create_dir_all(mock.0.join("dev/cpu/4")).unwrap();
-    fs::copy(mock.device(), mock.0.join("dev/cpu/4/msr")).unwrap();
+    fs::create_dir_all(mock.0.path().join("dev/cpu/4")).unwrap();
+    fs::copy(mock.device(), mock.0.path().join("dev/cpu/4/msr")).unwrap();
     let other = || look(&root, 4, Some(SWITCHES)).unwrap().value;
     let off = Off::on(&root, &[3, 4], Some(SWITCHES)).unwrap();
     assert_eq!((mock.value(), other()), (0x25, 0x25));
@@ -138,7 +131,7 @@ fn killed_by(signal: i32) {
     let mock = Mock::new(&format!("killed-{signal}"));
     let mut victim = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "os::prefetchers::tests::switch_off_and_wait"])
-        .env(VICTIM, &mock.0)
+        .env(VICTIM, mock.0.path())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
