@@ -1,25 +1,22 @@
 //! The record of a run: `record.jsonl`, one JSON object per line, each with a `kind`.
 //!
 //! A header, then a line per point, a line per verdict, then an end; a record over time has a line per
-//! round. Lines are appended and
-//! flushed one by one, so that a run killed at any moment has lost the point in flight at most.
-//! The boot image prints the same lines on its serial port.
+//! round. Lines are appended and flushed one by one, so that a run killed at any moment has lost the point
+//! in flight at most. The boot image prints the same lines on its serial port.
 
 mod check;
-mod round;
+
+pub use check::{Checked, Wrong};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::experiment::{Claim, Experiment, Judgement, Kind, Point, Verdict, merged};
+use crate::record as format;
 pub use crate::record::{EndLine, FORMAT, MACHINE};
 pub use crate::recorded::{
     CacheLine, CountingLine, CpuLine, Header, IsolationLine, PointLine, PrefetchersLine,
     SettingLine, TlbLine,
 };
-pub use check::{Checked, Wrong};
-pub use round::RoundLine;
-
-use crate::experiment::{Claim, Experiment, Judgement, Kind, Point, Verdict, merged};
-use crate::record as format;
 
 /// A line of a record.
 pub type Line = format::Line<Box<Header>, Box<PointLine>, VerdictLine, Box<RoundLine>>;
@@ -231,4 +228,19 @@ impl Record {
 pub fn points_of(lines: &[PointLine], experiment: &str) -> Vec<Point> {
     let lines = lines.iter().filter(|line| line.experiment == experiment);
     merged(lines.map(|line| line.point.clone()).collect())
+}
+
+/// What `linefill watch` measured at one time. A line of its own, so that a round is there or is not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundLine {
+    /// Which of all rounds it is, from 0; numbers are missing where the record was thinned.
+    pub number: u64,
+    /// Seconds since 1970 when it began.
+    pub started: u64,
+    /// Seconds from the start of the first round to its own, by a clock that nobody sets.
+    pub at: f64,
+    /// Seconds that it took.
+    pub took: f64,
+    /// The points, without their samples.
+    pub points: Vec<PointLine>,
 }

@@ -235,6 +235,34 @@ fn cells(line: &str) -> Option<Vec<String>> {
     (!quoted).then_some(cells)
 }
 
+/// A curve of at most so many points is shown whole.
+const WHOLE: usize = 200;
+
+/// Of a curve with hundreds of points those between which it moves by a few percent: a figure that was
+/// read from its drawing has a point a pixel.
+pub(super) fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if points.len() <= WHOLE {
+        return points;
+    }
+    let far = |a: f64, b: f64, share: f64| (a - b).abs() > share * a.abs().max(b.abs());
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for (index, &(x, y)) in points.iter().enumerate() {
+        let Some(&(last_x, last_y)) = kept.last() else {
+            kept.push((x, y));
+            continue;
+        };
+        let steep = far(y, last_y, 0.05);
+        // Where it bends, the point before the bend stays too.
+        if steep && points[index - 1].0 > last_x {
+            kept.push(points[index - 1]);
+        }
+        if steep || far(x, last_x, 0.1) || index + 1 == points.len() {
+            kept.push((x, y));
+        }
+    }
+    kept
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,5 +337,16 @@ mod tests {
                 .to_string(),
             "reference/drepper-table-6.1.csv, column `store_kind`: `Normal` is not a number"
         );
+    }
+
+    #[test]
+    fn a_curve_of_hundreds_of_points_keeps_its_course() {
+        let step = |x: u32| (f64::from(x), if x < 300 { 4.0 } else { 20.0 });
+        let few: Vec<_> = (1..=WHOLE as u32).map(step).collect();
+        assert_eq!(thinned(few.clone()), few);
+        let thin = thinned((1..=600).map(step).collect());
+        assert!(thin.len() < WHOLE, "{}", thin.len());
+        assert!(thin.contains(&step(299)) && thin.contains(&step(300)));
+        assert_eq!((thin[0], thin[thin.len() - 1]), (step(1), step(600)));
     }
 }

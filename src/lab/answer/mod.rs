@@ -1,19 +1,20 @@
-//! What a person takes away from a record: the machine, its memory ladder, how much of each document
-//! still holds, and what changed most. The report and the terminal print it.
+//! What a person takes away from a record: the machine by its real name, its memory ladder, how much of each
+//! document still holds, and what changed most. The report and the terminal print it.
 
-mod findings;
 mod ladder;
-mod machine;
-mod outline;
 mod paper;
 
-pub use findings::{Finding, findings};
 pub(in crate::lab) use ladder::digits;
 pub use ladder::{Ladder, Latency, Level, ladder};
-pub use machine::{MachineName, machine_name};
 pub use paper::{Chapter, Counts, Paper, Part, papers};
 
+use crate::experiment::topics::topic_of;
+use crate::experiment::{Document, Origin, Takeaway, Verdict, find_claim};
 use crate::lab::analysis::Analysis;
+use crate::lab::record::{Header, VerdictLine};
+use crate::lab::size::show;
+use crate::recorded::core_of;
+use crate::stats::Interval;
 
 /// The answer to what a run was made for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,5 +75,294 @@ impl Summary {
                 None => "No claim is decided yet".to_owned(),
             },
         }
+    }
+}
+
+/// A number of a document beside this machine's, and what to do about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The claim's id.
+    pub claim: String,
+    /// The experiment's id.
+    pub experiment: String,
+    /// What the claim came to.
+    pub verdict: Verdict,
+    /// How its number reads.
+    pub takeaway: Takeaway,
+    /// What the document has, from the least to the most.
+    pub then: Interval,
+    /// The machine that the document has it of; empty if it does not say.
+    pub machine: String,
+    /// What was found here.
+    pub now: Interval,
+    /// Why, as far as the verdict tells; may be empty.
+    pub why: &'static str,
+    /// The document.
+    pub document: Document,
+    /// Its section, and the figure or table.
+    pub section: &'static str,
+    /// By what factor both differ at least, as a logarithm, weighed by how many programs it touches.
+    pub score: f64,
+}
+
+/// Changes smaller than this, as a factor, are none.
+const A_CHANGE: f64 = 1.1;
+
+/// The most findings of one topic.
+const OF_A_TOPIC: usize = 2;
+
+/// The findings among these verdicts, the greatest change first: at most `most`, one of each experiment
+/// and two of each topic. Claims that are not decided here are none.
+pub fn findings(verdicts: &[VerdictLine], most: usize) -> Vec<Finding> {
+    let mut all: Vec<Finding> = verdicts.iter().filter_map(finding).collect();
+    all.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let mut chosen: Vec<Finding> = Vec::new();
+    for finding in all {
+        let topic = |id: &str| topic_of(id).map(|topic| topic.name);
+        let own = topic(&finding.experiment);
+        let of_topic = chosen.iter().filter(|of| topic(&of.experiment) == own);
+        let of_topic = of_topic.count();
+        let again = chosen.iter().any(|of| of.experiment == finding.experiment);
+        if !again && of_topic < OF_A_TOPIC && chosen.len() < most {
+            chosen.push(finding);
+        }
+    }
+    chosen
+}
+
+/// The finding that a verdict is, if it is one.
+fn finding(line: &VerdictLine) -> Option<Finding> {
+    let decided = matches!(line.verdict, Verdict::Holds | Verdict::DoesNotHold);
+    let claim = find_claim(&line.id)?;
+    let takeaway = claim.takeaway?;
+    let Origin::Document { document, section } = claim.origin else {
+        return None;
+    };
+    let (then, [lo, hi]) = (line.then.as_ref()?, line.now?);
+    let (now, old) = (Interval::new(lo, hi), Interval::new(then.lo, then.hi));
+    let change = change(old, now)?;
+    let score = change.ln() * takeaway.touches.weight();
+    (decided && line.is_of_this_machine() && change >= A_CHANGE).then(|| Finding {
+        claim: line.id.clone(),
+        experiment: line.experiment.clone(),
+        verdict: line.verdict,
+        takeaway,
+        then: old,
+        machine: then.machine.clone(),
+        now,
+        why: claim.follows(line.verdict),
+        document,
+        section,
+        score,
+    })
+}
+
+/// The least factor between two numbers that their intervals allow, 1 or more. `None` unless all is
+/// positive.
+fn change(then: Interval, now: Interval) -> Option<f64> {
+    let up = now.ratio(then)?;
+    Some(up.lo.max(1.0 / up.hi).max(1.0))
+}
+
+impl Finding {
+    /// The sentence at its head.
+    pub fn headline(&self) -> String {
+        let now = self.takeaway.shown.words(self.now.middle());
+        self.takeaway.headline.replace("{now}", &now)
+    }
+
+    /// The document's number: `43x`, `25x to 51x`.
+    pub fn then_text(&self) -> String {
+        self.range(self.then)
+    }
+
+    /// This machine's number: `160x`.
+    pub fn now_text(&self) -> String {
+        self.takeaway.shown.text(self.now.middle())
+    }
+
+    /// The interval of this machine's number: `150x to 170x`.
+    pub fn interval_text(&self) -> String {
+        self.range(self.now)
+    }
+
+    /// What to do.
+    pub fn advice(&self) -> &'static str {
+        self.takeaway.advice_on(self.verdict)
+    }
+
+    /// Where the document says it: `Drepper 3.3.2, Figure 3.15`.
+    pub fn source(&self) -> String {
+        format!("{} {}", self.document.name(), self.section)
+    }
+
+    /// The lengths of the bars for then and for now, in shares of the longer bar.
+    pub fn bars(&self) -> [f64; 2] {
+        let amount = |value: f64| self.takeaway.shown.amount(value).max(0.0);
+        let [then, now] = [self.then, self.now].map(|of| amount(of.middle()));
+        let longest = then.max(now);
+        match longest > 0.0 {
+            true => [then / longest, now / longest],
+            false => [0.0, 0.0],
+        }
+    }
+
+    /// Both ends, the smaller amount first, or one number where they read alike.
+    fn range(&self, of: Interval) -> String {
+        let shown = self.takeaway.shown;
+        let (mut lo, mut hi) = (shown.text(of.lo), shown.text(of.hi));
+        if shown.amount(of.lo) > shown.amount(of.hi) {
+            (lo, hi) = (hi, lo);
+        }
+        match lo == hi {
+            true => lo,
+            false => format!("{lo} to {hi}"),
+        }
+    }
+}
+
+/// A machine as people call it: `AMD EPYC (Zen 5), 2 vCPUs of a KVM guest, 23.5 GiB, 3.9 GHz`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MachineName {
+    /// The brand without its marks, or vendor, family and model of a CPU without one.
+    pub brand: String,
+    /// The core design, if it is known and the brand does not name it.
+    pub core: Option<String>,
+    /// CPUs that threads may have, and how many cores these are; `None` where a record does not say.
+    pub cpus: Option<(usize, usize)>,
+    /// The hypervisor, if there is one.
+    pub hypervisor: Option<String>,
+    /// Bytes of memory.
+    pub memory: Option<u64>,
+    /// The rate of the core clock in GHz.
+    pub gigahertz: Option<f64>,
+}
+
+/// The name of the machine that a header describes.
+pub fn machine_name(header: &Header) -> MachineName {
+    let cpu = &header.cpu;
+    let brand = match cpu.brand.trim() {
+        "" => format!(
+            "{} family {:X}h model {:X}h",
+            cpu.vendor, cpu.family, cpu.model
+        ),
+        brand => without_marks(brand),
+    };
+    let known = core_of(cpu).map(|core| core.name.to_owned());
+    let core = known.or_else(|| cpu.microarchitecture.clone());
+    let mut cores: Vec<usize> = header.seats.iter().map(|seat| seat.core).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    MachineName {
+        core: core.filter(|core| !brand.contains(core.as_str())),
+        brand,
+        cpus: (!header.seats.is_empty()).then_some((header.seats.len(), cores.len())),
+        hypervisor: header.hypervisor.clone(),
+        memory: header.memory,
+        gigahertz: header
+            .core_per_tick
+            .map(|ratio| header.tick_hz * ratio / 1e9),
+    }
+}
+
+/// The brand without what says nothing: marks of trade, `CPU`, a nominal clock rate, a number of cores.
+fn without_marks(brand: &str) -> String {
+    let brand = brand.replace("(R)", "").replace("(TM)", "");
+    let brand = brand.split(" @ ").next().unwrap_or_default();
+    let says = |word: &&str| *word != "CPU" && *word != "Processor" && !word.ends_with("-Core");
+    let words: Vec<&str> = brand.split_whitespace().filter(says).collect();
+    words.join(" ")
+}
+
+impl MachineName {
+    /// The CPU: brand and core.
+    pub fn cpu(&self) -> String {
+        match &self.core {
+            Some(core) => format!("{} ({core})", self.brand),
+            None => self.brand.clone(),
+        }
+    }
+
+    /// The name in a table: `Zen 5, 2 vCPUs, KVM`.
+    pub fn short(&self) -> String {
+        let kind = if self.hypervisor.is_some() {
+            "vCPU"
+        } else {
+            "CPU"
+        };
+        let cpus = self.cpus.map(|(cpus, _)| counted(cpus, kind));
+        let name = Some(self.core.as_ref().unwrap_or(&self.brand).clone());
+        let parts = [name, cpus, self.hypervisor.clone()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// What there is of it: CPUs, memory, clock.
+    pub fn extent(&self) -> Vec<String> {
+        let cpus = self.cpus.map(|(cpus, cores)| match &self.hypervisor {
+            Some(_) => counted(cpus, "vCPU"),
+            None if cpus == cores => counted(cores, "core"),
+            None => format!("{}, {}", counted(cores, "core"), counted(cpus, "CPU")),
+        });
+        let guest = self.hypervisor.as_ref().map(|name| format!("{name} guest"));
+        let place = match (cpus, guest) {
+            (Some(cpus), Some(guest)) => Some(format!("{cpus} of a {guest}")),
+            (Some(one), None) | (None, Some(one)) => Some(one),
+            (None, None) => None,
+        };
+        let memory = self.memory.map(|bytes| show(bytes as f64));
+        let clock = self.gigahertz.map(|rate| format!("{rate:.1} GHz"));
+        [place, memory, clock].into_iter().flatten().collect()
+    }
+}
+
+impl core::fmt::Display for MachineName {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.cpu())?;
+        self.extent()
+            .iter()
+            .try_for_each(|part| write!(f, ", {part}"))
+    }
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_brand_loses_its_marks() {
+        let brands = [
+            "Intel(R) Xeon(R) Platinum 8581C CPU @ 2.10GHz",
+            "AMD EPYC 9654 96-Core Processor",
+        ]
+        .map(without_marks);
+        assert_eq!(brands, ["Intel Xeon Platinum 8581C", "AMD EPYC 9654"]);
+    }
+
+    #[test]
+    fn a_machine_is_named_by_what_is_known_of_it() {
+        let guest = MachineName {
+            brand: "AMD EPYC".to_owned(),
+            core: Some("Zen 5".to_owned()),
+            cpus: Some((2, 2)),
+            hypervisor: Some("KVM".to_owned()),
+            memory: Some(25_276_510_208),
+            gigahertz: Some(3.89),
+        };
+        let text = "AMD EPYC (Zen 5), 2 vCPUs of a KVM guest, 23.5 GiB, 3.9 GHz";
+        assert_eq!(guest.to_string(), text);
+        assert_eq!(guest.short(), "Zen 5, 2 vCPUs, KVM");
+        let host = MachineName {
+            cpus: Some((32, 16)),
+            hypervisor: None,
+            core: None,
+            memory: None,
+            ..guest
+        };
+        assert_eq!(host.to_string(), "AMD EPYC, 16 cores, 32 CPUs, 3.9 GHz");
     }
 }

@@ -2,8 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::marks::group;
-use super::path::{Path, px, width, wrapped};
+use super::marks::{Path, group, px, width, wrapped};
 use super::scale::Scale;
 use super::{AxisView, Drawing, Series, Value, heading, number, place};
 

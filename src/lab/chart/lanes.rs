@@ -3,10 +3,9 @@
 
 use maud::{Markup, html};
 
-use super::marks::group;
-use super::path::{Path, px, width, wrapped};
+use super::marks::{self, Path, group, px, width, wrapped};
 use super::scale::Scale;
-use super::{Drawing, Role, Series, Value, heading, legend, place};
+use super::{Drawing, Role, Series, Value, heading, place};
 
 const WIDE: f64 = 540.0;
 const RIGHT: f64 = 518.0;
@@ -119,7 +118,7 @@ pub(super) fn draw(drawing: &Drawing<'_>) -> Markup {
                     (lane_marks(drawing, series, index(series).unwrap_or(0), &lanes, &over))
                 }
             }
-            (legend::owners(drawing))
+            (marks::owners(drawing))
         }
     }
 }

@@ -1,9 +1,110 @@
-//! The marks of a series, and what a script finds out from them.
+//! Pieces of a drawing: SVG paths, short because coordinates have one decimal at most; the marks of a
+//! series, with what a script finds out from them; and the legend, with the labels and whose the marks are.
+
+use std::fmt::Write;
 
 use maud::{Markup, html};
 
-use super::path::STYLES;
-use super::{Drawing, Series, Value, number, place};
+use super::{Drawing, Role, Series, Value, number, place};
+
+/// How many shades and markers there are for the series of a chart.
+pub(super) const STYLES: usize = 6;
+
+/// A coordinate: `12`, `12.3`.
+pub(super) fn px(value: f64) -> String {
+    let tenths = (value * 10.0).round();
+    match tenths % 10.0 == 0.0 {
+        true => format!("{:.0}", tenths / 10.0 + 0.0),
+        false => format!("{:.1}", tenths / 10.0),
+    }
+}
+
+/// The data of a path. Every place in it is absolute, so that a script can move it; what is drawn around
+/// a place is relative to it.
+#[derive(Default)]
+pub(super) struct Path(String);
+
+impl Path {
+    pub(super) fn move_to(&mut self, x: f64, y: f64) {
+        let _ = write!(self.0, "M{} {}", px(x), px(y));
+    }
+
+    pub(super) fn line_to(&mut self, x: f64, y: f64) {
+        let _ = write!(self.0, "L{} {}", px(x), px(y));
+    }
+
+    /// An upright line.
+    pub(super) fn upright(&mut self, x: f64, from: f64, to: f64) {
+        let _ = write!(self.0, "M{} {}V{}", px(x), px(from), px(to));
+    }
+
+    /// A level line.
+    pub(super) fn level(&mut self, y: f64, from: f64, to: f64) {
+        let _ = write!(self.0, "M{} {}H{}", px(from), px(y), px(to));
+    }
+
+    /// A marker of the series with this index.
+    pub(super) fn marker(&mut self, x: f64, y: f64, index: usize) {
+        self.move_to(x, y);
+        self.0 += match index % STYLES {
+            0 => "m0-3.5a3.5 3.5 0 1 0 .1 0z",
+            1 => "m-3-3h6v6h-6z",
+            2 => "m0-4.5l4.5 4.5-4.5 4.5-4.5-4.5z",
+            3 => "m0-4l4 7h-8z",
+            4 => "m0 4l4-7h-8z",
+            _ => "m-1-4h2v3h3v2h-3v3h-2v-3h-3v-2h3z",
+        };
+    }
+
+    /// What a model predicts: a stroke across the axis of the values.
+    pub(super) fn stroke(&mut self, x: f64, y: f64, upright: bool) {
+        self.move_to(x, y);
+        self.0 += if upright { "m0-7v14" } else { "m-7 0h14" };
+    }
+
+    /// A rectangle.
+    pub(super) fn cell(&mut self, x: f64, y: f64, width: f64, height: f64) {
+        let _ = write!(
+            self.0,
+            "M{} {}h{}v{}h{}z",
+            px(x),
+            px(y),
+            px(width),
+            px(height),
+            px(-width)
+        );
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn data(&self) -> &str {
+        &self.0
+    }
+}
+
+/// About how wide a text is in the letters of a chart.
+pub(super) fn width(text: &str) -> f64 {
+    6.7 * text.chars().count() as f64
+}
+
+/// Broken into lines of `most` characters or so, at spaces.
+pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("never empty");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + word.chars().count() < most {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
 
 /// The marks of a series. Those of its points for which `drawn` is false have none.
 ///
@@ -44,4 +145,91 @@ fn told(drawing: &Drawing<'_>, value: &Value) -> String {
         told += &format!("|{}|{}", number(value.lo), number(value.hi));
     }
     told
+}
+
+/// The labels of a chart, each with its line and marker; nothing if there is only one.
+pub(super) fn labels(drawing: &Drawing<'_>) -> Markup {
+    let labels = drawing.labels();
+    html! {
+        @if labels.len() > 1 {
+            ul.labels {
+                @for (index, label) in labels.iter().enumerate() {
+                    @let first = drawing.series.iter().find(|series| series.label == *label);
+                    @let role = first.map_or(Role::Here, |series| drawing.role(series));
+                    li data-l=(index) { (swatch(role, index)) (label) }
+                }
+            }
+        }
+    }
+}
+
+/// The owners of the marks; nothing if there is only one.
+pub(super) fn owners(drawing: &Drawing<'_>) -> Markup {
+    let has = |owner: usize| drawing.series.iter().any(|series| series.owner == owner);
+    let owners = drawing
+        .owners
+        .iter()
+        .enumerate()
+        .filter(|(owner, _)| has(*owner));
+    let owners: Vec<_> = owners.collect();
+    html! {
+        @if owners.len() > 1 {
+            ul.owners {
+                @for (index, owner) in owners {
+                    li data-o=(index) { (swatch(owner.role, 0)) (owner.name) }
+                }
+            }
+        }
+    }
+}
+
+/// A piece of line with a marker, as in the chart.
+fn swatch(role: Role, index: usize) -> Markup {
+    let what = match role {
+        Role::Model | Role::Median => "mark-line".to_owned(),
+        Role::Outside => "mark-point".to_owned(),
+        _ => format!("mark-{}", index % STYLES),
+    };
+    html! {
+        svg.swatch.(role.class()).{"k" (index % STYLES)} aria-hidden="true" { use href={ "#" (what) } {} }
+    }
+}
+
+/// What swatches are made of, once a page.
+pub fn definitions() -> Markup {
+    let mut line = Path::default();
+    line.level(6.0, 0.0, 24.0);
+    html! {
+        svg.definitions aria-hidden="true" {
+            path #mark-line d=(line.data()) {}
+            @let mut point = Path::default();
+            @let () = point.marker(12.0, 6.0, 0);
+            path #mark-point d=(point.data()) {}
+            @for index in 0..STYLES {
+                @let mut mark = Path::default();
+                @let () = mark.marker(12.0, 6.0, index);
+                g id={ "mark-" (index) } { path d=(line.data()) {} path d=(mark.data()) {} }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_short() {
+        let texts = [12.0, 12.34, -0.04, 0.0, 99.96].map(px);
+        assert_eq!(texts, ["12", "12.3", "0", "0", "100"]);
+    }
+
+    #[test]
+    fn texts_break_at_spaces() {
+        assert_eq!(
+            wrapped("a store to one word", 8),
+            ["a store", "to one", "word"]
+        );
+        assert_eq!(wrapped("", 8), [""]);
+    }
 }

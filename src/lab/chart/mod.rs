@@ -9,19 +9,15 @@
 
 mod cells;
 mod lanes;
-mod legend;
 mod lines;
 mod marks;
-mod number;
-mod panels;
-mod path;
 mod scale;
 
 use maud::{Markup, html};
 
 pub(in crate::lab) use cells::step_of;
-pub(in crate::lab) use legend::definitions;
-pub(in crate::lab) use number::{heading, number, place};
+pub(in crate::lab) use marks::definitions;
+pub(in crate::lab) use scale::{heading, number, place};
 
 pub(in crate::lab) const STYLE: &str = include_str!("chart.css");
 pub(in crate::lab) const SCRIPT: &str = include_str!("chart.js");
@@ -237,7 +233,7 @@ pub fn draw(drawing: &Drawing<'_>) -> Markup {
             Shape::Lines | Shape::Bars if drawing.is_list() && many => (cells::draw(drawing, "")),
             Shape::Lines if labels > 2 * FEW && places <= FEW => (cells::draw(drawing, "")),
             Shape::Lines | Shape::Bars if drawing.is_list() => (lanes::draw(drawing)),
-            Shape::Lines | Shape::Bars => (panels::draw(drawing)),
+            Shape::Lines | Shape::Bars => (lines::draw(drawing)),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! From values to places in a picture.
+//! From values to places in a picture, with ticks on the way; numbers as people read them.
 
-use super::number::ticks;
 use super::{AxisView, Value};
+use crate::lab::size::show;
 
 /// Values beyond cannot be drawn: their differences would not be numbers.
 const LARGEST: f64 = 1e30;
@@ -176,6 +176,138 @@ fn ends(values: impl Iterator<Item = f64>, log: bool) -> (f64, f64) {
     }
 }
 
+/// A number to three digits or so.
+pub(in crate::lab) fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 0.1 => format!("{value:.2}"),
+        size if size >= 0.001 => format!("{value:.4}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// A place on an axis as a tick, a table or a hover box names it.
+pub(in crate::lab) fn place(axis: &AxisView, value: f64) -> String {
+    if let Some(name) = named(axis, value) {
+        name.to_owned()
+    } else if axis.bytes {
+        show(value)
+    } else if value.fract() == 0.0 && value.abs() < 1e6 {
+        format!("{value:.0}")
+    } else {
+        number(value)
+    }
+}
+
+/// The name of a place on an axis whose label names its places: `flat (0), nested (1)`.
+fn named(axis: &AxisView, value: f64) -> Option<&str> {
+    let mark = format!(" ({value})");
+    let mut names = axis.label.split(", ");
+    names.find_map(|name| name.strip_suffix(&mark))
+}
+
+/// The label of an axis, but for one whose places have names instead.
+pub(in crate::lab) fn heading(axis: &AxisView) -> &str {
+    let numbered = |part: &str| {
+        let number = part
+            .strip_suffix(')')
+            .and_then(|part| part.rsplit_once(" ("));
+        number.is_some_and(|(_, number)| number.parse::<u32>().is_ok())
+    };
+    match axis.label.split(", ").any(numbered) {
+        true => "",
+        false => &axis.label,
+    }
+}
+
+/// Ticks from `lo` to `hi`: powers of two or their multiples for bytes, 1, 2, 5 or decades on other
+/// logarithmic axes, else round numbers at equal distances.
+pub(super) fn ticks(axis: &AxisView, lo: f64, hi: f64) -> Vec<(f64, String)> {
+    if !lo.is_finite() || !hi.is_finite() || lo >= hi || (axis.log && lo <= 0.0) {
+        return Vec::new();
+    }
+    let values = match (axis.log, axis.bytes) {
+        (true, true) => powers_of_two(lo, hi),
+        (true, false) => one_two_five(lo, hi),
+        (false, true) => multiples(lo, hi),
+        (false, false) => return even(axis, lo, hi),
+    };
+    values
+        .into_iter()
+        .map(|value| (value, place(axis, value)))
+        .collect()
+}
+
+/// Round numbers at equal distances, all with as many decimals.
+fn even(axis: &AxisView, lo: f64, hi: f64) -> Vec<(f64, String)> {
+    let step = round_step((hi - lo) / 8.0);
+    let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = |value: f64| match named(axis, value) {
+        Some(name) => name.to_owned(),
+        None if value.abs() >= 1e6 => format!("{value:e}"),
+        None => format!("{value:.decimals$}"),
+    };
+    let first = (lo / step).ceil();
+    (0..12)
+        .map(|count| (first + f64::from(count)) * step)
+        .take_while(|value| *value <= hi + step * 1e-6)
+        .map(|value| (value, text(value)))
+        .collect()
+}
+
+fn powers_of_two(lo: f64, hi: f64) -> Vec<f64> {
+    let (first, last) = (lo.log2().floor() as i32, hi.log2().ceil() as i32);
+    let step = match last - first {
+        0..=6 => 1,
+        7..=12 => 2,
+        13..=30 => 4,
+        span => span / 6,
+    };
+    (first..=last)
+        .filter(|power| power % step == 0)
+        .map(|power| 2f64.powi(power))
+        .collect()
+}
+
+/// Multiples of a power of two.
+fn multiples(lo: f64, hi: f64) -> Vec<f64> {
+    let step = 2f64.powf(((hi - lo) / 6.0).log2().ceil());
+    let (first, last) = ((lo / step).floor() as i64, (hi / step).ceil() as i64);
+    (first..=last).map(|count| count as f64 * step).collect()
+}
+
+/// 1, 2, 5 times powers of ten, or the powers alone over many; over less than a decade, evenly
+/// spaced round numbers.
+fn one_two_five(lo: f64, hi: f64) -> Vec<f64> {
+    if hi / lo < 6.0 {
+        let step = round_step((hi - lo) / 5.0);
+        let (first, last) = ((lo / step).floor() as i64, (hi / step).ceil() as i64);
+        let values = (first..=last).map(|count| count as f64 * step);
+        return values.filter(|value| *value > 0.0).collect();
+    }
+    let (first, last) = (lo.log10().floor() as i32, hi.log10().ceil() as i32);
+    let mantissas: &[f64] = match hi / lo {
+        span if span < 3000.0 => &[1.0, 2.0, 5.0],
+        _ => &[1.0],
+    };
+    (first..=last)
+        .flat_map(|power| mantissas.iter().map(move |m| m * 10f64.powi(power)))
+        .filter(|value| (lo / 2.0..=hi * 2.0).contains(value))
+        .collect()
+}
+
+/// The smallest of 1, 2, 5 times a power of ten that is no smaller than `step`.
+fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|mantissa| mantissa * power)
+        .find(|round| *round >= step)
+        .unwrap_or(10.0 * power)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,5 +342,70 @@ mod tests {
         assert_eq!(over(2.0, 10.0), 0.0);
         assert!(over(9.0, 10.0) > 8.0);
         assert!(over(-3.0, 10.0) < -3.0);
+    }
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let texts = [0.0, 0.0042, 0.5, 5.017, 16.04, 412.3].map(number);
+        assert_eq!(texts, ["0", "0.0042", "0.50", "5.02", "16.0", "412"]);
+    }
+
+    #[test]
+    fn places_have_names_where_the_label_gives_them() {
+        let axis = |label: &str| AxisView {
+            label: label.to_owned(),
+            ..AxisView::default()
+        };
+        let storage = axis("flat (0), nested, shuffled (1)");
+        assert_eq!(place(&storage, 0.0), "flat");
+        assert_eq!(place(&storage, 1.0), "shuffled");
+        assert_eq!(place(&storage, 2.0), "2");
+        assert_eq!(heading(&storage), "");
+        assert_eq!(heading(&axis("one (1), two (2)")), "");
+        let plain = axis("distance (in lines)");
+        assert_eq!(place(&plain, 3.0), "3");
+        assert_eq!(heading(&plain), "distance (in lines)");
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_few_round_ticks() {
+        let sizes = AxisView {
+            bytes: true,
+            log: true,
+            ..AxisView::default()
+        };
+        let texts: Vec<String> = ticks(&sizes, 4096.0, 268435456.0)
+            .into_iter()
+            .map(|tick| tick.1)
+            .collect();
+        assert_eq!(texts, ["4 KiB", "64 KiB", "1 MiB", "16 MiB", "256 MiB"]);
+        let plain = AxisView {
+            log: true,
+            ..AxisView::default()
+        };
+        let values: Vec<f64> = ticks(&plain, 4.0, 90.0).iter().map(|t| t.0).collect();
+        assert_eq!(values, [2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
+        let values: Vec<f64> = ticks(&plain, 85.0, 165.0).iter().map(|t| t.0).collect();
+        assert_eq!(values, [80.0, 100.0, 120.0, 140.0, 160.0, 180.0]);
+        assert!(ticks(&plain, 0.0, 1.0).is_empty());
+    }
+
+    #[test]
+    fn a_linear_axis_of_bytes_has_multiples_of_a_power_of_two() {
+        let distance = AxisView {
+            bytes: true,
+            ..AxisView::default()
+        };
+        let texts: Vec<String> = ticks(&distance, 64.0, 8192.0)
+            .into_iter()
+            .map(|tick| tick.1)
+            .collect();
+        assert_eq!(texts, ["0 B", "2 KiB", "4 KiB", "6 KiB", "8 KiB"]);
+        let texts = |lo, hi| -> Vec<String> {
+            let ticks = ticks(&AxisView::default(), lo, hi).into_iter();
+            ticks.map(|tick| tick.1).collect()
+        };
+        assert_eq!(texts(1.0, 128.0), ["20", "40", "60", "80", "100", "120"]);
+        assert_eq!(texts(0.0, 2.4), ["0.0", "0.5", "1.0", "1.5", "2.0"]);
     }
 }

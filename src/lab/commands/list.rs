@@ -1,16 +1,18 @@
-//! `linefill list`.
+//! `linefill list` and `linefill tour`: what can be measured, in a list or shown.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 
-use super::Status;
-use crate::lab::duration::Durations;
+use super::{Status, cpu_number, session_on};
 use crate::lab::format::{Format, print};
-use crate::lab::listing::Listing;
+use crate::lab::listing::{Durations, Listing};
 use crate::lab::read::{read, record_at, warn};
 use crate::lab::selection::select;
 use crate::lab::session::root;
+use crate::lab::table::width;
+use crate::lab::tour;
 
 /// List the experiments: what each claims, from which section, and how long it takes.
 ///
@@ -27,7 +29,7 @@ Examples:
   linefill list '*tlb*'      what has to do with the TLB, by name
   linefill list streaming    a family: what shares a subject and a file, as the second column says
   linefill list --format json | jq -r '.experiments[].claims[].claim'")]
-pub(super) struct Args {
+pub(super) struct ListArgs {
     /// Ids, names, globs of either, or families; quote globs so that the shell leaves them alone.
     #[arg(value_name = "ID, GLOB OR FAMILY")]
     patterns: Vec<String>,
@@ -39,7 +41,7 @@ pub(super) struct Args {
     format: Format,
 }
 
-pub(super) fn run(args: &Args) -> Result<Status> {
+pub(super) fn list(args: &ListArgs) -> Result<Status> {
     let rows = select(&args.patterns)?;
     let durations = match &args.record {
         None => Durations::estimated(&root())?,
@@ -52,4 +54,32 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     };
     print(&Listing { rows, durations }, args.format)?;
     Ok(Status::Done)
+}
+
+/// Measure ten experiments in about twenty seconds, and explain each.
+///
+/// Says for each what it asks, what is seen, then and now, and what to do about it. Writes no record.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  linefill tour              a first look at this machine
+  linefill tour --cpu 3      on CPU 3")]
+pub(super) struct TourArgs {
+    /// The CPU to measure on [default: an isolated one, else the last one allowed].
+    #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
+    cpu: Option<usize>,
+    /// The form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn tour(args: &TourArgs) -> Result<Status> {
+    let (session, stop) = session_on(args.cpu, None)?;
+    let aloud = (args.format == Format::Table).then(width);
+    let tour = tour::tour(&session, stop, aloud)?;
+    print(&tour, args.format)?;
+    match stop.load(Ordering::Relaxed) {
+        true => Ok(Status::Interrupted),
+        false => Ok(Status::Done),
+    }
 }

@@ -1,20 +1,30 @@
-//! `linefill machine`.
+//! Commands about the machine: `linefill machine`, `linefill doctor`, `linefill counters`.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
+use glob::Pattern;
 
-use super::{Status, cpu_number, tell};
+use super::{Status, cpu_number, say, tell};
+use crate::counters::chosen;
+use crate::cpu::Identity;
+use crate::experiment::{Effort, Rig};
 use crate::lab::analysis::Analysis;
+use crate::lab::checkup::Checkup;
 use crate::lab::commands::run::opening;
+use crate::lab::counters::{Counted, count, json, table};
 use crate::lab::format::{Format, print};
 use crate::lab::inferred::{Inferred, probes};
 use crate::lab::read::{read_any, record_at, warn};
 use crate::lab::run::{measure_cases, measure_ladder};
-use crate::lab::session::{Request, Session, mask, root};
+use crate::lab::selection::select;
+use crate::lab::session::{Request, Session, default_cpu, hold, mask, place, root, unwatched};
 use crate::lab::sheet::{self, MachineSheet};
 use crate::lab::size;
-use crate::os::interrupt;
+use crate::lab::table::width;
+use crate::os::health::examine;
+use crate::os::{Pinned, interrupt};
 use crate::recorded::machine_of;
 
 /// Measure the machine's caches, and show them beside what CPUID and the kernel say.
@@ -35,7 +45,7 @@ Examples:
   linefill machine --cpu 3            on CPU 3
   linefill machine --memory 512MiB    with walks of at most 512 MiB
   linefill machine --record linefill-out      of a run that measured it")]
-pub(super) struct Args {
+pub(super) struct MachineArgs {
     /// The CPU to measure on.
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
     cpu: Option<usize>,
@@ -50,7 +60,7 @@ pub(super) struct Args {
     format: Format,
 }
 
-pub(super) fn run(args: &Args) -> Result<Status> {
+pub(super) fn machine(args: &MachineArgs) -> Result<Status> {
     if let Some(record) = &args.record {
         return of_record(record, args.format);
     }
@@ -93,4 +103,142 @@ fn of_record(path: &Path, format: Format) -> Result<Status> {
     warn(record.display(), reading.cut_off);
     print(&MachineSheet(Analysis::of(reading.record).sheet()), format)?;
     Ok(Status::Done)
+}
+
+/// Say what distorts a measurement on this machine, and how to fix it.
+///
+/// Looks at isolation, interrupts, clock frequency, hyper-threads, hypervisor, huge pages, limits,
+/// counters, prefetchers and other load, as seen from the CPU that would measure. It changes nothing:
+/// each fix is for you to run. `linefill run --isolated` insists on a CPU that is isolated, tickless and
+/// quiet. The exit status is 1 if something is BAD, and with --strict also if there is a warning.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  linefill doctor            for the CPU that `linefill run` would choose
+  linefill doctor --cpu 3    for CPU 3
+  linefill doctor --strict && linefill run     measure only on a machine without a warning")]
+pub(super) struct DoctorArgs {
+    /// The CPU that is to measure.
+    #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
+    cpu: Option<usize>,
+    /// Fail also if there is a warning.
+    #[arg(long)]
+    strict: bool,
+    /// The form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn doctor(args: &DoctorArgs) -> Result<Status> {
+    let root = root();
+    let cpu = args.cpu.or_else(|| default_cpu(&root)).unwrap_or(0);
+    // The checks look at the CPU that is to measure: in a hybrid one they differ.
+    let (_pinned, mut notes) = hold(args.cpu, &root)?;
+    notes.extend(unwatched());
+    let checkup = Checkup {
+        cpu,
+        checks: examine(&root, cpu),
+        notes,
+        strict: args.strict,
+    };
+    print(&checkup, args.format)?;
+    match checkup.fails() {
+        true => Ok(Status::Failed),
+        false => Ok(Status::Done),
+    }
+}
+
+/// Count what an operation of an experiment does: misses, page walks, instructions, ...
+///
+/// Counts events around N operations and around 2N of each case, and prints the difference per
+/// operation, so that the counters' own cost and the harness's leave. Ranges come from CPUID, not
+/// from a measured ladder.
+///
+/// An event is the vendor's, such as MEM_LOAD_RETIRED.L1_MISS or ls_mab_alloc.loads; a raw number,
+/// rXXXX, as perf takes it; perf's own, such as cycles or L1-dcache-load-misses; or the kernel's:
+/// task-clock, page-faults, context-switches, cpu-migrations, minor-faults, major-faults. What the
+/// kernel refuses is named with its reason, and the others are counted.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  linefill counters D14                                        the usual events
+  linefill counters -e cycles,MEM_LOAD_RETIRED.L1_MISS D14     these, and no others
+  linefill counters -e page-faults --series 'write*' -- X3     of some series
+  linefill counters -e r0148 --json C2 'D1?'                   for programs
+  linefill counters --list                                     the names that mean something here
+
+A star marks an event that shared its counter with others and was scaled.")]
+pub(super) struct CountersArgs {
+    /// Ids, names, globs of either, or families; quote globs so that the shell leaves them alone.
+    #[arg(value_name = "ID, GLOB OR FAMILY", required_unless_present = "list")]
+    patterns: Vec<String>,
+    /// The events, separated by commas. They replace the usual ones.
+    #[arg(short, long, value_name = "EVENTS")]
+    events: Option<String>,
+    /// The series to count, by name or glob [default: all].
+    #[arg(long, value_name = "NAME OR GLOB")]
+    series: Option<String>,
+    /// The CPU to count on [default: an isolated one, else the last one allowed].
+    #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
+    cpu: Option<usize>,
+    /// The largest working set of a case.
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size::parse)]
+    memory: u64,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Print the names that mean something on this CPU, and count nothing.
+    #[arg(long, conflicts_with_all = ["patterns", "events", "series", "json"])]
+    list: bool,
+}
+
+pub(super) fn counters(args: &CountersArgs) -> Result<Status> {
+    if args.list {
+        let (pinned, _) = hold(args.cpu, &root())?;
+        let cpu = pinned.as_ref().map(Pinned::cpu);
+        let names = place(&root(), cpu, Identity::detect()).names();
+        say(&names.join("\n"))?;
+        return Ok(Status::Done);
+    }
+    let experiments = select(&args.patterns)?;
+    let series = args.series.as_deref().map(Pattern::new).transpose();
+    let series = series.context("--series is no glob")?;
+    let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
+    let request = Request {
+        cpu: args.cpu,
+        seed: 1,
+        memory: Some(args.memory),
+        masked: mask(),
+        ..Request::default()
+    };
+    let session = Session::open(&request, &root())?;
+    let place = place(&root(), session.header.pinned, Identity::detect());
+    let events = chosen(args.events.as_deref(), &place)
+        .context("--events (`linefill counters --list` shows what is accepted)")?;
+    let (counted, refused) = Counted::open(events);
+    if counted.is_empty() {
+        bail!("nothing to count: {}", refused.in_words());
+    }
+
+    let machine = machine_of(&session.header, &[]);
+    let mut rig = Rig::new(session.rate, session.context, Effort::QUICK, stop);
+    let chosen = |name: &str| series.as_ref().is_none_or(|series| series.matches(name));
+    let runs = count(&experiments, &machine, chosen, &counted, &mut rig, stop);
+    if runs.is_empty() && !stop.load(Ordering::Relaxed) {
+        bail!(
+            "no case of {} is of a series `{}`; `linefill list` and the report name them",
+            args.patterns.join(" "),
+            args.series.as_deref().unwrap_or("*")
+        );
+    }
+    if args.json {
+        let value = json(&session.header, &counted, &refused, &runs);
+        say(&serde_json::to_string_pretty(&value)?)?;
+    } else {
+        say(&table(&counted, &refused, &runs, width()))?;
+    }
+    match stop.load(Ordering::Relaxed) {
+        true => Ok(Status::Interrupted),
+        false => Ok(Status::Done),
+    }
 }

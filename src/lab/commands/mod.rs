@@ -1,33 +1,28 @@
-//! The commands of `linefill`.
+//! The commands of `linefill`. `linefill completions` and `linefill man` are made here from the definition
+//! of the command line.
 
 mod compare;
-mod completions;
-mod counters;
-mod doctor;
-mod ending;
-mod export;
-mod gallery;
 mod layout;
 mod list;
 mod machine;
+mod records;
 mod report;
 mod run;
 mod scene;
 mod sharing;
-mod show;
 mod simulate;
 mod time;
-mod tour;
 mod watch;
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
-use clap::{Parser, Subcommand};
+use anyhow::{Context as _, Result, bail};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::plain;
 use super::session::{Request, Session, mask, root};
@@ -64,22 +59,22 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Watch(watch::Args),
-    Tour(tour::Args),
-    List(list::Args),
-    Doctor(doctor::Args),
-    Machine(machine::Args),
-    Report(report::Args),
-    Show(show::Args),
+    Tour(list::TourArgs),
+    List(list::ListArgs),
+    Doctor(machine::DoctorArgs),
+    Machine(machine::MachineArgs),
+    Report(report::ReportArgs),
+    Show(records::ShowArgs),
     Compare(compare::Args),
-    Gallery(gallery::Args),
-    Export(export::Args),
+    Gallery(records::GalleryArgs),
+    Export(records::ExportArgs),
     Simulate(simulate::Args),
-    Counters(counters::Args),
+    Counters(machine::CountersArgs),
     Layout(layout::Args),
     Sharing(sharing::Args),
     Time(time::Args),
-    Completions(completions::Completions),
-    Man(completions::Man),
+    Completions(Completions),
+    Man(Man),
 }
 
 /// How a command ended that did what it was asked.
@@ -146,22 +141,22 @@ fn execute(command: Command) -> Result<Status> {
     match command {
         Command::Run(args) => run::run(args),
         Command::Watch(args) => watch::run(&args),
-        Command::Tour(args) => tour::run(&args),
-        Command::List(args) => list::run(&args),
-        Command::Doctor(args) => doctor::run(&args),
-        Command::Machine(args) => machine::run(&args),
-        Command::Report(args) => report::run(&args),
-        Command::Show(args) => show::run(&args),
+        Command::Tour(args) => list::tour(&args),
+        Command::List(args) => list::list(&args),
+        Command::Doctor(args) => machine::doctor(&args),
+        Command::Machine(args) => machine::machine(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Show(args) => records::show(&args),
         Command::Compare(args) => compare::run(&args),
-        Command::Gallery(args) => gallery::run(&args),
-        Command::Export(args) => export::run(&args),
+        Command::Gallery(args) => records::gallery(&args),
+        Command::Export(args) => records::export(&args),
         Command::Simulate(args) => simulate::run(&args),
-        Command::Counters(args) => counters::run(&args),
+        Command::Counters(args) => machine::counters(&args),
         Command::Layout(args) => layout::run(&args),
         Command::Sharing(args) => sharing::run(&args),
         Command::Time(args) => time::run(&args),
-        Command::Completions(args) => completions::completions(&args),
-        Command::Man(args) => completions::man(&args),
+        Command::Completions(args) => completions(&args),
+        Command::Man(args) => man(&args),
     }
 }
 
@@ -238,6 +233,79 @@ fn session_on(cpu: Option<usize>, node: Option<usize>) -> Result<(Session, &'sta
         tell(format_args!("warning: {note}"));
     }
     Ok((session, stop))
+}
+
+/// Print a completion script for a shell.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  linefill completions bash > ~/.local/share/bash-completion/completions/linefill
+  linefill completions zsh > ~/.zfunc/_linefill        with ~/.zfunc in $fpath
+  linefill completions fish > ~/.config/fish/completions/linefill.fish")]
+struct Completions {
+    /// The shell.
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// A shell.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+fn completions(args: &Completions) -> Result<Status> {
+    let shell = match args.shell {
+        Shell::Bash => clap_complete::Shell::Bash,
+        Shell::Zsh => clap_complete::Shell::Zsh,
+        Shell::Fish => clap_complete::Shell::Fish,
+    };
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "linefill", &mut script);
+    say(&String::from_utf8(script)?)?;
+    Ok(Status::Done)
+}
+
+/// Print a manual page.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  linefill man | man -l -                  read it
+  linefill man run                         the page of a command
+  linefill man --out ~/.local/share/man/man1      install all of them")]
+struct Man {
+    /// The command [default: the program as a whole].
+    command: Option<String>,
+    /// Write the pages of all commands into this folder.
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    out: Option<PathBuf>,
+}
+
+fn man(args: &Man) -> Result<Status> {
+    let mut program = Cli::command().disable_help_subcommand(true);
+    program.build();
+    if let Some(out) = &args.out {
+        let unwritten = || format!("cannot write manual pages to `{}`", out.display());
+        std::fs::create_dir_all(out).with_context(unwritten)?;
+        clap_mangen::generate_to(program, out).with_context(unwritten)?;
+        return Ok(Status::Done);
+    }
+    let page = match &args.command {
+        None => program,
+        Some(name) => match program.find_subcommand(name) {
+            Some(command) => command.clone(),
+            None => {
+                let names: Vec<&str> = program.get_subcommands().map(|c| c.get_name()).collect();
+                bail!("no command `{name}`: {}", names.join(", "));
+            }
+        },
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page).render(&mut text)?;
+    say(&String::from_utf8(text)?)?;
+    Ok(Status::Done)
 }
 
 #[cfg(test)]

@@ -1,16 +1,18 @@
-//! `linefill report`.
+//! `linefill report`, and how `run` ends as well: what is printed, and the gates.
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
-use super::Status;
-use super::ending::Shown;
+use super::{Status, tell};
 use crate::lab::analysis::Analysis;
-use crate::lab::format::print;
+use crate::lab::format::{Format, print};
+use crate::lab::gate::RunGate;
 use crate::lab::read::{read_any, record_at, warn};
 use crate::lab::record::Record;
+use crate::lab::report::build;
 use crate::lab::run::{OUT, REPORT, write_report};
+use crate::lab::summary::Ending;
 use crate::lab::watch::{Course, Told, write_page};
 
 /// Render the report of a record again, and print what it comes to.
@@ -27,7 +29,7 @@ Examples:
   linefill report server.jsonl --out server.html      of a record from elsewhere
   linefill report --format junit > claims.xml         for continuous integration
   linefill report --fail-if 'D14 = does not hold'     exit 1 if a claim fails")]
-pub(super) struct Args {
+pub(super) struct ReportArgs {
     /// A record, or the folder of a run.
     #[arg(default_value = OUT)]
     record: PathBuf,
@@ -38,7 +40,7 @@ pub(super) struct Args {
     shown: Shown,
 }
 
-pub(super) fn run(args: &Args) -> Result<Status> {
+pub(super) fn report(args: &ReportArgs) -> Result<Status> {
     let gates = args.shown.gates()?;
     let record = record_at(&args.record);
     let reading = read_any(&record)?;
@@ -58,7 +60,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 }
 
 /// The page of a record over time.
-fn over_time(args: &Args, record: &Record, path: PathBuf, out: PathBuf) -> Result<Status> {
+fn over_time(args: &ReportArgs, record: &Record, path: PathBuf, out: PathBuf) -> Result<Status> {
     let course = Course::of(record);
     write_page(record, &course, &out)?;
     let told = Told {
@@ -74,4 +76,75 @@ fn over_time(args: &Args, record: &Record, path: PathBuf, out: PathBuf) -> Resul
     };
     print(&told, args.shown.format())?;
     Ok(Status::Done)
+}
+
+/// What is printed at the end.
+#[derive(Debug, clap::Args)]
+pub(super) struct Shown {
+    /// Print every verdict in full instead of a summary.
+    #[arg(long)]
+    all: bool,
+    /// Exit with status 1 if this is so: `CLAIM = VERDICT` (or `!=`), or
+    /// `FAMILY/EXPERIMENT/SERIES > VALUE` (or `<`), all of them globs. Repeat it for several.
+    #[arg(long = "fail-if", value_name = "GATE")]
+    gates: Vec<String>,
+    /// The form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+impl Shown {
+    /// The gates.
+    pub fn gates(&self) -> Result<Vec<RunGate>> {
+        let gates = self.gates.iter().map(|text| text.parse::<RunGate>());
+        gates.collect::<Result<_, _>>().context("--fail-if")
+    }
+
+    /// The form of the output.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Prints what a record comes to. The status is that of the gates.
+    pub fn print(
+        &self,
+        command: &'static str,
+        analysis: Analysis,
+        gates: &[RunGate],
+        record: PathBuf,
+        report: Option<PathBuf>,
+    ) -> Result<Status> {
+        let mut outcomes = Vec::new();
+        let mut missed = Ok(());
+        if !gates.is_empty() {
+            let view = build(&analysis)?;
+            for gate in gates {
+                match gate.judge(&analysis.verdicts, &view.sections) {
+                    Ok(outcome) => outcomes.push(outcome),
+                    Err(error) => missed = missed.and(Err(error)),
+                }
+            }
+        }
+        let ending = Ending {
+            command,
+            analysis,
+            record,
+            report,
+            gates: outcomes,
+            all: self.all,
+        };
+        print(&ending, self.format)?;
+        for outcome in &ending.gates {
+            tell(outcome.in_words());
+        }
+        missed.context("--fail-if")?;
+        match ending
+            .gates
+            .iter()
+            .all(|outcome| outcome.failures.is_empty())
+        {
+            true => Ok(Status::Done),
+            false => Ok(Status::Failed),
+        }
+    }
 }

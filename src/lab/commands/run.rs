@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::ending::Shown;
+use super::report::Shown;
 use super::scene::Scene;
 use super::{Status, duration, tell};
 use crate::experiment::{Experiment, Placement};

@@ -1,26 +1,260 @@
 //! Several records as one: other machines, other settings, before and after a change.
 //!
-//! The first record is what the others are held against. Points of the same experiment, series and
-//! place are compared as ratios with their intervals; a [`Gate`] turns one into an exit status. Timings of
-//! one's own functions are compared in the same way, name by name.
+//! The first record is what the others are held against. Points of the same experiment, series and place are
+//! compared as ratios with their intervals; a [`Gate`] turns one into an exit status. Timings of one's own
+//! functions are compared in the same way, name by name.
 
 mod difference;
-mod effect;
 mod functions;
 mod gate;
-mod json;
 mod page;
 mod print;
-mod side;
 
 pub(crate) use difference::family_of;
-pub use difference::{Ahead, Difference, Place, differences};
-pub use effect::{Effect, Larger, effects};
+pub use difference::{Ahead, Difference, Effect, Larger, Place, differences, effects};
 pub(crate) use functions::{FunctionGate, NEW, Source, compared};
 pub use gate::{Beyond, Failure, Gate, GateError, Outcome};
-pub use json::json;
 pub use page::render;
 pub(crate) use print::Comparison;
-pub use print::{failures, judged, table, verdicts};
-pub(crate) use side::names_of;
-pub use side::{Side, label, load, sides};
+pub use print::{failures, json, judged, table, verdicts};
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::experiment::{Evidence, LADDER, Unit};
+use crate::lab::analysis::Analysis;
+use crate::lab::plain;
+use crate::lab::read::{Reading, read, record_at};
+use crate::lab::record::MACHINE;
+use crate::lab::report::build;
+use crate::lab::report::build::at;
+use crate::lab::report::view::{AxisView, CurveView, Figure, Form, ReportView, Section};
+use crate::lab::run::{PACKED, RECORD};
+
+/// A record as it is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side {
+    /// What it is called: by its label, its machine, or its folder or file.
+    pub name: String,
+    /// What its report shows, with the ladder as its first section.
+    pub view: ReportView,
+    /// The line that was cut off as its run was killed, if one was.
+    pub cut_off: Option<usize>,
+}
+
+/// Reads the records at `paths`, each a record or the folder of a run.
+///
+/// # Errors
+/// If one is no record.
+pub fn load(paths: &[PathBuf]) -> Result<Vec<Side>> {
+    let mut readings = Vec::new();
+    for path in paths {
+        readings.push((name_of(path), read(&record_at(path))?));
+    }
+    sides(readings)
+}
+
+/// The sides of records that were read, each with what to call it. Names that occur again are
+/// numbered.
+///
+/// # Errors
+/// If a record gives no report.
+pub fn sides(readings: Vec<(String, Reading)>) -> Result<Vec<Side>> {
+    let mut sides: Vec<Side> = Vec::new();
+    for (name, reading) in readings {
+        let again = sides
+            .iter()
+            .filter(|side| side.name == name || side.name.starts_with(&format!("{name} #")))
+            .count();
+        let analysis = Analysis::of(reading.record);
+        let view = build(&analysis).with_context(|| name.clone())?;
+        sides.push(Side {
+            name: match again {
+                0 => name,
+                again => format!("{name} #{}", again + 1),
+            },
+            view: ReportView {
+                sections: ladder(&analysis).into_iter().chain(view.sections).collect(),
+                ..view
+            },
+            cut_off: reading.cut_off,
+        });
+    }
+    Ok(sides)
+}
+
+/// Says which of the records were measured with the hardware prefetchers switched off, if not all agree.
+pub(crate) fn prefetchers_apart(sides: &[Side]) -> Option<String> {
+    let (off, on): (Vec<&Side>, Vec<&Side>) =
+        sides.iter().partition(|side| side.view.prefetchers_off);
+    let names = |sides: &[&Side]| {
+        let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+        names.join(", ")
+    };
+    (!off.is_empty() && !on.is_empty()).then(|| {
+        format!(
+            "The hardware prefetchers were switched off in {} and not in {}: differences may be theirs.",
+            names(&off),
+            names(&on)
+        )
+    })
+}
+
+/// Names records by their labels, in order; those without one by their machines, if these differ.
+///
+/// # Errors
+/// If there are more labels than records, or two are the same.
+pub fn label(mut sides: Vec<Side>, labels: &[String]) -> Result<Vec<Side>> {
+    if labels.len() > sides.len() {
+        bail!("{} labels for {} records", labels.len(), sides.len());
+    }
+    let machines: Vec<String> = sides
+        .iter()
+        .map(|side| side.view.summary.machine.short())
+        .collect();
+    let once = |name: &String| machines.iter().filter(|machine| *machine == name).count() == 1;
+    if machines.iter().all(once) {
+        for (side, machine) in sides.iter_mut().zip(&machines) {
+            side.name.clone_from(machine);
+        }
+    }
+    for (index, label) in labels.iter().enumerate() {
+        sides[index].name = plain::word(label).into_owned();
+        if let Some(other) = sides[..index].iter().find(|side| side.name == *label) {
+            bail!("`{}` names two records", other.name);
+        }
+    }
+    Ok(sides)
+}
+
+/// What to call the records at `paths`. Names that occur again are numbered.
+pub(crate) fn names_of(paths: &[PathBuf]) -> Vec<String> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let numbered = |path: &PathBuf| {
+        let name = name_of(path);
+        let count = counts.entry(name.clone()).or_default();
+        *count += 1;
+        match count {
+            1 => name,
+            count => format!("{name} #{count}"),
+        }
+    };
+    paths.iter().map(numbered).collect()
+}
+
+/// The folder of a run by its own name, a record by its name without the ending.
+fn name_of(path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let named = match whole.file_name() {
+        Some(name) if name == RECORD || name == PACKED => whole.parent().and_then(Path::file_name),
+        name => name,
+    };
+    let name = named.map(|name| name.to_string_lossy().into_owned());
+    let mut name = name.unwrap_or_else(|| path.display().to_string());
+    for ending in [".gz", ".zst", ".jsonl", ".txt"] {
+        let length = name.strip_suffix(ending).map_or(name.len(), str::len);
+        name.truncate(length);
+    }
+    plain::word(&name).into_owned()
+}
+
+/// The ladder that every record has, the boot image's too, as a section.
+fn ladder(analysis: &Analysis) -> Option<Section> {
+    let series = |unit| {
+        let evidence = Evidence::new(&analysis.machine, &analysis.ladder, unit);
+        evidence.series(LADDER).ok()
+    };
+    // Without a yardstick there are no core cycles.
+    let (unit, points) = [Unit::CoreCycles, Unit::Nanoseconds]
+        .into_iter()
+        .find_map(|unit| Some((unit, series(unit)?)))?;
+    let axis = |label: &str, bytes| AxisView {
+        label: label.to_owned(),
+        log: true,
+        bytes,
+    };
+    let points = points.into_iter().map(|(x, value)| at(x, value));
+    Some(Section {
+        id: MACHINE.to_owned(),
+        name: "ladder".to_owned(),
+        title: "A random walk, one line an element".to_owned(),
+        question: "Where do the caches end, and what does each level cost?".to_owned(),
+        source: "What every run measures first: all ranges of working sets come from it".to_owned(),
+        about: String::new(),
+        seen: Vec::new(),
+        claims: Vec::new(),
+        figure: Some(Figure {
+            form: Form::Lines,
+            x: axis("working set", true),
+            y: axis("time", false),
+            unit: unit.label().to_owned(),
+            ns_per_cycle: None,
+            curves: vec![CurveView {
+                label: LADDER.to_owned(),
+                points: points.collect(),
+            }],
+            references: Vec::new(),
+            rules: Vec::new(),
+            prediction: None,
+        }),
+        untestable: Vec::new(),
+        states: Vec::new(),
+        counted: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::read::parse;
+
+    const PLANTED: &str = include_str!("../../../tests/fixtures/record/planted.jsonl");
+
+    fn reading() -> Reading {
+        parse(PLANTED.as_bytes()).expect("a record")
+    }
+
+    #[test]
+    fn the_same_name_is_numbered() {
+        let twice = vec![
+            ("a".to_owned(), reading()),
+            ("b".to_owned(), reading()),
+            ("a".to_owned(), reading()),
+        ];
+        let names: Vec<String> = sides(twice)
+            .unwrap()
+            .into_iter()
+            .map(|side| side.name)
+            .collect();
+        assert_eq!(names, ["a", "b", "a #2"]);
+    }
+
+    #[test]
+    fn records_with_and_without_prefetchers_are_told_apart() {
+        let told = |off: [Option<usize>; 2]| {
+            let named = ["a", "b"].into_iter().zip(off).map(|(name, off)| {
+                let mut reading = reading();
+                reading.record.header.prefetchers_off = off;
+                (name.to_owned(), reading)
+            });
+            prefetchers_apart(&sides(named.collect()).unwrap())
+        };
+        assert_eq!(told([None, None]), None);
+        assert_eq!(told([Some(1), Some(2)]), None);
+        let sentence = told([None, Some(2)]).unwrap();
+        assert!(sentence.contains("off in b and not in a"), "{sentence}");
+    }
+
+    #[test]
+    fn the_ladder_is_a_section_if_there_is_one() {
+        let with = sides(vec![("a".to_owned(), reading())]).unwrap();
+        let mut bare = reading();
+        bare.record.points.retain(|line| line.experiment != MACHINE);
+        let without = sides(vec![("a".to_owned(), bare)]).unwrap();
+        let first = |sides: &[Side]| sides[0].view.sections.first().map(|s| s.id.clone());
+        assert_eq!(first(&with).as_deref(), Some(MACHINE));
+        assert_ne!(first(&without).as_deref(), Some(MACHINE));
+    }
+}

@@ -1,18 +1,19 @@
 //! Records as tables for other programs: points, curves, verdicts and machines, a row each.
 //!
-//! `docs/FORMAT.md` documents the columns. Records are read one at a time, so that many need no more
-//! memory than the largest.
+//! `docs/FORMAT.md` documents the columns. Records are read one at a time, so that many need no more memory
+//! than the largest.
 
-mod csv;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod rows;
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
 
 use super::record::Record;
+use crate::lab::format::quoted;
 
 /// What a table has a row of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -160,7 +161,7 @@ pub(crate) fn export(
     available(form)?;
     let columns = rows::columns(what);
     let mut sink: Box<dyn Sink + '_> = match form {
-        Form::Csv => Box::new(csv::Csv::new(out, &columns)?),
+        Form::Csv => Box::new(Csv::new(out, &columns)?),
         #[cfg(feature = "parquet")]
         Form::Parquet => Box::new(parquet::Parquet::new(out, &columns)?),
         #[cfg(not(feature = "parquet"))]
@@ -171,4 +172,40 @@ pub(crate) fn export(
         sink.rows(rows::rows(&name, record, what))?;
     }
     sink.finish()
+}
+
+struct Csv<'a> {
+    out: &'a mut (dyn Write + Send),
+}
+
+impl<'a> Csv<'a> {
+    /// Begins a table with its headings.
+    pub fn new(out: &'a mut (dyn Write + Send), columns: &[Column]) -> Result<Self> {
+        let names: Vec<Cow<'_, str>> = columns.iter().map(|(name, _)| quoted(name)).collect();
+        writeln!(out, "{}", names.join(","))?;
+        Ok(Csv { out })
+    }
+}
+
+impl Sink for Csv<'_> {
+    fn rows(&mut self, rows: Vec<Row>) -> Result<()> {
+        let mut text = String::new();
+        for row in rows {
+            for (index, cell) in row.iter().enumerate() {
+                text += if index == 0 { "" } else { "," };
+                match cell {
+                    Cell::Nothing => {}
+                    Cell::Text(word) => text += &quoted(word),
+                    Cell::Number(number) => text += &number.to_string(),
+                    Cell::Whole(number) => text += &number.to_string(),
+                }
+            }
+            text.push('\n');
+        }
+        Ok(self.out.write_all(text.as_bytes())?)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(self.out.flush()?)
+    }
 }

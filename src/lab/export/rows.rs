@@ -5,9 +5,8 @@ use crate::cpu::CacheKind;
 use crate::experiment::{
     Axis, Experiment, Machine, Measured, Point, SPARSE, State, Unit, Untestable,
 };
-use crate::lab::analysis::Analysis;
+use crate::lab::analysis::{Analysis, Drawn, drawn};
 use crate::lab::answer::machine_name;
-use crate::lab::drawn::{Drawn, drawn};
 use crate::lab::record::{Header, PrefetchersLine, Record, VerdictLine};
 use crate::lab::watch::Course;
 use crate::recorded::{cache_of, core_of};

@@ -1,18 +1,292 @@
-//! Many records as one: how each figure is distributed over the hosts, which hosts lie outside, and what
-//! is set otherwise there.
+//! Many records as one: how each figure is distributed over the hosts, which hosts lie outside, and what is
+//! set otherwise there. A gate holds a host's values against the medians of all.
 //!
 //! Records are read a few at a time. What stays of one is three numbers per figure and its settings.
 
-mod collect;
-mod gates;
 mod outlier;
 mod print;
-mod setting;
 
-pub(crate) use collect::{Figure, Fleet, Value, fleet};
-pub(crate) use gates::judge;
 pub(crate) use outlier::{DISTANCE, LEAST, SCORE, Spread};
 pub(crate) use print::Summary;
 
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use rayon::prelude::*;
+
+use crate::lab::analysis::{Drawn, drawn};
+use crate::lab::compare::{
+    Difference, Failure, Gate, GateError, Outcome, Place, family_of, names_of,
+};
+use crate::lab::read::{read, record_at, warn};
+use crate::lab::record::{MACHINE, Record};
+use crate::lab::report::build::axis;
+use crate::lab::report::view::{self, AxisView};
+use crate::stats::Interval;
+use outlier::{Settings, settings_of};
+
 /// From more records than this on, `compare` summarises them: beside that many, a person reads each.
 pub(crate) const SIDE_BY_SIDE: usize = 8;
+
+/// Records of many hosts.
+#[derive(Debug, Default)]
+pub(crate) struct Fleet {
+    /// The hosts, in the order of the records.
+    pub hosts: Vec<Host>,
+    /// What was measured, in the order in which it first occurs.
+    pub series: Vec<Series>,
+    places: HashMap<Key, (usize, HashMap<u64, usize>)>,
+}
+
+/// A host, by its record.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// The name of the record.
+    pub name: String,
+    /// How the host is set.
+    pub settings: Settings,
+}
+
+/// Experiment, series and unit.
+type Key = (String, String, &'static str);
+
+/// A series, as some hosts have it.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    /// The family of the experiment.
+    pub family: &'static str,
+    /// The experiment: its id, its name and its title.
+    pub experiment: [String; 3],
+    /// The series.
+    pub label: String,
+    /// The unit of its values.
+    pub unit: &'static str,
+    /// The horizontal axis.
+    pub axis: AxisView,
+    /// Its places on that axis, each with the values of the hosts.
+    pub figures: Vec<Figure>,
+}
+
+/// A number that hosts have: a place of a series.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Figure {
+    /// Place on the horizontal axis.
+    pub x: f64,
+    /// The values, in the order of the hosts.
+    pub values: Vec<Value>,
+}
+
+/// The value of a host, and its interval. Seven digits are more than any measurement has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Value {
+    pub host: u32,
+    pub lo: f32,
+    pub mid: f32,
+    pub hi: f32,
+}
+
+/// Reads the records, as many at a time as there are CPUs.
+///
+/// # Errors
+/// If one is no record.
+pub(crate) fn fleet(paths: &[PathBuf], labels: &[String]) -> Result<Fleet> {
+    let mut names = names_of(paths);
+    for (name, label) in names.iter_mut().zip(labels) {
+        name.clone_from(label);
+    }
+    let mut fleet = Fleet::default();
+    let mut names = names.into_iter();
+    for some in paths.chunks(rayon::current_num_threads().max(1)) {
+        let kept: Vec<Result<Kept>> = some.par_iter().map(|path| kept(path)).collect();
+        for (one, name) in kept.into_iter().zip(&mut names) {
+            let one = one?;
+            warn(&name, one.cut_off);
+            fleet.add(name, one);
+        }
+    }
+    Ok(fleet)
+}
+
+/// What is kept of a record.
+struct Kept {
+    settings: Settings,
+    series: Vec<(Series, Vec<Value>)>,
+    cut_off: Option<usize>,
+}
+
+fn kept(path: &Path) -> Result<Kept> {
+    let reading = read(&record_at(path))?;
+    Ok(Kept {
+        settings: settings_of(&reading.record),
+        series: series_of(&reading.record),
+        cut_off: reading.cut_off,
+    })
+}
+
+/// The series of a record, with a value per place.
+fn series_of(record: &Record) -> Vec<(Series, Vec<Value>)> {
+    let (machine, experiments) = drawn(record);
+    let mut found = Vec::new();
+    for of in &experiments {
+        let (curves, unit) = of.curves(&machine);
+        let Some(axis) = of.axis().map(axis) else {
+            continue;
+        };
+        for curve in curves {
+            let value = |&(_, value): &(f64, crate::stats::Interval)| Value {
+                host: 0,
+                lo: value.lo as f32,
+                mid: value.middle() as f32,
+                hi: value.hi as f32,
+            };
+            let figure = |&(x, _): &(f64, _)| Figure {
+                x,
+                values: Vec::new(),
+            };
+            let values = curve.points.iter().map(value).collect();
+            let series = Series {
+                family: family_of(of.id),
+                experiment: named(of),
+                label: curve.label.clone(),
+                unit: unit.label(),
+                axis: axis.clone(),
+                figures: curve.points.iter().map(figure).collect(),
+            };
+            found.push((series, values));
+        }
+    }
+    found
+}
+
+fn named(of: &Drawn<'_>) -> [String; 3] {
+    let [name, title] = match of.experiment {
+        Some(of) => [of.name, of.title],
+        None if of.id == MACHINE => ["ladder", "A random walk, one line an element"],
+        None => ["", ""],
+    };
+    [of.id, name, title].map(str::to_owned)
+}
+
+impl Fleet {
+    fn add(&mut self, name: String, kept: Kept) {
+        let host = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
+        self.hosts.push(Host {
+            name,
+            settings: kept.settings,
+        });
+        for (series, values) in kept.series {
+            let key = (
+                series.experiment[0].clone(),
+                series.label.clone(),
+                series.unit,
+            );
+            let (index, places) = self.places.entry(key).or_insert_with(|| {
+                let figures = Vec::new();
+                let shell = Series {
+                    figures,
+                    ..series.clone()
+                };
+                self.series.push(shell);
+                (self.series.len() - 1, HashMap::new())
+            });
+            let figures = &mut self.series[*index].figures;
+            for (figure, value) in series.figures.into_iter().zip(values) {
+                let place = *places.entry((figure.x + 0.0).to_bits()).or_insert_with(|| {
+                    figures.push(figure);
+                    figures.len() - 1
+                });
+                let values = &mut figures[place].values;
+                // A curve may have two points at one place.
+                if values.last().is_none_or(|last| last.host != host) {
+                    values.push(Value { host, ..value });
+                }
+            }
+        }
+    }
+}
+
+/// Judges gates host by host. The ratio of a gate is a host's value over the median of the fleet.
+///
+/// # Errors
+/// If no point matches a gate.
+pub(crate) fn judge(fleet: &Fleet, gates: Vec<Gate>) -> Result<Vec<(Gate, Outcome)>> {
+    let medians: Vec<Vec<Option<f64>>> = fleet
+        .series
+        .iter()
+        .map(|series| {
+            let medians = series.figures.iter().map(|of| Some(Spread::of(of)?.median));
+            medians.collect()
+        })
+        .collect();
+    let mut judged = Vec::new();
+    for gate in gates {
+        let mut failures = Vec::new();
+        let mut points = 0;
+        let mut missed = None;
+        for (host, of) in fleet.hosts.iter().enumerate() {
+            let differences = differences(fleet, host as u32, &medians);
+            match gate.judge(&[(&of.name, &differences)]) {
+                Ok(outcome) => {
+                    points += outcome.points;
+                    failures.extend(outcome.failures);
+                }
+                // A host need not have what others have.
+                Err(GateError::Nothing(text)) => missed = Some(GateError::Nothing(text)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if let Some(error) = missed.filter(|_| points == 0) {
+            return Err(error.into());
+        }
+        let far = |of: &Failure| (of.times / gate.limit).ln().abs();
+        failures.sort_by(|a, b| far(b).total_cmp(&far(a)));
+        judged.push((gate, Outcome { failures, points }));
+    }
+    Ok(judged)
+}
+
+/// The values of a host beside the medians.
+fn differences(fleet: &Fleet, host: u32, medians: &[Vec<Option<f64>>]) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for (series, medians) in fleet.series.iter().zip(medians) {
+        let mut places = Vec::new();
+        for (figure, median) in series.figures.iter().zip(medians) {
+            let at = figure
+                .values
+                .binary_search_by_key(&host, |value| value.host);
+            let (Ok(at), Some(median)) = (at, *median) else {
+                continue;
+            };
+            let [lo, mid, hi] = {
+                let value = figure.values[at];
+                [value.lo, value.mid, value.hi].map(f64::from)
+            };
+            let x = figure.x;
+            places.push(Place {
+                x,
+                a: view::Value {
+                    x,
+                    lo: median,
+                    mid: median,
+                    hi: median,
+                },
+                b: view::Value { x, lo, mid, hi },
+                ratio: Interval::new(lo, hi).ratio(Interval::exact(median)),
+            });
+        }
+        let [id, name, title] = series.experiment.clone();
+        found.push(Difference {
+            family: series.family,
+            id,
+            name,
+            title,
+            axis: series.axis.clone(),
+            unit: series.unit.to_owned(),
+            series: series.label.clone(),
+            places,
+            alone: 0,
+        });
+    }
+    found
+}

@@ -2,10 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Fleet;
-use super::collect::Series;
-use super::outlier::{DISTANCE, LEAST, SCORE, Spread};
-use super::setting::{Census, Otherwise, Usual};
+use super::outlier::{Census, DISTANCE, LEAST, Otherwise, SCORE, Spread, Usual};
+use super::{Fleet, Series};
 use crate::lab::chart::{number, place};
 use crate::lab::compare::{Gate, Outcome, judged};
 use crate::lab::format::{self, Check, Output, Sheet};

@@ -5,22 +5,15 @@
 //! from; [`Binary`] reads these from the debug information of a binary.
 
 mod aggregate;
-mod contents;
 mod diff;
 mod dwarf;
-mod field;
 mod file;
 mod holes;
 mod json;
 mod name;
 mod order;
-mod place;
-#[cfg(test)]
-mod planted;
 pub mod print;
 mod reorder;
-mod span;
-mod summary;
 mod work;
 
 use std::collections::HashMap;
@@ -29,15 +22,12 @@ use std::rc::Rc;
 
 use anyhow::{Result, bail};
 
-pub use aggregate::{Aggregate, Kind, Language, Member, Role, Variant};
-pub use contents::Contents;
+pub use aggregate::{Aggregate, Contents, Kind, Language, Member, Role, Span, Variant};
 pub use diff::Diff;
 pub use file::Places;
 pub use holes::{Hole, Holes};
-pub use json::{SummaryJson, TypeJson};
+pub use json::{Summary, SummaryJson, TypeJson};
 pub use reorder::{Better, Reorder};
-pub use span::Span;
-pub use summary::Summary;
 
 use dwarf::{Program, Types};
 use file::Opened;

@@ -1,8 +1,7 @@
 //! What a type would gain from another order of its members.
 
-use super::order::{best, straddling};
-use super::place::{Frame, Piece, Placed, place};
-use super::span::lines;
+use super::aggregate::lines;
+use super::order::{Frame, Piece, Placed, best, place, straddling};
 use super::{Aggregate, Kind, Language, Member, Role};
 
 /// What came of looking for a better order.
@@ -190,7 +189,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planted::{bits, member, structure};
+    use super::super::aggregate::planted::{bits, member, structure};
     use super::*;
 
     fn better(aggregate: &Aggregate) -> Better {

@@ -1,6 +1,6 @@
 //! What a report shows of an analysis.
 
-use super::counted::{counted, uncounted};
+use super::table::{counted, uncounted};
 use super::view::{
     AxisView, CurveView, Figure, Form, PredictionView, ReferenceView, ReportView, Rule, Section,
     UntestableView, Value,
@@ -13,7 +13,7 @@ use crate::lab::answer::Summary;
 use crate::lab::chart::place;
 use crate::lab::date::Date;
 use crate::lab::record::{EndLine, Header, MACHINE, PointLine, Record};
-use crate::lab::reference::{self, ReferenceError};
+use crate::lab::reference::{self, ReferenceError, thinned};
 use crate::lab::sheet::level_name;
 use crate::lab::size::{grouped, show};
 use crate::stats::{Interval, NOISY};
@@ -377,34 +377,6 @@ fn references(plot: &Plot) -> Result<Vec<ReferenceView>, ReferenceError> {
     Ok(views)
 }
 
-/// A curve of at most so many points is shown whole.
-const WHOLE: usize = 200;
-
-/// Of a curve with hundreds of points those between which it moves by a few percent: a figure that was
-/// read from its drawing has a point a pixel.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    if points.len() <= WHOLE {
-        return points;
-    }
-    let far = |a: f64, b: f64, share: f64| (a - b).abs() > share * a.abs().max(b.abs());
-    let mut kept: Vec<(f64, f64)> = Vec::new();
-    for (index, &(x, y)) in points.iter().enumerate() {
-        let Some(&(last_x, last_y)) = kept.last() else {
-            kept.push((x, y));
-            continue;
-        };
-        let steep = far(y, last_y, 0.05);
-        // Where it bends, the point before the bend stays too.
-        if steep && points[index - 1].0 > last_x {
-            kept.push(points[index - 1]);
-        }
-        if steep || far(x, last_x, 0.1) || index + 1 == points.len() {
-            kept.push((x, y));
-        }
-    }
-    kept
-}
-
 /// Points of a file at their places on our axis: Sestoft states sizes in KiB.
 fn places(plot: &Plot, column: &str, mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if plot.x.bytes && column == "kib" {
@@ -472,17 +444,6 @@ mod tests {
             "{told}"
         );
         assert_eq!(disturbed(&[]), None);
-    }
-
-    #[test]
-    fn a_curve_of_hundreds_of_points_keeps_its_course() {
-        let step = |x: u32| (f64::from(x), if x < 300 { 4.0 } else { 20.0 });
-        let few: Vec<_> = (1..=WHOLE as u32).map(step).collect();
-        assert_eq!(thinned(few.clone()), few);
-        let thin = thinned((1..=600).map(step).collect());
-        assert!(thin.len() < WHOLE, "{}", thin.len());
-        assert!(thin.contains(&step(299)) && thin.contains(&step(300)));
-        assert_eq!((thin[0], thin[thin.len() - 1]), (step(1), step(600)));
     }
 
     #[test]

@@ -1,10 +1,13 @@
-//! A figure as a drawing: this machine, the document's machines, and what the model predicts.
+//! A figure as a drawing: this machine, the document's machines, and what the model predicts; or as a map of
+//! pairs: a cell each, the darker the higher its value.
 
-use maud::Markup;
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
 
 use super::table::sources;
 use super::view::{Figure, Form, Value};
-use crate::lab::chart::{Drawing, Owner, Role, Series, Shape, draw};
+use crate::lab::chart::{Drawing, Owner, Role, Series, Shape, draw, step_of};
 
 /// The chart of a figure with its legend; nothing of one that is a table alone.
 pub(super) fn chart(title: &str, figure: &Figure) -> Option<Markup> {
@@ -81,5 +84,171 @@ impl Figure {
         let times = ["cycles per operation", "ns per operation"];
         self.ns_per_cycle
             .filter(|_| times.contains(&self.unit.as_str()))
+    }
+}
+
+/// Values by row and column.
+#[derive(Debug, Default, PartialEq)]
+struct Pairs {
+    rows: Vec<u64>,
+    columns: Vec<u64>,
+    values: BTreeMap<(u64, u64), f64>,
+}
+
+impl Pairs {
+    /// Those of a figure; where it is `mirrored`, what is known of a pair holds for its mirror image, too.
+    fn of(figure: &Figure, mirrored: bool) -> Self {
+        let mut pairs = Pairs::default();
+        for curve in &figure.curves {
+            let Ok(row) = curve.label.trim().parse::<u64>() else {
+                continue;
+            };
+            for value in &curve.points {
+                let column = value.x as u64;
+                pairs.insert(row, column, value.mid);
+                if mirrored {
+                    pairs.insert(column, row, value.mid);
+                }
+            }
+        }
+        for places in [&mut pairs.rows, &mut pairs.columns] {
+            places.sort_unstable();
+            places.dedup();
+        }
+        pairs
+    }
+
+    fn insert(&mut self, row: u64, column: u64, value: f64) {
+        self.values.insert((row, column), value);
+        self.rows.push(row);
+        self.columns.push(column);
+    }
+
+    /// Where `value` lies between the least, 0, and the greatest, 1, by ratios.
+    fn share(&self, value: f64) -> f64 {
+        let all = || self.values.values().copied().filter(|value| *value > 0.0);
+        let least = all().fold(f64::INFINITY, f64::min);
+        let greatest = all().fold(0.0, f64::max);
+        if greatest <= least || value <= 0.0 {
+            return 0.0;
+        }
+        ((value / least).ln() / (greatest / least).ln()).clamp(0.0, 1.0)
+    }
+}
+
+/// The map of a figure whose curves' labels and x are the numbers of what is paired, `depth`.
+pub(super) fn heat_map(figure: &Figure, depth: &str, mirrored: bool) -> Markup {
+    let pairs = Pairs::of(figure, mirrored);
+    // The rows and the columns of pairs are the same things.
+    let corner = match mirrored {
+        true => depth.to_owned(),
+        false => format!("{depth} ↓, {} →", figure.x.label),
+    };
+    html! {
+        div.scroll {
+            table.heat {
+                caption { (figure.y.label) ", " (figure.unit) }
+                thead {
+                    tr {
+                        th scope="col" { (corner) }
+                        @for column in &pairs.columns { th scope="col" { (column) } }
+                    }
+                }
+                tbody {
+                    @for &row in &pairs.rows {
+                        tr {
+                            th scope="row" { (row) }
+                            @for &column in &pairs.columns {
+                                @match pairs.values.get(&(row, column)) {
+                                    None => td.none {},
+                                    Some(&value) => (cell(&pairs, value)),
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cell(pairs: &Pairs, value: f64) -> Markup {
+    html! {
+        td.{"h" (step_of(pairs.share(value)))} { (format!("{value:.0}")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::report::view::{AxisView, CurveView, Form, Value};
+
+    fn figure(curves: &[(&str, &[(f64, f64)])]) -> Figure {
+        let value = |&(x, mid): &(f64, f64)| Value {
+            x,
+            lo: mid,
+            mid,
+            hi: mid,
+        };
+        let curve = |(label, points): &(&str, &[(f64, f64)])| CurveView {
+            label: (*label).to_owned(),
+            points: points.iter().map(value).collect(),
+        };
+        Figure {
+            form: Form::Heat {
+                depth: "CPU".to_owned(),
+                mirrored: true,
+            },
+            x: AxisView::default(),
+            y: AxisView::default(),
+            unit: "ns".to_owned(),
+            ns_per_cycle: None,
+            curves: curves.iter().map(curve).collect(),
+            references: Vec::new(),
+            prediction: None,
+            rules: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_pair_is_its_own_mirror_image() {
+        let pairs = Pairs::of(&figure(&[("0", &[(1.0, 40.0), (2.0, 160.0)])]), true);
+        assert_eq!(
+            (&pairs.rows, &pairs.columns),
+            (&vec![0, 1, 2], &vec![0, 1, 2])
+        );
+        assert_eq!(pairs.values[&(2, 0)], 160.0);
+        assert!(!pairs.values.contains_key(&(1, 2)));
+        assert_eq!((pairs.share(40.0), pairs.share(160.0)), (0.0, 1.0));
+        assert!((pairs.share(80.0) - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn every_cell_shows_its_number() {
+        let map = heat_map(&figure(&[("0", &[(1.0, 41.4)])]), "CPU", true).into_string();
+        assert_eq!(map.matches(">41<").count(), 2);
+        assert_eq!(map.matches("class=\"none\"").count(), 2);
+    }
+
+    /// From a CPU of a node to memory of another is not the way back, and a node may have only one of
+    /// them.
+    #[test]
+    fn a_map_that_is_not_mirrored_keeps_both_ways_apart() {
+        let figure = figure(&[
+            ("0", &[(0.0, 100.0), (1.0, 140.0), (2.0, 250.0)]),
+            ("1", &[(0.0, 150.0), (1.0, 101.0), (2.0, 260.0)]),
+        ]);
+        let pairs = Pairs::of(&figure, false);
+        assert_eq!((&pairs.rows, &pairs.columns), (&vec![0, 1], &vec![0, 1, 2]));
+        assert_eq!(
+            (pairs.values[&(0, 1)], pairs.values[&(1, 0)]),
+            (140.0, 150.0)
+        );
+        let map = heat_map(&figure, "CPU of node", false).into_string();
+        assert!(
+            map.contains("CPU of node ↓, ") && map.contains(">250<"),
+            "{map}"
+        );
+        assert!(!map.contains("class=\"none\""), "{map}");
     }
 }

@@ -4,16 +4,11 @@
 //! [`render`] turns that into the page. The page holds its style and its script, and loads nothing.
 
 pub(in crate::lab) mod build;
-mod contents;
-mod counted;
 mod drawing;
 pub(in crate::lab) mod first;
-mod glossary;
-mod heat;
 mod ladder;
 pub(in crate::lab) mod page;
 mod paper;
-pub(in crate::lab) mod policy;
 pub(in crate::lab) mod section;
 mod table;
 pub(in crate::lab) mod text;

@@ -2,14 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::counted::legend as legend_of;
-use super::drawing::chart;
-use super::glossary::Linked;
-use super::heat;
+use super::drawing::{self, chart};
 use super::page::percent;
 use super::paper::link;
-use super::table::tables;
-use super::text::{badge, class, prose};
+use super::table::{legend as legend_of, tables};
+use super::text::{Linked, badge, class, prose};
 use super::view::{Figure, Form, PredictionView, Section};
 use crate::experiment::find_claim;
 use crate::experiment::topics::{families, topic_of};
@@ -146,7 +143,7 @@ fn drawn(section: &Section, figure: &Figure) -> Markup {
     html! {
         figure {
             @if let Form::Heat { depth, mirrored } = &figure.form {
-                (heat::draw(figure, depth, *mirrored))
+                (drawing::heat_map(figure, depth, *mirrored))
             }
             @if let Some(chart) = chart(&section.title, figure) { (chart) }
             (caption(figure))

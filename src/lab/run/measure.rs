@@ -1,4 +1,5 @@
-//! The ladder and the cases, point by point into the record.
+//! The ladder and the cases, point by point into the record; what was found so far is told as soon as an
+//! experiment was measured in every pass.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,14 +7,14 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use super::book::{Book, place};
-use super::told::so_far;
+use super::resume::{Book, place};
 use super::{Experiment, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule};
 use crate::experiment::{
-    Case, Doubt, Judging, LOOKS, State, calibrating, ladder_limit, sparse_of_pass,
+    Case, Doubt, Evidence, Judging, LOOKS, State, calibrating, ladder_limit, sparse_of_pass,
 };
+use crate::lab::answer::{Finding, findings};
 use crate::lab::consistency::share;
-use crate::lab::record::{Header, MACHINE};
+use crate::lab::record::{Header, MACHINE, VerdictLine, points_of};
 use crate::lab::size::show;
 use crate::lab::undecided::{experiments_of, undecided};
 use crate::measure::Ended;
@@ -324,4 +325,22 @@ fn place_name(x: f64) -> String {
     } else {
         x.to_string()
     }
+}
+
+/// The greatest change that an experiment shows, in a line. Further passes may move its number.
+pub(super) fn so_far(book: &Book, experiment: &Experiment, machine: &Machine) -> Option<String> {
+    let points = points_of(&book.points, experiment.id);
+    let evidence = Evidence::new(machine, &points, experiment.unit());
+    let claims = experiment
+        .claims
+        .iter()
+        .filter(|claim| claim.takeaway.is_some());
+    let judged = claims.map(|claim| VerdictLine::new(experiment, claim, claim.decide(&evidence)));
+    let judged: Vec<VerdictLine> = judged.collect();
+    findings(&judged, 1).first().map(in_words)
+}
+
+fn in_words(finding: &Finding) -> String {
+    let (id, then) = (&finding.experiment, finding.then_text());
+    format!("{id}: {}; then {then}", finding.headline())
 }

@@ -1,24 +1,20 @@
-//! Measures what was selected, and writes the record as it goes.
+//! Measures what was selected, once or again and again, and writes the record as it goes.
 
-mod book;
 mod measure;
 mod output;
 mod quickest;
 mod resume;
-mod rounds;
 mod schedule;
-mod told;
+
+pub use output::{Aside, Claim, PACKED, RECORD, REPORT, Recorder};
+pub use quickest::{ladder_once, measure_cases, measure_ladder, measure_passes};
+pub use resume::{Unfinished, same_machine};
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-
-pub use output::{Aside, Claim, PACKED, RECORD, REPORT, Recorder};
-pub use quickest::{ladder_once, measure_cases, measure_ladder, measure_passes};
-pub use resume::{Unfinished, same_machine};
-pub(crate) use rounds::Rounds;
 
 use super::analysis::Analysis;
 use super::progress::Progress;
@@ -30,7 +26,7 @@ use crate::experiment::{Case, Experiment, Machine, Point, Rig};
 use crate::os::Pages;
 use crate::recorded::machine_of;
 use crate::time::Rate;
-use measure::Notebook;
+use measure::{Notebook, cut_short};
 use schedule::Schedule;
 
 /// The folder of a run, if nobody names another.
@@ -177,4 +173,67 @@ fn page(analysis: &Analysis) -> Result<String> {
 fn write_page(page: &str, path: &Path) -> Result<()> {
     write_whole(path, page.as_bytes())
         .with_context(|| format!("cannot write the report `{}`", path.display()))
+}
+
+/// A selection that is measured in rounds.
+///
+/// All rounds have the same lists in the same pages, so that they differ by their time alone.
+pub(crate) struct Rounds<'a> {
+    rig: Rig<'a>,
+    plan: Vec<(&'static Experiment, Vec<Case>)>,
+    schedule: Schedule,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Rounds<'a> {
+    /// The cases of `experiments` on this machine.
+    pub fn of(
+        session: &Session,
+        machine: &Machine,
+        experiments: &[&'static Experiment],
+        stop: &'a AtomicBool,
+    ) -> Self {
+        let cases = |of: &&'static Experiment| (*of, (of.cases)(machine));
+        let plan: Vec<(&'static Experiment, Vec<Case>)> = experiments.iter().map(cases).collect();
+        let mut schedule = Schedule::to(None);
+        for (experiment, cases) in &plan {
+            schedule.plan(experiment.id, cases);
+        }
+        Rounds {
+            rig: rig(session, stop),
+            plan,
+            schedule,
+            stop,
+        }
+    }
+
+    /// How many points a round has.
+    pub fn points(&self) -> usize {
+        self.plan.iter().map(|(_, cases)| cases.len()).sum()
+    }
+
+    /// Measures every case once: shorter than a run does if that would not be over at `until`. `None` if it
+    /// was stopped before its end.
+    pub fn measure(&mut self, until: Instant) -> Option<Vec<PointLine>> {
+        let experiments: Vec<&Experiment> = self.plan.iter().map(|(of, _)| *of).collect();
+        self.schedule.until(until);
+        let mut points = Vec::new();
+        for (index, (experiment, cases)) in self.plan.iter().enumerate() {
+            let sampling = self.schedule.sampling(&experiments[index..], 0, &[]);
+            self.rig.sample_for(sampling);
+            let began = Instant::now();
+            for case in cases {
+                if self.stop.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let mut point = self.rig.measure(case).filter(|point| !cut_short(point))?;
+                if let Some(measured) = point.measured_mut() {
+                    measured.samples = Vec::new();
+                }
+                points.push(PointLine::new(experiment.id, 0, point));
+            }
+            self.schedule.took(experiment.id, began.elapsed());
+        }
+        Some(points)
+    }
 }

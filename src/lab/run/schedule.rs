@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use super::Case;
 use super::Experiment;
-use crate::experiment::Case;
 
 /// The share of a pass that is sampling, by and large.
 const SAMPLING: f64 = 0.5;

@@ -1,9 +1,8 @@
 //! Sets the scene of a run: one CPU, a clock, a limit of memory, and a header that tells of them.
 
 mod limit;
-mod node;
 
-pub(super) use node::nodes;
+pub(super) use limit::nodes;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,12 +19,11 @@ use crate::os::health::{self, State};
 use crate::os::isolation::Isolated;
 use crate::os::perf::Event;
 use crate::os::preempt::current_cpu;
-use crate::os::prefetchers::Off;
+use crate::os::prefetchers::{self, Off};
 use crate::os::settings::settings;
 use crate::os::sysfs::{self, CpuLocation};
 use crate::os::{
     Pages, Pinned, Root, Sysfs, allowed, calibrate, limits, measuring_cpu, pin, pin_to_measure,
-    prefetchers,
 };
 use crate::recorded::{counting_lines, cpu_line};
 use crate::time::{Rate, yardstick};
@@ -221,7 +219,7 @@ impl Session {
         let largest = limit::largest(request, memory.available, limits::address_space())?;
         let nodes = nodes(root);
         if let Some(node) = request.node {
-            node::prefer(node, &nodes, root)?;
+            limit::prefer(node, &nodes, root)?;
         }
         // Everything after this line describes the CPU that measures.
         let isolated = request

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use super::model::{MOST, Turns};
 use super::program::{How, Sampling, Traced, Variable};
 use super::trace::{Bytes, Part, SharedLine, stretches};
-use super::turns::{MOST, Turns};
 use crate::lab::layout::{Binary, Contents, Places};
 
 /// The lines of a watched program that threads share falsely.

@@ -7,7 +7,6 @@
 
 mod advice;
 mod found;
-mod json;
 mod measure;
 mod model;
 mod place;
@@ -15,18 +14,15 @@ pub mod print;
 mod program;
 mod sampled;
 mod trace;
-mod turns;
-mod who;
 
 pub use advice::advice;
 pub use found::FalselyShared;
-pub use json::json;
 pub use measure::{Measured, Trip, VARIANTS, measure};
 pub use model::{Requests, requests};
-pub use place::{Layout, Shared, Sharing, sharers, worst};
+pub use place::{Layout, MOST_THREADS, Shared, Sharing, sharers, touches, worst};
+pub use print::json;
 pub use program::{How, traced};
 pub(crate) use sampled::{events, run, watch};
-pub use who::{MOST_THREADS, touches};
 
 /// A field, or a place that is given by its offset.
 #[derive(Clone, Debug, PartialEq, Eq)]

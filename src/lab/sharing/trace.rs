@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use anyhow::{Result, bail};
 
-use super::turns::{Order, Turns, in_turns};
+use super::model::{Order, Turns, in_turns};
 use crate::sim::Op;
 use crate::sim::trace::lackey;
 

@@ -4,8 +4,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::Choice;
-use super::cases::chosen;
+use super::{Choice, chosen};
 use crate::experiment::{
     Arena, Case, Context, Experiment, Machine, PageRequest, Timing, Untestable, Workload,
 };

@@ -5,7 +5,6 @@ mod course;
 mod log;
 mod page;
 mod screen;
-mod told;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +15,7 @@ use anyhow::{Context as _, Result, bail};
 
 pub(crate) use course::Course;
 pub use log::{Log, MOST_BYTES, MOST_POINTS, MOST_ROUNDS};
-pub(crate) use told::Told;
+pub(crate) use screen::Told;
 
 use super::date;
 use super::record::{EndLine, Header, MACHINE, PointLine, Record, RoundLine};
@@ -203,8 +202,40 @@ pub(crate) fn write_page(record: &Record, course: &Course, path: &std::path::Pat
         .with_context(|| format!("cannot write the report `{}`", path.display()))
 }
 
+/// Made up for tests: rounds ten seconds apart of D14, whose times round by round are longer by `slower`.
 #[cfg(test)]
-pub(crate) use planted::planted;
-
-#[cfg(test)]
-mod planted;
+pub(crate) fn planted(rounds: u64, slower: impl Fn(u64) -> f64) -> Record {
+    let run = include_bytes!("../../../tests/fixtures/record/planted.jsonl");
+    let run = super::read::parse(run).unwrap().record;
+    let mut record = Record::new(run.header);
+    record.header.watch = Some(10.0);
+    let (mut lines, ladder): (Vec<_>, Vec<_>) = run
+        .points
+        .into_iter()
+        .filter(|line| line.pass == 0 && ["D14", "machine"].contains(&line.experiment.as_str()))
+        .partition(|line| line.experiment == "D14");
+    record.points = ladder;
+    for line in &mut lines {
+        line.point.measured_mut().unwrap().samples.clear();
+    }
+    for number in 0..rounds {
+        // Noise of half a percent, the same in every test.
+        let noise = 1.0 + 0.001 * (number * 7 % 10) as f64 - 0.005;
+        let factor = slower(number) * noise;
+        let mut points = lines.clone();
+        for line in &mut points {
+            let ticks = &mut line.point.measured_mut().unwrap().ticks;
+            ticks.median *= factor;
+            ticks.min *= factor;
+            ticks.interval = ticks.interval.scaled(factor);
+        }
+        record.rounds.push(RoundLine {
+            number,
+            started: record.header.started + 10 * number,
+            at: 10.0 * number as f64,
+            took: 1.0,
+            points,
+        });
+    }
+    record
+}

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, html};
 
 use super::course::{Course, Followed, Outside};
-use super::told::outside_of;
+use super::screen::outside_of;
 use crate::lab::answer::machine_name;
 use crate::lab::chart::{AxisView, Drawing, Owner, Role, Series, Shape, Value, draw, number};
 use crate::lab::date::Date;

@@ -9,7 +9,7 @@ pub(crate) use source::{Function, NEW, Source};
 
 use super::gate::{Limit, glob};
 use super::print::ratio_text;
-use super::{Beyond, GateError, Larger, effect};
+use super::{Beyond, GateError, Larger, difference};
 use crate::lab::format::{self, Check, Output, Sheet};
 use crate::lab::terminal::{STRONG, Screen};
 use crate::stats::Interval;
@@ -201,7 +201,7 @@ impl Functions {
             let (words, ratio) = match (pair.ratio, pair.times()) {
                 (Some(ratio), Some(times)) => {
                     let words = match (pair.effect().0 > 0.0, times) {
-                        (true, times) => effect::times(times, Larger::Slower),
+                        (true, times) => difference::times(times, Larger::Slower),
                         (false, _) => "no difference shown".to_owned(),
                     };
                     (words, ratio_text(times, ratio))

@@ -12,9 +12,8 @@ use gimli::{
 
 use super::super::file::Slice;
 use super::super::{Aggregate, Kind, Language, Member, Role, Span, Variant};
-use super::program::{At, UnitAt};
-use super::scopes::is_aggregate;
 use super::types::{Entry, Types, alignment, bounded, deeper, elements, is_declaration, number};
+use super::{At, UnitAt, is_aggregate};
 
 /// The members that a type has at most with those of its members and so on. A type that holds a type
 /// twice that holds a type twice has more of them than any memory, forty types later.

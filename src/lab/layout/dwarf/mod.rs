@@ -1,15 +1,392 @@
-//! Types read from DWARF 2 to 5.
+//! Types read from DWARF 2 to 5: the units of all files of a binary with references between their entries,
+//! and the types of a unit with the scopes around them, which give them their full names.
 
 // The constants of gimli are spelt as the standard spells them.
 #![allow(non_upper_case_globals)]
 
 mod build;
 mod find;
-mod program;
-mod scopes;
 mod spell;
 mod types;
-mod variables;
 
-pub(super) use program::Program;
 pub(super) use types::Types;
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use gimli::{
+    AttributeValue, DW_AT_abstract_origin, DW_AT_byte_size, DW_AT_declaration, DW_AT_name,
+    DW_AT_specification, DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_module,
+    DW_TAG_namespace, DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_typedef, DW_TAG_union_type,
+    DebugInfoOffset, DebugTypeSignature, DwTag, Dwarf, DwarfFileType, Result, RunTimeEndian,
+    SectionId, Unit, UnitHeader, UnitOffset, UnitType,
+};
+
+use super::file::{Opened, Slice};
+use super::work::Work;
+use crate::lab::plain;
+use types::deeper;
+
+/// The place of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct At {
+    /// The unit.
+    pub unit: UnitAt,
+    /// Bytes from the start of the unit.
+    pub offset: usize,
+}
+
+/// The place of a unit: which source, and which of its units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct UnitAt {
+    source: usize,
+    unit: usize,
+}
+
+/// Debug sections whose units refer to each other by offset.
+#[derive(Debug)]
+struct Source<'a> {
+    dwarf: Dwarf<Slice<'a>>,
+    headers: Vec<UnitHeader<Slice<'a>>>,
+    units: Vec<OnceCell<Unit<Slice<'a>>>>,
+}
+
+/// All debug information of a binary.
+#[derive(Debug)]
+pub(super) struct Program<'a> {
+    sources: Vec<Source<'a>>,
+    /// The source that others refer to as the shared file.
+    shared: Option<usize>,
+    /// Types by signature.
+    signatures: HashMap<DebugTypeSignature, At>,
+    /// The largest alignment of a plain value, in bytes.
+    pub widest: u64,
+    endian: RunTimeEndian,
+    opened: &'a Opened,
+}
+
+impl<'a> Program<'a> {
+    /// Finds the units of all files.
+    ///
+    /// # Errors
+    /// If they are damaged.
+    pub fn new(opened: &'a Opened) -> Result<Self> {
+        let mut program = Program {
+            sources: Vec::new(),
+            shared: None,
+            signatures: HashMap::new(),
+            // System V ABI, i386: double and long long are aligned to 4 in structures.
+            widest: if opened.i386 { 4 } else { 16 },
+            endian: opened.endian,
+            opened,
+        };
+        let (mut parent, mut own) = (Dwarf::default(), Dwarf::default());
+        if let Some(main) = &opened.main {
+            // Once for its own units, once for the split files that need its addresses.
+            for copy in [&mut parent, &mut own] {
+                *copy = opened.dwarf(&main.sections);
+                if let Some(shared) = &opened.shared {
+                    copy.set_sup(opened.dwarf(shared));
+                }
+                if main.split {
+                    copy.file_type = DwarfFileType::Dwo;
+                }
+            }
+            program.add(own)?;
+        }
+        if let Some(shared) = &opened.shared {
+            program.shared = Some(program.sources.len());
+            program.add(opened.dwarf(shared))?;
+        }
+        for sections in &opened.split {
+            let mut dwarf = opened.dwarf(sections);
+            dwarf.make_dwo(&parent);
+            program.add(dwarf)?;
+        }
+        if let Some((sections, wanted)) = &opened.package {
+            let package =
+                sections.borrow(|bytes| Slice::new(bytes, opened.endian), opened.empty())?;
+            match wanted {
+                Some(wanted) => {
+                    for id in wanted {
+                        package
+                            .find_cu(*id, &parent)?
+                            .map(|dwarf| program.add(dwarf))
+                            .transpose()?;
+                    }
+                }
+                None => {
+                    for row in 1..=package.cu_index.unit_count() {
+                        program.add(package.cu_sections(row, &parent)?)?;
+                    }
+                }
+            }
+            for row in 1..=package.tu_index.unit_count() {
+                program.add(package.tu_sections(row, &parent)?)?;
+            }
+        }
+        Ok(program)
+    }
+
+    fn add(&mut self, mut dwarf: Dwarf<Slice<'a>>) -> Result<()> {
+        let headers = self.opened.headers(&mut dwarf)?;
+        let source = self.sources.len();
+        for (unit, header) in headers.iter().enumerate() {
+            let (UnitType::Type {
+                type_signature,
+                type_offset,
+            }
+            | UnitType::SplitType {
+                type_signature,
+                type_offset,
+            }) = header.type_()
+            else {
+                continue;
+            };
+            let at = At {
+                unit: UnitAt { source, unit },
+                offset: type_offset.0,
+            };
+            self.signatures.entry(type_signature).or_insert(at);
+        }
+        self.sources.push(Source {
+            dwarf,
+            units: headers.iter().map(|_| OnceCell::new()).collect(),
+            headers,
+        });
+        Ok(())
+    }
+
+    /// All units, in the order of the files.
+    pub fn units(&self) -> impl Iterator<Item = UnitAt> {
+        let sources = self.sources.iter().enumerate();
+        sources
+            .flat_map(|(source, of)| (0..of.units.len()).map(move |unit| UnitAt { source, unit }))
+    }
+
+    /// A unit, read when it is first asked for.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn unit(&self, at: UnitAt) -> Result<&Unit<Slice<'a>>> {
+        let source = &self.sources[at.source];
+        let cell = &source.units[at.unit];
+        if let Some(unit) = cell.get() {
+            return Ok(unit);
+        }
+        let unit = self.opened.unit(&source.dwarf, source.headers[at.unit])?;
+        Ok(cell.get_or_init(|| unit))
+    }
+
+    /// What reading may still take.
+    pub(super) fn work(&self) -> &'a Work {
+        &self.opened.work
+    }
+
+    /// Whether the least significant byte comes first.
+    pub fn is_little(&self) -> bool {
+        self.endian == RunTimeEndian::Little
+    }
+
+    /// The sections that a unit lies in.
+    pub fn dwarf(&self, at: UnitAt) -> &Dwarf<Slice<'a>> {
+        &self.sources[at.source].dwarf
+    }
+
+    /// The entry that an attribute of an entry of `unit` refers to, if it refers to one.
+    pub fn referred(&self, unit: UnitAt, value: &AttributeValue<Slice<'a>>) -> Option<At> {
+        match *value {
+            AttributeValue::UnitRef(UnitOffset(offset)) => Some(At { unit, offset }),
+            AttributeValue::DebugInfoRef(offset) => self.at(unit.source, offset),
+            AttributeValue::DebugInfoRefSup(offset) => self.at(self.shared?, offset),
+            AttributeValue::DebugTypesRef(signature) => self.signatures.get(&signature).copied(),
+            _ => None,
+        }
+    }
+
+    /// The entry at an offset of `.debug_info`.
+    fn at(&self, source: usize, offset: DebugInfoOffset) -> Option<At> {
+        let headers = &self.sources[source].headers;
+        let plain = headers.partition_point(|header| header.section() == SectionId::DebugInfo);
+        let start = |header: &UnitHeader<Slice<'a>>| header.debug_info_offset().map(|at| at.0);
+        let behind = headers[..plain].partition_point(|header| start(header) <= Some(offset.0));
+        let unit = behind.checked_sub(1)?;
+        Some(At {
+            unit: UnitAt { source, unit },
+            offset: offset.0.checked_sub(start(&headers[unit])?)?,
+        })
+    }
+}
+
+/// How deep entries may be nested: compilers leave a few hundred, for what they put in line.
+const DEEPEST_ENTRY: isize = 1000;
+
+/// The scopes and types of a unit, in the order of their entries.
+#[derive(Debug)]
+pub(super) struct Scopes<'a> {
+    unit: UnitAt,
+    nodes: Vec<Node<'a>>,
+}
+
+/// A namespace, a function, or a type with a name to it.
+#[derive(Clone, Debug)]
+pub(super) struct Node<'a> {
+    /// Bytes from the start of the unit.
+    pub offset: usize,
+    /// What it is.
+    pub tag: DwTag,
+    /// Whether it is a type that is defined, and not just declared.
+    pub defined: bool,
+    parent: Option<usize>,
+    name: Option<Slice<'a>>,
+    /// The entry that has the name, if this one completes it.
+    origin: Option<AttributeValue<Slice<'a>>>,
+}
+
+impl<'a> Scopes<'a> {
+    /// Reads through a unit once.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn of(program: &Program<'a>, at: UnitAt) -> Result<Self> {
+        let unit = program.unit(at)?;
+        let dwarf = program.dwarf(at);
+        let mut nodes: Vec<Node<'a>> = Vec::new();
+        // The nodes around the entry, each with its depth.
+        let mut around: Vec<(isize, usize)> = Vec::new();
+        let mut entries = unit.entries_raw(None)?;
+        while !entries.is_empty() {
+            let (depth, UnitOffset(offset)) = (entries.next_depth(), entries.next_offset());
+            let Some(abbreviation) = entries.read_abbreviation()? else {
+                continue;
+            };
+            program.work().entry(abbreviation.attributes().len())?;
+            if depth > DEEPEST_ENTRY {
+                // Who asks for the members of an entry goes through all below it.
+                program.work().spend(u64::MAX)?;
+            }
+            let tag = abbreviation.tag();
+            if !noted(tag) {
+                entries.skip_attributes(abbreviation.attributes())?;
+                continue;
+            }
+            while around.last().is_some_and(|(other, _)| *other >= depth) {
+                around.pop();
+            }
+            let mut node = Node {
+                offset,
+                tag,
+                defined: false,
+                parent: around.last().map(|(_, node)| *node),
+                name: None,
+                origin: None,
+            };
+            let (mut declared, mut sized) = (false, tag == DW_TAG_typedef);
+            for specification in abbreviation.attributes() {
+                let attribute = entries.read_attribute(*specification)?;
+                match attribute.name() {
+                    DW_AT_name => {
+                        let name = dwarf.attr_string(unit, attribute.value())?;
+                        program.work().spend(name.len() as u64)?;
+                        node.name = Some(name);
+                    }
+                    DW_AT_specification | DW_AT_abstract_origin => {
+                        node.origin = Some(attribute.value());
+                    }
+                    DW_AT_declaration => {
+                        declared = attribute.value() == AttributeValue::Flag(true);
+                    }
+                    DW_AT_byte_size => sized = true,
+                    _ => {}
+                }
+            }
+            let scope = [DW_TAG_namespace, DW_TAG_module, DW_TAG_subprogram].contains(&tag);
+            node.defined = sized && !declared && !scope;
+            around.push((depth, nodes.len()));
+            nodes.push(node);
+        }
+        Ok(Scopes { unit: at, nodes })
+    }
+
+    /// The types that are defined, or named by `typedef`.
+    pub fn types(&self) -> impl Iterator<Item = &Node<'a>> {
+        self.nodes.iter().filter(|node| node.defined)
+    }
+
+    /// The types with members or values, declared ones too.
+    pub fn aggregates(&self) -> impl Iterator<Item = &Node<'a>> {
+        self.nodes.iter().filter(|node| is_aggregate(node.tag))
+    }
+
+    /// The node at an offset.
+    pub fn node(&self, offset: usize) -> Option<&Node<'a>> {
+        let index = self.nodes.binary_search_by_key(&offset, |node| node.offset);
+        index.ok().map(|index| &self.nodes[index])
+    }
+
+    /// The full name of a node, `depth` nodes below the one that was asked for; `None` if it has no
+    /// name of its own, or is nested too deep. `elsewhere` knows the full names of entries of other
+    /// units.
+    pub fn path(
+        &self,
+        program: &Program<'a>,
+        node: &Node<'a>,
+        elsewhere: &dyn Fn(At, u32) -> Option<String>,
+        depth: u32,
+    ) -> Option<String> {
+        // Damaged entries could lead in circles, through several units too.
+        let depth = deeper(depth).ok()?;
+        // What completes a declaration elsewhere is called as that is, with what is around it.
+        let origin = node
+            .origin
+            .as_ref()
+            .and_then(|value| program.referred(self.unit, value));
+        match origin {
+            Some(origin) if origin.unit != self.unit => return elsewhere(origin, depth),
+            Some(origin) => {
+                let other = self
+                    .node(origin.offset)
+                    .filter(|other| other.origin.is_none());
+                if let Some(other) = other {
+                    return self.path(program, other, elsewhere, depth);
+                }
+            }
+            None => {}
+        }
+        let name = node.name?.to_string_lossy();
+        let name = plain::word(&name).into_owned();
+        program.work().spend(name.len() as u64).ok()?;
+        let parent = node.parent.map(|parent| &self.nodes[parent]);
+        let Some(parent) = parent else {
+            return Some(name);
+        };
+        let around = self
+            .path(program, parent, elsewhere, depth)
+            .unwrap_or_else(|| match parent.tag == DW_TAG_namespace {
+                true => "(anonymous namespace)".to_owned(),
+                false => "(anonymous)".to_owned(),
+            });
+        program.work().spend(around.len() as u64).ok()?;
+        Some(format!("{around}::{name}"))
+    }
+}
+
+/// Whether an entry is a scope or a type with a name.
+fn noted(tag: DwTag) -> bool {
+    tag == DW_TAG_typedef
+        || tag == DW_TAG_namespace
+        || tag == DW_TAG_module
+        || tag == DW_TAG_subprogram
+        || is_aggregate(tag)
+}
+
+/// Whether an entry is a type with members or values.
+fn is_aggregate(tag: DwTag) -> bool {
+    [
+        DW_TAG_structure_type,
+        DW_TAG_class_type,
+        DW_TAG_union_type,
+        DW_TAG_enumeration_type,
+    ]
+    .contains(&tag)
+}

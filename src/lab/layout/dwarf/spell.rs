@@ -9,7 +9,7 @@ use gimli::{
 };
 
 use super::super::Language;
-use super::program::At;
+use super::At;
 use super::types::{Types, is_declaration, is_qualifier};
 
 /// How far types are spelt out, pointers to pointers and so on.

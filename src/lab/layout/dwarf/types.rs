@@ -18,8 +18,7 @@ use gimli::{
 
 use super::super::file::Slice;
 use super::super::{Aggregate, Language};
-use super::program::{At, Program, UnitAt};
-use super::scopes::{Node, Scopes, is_aggregate};
+use super::{At, Node, Program, Scopes, UnitAt, is_aggregate};
 use crate::lab::plain;
 
 /// How deep types may be nested: what is deeper goes in circles.

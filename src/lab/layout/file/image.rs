@@ -1,15 +1,28 @@
-//! An object file and its sections.
+//! An object file and its sections: their bytes, not copied where that can be avoided; compressed ones
+//! unpacked; and those of relocatable objects with their references filled in.
+//!
+//! A section states how many bytes it has unpacked. Whoever believes that reserves what a file of a few
+//! bytes asks for; and a file can name the same bytes as many sections.
 
-use std::fs;
+// Maps files, which nothing else reads without copying them.
+#![allow(unsafe_code)]
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use gimli::{DwarfPackageSections, DwarfSections, RunTimeEndian, SectionId};
-use object::{CompressionFormat, Object, ObjectKind, ObjectSection};
-
-use super::Bytes;
-use super::relocate::joined;
-use super::unpack::{Budget, unpacked};
+use memmap2::Mmap;
+use object::{
+    CompressionFormat, Object, ObjectKind, ObjectSection, ObjectSymbol, RelocationKind,
+    RelocationTarget, SectionIndex,
+};
 
 /// An object file: a program, a shared library, what a compiler leaves, or debug information.
 #[derive(Clone, Debug)]
@@ -177,4 +190,232 @@ fn foreign(bytes: &[u8]) -> Option<&'static str> {
     ];
     let found = starts.iter().find(|(start, _)| bytes.starts_with(start));
     found.map(|(_, what)| *what)
+}
+
+/// Bytes that are part of a mapped file, or were unpacked from one.
+#[derive(Clone, Debug)]
+pub enum Bytes {
+    /// A part of a file, which the system reads as it is looked at.
+    Mapped(Rc<Mmap>, Range<usize>),
+    /// Bytes of their own.
+    Owned(Rc<[u8]>),
+}
+
+impl Bytes {
+    /// The whole of a file.
+    pub fn of_file(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        // SAFETY: the map is private and only read. Whoever truncates the file meanwhile ends
+        // this program by SIGBUS, as with every program that maps what it reads.
+        let map = unsafe { Mmap::map(&file)? };
+        let all = 0..map.len();
+        Ok(Bytes::Mapped(Rc::new(map), all))
+    }
+
+    /// No bytes.
+    pub fn none() -> Self {
+        Bytes::Owned(Rc::new([]))
+    }
+
+    /// A part of these, if they have it.
+    pub fn part(&self, offset: u64, size: u64) -> Option<Self> {
+        let start = usize::try_from(offset).ok()?;
+        let end = start.checked_add(usize::try_from(size).ok()?)?;
+        self.get(start..end)?;
+        Some(match self {
+            Bytes::Mapped(map, range) => {
+                Bytes::Mapped(Rc::clone(map), range.start + start..range.start + end)
+            }
+            Bytes::Owned(bytes) => Bytes::Owned(bytes[start..end].into()),
+        })
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Mapped(map, range) => &map[range.clone()],
+            Bytes::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// The most bytes that a byte of deflate unpacks to: 258 by a code of two bits (RFC 1951).
+const DEFLATE: u64 = 1032;
+
+/// The same for zstd: 128 KiB by a block of four bytes (RFC 8878).
+const ZSTD: u64 = 32 << 10;
+
+/// What the sections of a file may come to when they are unpacked or joined, however small it is;
+/// and how often the file itself. Debug information is compressed to a third or so.
+const ALWAYS: u64 = 64 << 20;
+const TIMES: u64 = 64;
+
+/// What the sections of a file may still come to.
+#[derive(Clone, Debug)]
+pub(super) struct Budget(Rc<Cell<u64>>);
+
+impl Budget {
+    /// That of a file of so many bytes.
+    pub(super) fn of_file(bytes: usize) -> Self {
+        let times = (bytes as u64).saturating_mul(TIMES);
+        Budget(Rc::new(Cell::new(times.saturating_add(ALWAYS))))
+    }
+
+    /// Takes bytes from it.
+    ///
+    /// # Errors
+    /// If it has not as many.
+    pub(super) fn take(&self, bytes: u64) -> Result<()> {
+        let Some(left) = self.0.get().checked_sub(bytes) else {
+            bail!(
+                "the sections come to more than {} MiB and {TIMES} times the file when they are \
+                 unpacked: damaged, or made to fill the memory",
+                ALWAYS >> 20
+            );
+        };
+        self.0.set(left);
+        Ok(())
+    }
+}
+
+/// The bytes of a section.
+///
+/// # Errors
+/// If they cannot be unpacked, or are not as many as the section states.
+pub(super) fn unpacked<'d>(
+    section: &object::Section<'d, '_>,
+    budget: &Budget,
+) -> Result<Cow<'d, [u8]>> {
+    let packed = section.compressed_data()?;
+    let (data, stated) = (packed.data, packed.uncompressed_size);
+    let times = match packed.format {
+        CompressionFormat::None => return Ok(Cow::Borrowed(data)),
+        CompressionFormat::Zlib => DEFLATE,
+        CompressionFormat::Zstandard => ZSTD,
+        other => bail!("it is compressed by {other:?}, which is not known"),
+    };
+    let most = (data.len() as u64).saturating_mul(times);
+    if stated > most {
+        bail!(
+            "it states {stated} bytes unpacked, and {} bytes hold {most} at most",
+            data.len()
+        );
+    }
+    budget.take(stated)?;
+    let bytes = match packed.format {
+        CompressionFormat::Zlib => read(flate2::read::ZlibDecoder::new(data), stated),
+        _ => read(ruzstd::decoding::StreamingDecoder::new(data)?, stated),
+    };
+    Ok(Cow::Owned(bytes?))
+}
+
+/// Reads until there is no more, or more than was stated.
+fn read(from: impl Read, stated: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(stated.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .context("it cannot be unpacked")?;
+    match bytes.len() as u64 {
+        found if found == stated => Ok(bytes),
+        found if found > stated => bail!("it states {stated} bytes unpacked, and holds more"),
+        found => bail!("it states {stated} bytes unpacked, and holds {found}"),
+    }
+}
+
+/// All sections called `name`, one behind the other, as a linker would join them.
+///
+/// Type units lie in sections of their own under one name. A reference into a section that comes
+/// behind others of its name is moved along with it.
+///
+/// # Errors
+/// If the sections cannot be unpacked, or a relocation lies outside of them.
+pub(super) fn joined(object: &object::File<'_>, name: &str, budget: &Budget) -> Result<Vec<u8>> {
+    let mut all = Vec::new();
+    let before = before(object);
+    for section in object
+        .sections()
+        .filter(|section| section.name() == Ok(name))
+    {
+        let base = all.len();
+        let data = unpacked(&section, budget)?;
+        budget.take(data.len() as u64)?;
+        all.extend_from_slice(&data);
+        for (offset, relocation) in section.relocations() {
+            if relocation.kind() != RelocationKind::Absolute {
+                continue;
+            }
+            let RelocationTarget::Symbol(index) = relocation.target() else {
+                continue;
+            };
+            let symbol = object.symbol_by_index(index)?;
+            let moved = symbol.section_index().and_then(|at| before.get(&at));
+            let width = usize::from(relocation.size() / 8);
+            let start = base.checked_add(usize::try_from(offset)?);
+            let range = start.and_then(|start| Some(start..start.checked_add(width)?));
+            let Some(place) = range.and_then(|range| all.get_mut(range)) else {
+                bail!("a relocation lies outside the section");
+            };
+            let mut value = symbol.address().wrapping_add(*moved.unwrap_or(&0));
+            value = value.wrapping_add_signed(relocation.addend());
+            if relocation.has_implicit_addend() {
+                value = value.wrapping_add(number(place, object.is_little_endian()));
+            }
+            write(place, value, object.is_little_endian());
+        }
+    }
+    Ok(all)
+}
+
+/// For each debug section: the bytes of the earlier sections of the same name.
+fn before(object: &object::File<'_>) -> HashMap<SectionIndex, u64> {
+    let mut passed: HashMap<&str, u64> = HashMap::new();
+    let mut before = HashMap::new();
+    let sections: Vec<_> = object.sections().collect();
+    for section in &sections {
+        let Some(name) = section
+            .name()
+            .ok()
+            .filter(|name| name.starts_with(".debug_"))
+        else {
+            continue;
+        };
+        let bytes = passed.entry(name).or_default();
+        before.insert(section.index(), *bytes);
+        *bytes = bytes.saturating_add(section.size());
+    }
+    before
+}
+
+fn number(bytes: &[u8], little: bool) -> u64 {
+    let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
+    match little {
+        true => bytes.iter().rev().fold(0, add),
+        false => bytes.iter().fold(0, add),
+    }
+}
+
+fn write(place: &mut [u8], value: u64, little: bool) {
+    let count = place.len();
+    for (index, byte) in place.iter_mut().enumerate() {
+        let power = if little { index } else { count - 1 - index };
+        *byte = (value >> (8 * power)) as u8;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_in_and_out_in_both_orders() {
+        for little in [true, false] {
+            let mut place = [0xFF; 4];
+            write(&mut place, 0x0102_0304, little);
+            assert_eq!(number(&place, little), 0x0102_0304);
+            assert_eq!(place[0], if little { 4 } else { 1 });
+        }
+    }
 }

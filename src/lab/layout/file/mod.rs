@@ -1,15 +1,267 @@
-//! Object files, their debug sections, and the files in which these may lie instead.
+//! Object files, their debug sections, and the files in which these may lie instead: all files that the
+//! types of a binary are read from.
 
-mod bytes;
 mod image;
-mod opened;
-mod relocate;
 mod separate;
-mod unpack;
 
-use bytes::Bytes;
-use image::Image;
+pub use separate::Places;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, anyhow};
+use gimli::{
+    Dwarf, DwarfPackageSections, DwarfSections, DwoId, EndianSlice, Reader as _, RunTimeEndian,
+    Section as _, Unit, UnitHeader,
+};
+
+use super::work::Work;
+use image::{Bytes, Image};
 use separate::added;
 
-pub(super) use opened::{Opened, Slice};
-pub use separate::Places;
+/// How debug information is read.
+pub(super) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+
+/// The sections of all files that belong to a binary.
+#[derive(Debug)]
+pub(super) struct Opened {
+    /// The order of the bytes.
+    pub endian: RunTimeEndian,
+    /// Whether it is for 32-bit x86.
+    pub i386: bool,
+    /// The file with the debug information.
+    pub path: PathBuf,
+    /// Its sections, unless it is a package.
+    pub main: Option<Main>,
+    /// The file that it shares debug information with.
+    pub shared: Option<DwarfSections<Bytes>>,
+    /// The split files that it names, as far as they are there.
+    pub split: Vec<DwarfSections<Bytes>>,
+    /// The package of split files beside it, and which of its units are wanted; all, if it is
+    /// what was opened.
+    pub package: Option<(DwarfPackageSections<Bytes>, Option<Vec<DwoId>>)>,
+    /// Split files that could not be used, and why.
+    pub missing: Vec<String>,
+    /// What reading all of it may take.
+    pub work: Work,
+}
+
+/// The sections of the main file.
+#[derive(Debug)]
+pub(super) struct Main {
+    /// The sections.
+    pub sections: DwarfSections<Bytes>,
+    /// Whether it is itself a split file.
+    pub split: bool,
+}
+
+/// Goes on behind a table of abbreviations, or behind what is damaged of it.
+fn pass_abbreviations(table: &mut Slice<'_>) {
+    let mut pass = || -> gimli::Result<()> {
+        while table.read_uleb128()? != 0 {
+            let (_tag, _children) = (table.read_uleb128()?, table.read_u8()?);
+            loop {
+                let (name, form) = (table.read_uleb128()?, table.read_uleb128()?);
+                if form == u64::from(gimli::DW_FORM_implicit_const.0) {
+                    table.read_sleb128()?;
+                }
+                if (name, form) == (0, 0) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    };
+    // Whoever reads the table says what is wrong with it.
+    let _ = pass();
+}
+
+/// A unit whose debug information lies in a file of its own.
+struct Skeleton {
+    id: DwoId,
+    name: PathBuf,
+    dir: PathBuf,
+}
+
+impl Opened {
+    /// Opens `binary`, and what else there is of its debug information.
+    ///
+    /// # Errors
+    /// If it is no object file, or has no debug information.
+    pub fn new(binary: &Path, places: &Places<'_>) -> Result<Self> {
+        let image = Image::open(binary)?;
+        let file = places.find(&image)?;
+        let mut opened = Opened {
+            endian: file.endian(),
+            i386: file.is_i386(),
+            path: file.path.clone(),
+            main: None,
+            shared: None,
+            split: Vec::new(),
+            package: None,
+            missing: Vec::new(),
+            work: Work::of_bytes(file.bytes().len()),
+        };
+        let split = file.has(".debug_info.dwo");
+        if split && file.has(".debug_cu_index") {
+            opened.package = Some((file.package()?, None));
+            return Ok(opened);
+        }
+        let sections = file.sections(split)?;
+        opened.shared = places
+            .shared(&file)?
+            .map(|file| file.sections(false))
+            .transpose()?;
+        let skeletons = opened
+            .skeletons(&sections)
+            .with_context(|| format!("{}: damaged debug information", file.path.display()))?;
+        opened.main = Some(Main { sections, split });
+        if !skeletons.is_empty() {
+            opened.open_split(&skeletons, [&image.path, &file.path])?;
+        }
+        Ok(opened)
+    }
+
+    /// The units that name a split file.
+    fn skeletons(&self, sections: &DwarfSections<Bytes>) -> gimli::Result<Vec<Skeleton>> {
+        let mut dwarf = self.dwarf(sections);
+        let mut skeletons = Vec::new();
+        for header in self.headers(&mut dwarf)? {
+            let unit = self.unit(&dwarf, header)?;
+            let (Some(id), Some(name)) = (unit.dwo_id, unit.dwo_name()?) else {
+                continue;
+            };
+            let path = |text: Slice<'_>| -> gimli::Result<PathBuf> {
+                Ok(PathBuf::from(text.to_string_lossy().as_ref()))
+            };
+            skeletons.push(Skeleton {
+                id,
+                name: path(dwarf.attr_string(&unit, name)?)?,
+                dir: unit.comp_dir.map(path).transpose()?.unwrap_or_default(),
+            });
+        }
+        Ok(skeletons)
+    }
+
+    /// Opens the package beside one of `files`, or the split files one by one.
+    fn open_split(&mut self, skeletons: &[Skeleton], files: [&PathBuf; 2]) -> Result<()> {
+        let mut packed = HashSet::new();
+        let package = files.map(|file| added(file, ".dwp"));
+        if let Some(package) = package.iter().find(|path| path.is_file()) {
+            let package = Image::open(package)?.package()?;
+            let index = package
+                .borrow(|bytes| Slice::new(bytes, self.endian), self.empty())
+                .context("damaged package of debug information")?
+                .cu_index;
+            let there = skeletons
+                .iter()
+                .filter(|unit| index.find(unit.id.0).is_some());
+            packed.extend(there.map(|unit| unit.id.0));
+            let wanted = packed.iter().copied().map(DwoId).collect();
+            self.package = Some((package, Some(wanted)));
+        }
+        let beside = files[0].parent().unwrap_or(Path::new("."));
+        for unit in skeletons {
+            if !packed.insert(unit.id.0) {
+                continue;
+            }
+            match self.open_one(unit, beside) {
+                Ok(sections) => self.split.push(sections),
+                Err(error) => self.missing.push(format!("{error:#}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// The split file of a unit: where its compiler put it, or beside the binary.
+    fn open_one(&self, unit: &Skeleton, beside: &Path) -> Result<DwarfSections<Bytes>> {
+        let stated = unit.dir.join(&unit.name);
+        let moved = unit.name.file_name().map(|name| beside.join(name));
+        let path = [Some(stated.clone()), moved].into_iter().flatten();
+        let path = path.into_iter().find(|path| path.is_file());
+        let path = path.ok_or_else(|| anyhow!("{} is missing", stated.display()))?;
+        let sections = Image::open(&path)?.sections(true)?;
+        match self.dwo_id(&sections) {
+            Ok(Some(id)) if id == unit.id => Ok(sections),
+            _ => Err(anyhow!("{} is of another build", path.display())),
+        }
+    }
+
+    /// What identifies the unit of a split file.
+    fn dwo_id(&self, sections: &DwarfSections<Bytes>) -> gimli::Result<Option<DwoId>> {
+        let mut dwarf = self.dwarf(sections);
+        dwarf.file_type = gimli::DwarfFileType::Dwo;
+        for header in self.headers(&mut dwarf)? {
+            if let Some(id) = self.unit(&dwarf, header)?.dwo_id {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The units of sections, those of types last. Tables of abbreviations that several units share
+    /// are read once.
+    ///
+    /// # Errors
+    /// If they are damaged.
+    pub fn headers<'a>(
+        &self,
+        dwarf: &mut Dwarf<Slice<'a>>,
+    ) -> gimli::Result<Vec<UnitHeader<Slice<'a>>>> {
+        let mut headers = Vec::new();
+        let mut tables = HashSet::new();
+        let mut note = |header: UnitHeader<Slice<'a>>| -> gimli::Result<()> {
+            self.work.entry(0)?;
+            let offset = header.debug_abbrev_offset().0;
+            if tables.insert(offset) {
+                // Those of different units may overlap.
+                let mut table = *dwarf.debug_abbrev.reader();
+                table.skip(offset)?;
+                let before = table.len();
+                pass_abbreviations(&mut table);
+                self.work.spend(16 * (before - table.len()) as u64)?;
+            }
+            headers.push(header);
+            Ok(())
+        };
+        let mut plain = dwarf.units();
+        while let Some(header) = plain.next()? {
+            note(header)?;
+        }
+        let mut types = dwarf.type_units();
+        while let Some(header) = types.next()? {
+            note(header)?;
+        }
+        dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
+        Ok(headers)
+    }
+
+    /// A unit.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn unit<'a>(
+        &self,
+        dwarf: &Dwarf<Slice<'a>>,
+        header: UnitHeader<Slice<'a>>,
+    ) -> gimli::Result<Unit<Slice<'a>>> {
+        let unit = dwarf.unit(header)?;
+        // Many units may name the same table of files, and each has it.
+        let files = unit.line_program.as_ref().map_or(0, |program| {
+            let header = program.header();
+            header.file_names().len() + header.include_directories().len()
+        });
+        self.work.entry(4 * files)?;
+        Ok(unit)
+    }
+
+    /// Sections, ready to be read.
+    pub fn dwarf<'a>(&self, sections: &'a DwarfSections<Bytes>) -> Dwarf<Slice<'a>> {
+        sections.borrow(|bytes| Slice::new(bytes, self.endian))
+    }
+
+    /// No bytes, in this order.
+    pub fn empty<'a>(&self) -> Slice<'a> {
+        Slice::new(&[], self.endian)
+    }
+}

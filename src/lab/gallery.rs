@@ -1,11 +1,10 @@
-//! Machines side by side as a static site: a table of machines by sections of the papers, a page a
-//! machine, and a page for any two.
-
-mod page;
+//! Machines side by side as a static site: a first page with a table of machines by sections of the papers,
+//! a page a machine, and a page for any two.
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use maud::{DOCTYPE, Markup, html};
 use serde_json::{Value, json};
 
 use super::answer::{Counts, Paper};
@@ -18,6 +17,8 @@ use super::show::check;
 use super::terminal::Screen;
 use super::whole::write_whole;
 use crate::experiment::{Verdict, find_claim};
+use crate::lab::report::first::{patterns, stack};
+use crate::lab::report::page::head;
 
 /// Records side by side.
 #[derive(Debug)]
@@ -56,7 +57,7 @@ impl Gallery {
         let put = |name: &str, page: String| {
             write_whole(&out.join(name), page.as_bytes()).with_context(unwritten)
         };
-        put("index.html", page::render(self))?;
+        put("index.html", render(self))?;
         for side in &self.sides {
             put(&file_of(side), render_report(&report_of(side)))?;
         }
@@ -305,9 +306,145 @@ impl Output for Gallery {
     }
 }
 
+/// Renders it as one self-contained HTML file beside the pages that it links.
+fn render(gallery: &Gallery) -> String {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head("linefill: machines side by side"))
+            body {
+                a.skip href="#holding" { "Skip to the table" }
+                (patterns())
+                div.frame {
+                    main {
+                        header.masthead {
+                            p.eyebrow { "linefill gallery" }
+                            h1 { "The classic claims about memory, machine by machine" }
+                            p.sub {
+                                "Each machine has a report; any two can be laid over each other."
+                            }
+                        }
+                        (machines(gallery))
+                        (changed(gallery))
+                        (pairs(gallery))
+                    }
+                }
+            }
+        }
+    }
+    .into_string()
+}
+
+fn scroll(label: &str, table: Markup) -> Markup {
+    html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
+}
+
+/// The machines, and a row a section: how many of its claims hold on each.
+fn machines(gallery: &Gallery) -> Markup {
+    let columns = gallery.columns();
+    let table = html! {
+        table.sheet {
+            thead {
+                tr {
+                    th scope="col" { "section" }
+                    @for side in &gallery.sides {
+                        th scope="col" { a href=(file_of(side)) { (side.name) } }
+                    }
+                }
+            }
+            tbody {
+                @for column in &columns {
+                    tr {
+                        th scope="row" {
+                            @if !column.whole { "\u{2003}" } (column.name)
+                        }
+                        @for counts in &column.counts {
+                            td { (stack(*counts)) (holds(counts)) }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        section #machines aria-labelledby="machines-title" {
+            h2 #machines-title { "The machines" }
+            ul {
+                @for side in &gallery.sides {
+                    li {
+                        a href=(file_of(side)) { (side.name) }
+                        ": " (side.view.summary.machine) ", " (side.view.date)
+                    }
+                }
+            }
+        }
+        section #holding aria-labelledby="holding-title" {
+            h2 #holding-title { "How much still holds" }
+            p.lead { "How many of the claims that the machine measured and decided hold there." }
+            (scroll("Sections by machines", table))
+        }
+    }
+}
+
+/// A row a quantity: what its document has, and each machine.
+fn changed(gallery: &Gallery) -> Markup {
+    let table = html! {
+        table.sheet {
+            thead {
+                tr {
+                    th scope="col" { "quantity" }
+                    th scope="col" { "then" }
+                    @for side in &gallery.sides { th scope="col" { (side.name) } }
+                }
+            }
+            tbody {
+                @for of in gallery.quantities() {
+                    @let experiment = of.claim.split('.').next().unwrap_or_default();
+                    tr {
+                        th scope="row" { (of.subject) br; small { (of.source) } }
+                        td { (of.then) }
+                        @for (side, now) in gallery.sides.iter().zip(&of.now) {
+                            td {
+                                @match now {
+                                    Some(now) => a href={ (file_of(side)) "#" (experiment) } { (now) },
+                                    None => span.none { "–" },
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        section #changed aria-labelledby="changed-title" {
+            h2 #changed-title { "What changed most" }
+            (scroll("Then, and now on each machine", table))
+        }
+    }
+}
+
+/// A link for any two.
+fn pairs(gallery: &Gallery) -> Markup {
+    html! {
+        @if gallery.paired().len() > 1 {
+            section #pairs aria-labelledby="pairs-title" {
+                h2 #pairs-title { "Two machines in one chart" }
+                ul {
+                    @for (index, side) in gallery.paired().iter().enumerate() {
+                        @for first in &gallery.sides[..index] {
+                            li { a href=(pair_of(first, side)) { (side.name) " beside " (first.name) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::slug;
+    use super::*;
 
     #[test]
     fn a_page_is_named_after_its_record() {
