@@ -276,24 +276,14 @@ fn make_plain(value: &mut Value) {
 
 fn check_header(header: &Header) -> Check {
     within("started", header.started, DATES)?;
-    if let Some(resumed) = header.resumed {
-        within("resumed", resumed, DATES)?;
-    }
+    within_if_known("resumed", header.resumed, DATES)?;
     within("earlier", header.earlier, 0.0..=MOST_SECONDS)?;
     within("tick_hz", header.tick_hz, RATES)?;
-    if let Some(hz) = header.stated_tick_hz {
-        within("stated_tick_hz", hz, RATES)?;
-    }
-    if let Some(ratio) = header.core_per_tick {
-        within("core_per_tick", ratio, RATIOS)?;
-    }
+    within_if_known("stated_tick_hz", header.stated_tick_hz, RATES)?;
+    within_if_known("core_per_tick", header.core_per_tick, RATIOS)?;
     within("largest", header.largest, LARGEST)?;
-    if let Some(seconds) = header.watch {
-        within("watch", seconds, 0.0..=MOST_SECONDS)?;
-    }
-    if let Some(cycles) = header.load_to_use {
-        within("load_to_use", cycles, 1..=1000)?;
-    }
+    within_if_known("watch", header.watch, 0.0..=MOST_SECONDS)?;
+    within_if_known("load_to_use", header.load_to_use, 1..=1000)?;
     if let Some(ports) = header.ports {
         for (name, widths) in [("ports.loads", ports.loads), ("ports.stores", ports.stores)] {
             for bytes in widths {
@@ -301,9 +291,7 @@ fn check_header(header: &Header) -> Check {
             }
         }
     }
-    if let Some(cpus) = header.prefetchers_off {
-        within("prefetchers_off", cpus, 1..=MOST_CPUS)?;
-    }
+    within_if_known("prefetchers_off", header.prefetchers_off, 1..=MOST_CPUS)?;
     if header.seats.len() > MOST_CPUS {
         let problem = format!("{} CPUs: at most {MOST_CPUS}", header.seats.len());
         return Err(wrong("seats", problem));
@@ -362,9 +350,7 @@ fn check_nodes(header: &Header) -> Check {
             within(&name("distances"), *distance, 0..=255)?;
         }
     }
-    if let Some(node) = header.node {
-        within("node", node, 0..=MOST_NODES - 1)?;
-    }
+    within_if_known("node", header.node, 0..=MOST_NODES - 1)?;
     Ok(())
 }
 
@@ -381,9 +367,7 @@ fn check_point(point: &Raw) -> Check {
             format!("{x:e}: a place is 0, or from {least:e} to {most:e} but for its sign");
         return Err(wrong("x", problem));
     }
-    if let Some(value) = point.counted {
-        within("counted", value, -MOST_TICKS..=MOST_TICKS)?;
-    }
+    within_if_known("counted", point.counted, -MOST_TICKS..=MOST_TICKS)?;
     point.timed.as_deref().map_or(Ok(()), timed::check)
 }
 
@@ -397,6 +381,15 @@ fn within<T: PartialOrd + fmt::Debug>(field: &str, value: T, range: RangeInclusi
         field,
         format!("{value:?}: {least:?} to {most:?} is accepted"),
     ))
+}
+
+/// The same of a number that need not be known.
+fn within_if_known<T: PartialOrd + fmt::Debug>(
+    field: &str,
+    value: Option<T>,
+    range: RangeInclusive<T>,
+) -> Check {
+    value.map_or(Ok(()), |value| within(field, value, range))
 }
 
 /// Whether values of which each is at least the one before are so.

@@ -1,6 +1,5 @@
 //! What to do about it.
 
-use super::place::any_false;
 use super::{Layout, Measured, Scheme, Shared, Sharing, sharers};
 use crate::stats::Interval;
 
@@ -12,7 +11,7 @@ const PAYS: f64 = 1.1;
 pub fn advice(scheme: &Scheme, start: u64, measured: Option<&Measured>) -> Vec<String> {
     let shared = sharers(scheme, &Layout::structure(scheme, start));
     let mut lines = Vec::new();
-    if any_false(&shared) {
+    if shared.iter().any(|one| one.how.contains(&Sharing::False)) {
         lines.push(apart(scheme, &shared));
         lines.extend(measured.map(|measured| gain(scheme, measured)));
         lines.extend(measured.and_then(|measured| pairs(scheme, measured)));

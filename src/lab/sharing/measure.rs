@@ -4,7 +4,7 @@ use core::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 
-use super::place::{Sharing, sharers};
+use super::place::shared_falsely;
 use super::{Layout, Scheme};
 use crate::experiment::shared::roundtrip::RoundTripSetup;
 use crate::experiment::shared::sharedfields::{SharedFieldsSetup, SharedWord, WordWay};
@@ -140,11 +140,9 @@ pub fn measure(
 /// As many threads as there are CPUs, those first that share a line falsely: threads that share a
 /// CPU take turns on it, and disturb nobody.
 fn chosen(scheme: &Scheme, start: u64, cpus: usize) -> Vec<usize> {
-    let shared = sharers(scheme, &Layout::structure(scheme, start));
-    let falsely = shared
-        .iter()
-        .filter(|one| one.how.contains(&Sharing::False));
+    let falsely = shared_falsely(scheme, start);
     let involved: Vec<usize> = falsely
+        .iter()
         .flat_map(|one| &one.touches)
         .map(|touch| touch.thread)
         .collect();

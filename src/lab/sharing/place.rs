@@ -110,14 +110,16 @@ pub fn sharers(scheme: &Scheme, layout: &Layout) -> Vec<Shared> {
     lines.into_iter().filter_map(shared).collect()
 }
 
-/// Whether a line is shared falsely.
-pub(super) fn any_false(shared: &[Shared]) -> bool {
-    shared.iter().any(|one| one.how.contains(&Sharing::False))
+/// The lines that are shared falsely if the structure begins at `start`.
+pub(super) fn shared_falsely(scheme: &Scheme, start: u64) -> Vec<Shared> {
+    let mut shared = sharers(scheme, &Layout::structure(scheme, start));
+    shared.retain(|one| one.how.contains(&Sharing::False));
+    shared
 }
 
 /// How many of these places in a line make threads share one falsely, if the structure begins there.
 pub(super) fn falsely(scheme: &Scheme, starts: &[u64]) -> usize {
-    let shares = |start: &&u64| any_false(&sharers(scheme, &Layout::structure(scheme, **start)));
+    let shares = |start: &&u64| !shared_falsely(scheme, **start).is_empty();
     starts.iter().filter(shares).count()
 }
 
@@ -125,11 +127,8 @@ pub(super) fn falsely(scheme: &Scheme, starts: &[u64]) -> usize {
 /// several.
 pub fn worst(scheme: &Scheme) -> u64 {
     let fields = |start: u64| {
-        let shared = sharers(scheme, &Layout::structure(scheme, start));
-        let falsely = shared
-            .iter()
-            .filter(|one| one.how.contains(&Sharing::False));
-        falsely.map(|one| one.touches.len()).sum::<usize>()
+        let falsely = shared_falsely(scheme, start);
+        falsely.iter().map(|one| one.touches.len()).sum::<usize>()
     };
     let starts = scheme.starts().into_iter().rev();
     starts.max_by_key(|&start| fields(start)).unwrap_or(0)

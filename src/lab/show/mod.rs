@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::chart::number;
 use super::format::{Check, Outcome, Output, Sheet};
 use super::record::{ThenLine, VerdictLine};
-use super::report::view::Section;
+use super::report::view::{Figure, Section};
 use super::terminal::{BAD, FAINT, GOOD, STRONG, Screen, WARN};
 use crate::experiment::{Claim, Experiment, Verdict, topics};
 
@@ -33,6 +33,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// The numbers that the record has.
+    fn figure(&self) -> Option<&Figure> {
+        self.section.as_ref()?.figure.as_ref()
+    }
+
     /// The claims: with their verdicts if the record has them, else without.
     fn claims(&self) -> Vec<(&'static Claim, Option<&VerdictLine>)> {
         let lines = self
@@ -251,10 +256,7 @@ impl Output for Shown {
             json!({ "series": curve.label, "points": points.collect::<Vec<_>>() })
         };
         let row = |row: &Row| {
-            let figure = row
-                .section
-                .as_ref()
-                .and_then(|section| section.figure.as_ref());
+            let figure = row.figure();
             json!({
                 "id": row.experiment.id,
                 "name": row.experiment.name,
@@ -290,11 +292,7 @@ impl Output for Shown {
                 sheet.row([claim.id, claim.text, verdict, numbers, &then, &now]);
             }
             sheets.push(sheet);
-            let figure = row
-                .section
-                .as_ref()
-                .and_then(|section| section.figure.as_ref());
-            sheets.extend(figure.and_then(plot::numbers));
+            sheets.extend(row.figure().and_then(plot::numbers));
         }
         sheets
     }

@@ -165,14 +165,7 @@ fn lines(figure: &Figure, width: usize) -> Screen {
     let xs = measured().map(|at| at.x);
     let ys = measured().map(|at| at.mid).chain(document().map(|at| at.1));
     let (Some(x), Some(y)) = (
-        Scale::over(
-            xs,
-            &AxisView {
-                log: figure.x.log,
-                ..figure.x.clone()
-            },
-            columns,
-        ),
+        Scale::over(xs, &figure.x, columns),
         Scale::over(ys, &figure.y, HEIGHT),
     ) else {
         return Screen::default();

@@ -4,10 +4,8 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{Choice, chosen};
-use crate::experiment::{
-    Arena, Case, Context, Experiment, Machine, PageRequest, Timing, Untestable, Workload,
-};
+use super::{Choice, chosen, laid_out};
+use crate::experiment::{Arena, Case, Context, Experiment, Machine, Timing, Untestable, Workload};
 use crate::kernel::Kind;
 use crate::lab::table::table;
 use crate::mem::LINE as BYTES;
@@ -60,39 +58,39 @@ fn arrows(cores: usize) -> Vec<Arrow> {
     arrows
 }
 
+/// The headings of messages in a table.
+const SENT: [&str; 6] = [
+    "requests",
+    "RFOs",
+    "invalidated",
+    "between caches",
+    "from memory",
+    "to memory",
+];
+
+/// The numbers below [`SENT`].
+fn counts(sent: Messages) -> [u64; 6] {
+    [
+        sent.requests(),
+        sent.rfos(),
+        sent.invalidations,
+        sent.transfers,
+        sent.from_memory,
+        sent.write_backs,
+    ]
+}
+
 /// The table of the protocol, and the messages of each of its arrows among `cores` cores, two or
 /// more.
 pub fn coherence_table(cores: usize, width: u16) -> String {
-    let mut table = table(
-        &[
-            "from",
-            "event",
-            "to",
-            "requests",
-            "RFOs",
-            "invalidated",
-            "between caches",
-            "from memory",
-            "to memory",
-        ],
-        width,
-    );
+    let mut table = table(&[&["from", "event", "to"][..], &SENT].concat(), width);
     for arrow in arrows(cores) {
-        let sent = arrow.sent;
         let mut row = vec![
             arrow.from.letter().to_string(),
             arrow.event.name().to_owned(),
             arrow.to.letter().to_string(),
         ];
-        let counts = [
-            sent.requests(),
-            sent.rfos(),
-            sent.invalidations,
-            sent.transfers,
-            sent.from_memory,
-            sent.write_backs,
-        ];
-        row.extend(counts.map(|count| count.to_string()));
+        row.extend(counts(arrow.sent).map(|count| count.to_string()));
         table.add_row(row);
     }
     format!(
@@ -171,16 +169,10 @@ fn of_case(
     context: &Context,
     choice: &Choice,
 ) -> Result<Talk, Untestable> {
-    let bytes = case.setup.bytes();
-    if bytes > choice.largest {
-        let mib = bytes >> 20;
-        return Err(Untestable(format!("{mib} MiB are more than --memory")));
-    }
-    let (region, _) = arena.region(bytes, PageRequest::Base)?;
     let Workload::Threads {
         mut members,
         timing: Timing::AtOnce { .. },
-    } = case.setup.traced(region, context)?
+    } = laid_out(case, arena, context, choice)?
     else {
         return Err(Untestable("it is not several threads'".to_owned()));
     };
@@ -212,32 +204,12 @@ fn in_turn(members: &mut [Worker<'_>], caches: &mut Mesi, rounds: u64) {
 
 /// What the threads' caches sent, per operation.
 pub fn talk_table(runs: &[TeamRun], width: u16) -> String {
-    let headings = [
-        "series",
-        "x",
-        "cores",
-        "requests",
-        "RFOs",
-        "invalidated",
-        "between caches",
-        "from memory",
-        "to memory",
-    ];
-    let mut table = table(&headings, width);
+    let mut table = table(&[&["series", "x", "cores"][..], &SENT].concat(), width);
     let mut notes = String::new();
     for run in runs {
         match &run.outcome {
             Ok(talk) => {
-                let sent = talk.sent;
-                let counts = [
-                    sent.requests(),
-                    sent.rfos(),
-                    sent.invalidations,
-                    sent.transfers,
-                    sent.from_memory,
-                    sent.write_backs,
-                ];
-                let each = counts.map(|count| count as f64 / talk.operations as f64);
+                let each = counts(talk.sent).map(|count| count as f64 / talk.operations as f64);
                 let mut row = vec![
                     run.series.clone(),
                     run.x.to_string(),

@@ -13,7 +13,9 @@ pub use source::{Tally, feed};
 use anyhow::{Result, bail};
 use glob::Pattern;
 
-use crate::experiment::{Arena, Case, Context, Experiment, Machine, PageRequest, Untestable};
+use crate::experiment::{
+    Arena, Case, Context, Experiment, Machine, PageRequest, Untestable, Workload,
+};
 use crate::kernel::Kernel;
 use crate::sim::{Cache, Hierarchy, HierarchyDesign, HierarchyError, Reference};
 
@@ -194,6 +196,22 @@ pub fn cases(
     Ok(runs)
 }
 
+/// A case in memory that begins at address 0, ready to be traced.
+fn laid_out<'m>(
+    case: &Case,
+    arena: &'m mut Arena,
+    context: &Context,
+    choice: &Choice,
+) -> Result<Workload<'m>, Untestable> {
+    let bytes = case.setup.bytes();
+    if bytes > choice.largest {
+        let mib = bytes >> 20;
+        return Err(Untestable(format!("{mib} MiB are more than --memory")));
+    }
+    let (region, _) = arena.region(bytes, PageRequest::Base)?;
+    case.setup.traced(region, context)
+}
+
 fn trace(
     case: &Case,
     arena: &mut Arena,
@@ -201,13 +219,7 @@ fn trace(
     choice: &Choice,
     mut configs: Vec<Config>,
 ) -> Result<Traced, Untestable> {
-    let bytes = case.setup.bytes();
-    if bytes > choice.largest {
-        let mib = bytes >> 20;
-        return Err(Untestable(format!("{mib} MiB are more than --memory")));
-    }
-    let (region, _) = arena.region(bytes, PageRequest::Base)?;
-    let (mut kernel, period) = case.setup.traced(region, context)?.kernel()?;
+    let (mut kernel, period) = laid_out(case, arena, context, choice)?.kernel()?;
     run(&mut *kernel, period, &mut configs);
     for config in &mut configs {
         config.hierarchy.forget_counts();

@@ -1,7 +1,8 @@
 //! What a point that was timed can say.
 
 use super::{
-    Check, MOST_CPUS, MOST_EXACT, MOST_SAMPLES, MOST_TICKS, RATIOS, ascending, within, wrong,
+    Check, MOST_CPUS, MOST_EXACT, MOST_SAMPLES, MOST_TICKS, RATIOS, ascending, within,
+    within_if_known, wrong,
 };
 use crate::experiment::{Distribution, ThreadStats};
 use crate::host::RunAhead;
@@ -22,9 +23,7 @@ pub(super) fn check(timed: &Timed) -> Check {
     within("timed.mad", timed.mad, 0.0..=MOST_TICKS)?;
     ascending(&times[1..3])?;
     ascending(&[times[2], times[0], times[3]])?;
-    if let Some(ratio) = timed.core_per_tick {
-        within("timed.core_per_tick", ratio, RATIOS)?;
-    }
+    within_if_known("timed.core_per_tick", timed.core_per_tick, RATIOS)?;
     within("timed.operations", timed.operations, 1..=MOST_EXACT)?;
     within("timed.flops", timed.flops, 0..=MOST_EXACT)?;
     within("timed.instructions", timed.instructions, 0..=MOST_EXACT)?;
@@ -54,9 +53,7 @@ pub(super) fn check(timed: &Timed) -> Check {
     if let Some(runs) = &timed.runs {
         check_runs(runs)?;
     }
-    if let Some(interrupts) = timed.interrupts {
-        within("timed.interrupts", interrupts, 0..=MOST_EXACT)?;
-    }
+    within_if_known("timed.interrupts", timed.interrupts, 0..=MOST_EXACT)?;
     timed.crew.as_ref().map_or(Ok(()), check_crew)
 }
 
@@ -81,9 +78,7 @@ fn check_crew(crew: &ThreadStats) -> Check {
     let ticks = -MOST_TICKS..=MOST_TICKS;
     within("timed.crew.fastest", crew.fastest, ticks.clone())?;
     within("timed.crew.slowest", crew.slowest, ticks.clone())?;
-    if let Some(round_trip) = crew.round_trip {
-        within("timed.crew.round_trip", round_trip, ticks)?;
-    }
+    within_if_known("timed.crew.round_trip", crew.round_trip, ticks)?;
     let Some(RunAhead {
         least,
         lower,
