@@ -117,6 +117,17 @@ pub(crate) enum Outcome {
     Failed,
 }
 
+impl Outcome {
+    /// That of a check that can only pass or fail.
+    pub fn of(passed: bool) -> Self {
+        if passed {
+            Outcome::Passed
+        } else {
+            Outcome::Failed
+        }
+    }
+}
+
 /// Prints what a command came to.
 ///
 /// # Errors

@@ -236,10 +236,7 @@ impl RunOutcome {
         format::Check {
             group: "gates".to_owned(),
             name: self.gate.clone(),
-            outcome: match self.failures.is_empty() {
-                true => format::Outcome::Passed,
-                false => format::Outcome::Failed,
-            },
+            outcome: format::Outcome::of(self.failures.is_empty()),
             text: self.in_words(),
         }
     }

@@ -122,13 +122,9 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     for (gate, outcome) in &outcomes {
         tell(judged(gate, outcome).trim_end());
     }
-    match outcomes
-        .iter()
-        .all(|(_, outcome)| outcome.failures.is_empty())
-    {
-        true => Ok(Status::Done),
-        false => Ok(Status::Failed),
-    }
+    let mut outcomes = outcomes.iter();
+    let passed = outcomes.all(|(_, outcome)| outcome.failures.is_empty());
+    Ok(Status::if_passed(passed))
 }
 
 /// Summarises many records.
@@ -146,10 +142,7 @@ fn many(args: &Args, gates: Vec<Gate>, format: Format) -> Result<Status> {
     for verdict in verdicts {
         tell(verdict.trim_end());
     }
-    match passed {
-        true => Ok(Status::Done),
-        false => Ok(Status::Failed),
-    }
+    Ok(Status::if_passed(passed))
 }
 
 /// The timings of functions that are to be compared; `None` if they are records of runs.
@@ -228,8 +221,5 @@ fn functions(args: &Args, sources: &[Source], format: Format) -> Result<Status> 
     found.judge(&gates).context("--fail-if")?;
     print(&found, format)?;
     found.verdicts().for_each(tell);
-    match found.passed() {
-        true => Ok(Status::Done),
-        false => Ok(Status::Failed),
-    }
+    Ok(Status::if_passed(found.passed()))
 }

@@ -1,16 +1,14 @@
 //! `linefill layout`.
 
 use std::cmp::Reverse;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use serde_json::json;
 
 use super::{Status, say, tell};
 use crate::lab::layout::print::{Style, count, declaration, numbers};
-use crate::lab::layout::{
-    Binary, Definition, Diff, Language, Places, Reorder, Summary, SummaryJson, TypeJson,
-};
+use crate::lab::layout::{Binary, Definition, Diff, Language, Places, Reorder, Summary, TypeJson};
 use crate::lab::session::debug_tree;
 
 /// Show how a type lies in memory: members, holes, cache lines, and a better order.
@@ -82,13 +80,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         let binary = path.display();
         bail!("which type? Name it with --type; `linefill layout {binary} --list` shows all types");
     }
-    let tree = debug_tree();
-    let places = Places {
-        named: args.debug_file.as_deref(),
-        tree: &tree,
-    };
-    let binary = Binary::open(path, &places)?;
-    warn(binary.missing());
+    let binary = open(path, args.debug_file.as_deref())?;
     let text = if listed {
         list(&binary, args)?
     } else {
@@ -114,21 +106,11 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 
 /// Prints what changed between two binaries.
 fn diff(args: &Args) -> Result<Status> {
-    let tree = debug_tree();
-    let places = Places {
-        named: None,
-        tree: &tree,
-    };
-    let mut binaries = Vec::new();
-    for path in &args.diff {
-        let binary = Binary::open(path, &places)?;
-        warn(binary.missing());
-        binaries.push(binary);
-    }
-    let [first, second] = &binaries[..] else {
+    let [first, second] = &args.diff[..] else {
         bail!("--diff takes two binaries");
     };
-    let diff = Diff::of(first, second, &args.types, args.line)?;
+    let (first, second) = (open(first, None)?, open(second, None)?);
+    let diff = Diff::of(&first, &second, &args.types, args.line)?;
     say(&match args.json {
         true => serde_json::to_string_pretty(&diff)?,
         false => diff.text(),
@@ -136,9 +118,16 @@ fn diff(args: &Args) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// Says which parts of the debug information could not be read.
-pub(super) fn warn(missing: &[String]) {
+/// Opens a binary with the debug information of `debug_file`, or what belongs to it. Says which parts of
+/// that could not be read.
+pub(super) fn open(path: &Path, debug_file: Option<&Path>) -> Result<Binary> {
     const SHOWN: usize = 3;
+    let places = Places {
+        named: debug_file,
+        tree: &debug_tree(),
+    };
+    let binary = Binary::open(path, &places)?;
+    let missing = binary.missing();
     for problem in missing.iter().take(SHOWN) {
         tell(format_args!(
             "warning: {problem}; types that only it defines are left out"
@@ -150,6 +139,7 @@ pub(super) fn warn(missing: &[String]) {
             missing.len() - SHOWN
         ));
     }
+    Ok(binary)
 }
 
 /// The list of types.
@@ -166,7 +156,7 @@ fn list(binary: &Binary, args: &Args) -> Result<String> {
         let rows: Vec<serde_json::Value> = rows
             .iter()
             .map(|(path, summary)| {
-                let mut row = json!(SummaryJson::of(summary));
+                let mut row = json!(summary);
                 row["type"] = json!(path);
                 row["wasted"] = json!(summary.wasted());
                 row

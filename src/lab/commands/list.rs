@@ -78,8 +78,5 @@ pub(super) fn tour(args: &TourArgs) -> Result<Status> {
     let aloud = (args.format == Format::Table).then(width);
     let tour = tour::tour(&session, stop, aloud)?;
     print(&tour, args.format)?;
-    match stop.load(Ordering::Relaxed) {
-        true => Ok(Status::Interrupted),
-        false => Ok(Status::Done),
-    }
+    Ok(Status::unless_stopped(stop.load(Ordering::Relaxed)))
 }

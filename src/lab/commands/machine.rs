@@ -6,13 +6,13 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, Result, bail};
 use glob::Pattern;
 
+use super::run::announce;
 use super::{Status, cpu_number, say, tell};
 use crate::counters::chosen;
 use crate::cpu::Identity;
 use crate::experiment::{Effort, Rig};
 use crate::lab::analysis::Analysis;
 use crate::lab::checkup::Checkup;
-use crate::lab::commands::run::opening;
 use crate::lab::counters::{Counted, count, json, table};
 use crate::lab::format::{Format, print};
 use crate::lab::inferred::{Inferred, probes};
@@ -73,10 +73,7 @@ pub(super) fn machine(args: &MachineArgs) -> Result<Status> {
     };
     let session = Session::open(&request, &root())?;
     let header = &session.header;
-    tell(opening(header));
-    for note in &header.notes {
-        tell(format_args!("warning: {note}"));
-    }
+    announce(header);
     let ladder = measure_ladder(&session, stop);
     let machine = machine_of(header, &ladder);
     let points = measure_cases(&session, &probes(&machine), stop, |id| {
@@ -142,10 +139,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<Status> {
         strict: args.strict,
     };
     print(&checkup, args.format)?;
-    match checkup.fails() {
-        true => Ok(Status::Failed),
-        false => Ok(Status::Done),
-    }
+    Ok(Status::if_passed(!checkup.fails()))
 }
 
 /// Count what an operation of an experiment does: misses, page walks, instructions, ...
@@ -237,8 +231,5 @@ pub(super) fn counters(args: &CountersArgs) -> Result<Status> {
     } else {
         say(&table(&counted, &refused, &runs, width()))?;
     }
-    match stop.load(Ordering::Relaxed) {
-        true => Ok(Status::Interrupted),
-        false => Ok(Status::Done),
-    }
+    Ok(Status::unless_stopped(stop.load(Ordering::Relaxed)))
 }

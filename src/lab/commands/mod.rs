@@ -25,6 +25,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::plain;
+use super::record::Header;
 use super::session::{Request, Session, mask, root};
 use super::terminal::{finished, say, tell};
 use crate::os::{Pages, interrupt, limits};
@@ -85,6 +86,22 @@ enum Status {
     Interrupted,
     /// A gate did not hold.
     Failed,
+}
+
+impl Status {
+    /// Done, unless a signal stopped it.
+    fn unless_stopped(stopped: bool) -> Self {
+        if stopped {
+            Status::Interrupted
+        } else {
+            Status::Done
+        }
+    }
+
+    /// Done, if its gates passed.
+    fn if_passed(passed: bool) -> Self {
+        if passed { Status::Done } else { Status::Failed }
+    }
 }
 
 /// The stack that the program gets where the main thread's is smaller: what Linux gives by default.
@@ -229,10 +246,15 @@ fn session_on(cpu: Option<usize>, node: Option<usize>) -> Result<(Session, &'sta
         ..Request::default()
     };
     let session = Session::open(&request, &root())?;
-    for note in &session.header.notes {
+    warn(&session.header);
+    Ok((session, stop))
+}
+
+/// Says what would spoil the measurement.
+fn warn(header: &Header) {
+    for note in &header.notes {
         tell(format_args!("warning: {note}"));
     }
-    Ok((session, stop))
 }
 
 /// Print a completion script for a shell.

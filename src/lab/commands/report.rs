@@ -138,13 +138,8 @@ impl Shown {
             tell(outcome.in_words());
         }
         missed.context("--fail-if")?;
-        match ending
-            .gates
-            .iter()
-            .all(|outcome| outcome.failures.is_empty())
-        {
-            true => Ok(Status::Done),
-            false => Ok(Status::Failed),
-        }
+        let mut gates = ending.gates.iter();
+        let passed = gates.all(|outcome| outcome.failures.is_empty());
+        Ok(Status::if_passed(passed))
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::report::Shown;
 use super::scene::Scene;
-use super::{Status, duration, tell};
+use super::{Status, duration, tell, warn};
 use crate::experiment::{Experiment, Placement};
 use crate::lab::record::{Header, PointLine, Record};
 use crate::lab::run::{OUT, Recorder, Run, Unfinished, run as run_all, same_machine};
@@ -98,10 +98,7 @@ pub(super) fn run(args: Args) -> Result<Status> {
         recorder,
     } = prepared;
 
-    tell(opening(&session.header));
-    for note in &session.header.notes {
-        tell(format_args!("warning: {note}"));
-    }
+    announce(&session.header);
     let finished = run_all(
         Run {
             session: &session,
@@ -312,8 +309,14 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
     Ok(())
 }
 
+/// Says on what, and how, a run measures, and what would spoil it.
+pub(super) fn announce(header: &Header) {
+    tell(opening(header));
+    warn(header);
+}
+
 /// On what, and how, a run measures.
-pub(super) fn opening(header: &Header) -> String {
+fn opening(header: &Header) -> String {
     let mut parts = Vec::new();
     let cpu = &header.cpu;
     let name = match cpu.brand.as_str() {

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::layout::{line_size, warn};
+use super::layout::{line_size, open};
 use super::{Status, cpu_number, duration, say, session_on};
 use crate::experiment::Untestable;
 use crate::experiment::shared::sharedfields::WordWay;
-use crate::lab::layout::{Binary, Places, Span};
+use crate::lab::layout::{Places, Span};
 use crate::lab::session::debug_tree;
 use crate::lab::sharing;
 use crate::lab::sharing::{
@@ -178,10 +178,8 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         false => print::text(&scheme, start, &measured, rate, width()),
     };
     say(&text)?;
-    match interrupt::install()?.load(Ordering::Relaxed) {
-        true => Ok(Status::Interrupted),
-        false => Ok(Status::Done),
-    }
+    let stopped = interrupt::install()?.load(Ordering::Relaxed);
+    Ok(Status::unless_stopped(stopped))
 }
 
 /// The longest line of a watched program.
@@ -222,10 +220,9 @@ fn of_program(args: &Args) -> Result<Status> {
             }
         },
     };
-    let tree = debug_tree();
     let places = Places {
         named: None,
-        tree: &tree,
+        tree: &debug_tree(),
     };
     let usual = match traced.how {
         How::Valgrind { .. } => 100,
@@ -237,10 +234,7 @@ fn of_program(args: &Args) -> Result<Status> {
         true => serde_json::to_string_pretty(&found.json())?,
         false => found.text(),
     })?;
-    match stop.load(Ordering::Relaxed) {
-        true => Ok(Status::Interrupted),
-        false => Ok(Status::Done),
-    }
+    Ok(Status::unless_stopped(stop.load(Ordering::Relaxed)))
 }
 
 /// Who touches what.
@@ -281,14 +275,7 @@ fn of_type(args: &Args, binary: &std::path::Path) -> Result<Scheme> {
     if args.fields.is_empty() {
         bail!("which fields of `{name}`? Name them by --field; `linefill layout` shows them");
     }
-    let tree = debug_tree();
-    let places = Places {
-        named: args.debug_file.as_deref(),
-        tree: &tree,
-    };
-    let opened = Binary::open(binary, &places)?;
-    warn(opened.missing());
-    let aggregate = opened.only(name)?;
+    let aggregate = open(binary, args.debug_file.as_deref())?.only(name)?;
     let mut fields = Vec::new();
     for words in &args.fields {
         let span: Span = aggregate.field(words).context("--field")?;

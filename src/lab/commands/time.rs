@@ -129,10 +129,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     if let Some(timing) = timing {
         print(&timing, args.format)?;
     }
-    match stop.load(Ordering::Relaxed) {
-        true => Ok(Status::Interrupted),
-        false => Ok(Status::Done),
-    }
+    Ok(Status::unless_stopped(stop.load(Ordering::Relaxed)))
 }
 
 fn subject(args: &Args) -> Result<Subject> {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::run::opening;
+use super::run::announce;
 use super::scene::Scene;
-use super::{Status, duration, tell};
+use super::{Status, duration};
 use crate::lab::format::{Format, print};
 use crate::lab::selection::select;
 use crate::lab::session::{Session, root};
@@ -73,10 +73,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     };
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     let session = Session::open(&args.scene.request()?, &root())?;
-    tell(opening(&session.header));
-    for note in &session.header.notes {
-        tell(format_args!("warning: {note}"));
-    }
+    announce(&session.header);
     let watched = watch(&Watch {
         session: &session,
         experiments: &experiments,
@@ -99,8 +96,5 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         page: watched.page,
     };
     print(&told, args.format)?;
-    match watched.interrupted {
-        true => Ok(Status::Interrupted),
-        false => Ok(Status::Done),
-    }
+    Ok(Status::unless_stopped(watched.interrupted))
 }

@@ -197,10 +197,7 @@ impl Diff {
     /// # Errors
     /// If a glob is broken, a name means no type in either, or debug information is damaged.
     pub fn of(first: &Binary, second: &Binary, names: &[String], line: u64) -> Result<Diff> {
-        let wanted: Vec<Wanted> = names
-            .iter()
-            .map(|name| Wanted::new(name))
-            .collect::<Result<_>>()?;
+        let wanted = Wanted::all(names)?;
         let shapes = |binary: &Binary| -> Result<BTreeMap<String, Vec<Shape>>> {
             let all = binary.with(|types| types.all(&wanted, |of| Shape::of(of, line)))?;
             let mut shapes: BTreeMap<String, Vec<Shape>> = BTreeMap::new();

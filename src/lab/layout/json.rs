@@ -8,7 +8,7 @@ use super::aggregate::{lines, lines_in_array};
 use super::{Aggregate, Definition, Holes, Member, Reorder, Role};
 
 /// What `pahole` prints below a type, and what another order would save.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Bytes of the type.
     pub size: u64,
@@ -17,16 +17,22 @@ pub struct Summary {
     /// Lines that an element of an array touches on average, if the array starts on one.
     pub lines_in_array: f64,
     /// Members, without those of variants.
+    #[serde(skip)]
     pub members: usize,
     /// Bytes that members use; what is used in part counts as a whole.
+    #[serde(rename = "sum_members")]
     pub used: u64,
     /// Holes between members, in whole bytes.
+    #[serde(skip)]
     pub holes: usize,
     /// Bytes of these holes.
+    #[serde(rename = "sum_holes")]
     pub hole_bytes: u64,
     /// Holes between bit-fields.
+    #[serde(skip)]
     pub bit_holes: usize,
     /// Bits of these holes.
+    #[serde(rename = "sum_bit_holes")]
     pub bit_hole_bits: u64,
     /// Bytes behind the last member.
     pub padding: u64,
@@ -84,7 +90,7 @@ pub struct TypeJson<'a> {
     packed: bool,
     line: u64,
     #[serde(flatten)]
-    numbers: SummaryJson,
+    numbers: Summary,
     holes: Vec<HoleJson>,
     members: Vec<MemberJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -93,21 +99,6 @@ pub struct TypeJson<'a> {
     values: Vec<ValueJson<'a>>,
     /// `None` if no order is better.
     reorganised: Option<BetterJson>,
-}
-
-/// The numbers of a type.
-#[derive(Debug, Serialize)]
-pub struct SummaryJson {
-    size: u64,
-    lines: u64,
-    lines_in_array: f64,
-    sum_members: u64,
-    sum_holes: u64,
-    sum_bit_holes: u64,
-    padding: u64,
-    bit_padding: u64,
-    last_line: Option<u64>,
-    saves: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -176,7 +167,7 @@ impl<'a> TypeJson<'a> {
             align: aggregate.align,
             packed: aggregate.packed,
             line,
-            numbers: SummaryJson::of(&Summary::of(aggregate, line)),
+            numbers: Summary::of(aggregate, line),
             holes: holes(aggregate),
             members: members(&aggregate.members, 0, line),
             variants: variants(aggregate, line),
@@ -191,24 +182,6 @@ impl<'a> TypeJson<'a> {
                     saves_lines: better.lines,
                 }),
             },
-        }
-    }
-}
-
-impl SummaryJson {
-    /// A type's numbers.
-    pub fn of(summary: &Summary) -> Self {
-        SummaryJson {
-            size: summary.size,
-            lines: summary.lines,
-            lines_in_array: summary.lines_in_array,
-            sum_members: summary.used,
-            sum_holes: summary.hole_bytes,
-            sum_bit_holes: summary.bit_hole_bits,
-            padding: summary.padding,
-            bit_padding: summary.bit_padding,
-            last_line: summary.last_line,
-            saves: summary.saves,
         }
     }
 }

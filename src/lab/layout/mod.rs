@@ -26,7 +26,7 @@ pub use aggregate::{Aggregate, Contents, Kind, Language, Member, Role, Span, Var
 pub use diff::Diff;
 pub use file::Places;
 pub use holes::{Hole, Holes};
-pub use json::{Summary, SummaryJson, TypeJson};
+pub use json::{Summary, TypeJson};
 pub use reorder::{Better, Reorder};
 
 use dwarf::{Program, Types};
@@ -116,10 +116,7 @@ impl Binary {
     /// # Errors
     /// If a glob is broken, or the debug information is damaged.
     pub fn list(&self, names: &[String], line: u64) -> Result<Vec<(String, Summary)>> {
-        let wanted: Vec<Wanted> = names
-            .iter()
-            .map(|name| Wanted::new(name))
-            .collect::<Result<_>>()?;
+        let wanted = Wanted::all(names)?;
         self.with(|types| types.all(&wanted, |aggregate| Summary::of(aggregate, line)))
     }
 

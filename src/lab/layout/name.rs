@@ -25,6 +25,14 @@ pub enum Answer {
 }
 
 impl Wanted {
+    /// Reads names or globs.
+    ///
+    /// # Errors
+    /// If one is a broken glob.
+    pub fn all(names: &[String]) -> Result<Vec<Self>> {
+        names.iter().map(|name| Wanted::new(name)).collect()
+    }
+
     /// Reads a name, with or without the keyword of C before it, or a glob.
     ///
     /// # Errors

@@ -51,9 +51,8 @@ fn moved(order: &[usize]) -> usize {
 /// The order with pieces from behind moved into its holes, front to back: of those with room, the
 /// largest, and of equals the last.
 fn filled(pieces: &[Piece], mut order: Vec<usize>, free: usize, frame: Frame) -> Vec<usize> {
-    let mut at = 0;
     let mut end = frame.front;
-    while at < free {
+    for at in 0..free {
         let start = pieces[order[at]]
             .put(end)
             .first()
@@ -68,12 +67,10 @@ fn filled(pieces: &[Piece], mut order: Vec<usize>, free: usize, frame: Frame) ->
             .filter(fits)
             .max_by_key(|&place| pieces[order[place]].size());
         if let Some(place) = filler {
-            let index = order.remove(place);
-            order.insert(at, index);
+            order[at..=place].rotate_right(1);
         }
         let spans = pieces[order[at]].put(end);
         end = spans.last().map_or(end, |last| last.end.max(end));
-        at += 1;
     }
     order
 }
@@ -97,8 +94,7 @@ fn unsplit(
                 .filter(|&place| !splits(place) && start(place) == start(at))
                 .max_by_key(|&place| pieces[order[place]].size());
             if let Some(place) = other {
-                let index = order.remove(place);
-                order.insert(at, index);
+                order[at..=place].rotate_right(1);
             }
         }
         let spans = pieces[order[at]].put(end);

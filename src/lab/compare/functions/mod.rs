@@ -274,10 +274,7 @@ impl Output for Functions {
             .map(|((gate, failures, _), text)| Check {
                 group: "gates".to_owned(),
                 name: gate.text.clone(),
-                outcome: match failures.is_empty() {
-                    true => format::Outcome::Passed,
-                    false => format::Outcome::Failed,
-                },
+                outcome: format::Outcome::of(failures.is_empty()),
                 text,
             })
             .collect()

@@ -367,12 +367,7 @@ fn has_room(member: &Member) -> bool {
 fn value_of(attribute: &gimli::Attribute<Slice<'_>>) -> Option<i128> {
     match attribute.value() {
         AttributeValue::Sdata(value) => Some(value.into()),
-        AttributeValue::Udata(value) => Some(value.into()),
-        AttributeValue::Data1(value) => Some(value.into()),
-        AttributeValue::Data2(value) => Some(value.into()),
-        AttributeValue::Data4(value) => Some(value.into()),
-        AttributeValue::Data8(value) => Some(value.into()),
-        _ => None,
+        value => value.udata_value().map(i128::from),
     }
 }
 
