@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use super::answer::{Counts, Paper};
@@ -18,7 +18,7 @@ use super::terminal::Screen;
 use super::whole::write_whole;
 use crate::experiment::{Verdict, find_claim};
 use crate::lab::report::first::{patterns, stack};
-use crate::lab::report::page::head;
+use crate::lab::report::page::page;
 
 /// Records side by side.
 #[derive(Debug)]
@@ -308,31 +308,28 @@ impl Output for Gallery {
 
 /// Renders it as one self-contained HTML file beside the pages that it links.
 fn render(gallery: &Gallery) -> String {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            (head("linefill: machines side by side"))
-            body {
-                a.skip href="#holding" { "Skip to the table" }
-                (patterns())
-                div.frame {
-                    main {
-                        header.masthead {
-                            p.eyebrow { "linefill gallery" }
-                            h1 { "The classic claims about memory, machine by machine" }
-                            p.sub {
-                                "Each machine has a report; any two can be laid over each other."
-                            }
-                        }
-                        (machines(gallery))
-                        (changed(gallery))
-                        (pairs(gallery))
+    let body = html! {
+        (patterns())
+        div.frame {
+            main {
+                header.masthead {
+                    p.eyebrow { "linefill gallery" }
+                    h1 { "The classic claims about memory, machine by machine" }
+                    p.sub {
+                        "Each machine has a report; any two can be laid over each other."
                     }
                 }
+                (machines(gallery))
+                (changed(gallery))
+                (pairs(gallery))
             }
         }
-    }
-    .into_string()
+    };
+    page(
+        "linefill: machines side by side",
+        ["#holding", "Skip to the table"],
+        &body,
+    )
 }
 
 fn scroll(label: &str, table: Markup) -> Markup {

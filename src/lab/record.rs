@@ -224,6 +224,14 @@ impl Record {
     }
 }
 
+/// Which linefill wrote a record, with its revision if that is known.
+pub(crate) fn version(header: &Header) -> String {
+    match &header.revision {
+        Some(revision) => format!("{} ({revision})", header.linefill),
+        None => header.linefill.clone(),
+    }
+}
+
 /// The points of an experiment among these, its passes merged.
 pub fn points_of(lines: &[PointLine], experiment: &str) -> Vec<Point> {
     let lines = lines.iter().filter(|line| line.experiment == experiment);

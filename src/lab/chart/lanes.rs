@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::marks::{self, Path, group, px, width, wrapped};
+use super::marks::{self, Path, group, px, width, with_room, wrapped};
 use super::scale::Scale;
 use super::{Drawing, Role, Series, Value, heading, place};
 
@@ -135,21 +135,15 @@ fn name(lane: &Lane, left: f64) -> Markup {
 /// The axis of the values, which lies across: its title, and lines through all lanes.
 fn values(drawing: &Drawing<'_>, over: &Scale, bottom: f64) -> Markup {
     let mut grid = Path::default();
-    let mut shown = Vec::new();
-    let mut last = f64::NEG_INFINITY;
-    for (x, text) in over.ticks(drawing.y) {
-        grid.upright(x, TOP, bottom);
-        let half = width(&text) / 2.0;
-        if x - half > last + 8.0 {
-            last = x + half;
-            shown.push((x, text));
-        }
+    let ticks = over.ticks(drawing.y);
+    for (x, _) in &ticks {
+        grid.upright(*x, TOP, bottom);
     }
     html! {
         text.title.end x=(px(RIGHT)) y="14" { (drawing.y.titled(drawing.unit)) }
         g.ticks.mid {
             path.grid d=(grid.data()) {}
-            @for (x, text) in shown { text x=(px(x)) y=(px(bottom + 16.0)) { (text) } }
+            @for (x, text) in with_room(ticks) { text x=(px(x)) y=(px(bottom + 16.0)) { (text) } }
         }
     }
 }

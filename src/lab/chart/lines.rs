@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::marks::{self, Path, group, px, width};
+use super::marks::{self, Path, group, px, width, with_room};
 use super::scale::Scale;
 use super::{Drawing, FEW, Role, Series, Value, heading, place};
 
@@ -182,19 +182,12 @@ fn places(drawing: &Drawing<'_>, across: &Scale, [left, right]: [f64; 2], high: 
     };
     let mut axis = Path::default();
     axis.level(base, left, right);
-    let mut shown = Vec::new();
-    let mut last = f64::NEG_INFINITY;
-    for (x, text) in ticks {
-        axis.upright(x, base, base + 4.0);
-        let half = width(&text) / 2.0;
-        if x - half > last + 8.0 {
-            last = x + half;
-            shown.push((x, text));
-        }
+    for (x, _) in &ticks {
+        axis.upright(*x, base, base + 4.0);
     }
     html! {
         path.axis d=(axis.data()) {}
-        g.mid { @for (x, text) in shown { text x=(px(x)) y=(px(base + 18.0)) { (text) } } }
+        g.mid { @for (x, text) in with_room(ticks) { text x=(px(x)) y=(px(base + 18.0)) { (text) } } }
         text.mid.title x=(px((left + right) / 2.0)) y=(px(high - 6.0)) { (heading(drawing.x)) }
     }
 }

@@ -106,6 +106,20 @@ pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
+/// Of labels around their places, from left to right, those that have room beside the one before.
+pub(super) fn with_room(mut labels: Vec<(f64, String)>) -> Vec<(f64, String)> {
+    let mut last = f64::NEG_INFINITY;
+    labels.retain(|(x, text)| {
+        let half = width(text) / 2.0;
+        let room = x - half > last + 8.0;
+        if room {
+            last = x + half;
+        }
+        room
+    });
+    labels
+}
+
 /// The marks of a series. Those of its points for which `drawn` is false have none.
 ///
 /// A script finds the numbers in the tables of the figure: `data-c` is the table and the column. A chart

@@ -15,6 +15,8 @@ mod scale;
 
 use maud::{Markup, html};
 
+use crate::stats::Interval;
+
 pub(in crate::lab) use cells::step_of;
 pub(in crate::lab) use marks::definitions;
 pub(in crate::lab) use scale::{heading, number, place};
@@ -58,6 +60,16 @@ pub struct Value {
 }
 
 impl Value {
+    /// A value with its interval.
+    pub fn at(x: f64, value: Interval) -> Self {
+        Value {
+            x,
+            lo: value.lo,
+            mid: value.middle(),
+            hi: value.hi,
+        }
+    }
+
     /// A value without a known interval.
     pub const fn exact(x: f64, mid: f64) -> Self {
         Value {

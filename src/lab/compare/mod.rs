@@ -15,7 +15,7 @@ pub use difference::{Ahead, Difference, Effect, Larger, Place, differences, effe
 pub(crate) use functions::{FunctionGate, NEW, Source, compared};
 pub use gate::{Beyond, Failure, Gate, GateError, Outcome};
 pub use page::render;
-pub(crate) use print::Comparison;
+pub(crate) use print::{Comparison, checks};
 pub use print::{failures, json, judged, table, verdicts};
 
 use std::collections::HashMap;
@@ -29,8 +29,7 @@ use crate::lab::plain;
 use crate::lab::read::{Reading, read, record_at};
 use crate::lab::record::MACHINE;
 use crate::lab::report::build;
-use crate::lab::report::build::at;
-use crate::lab::report::view::{AxisView, CurveView, Figure, Form, ReportView, Section};
+use crate::lab::report::view::{AxisView, CurveView, Figure, Form, ReportView, Section, Value};
 use crate::lab::run::{PACKED, RECORD};
 
 /// A record as it is compared.
@@ -175,7 +174,7 @@ fn ladder(analysis: &Analysis) -> Option<Section> {
         log: true,
         bytes,
     };
-    let points = points.into_iter().map(|(x, value)| at(x, value));
+    let points = points.into_iter().map(|(x, value)| Value::at(x, value));
     Some(Section {
         id: MACHINE.to_owned(),
         name: "ladder".to_owned(),

@@ -116,17 +116,18 @@ impl Output for Comparison<'_> {
             outcome: format::Outcome::Warned,
             text: change(row).join("; "),
         });
-        let gates = self.gates.iter().map(|(gate, outcome)| Check {
-            group: "gates".to_owned(),
-            name: gate.text.clone(),
-            outcome: match outcome.failures.is_empty() {
-                true => format::Outcome::Passed,
-                false => format::Outcome::Failed,
-            },
-            text: judged(gate, outcome).trim_end().to_owned(),
-        });
-        changes.chain(gates).collect()
+        changes.chain(checks(self.gates)).collect()
     }
+}
+
+/// What gates came to, as checks.
+pub(crate) fn checks(gates: &[(Gate, Outcome)]) -> impl Iterator<Item = Check> {
+    gates.iter().map(|(gate, outcome)| Check {
+        group: "gates".to_owned(),
+        name: gate.text.clone(),
+        outcome: format::Outcome::of(outcome.failures.is_empty()),
+        text: judged(gate, outcome).trim_end().to_owned(),
+    })
 }
 
 const HEADINGS: [&str; 5] = ["id", "experiment", "median", "points", "furthest"];

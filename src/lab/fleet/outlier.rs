@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Figure, Fleet, Value};
 use crate::cpu::CacheKind;
-use crate::lab::record::{PrefetchersLine, Record};
+use crate::lab::record::{PrefetchersLine, Record, version};
 use crate::lab::size::show;
 use crate::recorded::{cache_of, core_of};
 use crate::stats::{mad, median, quantile};
@@ -111,10 +111,6 @@ pub(super) fn settings_of(record: &Record) -> Settings {
     let caches: Vec<String> = caches
         .map(|of| format!("L{} {}", of.level, show(of.size as f64)))
         .collect();
-    let version = match &header.revision {
-        Some(revision) => format!("{} ({revision})", header.linefill),
-        None => header.linefill.clone(),
-    };
     let known = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
     let counted = |count: usize| (count > 0).then(|| count.to_string());
     let own = [
@@ -156,7 +152,7 @@ pub(super) fn settings_of(record: &Record) -> Settings {
         ("memory on", header.node.map(|node| format!("node {node}"))),
         ("threads", header.placement.clone()),
         ("masked away", known(&header.masked)),
-        ("linefill", known(&version)),
+        ("linefill", known(&version(header))),
         ("compiler", known(&header.rustc)),
     ];
     let own = own

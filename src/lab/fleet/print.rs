@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::outlier::{Census, DISTANCE, LEAST, Otherwise, SCORE, Spread, Usual};
 use super::{Fleet, Series};
 use crate::lab::chart::{number, place};
-use crate::lab::compare::{Gate, Outcome, judged};
+use crate::lab::compare::{Gate, Outcome, checks};
 use crate::lab::format::{self, Check, Output, Sheet};
 use crate::lab::terminal::{FAINT, STRONG, Screen};
 
@@ -342,15 +342,6 @@ impl Output for Summary<'_> {
                 of.settings()
             ),
         });
-        let gates = self.gates.iter().map(|(gate, outcome)| Check {
-            group: "gates".to_owned(),
-            name: gate.text.clone(),
-            outcome: match outcome.failures.is_empty() {
-                true => format::Outcome::Passed,
-                false => format::Outcome::Failed,
-            },
-            text: judged(gate, outcome).trim_end().to_owned(),
-        });
-        outliers.chain(gates).collect()
+        outliers.chain(checks(&self.gates)).collect()
     }
 }

@@ -12,11 +12,11 @@ use crate::lab::analysis::{Analysis, Answer, TwoStates};
 use crate::lab::answer::Summary;
 use crate::lab::chart::place;
 use crate::lab::date::Date;
-use crate::lab::record::{EndLine, Header, MACHINE, PointLine, Record};
+use crate::lab::record::{EndLine, Header, MACHINE, PointLine, Record, version};
 use crate::lab::reference::{self, ReferenceError, thinned};
 use crate::lab::sheet::level_name;
 use crate::lab::size::{grouped, show};
-use crate::stats::{Interval, NOISY};
+use crate::stats::NOISY;
 
 /// What the report of a record shows: every experiment that has points, in the order of the registry.
 ///
@@ -94,13 +94,6 @@ fn facts(header: &Header, end: Option<&EndLine>) -> Vec<(String, String)> {
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)))
         .collect()
-}
-
-fn version(header: &Header) -> String {
-    match &header.revision {
-        Some(revision) => format!("{} ({revision})", header.linefill),
-        None => header.linefill.clone(),
-    }
 }
 
 /// How many samples were disturbed, if it is more than one in a hundred.
@@ -311,20 +304,10 @@ fn views<'a>(curves: impl IntoIterator<Item = &'a Curve>) -> Vec<CurveView> {
         points: curve
             .points
             .iter()
-            .map(|&(x, value)| at(x, value))
+            .map(|&(x, value)| Value::at(x, value))
             .collect(),
     };
     curves.into_iter().map(view).collect()
-}
-
-/// A value with its place.
-pub(in crate::lab) fn at(x: f64, value: Interval) -> Value {
-    Value {
-        x,
-        lo: value.lo,
-        mid: value.middle(),
-        hi: value.hi,
-    }
 }
 
 /// The predictions of the curves that are drawn.

@@ -6,17 +6,12 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use super::table::sources;
-use super::view::{Figure, Form, Value};
-use crate::lab::chart::{Drawing, Owner, Role, Series, Shape, draw, step_of};
+use super::view::{Figure, Value};
+use crate::lab::chart::{Drawing, Owner, Role, Series, draw, step_of};
 
 /// The chart of a figure with its legend; nothing of one that is a table alone.
 pub(super) fn chart(title: &str, figure: &Figure) -> Option<Markup> {
-    let shape = match &figure.form {
-        Form::Table | Form::Heat { .. } => return None,
-        Form::Lines => Shape::Lines,
-        Form::Bars => Shape::Bars,
-        Form::Surface(depth) => Shape::Cells(depth),
-    };
+    let shape = figure.form.shape()?;
     let mut owners = vec![Owner {
         name: "this machine",
         role: Role::Here,

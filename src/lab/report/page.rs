@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::first::{chapter_id, experiments, findings, holding, masthead, paper_id, patterns};
 use super::paper::{annotated, link};
 use super::section::section;
-use super::text::{BY_INTEREST, class, glossary, mark, prose};
+use super::text::{BY_INTEREST, class, glossary, mark, percent, prose};
 use super::view::{PredictionView, ReportView, Section};
 use crate::experiment::Verdict;
 use crate::lab::chart;
@@ -20,7 +20,7 @@ pub(in crate::lab) const STYLE: &str = include_str!("style.css");
 const NAVIGATION: &str = include_str!("page.js");
 
 /// The head of a page with this title: what it may do, and its styles.
-pub(in crate::lab) fn head(title: &str) -> Markup {
+fn head(title: &str) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -32,6 +32,22 @@ pub(in crate::lab) fn head(title: &str) -> Markup {
             style { (PreEscaped(chart::STYLE)) }
         }
     }
+}
+
+/// A page with this title and body: one file. `skip` is a link to what a reader may want first, and its text.
+pub(in crate::lab) fn page(title: &str, skip: [&str; 2], body: &Markup) -> String {
+    let [to, text] = skip;
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title))
+            body {
+                a.skip href=(to) { (text) }
+                (body)
+            }
+        }
+    }
+    .into_string()
 }
 
 /// What stands at the end of a page: parts that charts share, and scripts.
@@ -53,35 +69,32 @@ pub fn render(view: &ReportView) -> String {
 }
 
 fn whole(view: &ReportView) -> String {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            (head(&format!("linefill: {}", view.summary.machine.cpu())))
-            body {
-                a.skip href="#findings" { "Skip to what changed most" }
-                (patterns())
-                div.frame {
-                    main {
-                        (masthead(view))
-                        (findings(view))
-                        (holding(view))
-                        (annotated(view))
-                        (machine(view))
-                        @for part in &view.sections { (section(part)) }
-                        (predictions(view))
-                        (notes(view))
-                        (glossary())
-                        (not_run(view))
-                    }
-                    // A phone begins with the answer, and ends with the contents.
-                    (contents(view))
-                }
-                (scripts())
-                script { (PreEscaped(NAVIGATION)) }
+    let body = html! {
+        (patterns())
+        div.frame {
+            main {
+                (masthead(view))
+                (findings(view))
+                (holding(view))
+                (annotated(view))
+                (machine(view))
+                @for part in &view.sections { (section(part)) }
+                (predictions(view))
+                (notes(view))
+                (glossary())
+                (not_run(view))
             }
+            // A phone begins with the answer, and ends with the contents.
+            (contents(view))
         }
-    }
-    .into_string()
+        (scripts())
+        script { (PreEscaped(NAVIGATION)) }
+    };
+    page(
+        &format!("linefill: {}", view.summary.machine.cpu()),
+        ["#findings", "Skip to what changed most"],
+        &body,
+    )
 }
 
 /// The machine sheet, then the facts of the run.
@@ -204,11 +217,6 @@ fn predicted_row(section: &Section, of: &PredictionView) -> Markup {
             td.lacks { @if of.poor() { (prose(&of.lacks.join("; and "))) } }
         }
     }
-}
-
-/// A share in percent.
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
 }
 
 fn not_run(view: &ReportView) -> Markup {

@@ -3,10 +3,9 @@
 use maud::{Markup, html};
 
 use super::drawing::{self, chart};
-use super::page::percent;
 use super::paper::link;
 use super::table::{legend as legend_of, tables};
-use super::text::{Linked, badge, class, prose};
+use super::text::{Linked, badge, class, percent, prose};
 use super::view::{Figure, Form, PredictionView, Section};
 use crate::experiment::find_claim;
 use crate::experiment::topics::{families, topic_of};

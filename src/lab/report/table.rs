@@ -3,7 +3,6 @@
 
 use maud::{Markup, html};
 
-use super::build::at;
 use super::text::prose;
 use super::view::{
     AxisView, CountedView, CurveView, Figure, Form, PredictionView, ReferenceView, Value,
@@ -193,7 +192,7 @@ pub(super) fn counted(
                 quantities.push(count.quantity);
             }
             let label = format!("{}: {}", point.series, count.quantity);
-            let value = at(point.x, count.value);
+            let value = Value::at(point.x, count.value);
             match curves.iter_mut().find(|curve| curve.label == label) {
                 Some(curve) => curve.points.push(value),
                 None => curves.push(CurveView {

@@ -46,6 +46,16 @@ pub(in crate::lab) fn badge(verdict: Verdict) -> Markup {
 
 /// The text, escaped, with what stands between backquotes as code.
 pub(in crate::lab) fn prose(text: &str) -> Markup {
+    code_apart(text, &|words| html! { (words) })
+}
+
+/// A share in percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// The text with what stands between backquotes as code, and the rest of it as `words` has it.
+fn code_apart(text: &str, words: &dyn Fn(&str) -> Markup) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
     // An odd number of backquotes leaves one without its partner: then none is special.
     if parts.len().is_multiple_of(2) {
@@ -53,7 +63,7 @@ pub(in crate::lab) fn prose(text: &str) -> Markup {
     }
     html! {
         @for (index, part) in parts.iter().enumerate() {
-            @if index % 2 == 1 { code { (part) } } @else { (part) }
+            @if index % 2 == 1 { code { (part) } } @else { (words(part)) }
         }
     }
 }
@@ -246,15 +256,7 @@ pub(super) struct Linked {
 impl Linked {
     /// The text, escaped, with code and with the words not yet linked.
     pub fn prose(&self, text: &str) -> Markup {
-        let parts: Vec<&str> = text.split('`').collect();
-        if parts.len().is_multiple_of(2) {
-            return html! { (text) };
-        }
-        html! {
-            @for (index, part) in parts.iter().enumerate() {
-                @if index % 2 == 1 { code { (part) } } @else { (self.words(part)) }
-            }
-        }
+        code_apart(text, &|words| self.words(words))
     }
 
     fn words(&self, text: &str) -> Markup {

@@ -2,6 +2,7 @@
 
 use crate::experiment::Outcome;
 use crate::lab::answer::Summary;
+use crate::lab::chart::Shape;
 pub use crate::lab::chart::{AxisView, Rule, Value};
 use crate::lab::record::VerdictLine;
 use crate::lab::sheet::Row;
@@ -170,6 +171,18 @@ pub enum Form {
     },
     /// Not at all: a table alone.
     Table,
+}
+
+impl Form {
+    /// The shape of its chart. A table alone and a map of pairs have none.
+    pub(in crate::lab) fn shape(&self) -> Option<Shape<'_>> {
+        match self {
+            Form::Table | Form::Heat { .. } => None,
+            Form::Lines => Some(Shape::Lines),
+            Form::Bars => Some(Shape::Bars),
+            Form::Surface(depth) => Some(Shape::Cells(depth)),
+        }
+    }
 }
 
 /// A curve of this machine.

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use super::output::{Claim, PACKED, RECORD, modified};
 use super::{Line, Point, PointLine, Recorder};
 use crate::lab::read::read;
-use crate::lab::record::{EndLine, Header, MACHINE, Record, points_of};
+use crate::lab::record::{EndLine, Header, MACHINE, Record, points_of, version};
 
 /// What a point is found by: experiment, pass, series, and the bits of x.
 type Place = (String, u32, String, u64);
@@ -173,11 +173,4 @@ pub fn same_machine(recorded: &Header, here: &Header) -> Result<()> {
         );
     }
     Ok(())
-}
-
-fn version(header: &Header) -> String {
-    match &header.revision {
-        Some(revision) => format!("{} ({revision})", header.linefill),
-        None => header.linefill.clone(),
-    }
 }

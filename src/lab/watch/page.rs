@@ -1,6 +1,6 @@
 //! The page of a record over time: one file that loads nothing, made of the parts of a report.
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
 use super::course::{Course, Followed, Outside};
 use super::screen::outside_of;
@@ -9,7 +9,7 @@ use crate::lab::chart::{AxisView, Drawing, Owner, Role, Series, Shape, Value, dr
 use crate::lab::date::Date;
 use crate::lab::fleet::{DISTANCE, LEAST, SCORE};
 use crate::lab::record::{Header, Record};
-use crate::lab::report::page::{head, scripts};
+use crate::lab::report::page::{page, scripts};
 use crate::lab::size::show;
 
 /// The most figures of a curve that a chart draws: the table has all.
@@ -28,25 +28,22 @@ const ROWS: usize = 100;
 pub(super) fn render(record: &Record, course: &Course) -> String {
     let machine = machine_name(&record.header).to_string();
     let parts = parts(course);
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            (head(&format!("linefill over time: {machine}")))
-            body {
-                a.skip href="#outside" { "Skip to what is outside" }
-                div.frame {
-                    (contents(&parts))
-                    main {
-                        (masthead(record, course, &machine))
-                        (outside(course))
-                        @for (id, figures) in &parts { (section(id, figures, course)) }
-                    }
-                }
-                (scripts())
+    let body = html! {
+        div.frame {
+            (contents(&parts))
+            main {
+                (masthead(record, course, &machine))
+                (outside(course))
+                @for (id, figures) in &parts { (section(id, figures, course)) }
             }
         }
-    }
-    .into_string()
+        (scripts())
+    };
+    page(
+        &format!("linefill over time: {machine}"),
+        ["#outside", "Skip to what is outside"],
+        &body,
+    )
 }
 
 /// The figures by their experiments.

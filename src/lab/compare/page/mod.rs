@@ -3,14 +3,14 @@
 
 mod side_by_side;
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
 use super::{Difference, Effect, Side, effects, prefetchers_apart};
-use crate::lab::chart::{Drawing, Owner, Role, Series, Shape, draw, heading, number, place};
+use crate::lab::chart::{Drawing, Owner, Role, Series, draw, heading, number, place};
 use crate::lab::compare::{Ahead, Place};
-use crate::lab::report::page::{head, scripts};
+use crate::lab::report::page::{page, scripts};
 use crate::lab::report::text::prose;
-use crate::lab::report::view::{Figure, Form, Section, Value};
+use crate::lab::report::view::{Figure, Section, Value};
 use crate::stats::Interval;
 
 /// Renders the comparison of the first of `sides` with each of the others, whose differences
@@ -18,27 +18,24 @@ use crate::stats::Interval;
 pub fn render(sides: &[Side], found: &[Vec<Difference>]) -> String {
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     let shown = sections(sides);
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            (head(&format!("linefill: {}", names.join(", "))))
-            body {
-                a.skip href="#differences" { "Skip to the differences" }
-                div.frame {
-                    (contents(&shown))
-                    main {
-                        (masthead(sides))
-                        (differences(sides, found))
-                        (side_by_side::verdicts(sides))
-                        (side_by_side::machines(sides))
-                        @for one in &shown { (section(one, sides, found)) }
-                    }
-                }
-                (scripts())
+    let body = html! {
+        div.frame {
+            (contents(&shown))
+            main {
+                (masthead(sides))
+                (differences(sides, found))
+                (side_by_side::verdicts(sides))
+                (side_by_side::machines(sides))
+                @for one in &shown { (section(one, sides, found)) }
             }
         }
-    }
-    .into_string()
+        (scripts())
+    };
+    page(
+        &format!("linefill: {}", names.join(", ")),
+        ["#differences", "Skip to the differences"],
+        &body,
+    )
 }
 
 /// The sections of all records, each once, in the order in which they first occur.
@@ -245,13 +242,8 @@ fn drawn(section: &Section, figures: &[Named<'_>]) -> Markup {
 /// differ from machine to machine, are in the reports.
 fn chart(title: &str, figures: &[Named<'_>]) -> Option<Markup> {
     let (_, first) = figures.first()?;
-    let shape = match &first.form {
-        // A map of pairs shows one machine; the tables below show all.
-        Form::Table | Form::Heat { .. } => return None,
-        Form::Lines => Shape::Lines,
-        Form::Bars => Shape::Bars,
-        Form::Surface(depth) => Shape::Cells(depth),
-    };
+    // A map of pairs shows one machine; the tables below show all.
+    let shape = first.form.shape()?;
     let owners = figures.iter().enumerate().map(|(side, (name, _))| Owner {
         name,
         role: Role::Machine(side),
