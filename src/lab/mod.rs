@@ -23,6 +23,7 @@ mod listing;
 pub mod plain;
 mod progress;
 mod quiet;
+mod rank;
 pub mod read;
 pub mod record;
 pub mod reference;

@@ -7,6 +7,7 @@ use crate::experiment::{
     Case, Claim, Doubt, Evidence, Experiment, Kind, LOOKS, Machine, Point, Range, State, Verdict,
     all, mark_remote, merged,
 };
+use crate::lab::rank::greatest_first;
 
 /// The points of experiments, in the order of the registry, the passes over each merged.
 pub type Measured = Vec<(&'static Experiment, Vec<Point>)>;
@@ -90,7 +91,7 @@ pub fn undecided(
             found.extend(of);
         }
     }
-    found.sort_by(|a, b| b.share.total_cmp(&a.share));
+    greatest_first(&mut found, |of| of.share);
     found
 }
 

@@ -11,6 +11,7 @@ pub use paper::{Chapter, Counts, Paper, Part, papers};
 use crate::experiment::topics::topic_of;
 use crate::experiment::{Document, Origin, Takeaway, Verdict, find_claim};
 use crate::lab::analysis::Analysis;
+use crate::lab::rank::greatest_first;
 use crate::lab::record::{Header, VerdictLine};
 use crate::lab::size::show;
 use crate::recorded::core_of;
@@ -115,7 +116,7 @@ const OF_A_TOPIC: usize = 2;
 /// and two of each topic. Claims that are not decided here are none.
 pub fn findings(verdicts: &[VerdictLine], most: usize) -> Vec<Finding> {
     let mut all: Vec<Finding> = verdicts.iter().filter_map(finding).collect();
-    all.sort_by(|a, b| b.score.total_cmp(&a.score));
+    greatest_first(&mut all, |of| of.score);
     let mut chosen: Vec<Finding> = Vec::new();
     for finding in all {
         let topic = |id: &str| topic_of(id).map(|topic| topic.name);

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::marks::{Path, group, px, width, wrapped};
 use super::scale::Scale;
 use super::{AxisView, Drawing, Series, Value, heading, number, place};
+use crate::lab::rank::greatest_first;
 
 /// Colours that `chart.css` has for heights, from low to high.
 const STEPS: usize = 9;
@@ -69,8 +70,8 @@ fn map(part: &Drawing<'_>, owner: &str, depth: &str, height: &Scale) -> Markup {
     let mut rows: Vec<&Series<'_>> = part.series.iter().collect();
     if !depth.is_empty() {
         // The labels are numbers: the least lies lowest.
-        let value = |series: &Series<'_>| series.label.trim().parse().unwrap_or(f64::INFINITY);
-        rows.sort_by(|a, b| value(b).total_cmp(&value(a)));
+        let value = |of: &&Series<'_>| of.label.trim().parse().unwrap_or(f64::INFINITY);
+        greatest_first(&mut rows, value);
     }
     let columns = part.places();
     let low = rows.len() > MANY;

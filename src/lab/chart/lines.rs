@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::marks::{self, Path, group, px, width, with_room};
 use super::scale::Scale;
 use super::{Drawing, FEW, Role, Series, Value, heading, place};
+use crate::lab::rank::least_first;
 
 /// So many small charts stand open; the others unfold.
 const OPEN: usize = 4;
@@ -294,7 +295,7 @@ fn ends(
         .iter()
         .filter_map(|series| Some((end(series)?.1, *series)))
         .collect();
-    labels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    least_first(&mut labels, |(y, _)| *y);
     let mut least = TOP;
     for (y, _) in &mut labels {
         *y = y.max(least);

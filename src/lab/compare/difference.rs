@@ -3,6 +3,7 @@
 
 use super::Side;
 use crate::experiment::{Verdict, topics};
+use crate::lab::rank::greatest_first;
 use crate::lab::record::MACHINE;
 use crate::lab::report::view::{AxisView, CurveView, Figure, Section, Value};
 use crate::stats::{Interval, median};
@@ -313,7 +314,7 @@ fn digits(times: f64) -> String {
 pub fn effects(differences: &[Difference]) -> Vec<Effect<'_>> {
     let groups = differences.chunk_by(|a, b| a.id == b.id);
     let mut effects: Vec<Effect<'_>> = groups.filter_map(effect).collect();
-    effects.sort_by(|a, b| b.size().total_cmp(&a.size()));
+    greatest_first(&mut effects, Effect::size);
     effects
 }
 

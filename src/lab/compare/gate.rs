@@ -8,6 +8,7 @@ use super::difference::{Difference, family_of};
 use crate::experiment::topics::families;
 use crate::experiment::{Named, all, find, nearest};
 use crate::lab::chart::place as at;
+use crate::lab::rank::greatest_first;
 use crate::lab::record::MACHINE;
 use crate::spelling::distance;
 use crate::stats::Interval;
@@ -319,7 +320,7 @@ impl Gate {
             Beyond::Above => failure.ratio.lo,
             Beyond::Below => 1.0 / failure.ratio.hi,
         };
-        outcome.failures.sort_by(|a, b| far(b).total_cmp(&far(a)));
+        greatest_first(&mut outcome.failures, far);
         Ok(outcome)
     }
 

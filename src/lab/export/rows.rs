@@ -55,21 +55,12 @@ const CURVES: [Column; 10] = [
     ("unit", Text),
 ];
 
-const ROUNDS: [Column; 14] = [
+/// Which round a value is of, before the columns of a curve.
+const ROUNDS: [Column; 4] = [
     ("round", Whole),
     ("started", Whole),
     ("at", Number),
     ("took", Number),
-    ("experiment", Text),
-    ("name", Text),
-    ("series", Text),
-    ("x", Number),
-    ("x_name", Text),
-    ("x_unit", Text),
-    ("value", Number),
-    ("lo", Number),
-    ("hi", Number),
-    ("unit", Text),
 ];
 
 const VERDICTS: [Column; 15] = [
@@ -135,13 +126,14 @@ const MACHINES: [Column; 40] = [
 
 /// The columns of a table.
 pub(super) fn columns(what: What) -> Vec<Column> {
-    let own: &[Column] = match what {
-        What::Points => &POINTS,
-        What::Curves => &CURVES,
-        What::Rounds => &ROUNDS,
-        What::Verdicts => &VERDICTS,
-        What::Machines => &MACHINES,
+    let own: &[&[Column]] = match what {
+        What::Points => &[&POINTS],
+        What::Curves => &[&CURVES],
+        What::Rounds => &[&ROUNDS, &CURVES],
+        What::Verdicts => &[&VERDICTS],
+        What::Machines => &[&MACHINES],
     };
+    let own = own.iter().copied().flatten();
     OF.iter().chain(own).copied().collect()
 }
 

@@ -19,6 +19,7 @@ use crate::lab::analysis::{Drawn, drawn};
 use crate::lab::compare::{
     Difference, Failure, Gate, GateError, Outcome, Place, family_of, names_of,
 };
+use crate::lab::rank::greatest_first;
 use crate::lab::read::{read, record_at, warn};
 use crate::lab::record::{MACHINE, Record};
 use crate::lab::report::build::axis;
@@ -240,7 +241,7 @@ pub(crate) fn judge(fleet: &Fleet, gates: Vec<Gate>) -> Result<Vec<(Gate, Outcom
             return Err(error.into());
         }
         let far = |of: &Failure| (of.times / gate.limit).ln().abs();
-        failures.sort_by(|a, b| far(b).total_cmp(&far(a)));
+        greatest_first(&mut failures, far);
         judged.push((gate, Outcome { failures, points }));
     }
     Ok(judged)

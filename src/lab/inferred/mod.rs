@@ -13,6 +13,7 @@ use crate::experiment::{
 };
 use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::kernel::MOST_PENDING;
+use crate::lab::rank::least_first;
 use crate::lab::record::MACHINE;
 use crate::stats::Interval;
 use crate::time::Rate;
@@ -314,13 +315,13 @@ pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
 /// The rungs of a ladder, each from the pass in which it was quickest: a neighbour that takes part
 /// of a cache makes a step slower, and none makes it faster.
 fn quickest(ladder: &[Point], rate: Rate) -> Vec<(f64, Interval)> {
-    rungs(ladder, LADDER, rate, |passes| passes.first().copied())
+    rungs(ladder, LADDER, rate, &|passes| passes.first().copied())
 }
 
 /// The rungs of the sparse walks, each as it was in the middle half of its passes: a neighbour takes
 /// little from them, and luck, which pages crowd which sets, goes both ways.
 fn usual(ladder: &[Point], rate: Rate) -> Vec<(f64, Interval)> {
-    rungs(ladder, SPARSE, rate, |passes| match passes {
+    rungs(ladder, SPARSE, rate, &|passes| match passes {
         [] => None,
         [only] => Some(*only),
         [..] => {
@@ -337,7 +338,7 @@ fn rungs(
     ladder: &[Point],
     series: &str,
     rate: Rate,
-    pick: impl Fn(&[Interval]) -> Option<Interval>,
+    pick: &dyn Fn(&[Interval]) -> Option<Interval>,
 ) -> Vec<(f64, Interval)> {
     let of_series = ladder.iter().filter(|point| point.series == series);
     let mut rungs: Vec<(f64, Interval)> = of_series
@@ -348,11 +349,11 @@ fn rungs(
             let passes = measured.passes(Unit::CoreCycles, rate);
             let passes = passes.or_else(|| measured.passes(Unit::Nanoseconds, rate))?;
             let mut passes: Vec<Interval> = passes.into_iter().map(|pass| pass.interval).collect();
-            passes.sort_by(|a, b| a.middle().total_cmp(&b.middle()));
+            least_first(&mut passes, |pass| pass.middle());
             Some((point.x, pick(&passes)?))
         })
         .collect();
-    rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    least_first(&mut rungs, |(bytes, _)| *bytes);
     rungs
 }
 

@@ -12,6 +12,7 @@ use super::text::{BY_INTEREST, class, glossary, mark, percent, prose};
 use super::view::{PredictionView, ReportView, Section};
 use crate::experiment::Verdict;
 use crate::lab::chart;
+use crate::lab::rank::greatest_first;
 use crate::lab::record::VerdictLine;
 use crate::lab::sheet::Row;
 use crate::lab::size::grouped;
@@ -164,7 +165,7 @@ fn predictions(view: &ReportView) -> Markup {
     let mut rows: Vec<(&Section, &PredictionView)> = view.predictions().collect();
     // Poor ones first, and the worst of them at the top.
     let part = |of: &PredictionView| of.error.map_or(-1.0, |error| error / of.bar);
-    rows.sort_by(|(_, a), (_, b)| part(b).total_cmp(&part(a)));
+    greatest_first(&mut rows, |(_, of)| part(of));
     html! {
         section #predictions aria-labelledby="predictions-title" {
             h2 #predictions-title { "Model against measurement" (link("predictions")) }

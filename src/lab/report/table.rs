@@ -10,6 +10,7 @@ use super::view::{
 use crate::counters::Quantity;
 use crate::experiment::{Counting, Experiment, Point, Shape};
 use crate::lab::chart::{heading, number, place};
+use crate::lab::rank::least_first;
 use crate::stats::NOISY;
 
 /// Cells of a table that has all of its intervals.
@@ -206,7 +207,7 @@ pub(super) fn counted(
         return None;
     }
     for curve in &mut curves {
-        curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        least_first(&mut curve.points, |of| of.x);
     }
     let form = match experiment.plot.map(|plot| plot.shape) {
         Some(Shape::Lines) => Form::Lines,

@@ -50,8 +50,6 @@ pub struct Run<'a> {
 pub struct Finished {
     /// The record, with what it comes to.
     pub analysis: Analysis,
-    /// Seconds that it took, earlier sessions included.
-    pub seconds: f64,
     /// Whether it was stopped early.
     pub interrupted: bool,
     /// Where the record lies: not where it began if the folder was removed meanwhile.
@@ -106,7 +104,6 @@ pub fn run(mut run: Run<'_>, recorder: Recorder) -> Finished {
     }
     Finished {
         analysis,
-        seconds: end.seconds,
         interrupted: end.interrupted,
         record,
         report,

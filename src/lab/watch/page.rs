@@ -8,6 +8,7 @@ use crate::lab::answer::machine_name;
 use crate::lab::chart::{AxisView, Drawing, Owner, Role, Series, Shape, Value, draw, number};
 use crate::lab::date::Date;
 use crate::lab::fleet::{DISTANCE, LEAST, SCORE};
+use crate::lab::rank::greatest_first;
 use crate::lab::record::{Header, Record};
 use crate::lab::report::page::{page, scripts};
 use crate::lab::size::show;
@@ -242,7 +243,7 @@ fn chosen<'a>(figures: &[&'a Followed]) -> Vec<&'a Followed> {
         .map(|(index, of)| (index, furthest(of)))
         .filter(|(_, score)| *score > 0.0)
         .collect();
-    scored.sort_by(|a, b| b.1.total_cmp(&a.1));
+    greatest_first(&mut scored, |(_, score)| *score);
     let mut places: Vec<usize> = scored.iter().take(FEW).map(|(index, _)| *index).collect();
     let even = (0..FEW).map(|index| index * (figures.len() - 1) / (FEW - 1));
     for place in even {

@@ -12,6 +12,7 @@ use super::course::{Course, Followed, some};
 use crate::lab::chart::number;
 use crate::lab::date::Date;
 use crate::lab::format::{Check, Output, Sheet};
+use crate::lab::rank::greatest_first;
 use crate::lab::record::Header;
 use crate::lab::table::width;
 use crate::lab::terminal::{BAD, FAINT, STRONG, Screen, say, show};
@@ -262,7 +263,7 @@ pub(super) fn outside_of(course: &Course) -> Vec<(&Followed, super::course::Outs
         let median = of.spread().map_or(0.0, |spread| spread.median);
         found.extend(of.outside().into_iter().map(|out| (of, out, median)));
     }
-    found.sort_by(|a, b| b.1.score.abs().total_cmp(&a.1.score.abs()));
+    greatest_first(&mut found, |(_, out, _)| out.score.abs());
     found
 }
 

@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use super::{Difference, Effect, Side, effects, prefetchers_apart};
 use crate::lab::chart::{Drawing, Owner, Role, Series, draw, heading, number, place};
 use crate::lab::compare::{Ahead, Place};
+use crate::lab::rank::greatest_first;
 use crate::lab::report::page::{page, scripts};
 use crate::lab::report::text::prose;
 use crate::lab::report::view::{Figure, Section, Value};
@@ -142,7 +143,7 @@ fn differences(sides: &[Side], found: &[Vec<Difference>]) -> Markup {
             rows.push(effect);
         }
     }
-    rows.sort_by(|a, b| b.size().total_cmp(&a.size()));
+    greatest_first(&mut rows, |of| of.size());
     html! {
         section #differences aria-labelledby="differences-title" {
             h2 #differences-title { "Differences" }
