@@ -14,7 +14,6 @@ mod name;
 mod order;
 pub mod print;
 mod reorder;
-mod work;
 
 use std::collections::HashMap;
 use std::path::Path;

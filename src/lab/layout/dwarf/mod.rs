@@ -22,8 +22,7 @@ use gimli::{
     SectionId, Unit, UnitHeader, UnitOffset, UnitType,
 };
 
-use super::file::{Opened, Slice};
-use super::work::Work;
+use super::file::{Opened, Slice, Work};
 use crate::lab::plain;
 use types::deeper;
 

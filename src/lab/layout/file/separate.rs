@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 
 use flate2::Crc;
 
-use super::Image;
+use super::image::Image;
 
 /// Where to look.
 #[derive(Clone, Copy, Debug)]
