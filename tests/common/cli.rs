@@ -6,31 +6,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+pub use super::folder::{Folder, Ran};
 use linefill::lab::read::read;
 use linefill::lab::record::{Header, PointLine, VerdictLine};
 
-/// A folder that is removed at the end.
-pub struct Folder(PathBuf);
+/// What makes a run short: little memory, and no passes beyond the first two, whatever they leave open.
+const SHORT: [&str; 4] = ["--memory", "1MiB", "--budget", "1s"];
 
 impl Folder {
-    /// A fresh one; `name` is the test's.
-    pub fn new(name: &str) -> Self {
-        let name = format!("linefill-{name}-{}", std::process::id());
-        let dir = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(&dir).unwrap();
-        Folder(dir)
-    }
-
-    /// A path in it.
-    pub fn at(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
     /// The program, in this folder.
     pub fn linefill(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_linefill"));
-        command.args(args).current_dir(&self.0);
+        command.args(args).current_dir(self.at(""));
         command
             .env_remove("LINEFILL_MASK")
             .env_remove("LINEFILL_ROOT");
@@ -42,73 +29,19 @@ impl Folder {
         Ran::of(&mut self.linefill(args))
     }
 
+    /// A run of this selection that takes a second or two.
+    pub fn short(&self, selection: &[&str]) -> Command {
+        self.linefill(&[&["run"], selection, &SHORT].concat())
+    }
+
+    /// Runs it to its end.
+    pub fn run_short(&self, selection: &[&str]) -> Ran {
+        Ran::of(&mut self.short(selection))
+    }
+
     /// The record of its last run.
     pub fn record(&self) -> Record {
         Record::at(&self.at("linefill-out/record.jsonl"))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// What came of a command.
-#[derive(Debug)]
-pub struct Ran {
-    /// Its exit status; `None` if a signal killed it.
-    pub status: Option<i32>,
-    /// What it printed.
-    pub out: String,
-    /// What it said on the standard error.
-    pub err: String,
-}
-
-impl Ran {
-    /// Runs `command` to its end.
-    pub fn of(command: &mut Command) -> Self {
-        let output = command.output().unwrap();
-        Ran {
-            status: output.status.code(),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-
-    /// Runs `command` to its end, with the standard output that it was given.
-    pub fn of_stderr(command: &mut Command) -> Self {
-        let child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let output = child.wait_with_output().unwrap();
-        Ran {
-            status: output.status.code(),
-            out: String::new(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-
-    /// Panics unless it succeeded.
-    #[track_caller]
-    pub fn ok(self) -> Self {
-        assert_eq!(self.status, Some(0), "{self:#?}");
-        self
-    }
-
-    /// Panics unless it gave an answer, be it a bad one: `doctor` fails on a machine that is busy.
-    #[track_caller]
-    pub fn answered(self) -> Self {
-        assert!(matches!(self.status, Some(0 | 1)), "{self:#?}");
-        self
-    }
-
-    /// Panics unless it was refused with a message that has every one of `parts`.
-    #[track_caller]
-    pub fn refused(self, parts: &[&str]) -> Self {
-        assert_eq!(self.status, Some(2), "{self:#?}");
-        for part in parts {
-            assert!(self.err.contains(part), "no {part:?} in {self:#?}");
-        }
-        self
     }
 }
 

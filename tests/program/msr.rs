@@ -64,7 +64,7 @@ fn reasons(folder: &Folder) -> Vec<String> {
 fn without_the_option_no_register_is_written() {
     let folder = Folder::new("msr-kept");
     let devices = devices(&folder);
-    let mut command = folder.linefill(&["run", "E35", "--memory", "1MiB"]);
+    let mut command = folder.short(&["E35"]);
     Ran::of(command.env("LINEFILL_ROOT", folder.at("root"))).ok();
     let reasons = reasons(&folder);
     assert_eq!(reasons.len(), 2);
@@ -86,7 +86,7 @@ fn without_the_option_no_register_is_written() {
 fn with_it_they_are_off_for_a_while_and_then_as_before() {
     let folder = Folder::new("msr-allowed");
     let devices = devices(&folder);
-    let mut command = folder.linefill(&["run", "E35", "--memory", "1MiB", "--allow-msr"]);
+    let mut command = folder.short(&["E35", "--allow-msr"]);
     Ran::of(command.env("LINEFILL_ROOT", folder.at("root"))).ok();
     let reasons = reasons(&folder);
     let Some(switches) = switches() else {
@@ -132,7 +132,7 @@ fn a_run_that_is_killed_leaves_them_as_they_were() {
 #[test]
 fn a_machine_without_the_device_says_so() {
     let folder = Folder::new("msr-missing");
-    let mut command = folder.linefill(&["run", "E35", "--memory", "1MiB", "--allow-msr"]);
+    let mut command = folder.short(&["E35", "--allow-msr"]);
     Ran::of(command.env("LINEFILL_ROOT", folder.at("nowhere"))).ok();
     let wanted = match switches() {
         Some(_) => "msr does not exist",
@@ -149,8 +149,7 @@ fn a_machine_without_the_device_says_so() {
 
 /// A run of D14 with the prefetchers off, in files that stand for the registers.
 fn run_off(folder: &Folder, more: &[&str]) -> Ran {
-    let args = ["run", "D14", "--memory", "1MiB", "--prefetchers", "off"];
-    let mut command = folder.linefill(&[&args[..], more].concat());
+    let mut command = folder.short(&[&["D14", "--prefetchers", "off"], more].concat());
     Ran::of(command.env("LINEFILL_ROOT", folder.at("root")))
 }
 
@@ -196,7 +195,7 @@ fn a_whole_run_without_prefetchers_says_so_and_leaves_them_as_they_were() {
 
     // Beside a run with them.
     fs::copy(&path, folder.at("off.jsonl")).unwrap();
-    folder.run(&["run", "D14", "--memory", "1MiB"]).ok();
+    folder.run_short(&["D14"]).ok();
     fs::copy(&path, folder.at("on.jsonl")).unwrap();
     let compared = folder.run(&["compare", "on.jsonl", "off.jsonl"]).ok();
     let sentence = "prefetchers were switched off in off and not in on";

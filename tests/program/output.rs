@@ -9,8 +9,6 @@ use std::{fs, io};
 
 use crate::common::cli::{Folder, Ran, UnderWay};
 
-const SMALL: [&str; 2] = ["--memory", "1MiB"];
-
 /// As on a disk with room for files of so many bytes.
 fn on_disk_of(bytes: u64, mut command: Command) -> Command {
     // SAFETY: system calls with numbers and a structure of this frame.
@@ -44,7 +42,7 @@ fn names(dir: &Path) -> Vec<String> {
 #[test]
 fn a_page_that_the_disk_cuts_short_leaves_the_old_page() {
     let folder = Folder::new("pages");
-    folder.run(&["run", "D11", SMALL[0], SMALL[1]]).ok();
+    folder.run_short(&["D11"]).ok();
     let pages: [(&[&str], &str); 3] = [
         (&["report", "linefill-out"], "linefill-out/report.html"),
         (&["compare", "linefill-out", "linefill-out"], "compare.html"),
@@ -81,7 +79,7 @@ fn a_page_that_the_disk_cuts_short_leaves_the_old_page() {
 #[test]
 fn a_run_on_a_full_disk_ends_with_its_verdicts_and_can_go_on() {
     let folder = Folder::new("full-disk");
-    let run = ["run", "D11", "D14", SMALL[0], SMALL[1]];
+    let run = ["run", "D11", "D14", "--memory", "1MiB"];
     // Less than the record takes if every point has its fewest samples.
     let whole = Ran::of(&mut on_disk_of(1 << 15, folder.linefill(&run)));
     let whole = whole.refused(&["linefill-out/record.jsonl", "File too large", "--resume"]);
@@ -105,7 +103,7 @@ fn a_run_on_a_full_disk_ends_with_its_verdicts_and_can_go_on() {
 #[test]
 fn a_folder_that_is_removed_during_the_run_is_made_again() {
     let folder = Folder::new("removed");
-    let command = folder.linefill(&["run", "D14", "D19", SMALL[0], SMALL[1]]);
+    let command = folder.short(&["D14", "D19"]);
     let mut run = UnderWay::start(&folder, command);
     for lines in [20, 60] {
         run.until(lines);
@@ -129,10 +127,12 @@ fn a_folder_that_is_removed_during_the_run_is_made_again() {
 #[test]
 fn a_second_run_leaves_the_folder_of_the_first_alone() {
     let folder = Folder::new("second");
-    let run = ["run", "D14", SMALL[0], SMALL[1]];
-    let mut first = UnderWay::start(&folder, folder.linefill(&run));
+    let long = folder.linefill(&["run", "D14", "--memory", "1MiB"]);
+    let mut first = UnderWay::start(&folder, long);
     first.until(1);
-    folder.run(&run).refused(&["another run is writing"]);
+    folder
+        .run_short(&["D14"])
+        .refused(&["another run is writing"]);
     folder
         .run(&["run", "--resume"])
         .refused(&["another run is writing"]);

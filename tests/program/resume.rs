@@ -11,7 +11,7 @@ use linefill::pattern::Rng;
 fn a_killed_run_resumes_and_loses_nothing_that_was_recorded() {
     let folder = Folder::new("killed");
     let path = folder.at("linefill-out/record.jsonl");
-    let first = folder.linefill(&["run", "D14", "D19", "--memory", "1MiB"]);
+    let first = folder.short(&["D14", "D19"]);
     let mut run = UnderWay::start(&folder, first);
     // In the header's wake, in the ladder, after its first pass, in what predictions want to know, and
     // among the points.
@@ -85,7 +85,7 @@ fn points(record: &[u8]) -> Vec<&[u8]> {
 #[test]
 fn a_line_that_was_cut_off_is_measured_again() {
     let folder = Folder::new("cut");
-    folder.run(&["run", "D14", "--memory", "1MiB"]).ok();
+    folder.run_short(&["D14"]).ok();
     let path = folder.at("linefill-out/record.jsonl");
     let whole = folder.record();
     let text = fs::read_to_string(&path).unwrap();
@@ -184,7 +184,7 @@ fn a_record_without_a_whole_line_is_begun_again() {
 #[test]
 fn another_machine_or_other_options_are_not_resumed() {
     let folder = Folder::new("other");
-    folder.run(&["run", "D14", "--memory", "1MiB"]).ok();
+    folder.run_short(&["D14"]).ok();
     let path = folder.at("linefill-out/record.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     for (options, name) in [

@@ -2,18 +2,16 @@
 #![cfg(feature = "lab")]
 
 use std::fs;
+use std::process::Command;
 
 use crate::common::cli::{Folder, Ran, Record, UnderWay};
 use linefill::experiment::{State, Untestable, Verdict};
 use linefill::lab::record::MACHINE;
 
-/// Little enough for a run of about a second.
-const SMALL: [&str; 2] = ["--memory", "1MiB"];
-
 #[test]
 fn a_run_writes_a_record_and_a_report_and_prints_the_verdicts() {
     let folder = Folder::new("run");
-    let ran = folder.run(&["run", "d1[14]", SMALL[0], SMALL[1]]).ok();
+    let ran = folder.run_short(&["d1[14]"]).ok();
     let record = folder.record();
     assert_eq!(record.interrupted, Some(false));
     assert_eq!(record.header.selection, ["d1[14]"]);
@@ -33,7 +31,7 @@ fn a_run_writes_a_record_and_a_report_and_prints_the_verdicts() {
 #[test]
 fn what_cannot_be_measured_says_so_everywhere() {
     let folder = Folder::new("nocase");
-    let ran = folder.run(&["run", "E3", SMALL[0], SMALL[1]]).ok();
+    let ran = folder.run_short(&["E3"]).ok();
     let record = folder.record();
     let [verdict] = &record.verdicts[..] else {
         panic!("{:?}", record.verdicts);
@@ -51,7 +49,7 @@ fn what_cannot_be_measured_says_so_everywhere() {
 #[test]
 fn a_second_run_moves_the_first_aside() {
     let folder = Folder::new("twice");
-    let run = || folder.run(&["run", "D14", SMALL[0], SMALL[1]]).ok();
+    let run = || folder.run_short(&["D14"]).ok();
     run();
     let first = fs::read(folder.at("linefill-out/record.jsonl")).unwrap();
     let ran = run();
@@ -70,7 +68,7 @@ fn a_second_run_moves_the_first_aside() {
 #[test]
 fn a_case_that_another_figure_has_measured_is_not_measured_again() {
     let folder = Folder::new("same");
-    folder.run(&["run", "D14", "D15", SMALL[0], SMALL[1]]).ok();
+    folder.run_short(&["D14", "D15"]).ok();
     let record = folder.record();
     let same = record
         .of_experiment("D15")
@@ -83,9 +81,7 @@ fn a_case_that_another_figure_has_measured_is_not_measured_again() {
 #[test]
 fn where_threads_go_is_recorded() {
     let folder = Folder::new("placement");
-    folder
-        .run(&["run", "B13", "--memory", "1MiB", "--threads", "siblings"])
-        .ok();
+    folder.run_short(&["B13", "--threads", "siblings"]).ok();
     let placement = folder.record().header.placement;
     assert_eq!(placement.as_deref(), Some("siblings"));
     folder
@@ -96,7 +92,7 @@ fn where_threads_go_is_recorded() {
 #[test]
 fn features_can_be_masked() {
     let folder = Folder::new("masked");
-    let mut command = folder.linefill(&["run", "D14", SMALL[0], SMALL[1]]);
+    let mut command = folder.short(&["D14"]);
     Ran::of(command.env("LINEFILL_MASK", "avx512,avx2")).ok();
     let header = folder.record().header;
     assert_eq!(header.masked, "avx512,avx2");
@@ -112,12 +108,12 @@ fn features_can_be_masked() {
 #[test]
 fn a_limited_address_space_is_lived_with() {
     let folder = Folder::new("rlimit");
-    let run = "ulimit -v 524288; exec \"$0\" run D14";
-    let mut command = std::process::Command::new("sh");
+    let run = "ulimit -v 131072; exec \"$0\" run D14 --budget 1s";
+    let mut command = Command::new("sh");
     command.args(["-c", run, env!("CARGO_BIN_EXE_linefill")]);
     Ran::of(command.current_dir(folder.at(""))).ok();
     let record = folder.record();
-    assert!(record.header.largest <= 128 << 20);
+    assert!(record.header.largest <= 32 << 20);
     assert_eq!(record.interrupted, Some(false));
 }
 
@@ -126,8 +122,8 @@ fn what_the_limit_refuses_is_untestable_and_says_why() {
     let folder = Folder::new("refused");
     // The paper's matrix of 36 MB fits; the second has 64 MB or more, whatever the caches, and
     // does not fit beside the program.
-    let run = "ulimit -v 81920; exec \"$0\" run E4 --memory 80MiB";
-    let mut command = std::process::Command::new("sh");
+    let run = "ulimit -v 81920; exec \"$0\" run E4 --memory 80MiB --budget 1s";
+    let mut command = Command::new("sh");
     command.args(["-c", run, env!("CARGO_BIN_EXE_linefill")]);
     Ran::of(command.current_dir(folder.at(""))).ok();
     let record = folder.record();
@@ -149,16 +145,15 @@ fn what_the_limit_refuses_is_untestable_and_says_why() {
 #[test]
 fn without_sys_and_proc_everything_runs_and_says_what_is_not_known() {
     let folder = Folder::new("no-sys");
-    let bare = |args: &[&str]| {
-        let mut command = folder.linefill(args);
+    let bare = |mut command: Command| {
         Ran::of(command.env("LINEFILL_ROOT", folder.at("nowhere"))).answered()
     };
-    bare(&["run", "D14", SMALL[0], SMALL[1]]);
+    bare(folder.short(&["D14"]));
     let header = folder.record().header;
     assert_eq!((header.os, header.kernel_caches.len()), (None, 0));
-    let doctor = bare(&["doctor"]).out;
+    let doctor = bare(folder.linefill(&["doctor"])).out;
     assert!(doctor.contains("not known"), "{doctor}");
-    let machine = bare(&["machine", SMALL[0], SMALL[1]]).out;
+    let machine = bare(folder.linefill(&["machine", "--memory", "1MiB"])).out;
     assert!(machine.contains("random step in L1d"), "{machine}");
 }
 
@@ -167,10 +162,12 @@ fn a_signal_ends_the_run_with_what_was_measured() {
     for name in ["INT", "TERM", "HUP"] {
         let folder = Folder::new(&format!("signal-{name}"));
         // A background job starts with SIGINT ignored: `env` puts the default back.
-        let mut command = std::process::Command::new("env");
+        let mut command = Command::new("env");
         command
             .args(["--default-signal=INT,HUP", env!("CARGO_BIN_EXE_linefill")])
             .args(["run", "D14", "D15", "D19", "--memory", "4MiB"])
+            // The part that comes behind the signal is to be short.
+            .args(["--budget", "3s"])
             .current_dir(folder.at(""));
         let mut run = UnderWay::start(&folder, command);
         // D14 is measured once by then.
@@ -196,7 +193,7 @@ fn a_signal_ends_the_run_with_what_was_measured() {
 #[test]
 fn a_record_alone_gives_the_report_again() {
     let folder = Folder::new("report");
-    folder.run(&["run", "D14", SMALL[0], SMALL[1]]).ok();
+    folder.run_short(&["D14"]).ok();
     let report = folder.at("linefill-out/report.html");
     let first = fs::read(&report).unwrap();
     let printed = folder.run(&["report", "linefill-out"]).ok().out;
@@ -227,7 +224,7 @@ fn a_record_alone_gives_the_report_again() {
 #[test]
 fn a_bad_line_in_the_middle_is_named() {
     let folder = Folder::new("middle");
-    folder.run(&["run", "D11", SMALL[0], SMALL[1]]).ok();
+    folder.run_short(&["D11"]).ok();
     let text = fs::read_to_string(folder.at("linefill-out/record.jsonl")).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
     lines[3] = "{\"kind\":\"point\"}";

@@ -94,7 +94,9 @@ fn under(rules: &[Rule], folder: &Folder, args: &[&str]) -> Option<Ran> {
 }
 
 /// Threads of k-means, of a pool, and of teams.
-const THREADED: [&str; 7] = ["run", "B1", "B6", "B9", "E42", "--memory", "1MiB"];
+const THREADED: [&str; 9] = [
+    "run", "B1", "B6", "B9", "E42", "--memory", "1MiB", "--budget", "1s",
+];
 
 #[track_caller]
 fn has_reasons_for_threads(record: &Record) {

@@ -10,8 +10,6 @@ use std::process::{Command, Stdio};
 
 use crate::common::cli::{Folder, Ran, UnderWay};
 
-const RUN: [&str; 4] = ["run", "D14", "--memory", "1MiB"];
-
 /// A disk without room.
 fn full() -> Stdio {
     OpenOptions::new()
@@ -38,7 +36,7 @@ fn has_record_and_report(folder: &Folder) {
 fn a_run_outlives_its_standard_error() {
     for (name, err) in [("full", full as fn() -> Stdio), ("closed", closed)] {
         let folder = Folder::new(&format!("stderr-{name}"));
-        let mut command = folder.linefill(&RUN);
+        let mut command = folder.short(&["D14"]);
         let status = command.stdout(Stdio::null()).stderr(err()).status();
         assert_eq!(status.unwrap().code(), Some(0), "{name}");
         has_record_and_report(&folder);
@@ -48,7 +46,7 @@ fn a_run_outlives_its_standard_error() {
 #[test]
 fn a_run_outlives_its_pipe() {
     let folder = Folder::new("pipe");
-    let mut command = folder.linefill(&RUN);
+    let mut command = folder.short(&["D14"]);
     let status = command.stdout(closed()).stderr(closed()).status();
     assert_eq!(status.unwrap().code(), Some(0));
     has_record_and_report(&folder);
@@ -59,7 +57,7 @@ fn a_run_outlives_its_pipe() {
 fn a_run_outlives_a_reader_that_leaves_in_the_middle() {
     let folder = Folder::new("tee");
     let (mut reader, writer) = std::io::pipe().unwrap();
-    let mut command = folder.linefill(&RUN);
+    let mut command = folder.short(&["D14"]);
     command.stdout(writer.try_clone().unwrap()).stderr(writer);
     let mut child = command.spawn().unwrap();
     // The writing ends that the command holds.
@@ -73,7 +71,7 @@ fn a_run_outlives_a_reader_that_leaves_in_the_middle() {
 #[test]
 fn verdicts_that_no_disk_has_room_for_are_in_the_report_and_an_error() {
     let folder = Folder::new("stdout-full");
-    let mut command = folder.linefill(&RUN);
+    let mut command = folder.short(&["D14"]);
     let ran = Ran::of_stderr(command.stdout(full()));
     ran.refused(&["standard output", "No space left"]);
     has_record_and_report(&folder);
@@ -82,7 +80,7 @@ fn verdicts_that_no_disk_has_room_for_are_in_the_report_and_an_error() {
 #[test]
 fn a_result_ends_quietly_if_its_reader_has_gone_and_loudly_on_a_full_disk() {
     let folder = Folder::new("results");
-    folder.run(&RUN).ok();
+    folder.run_short(&["D14"]).ok();
     let record = "linefill-out";
     let results: [&[&str]; 11] = [
         &["list"],
@@ -214,7 +212,7 @@ fn a_watch_outlives_who_reads_it() {
 fn a_run_outlives_the_terminal_that_shows_its_progress() {
     let folder = Folder::new("terminal");
     let mut terminal = Terminal::open();
-    let mut command = folder.linefill(&RUN);
+    let mut command = folder.short(&["D14"]);
     terminal.of_errors(&mut command);
     let mut child = command.spawn().unwrap();
     drop(command);
@@ -229,7 +227,9 @@ fn a_run_outlives_the_terminal_that_shows_its_progress() {
 fn a_terminal_that_is_closed_ends_its_run_with_a_report() {
     let folder = Folder::new("hangup");
     let Terminal { mut ours, theirs } = Terminal::open();
-    let mut command = folder.linefill(&["run", "D14", "D15", "D19", "--memory", "4MiB"]);
+    let mut command = folder.linefill(&[
+        "run", "D14", "D15", "D19", "--memory", "4MiB", "--budget", "3s",
+    ]);
     let line = theirs.as_raw_fd();
     // SAFETY: calls of signal-safety(7), with a descriptor that the child has until it executes.
     unsafe {
@@ -266,7 +266,7 @@ fn a_terminal_that_is_closed_ends_its_run_with_a_report() {
 #[test]
 fn a_run_that_is_told_to_ignore_the_end_of_its_terminal_goes_on() {
     let folder = Folder::new("nohup");
-    let mut command = folder.linefill(&RUN);
+    let mut command = folder.short(&["D14"]);
     // SAFETY: a call of signal-safety(7), with numbers.
     unsafe {
         command.pre_exec(|| {
