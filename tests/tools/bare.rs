@@ -15,6 +15,7 @@ use std::time::Duration;
 use crate::common::cli::Folder;
 use crate::common::target;
 use crate::common::untested::{self, starts};
+use crate::programs;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use linefill::cpu::Features;
 use linefill::experiment::LADDER;
@@ -52,25 +53,15 @@ pub fn have_qemu() -> bool {
     starts(QEMU) && target::installed(TARGET)
 }
 
-/// Builds the image once for all tests, into a target directory of its own.
-fn image() -> &'static Path {
+/// The image, built once for all tests.
+pub fn image() -> &'static Path {
     static IMAGE: OnceLock<PathBuf> = OnceLock::new();
-    IMAGE.get_or_init(|| build("bare", ""))
+    IMAGE.get_or_init(|| build("linefill-bare", ""))
 }
 
-/// The image with these features, built into a target directory of this name.
-pub fn build(folder: &str, features: &str) -> PathBuf {
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/bare/Cargo.toml");
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--locked", "--target", TARGET])
-        .args(["--features", features, "--manifest-path", manifest])
-        .arg("--target-dir")
-        .arg(&target)
-        .status()
-        .expect("cargo starts");
-    assert!(status.success(), "the bare image does not build: {status}");
-    target.join(TARGET).join("release/linefill")
+/// The image with these features, under this name.
+pub fn build(name: &str, features: &str) -> PathBuf {
+    programs::build("bare", TARGET, features, "linefill", name)
 }
 
 fn boot(command_line: &str) -> Boot {
@@ -113,6 +104,22 @@ pub fn boot_image(image: &Path, machine: [&str; 6], command_line: &str) -> Boot 
 fn plain() -> &'static Boot {
     static BOOT: OnceLock<Boot> = OnceLock::new();
     BOOT.get_or_init(|| boot(""))
+}
+
+/// The largest working set of the boots that are about other things.
+const SMALL: usize = 65536;
+
+/// Boots in both rings that take counters for granted, with so much memory that pages of 1 GiB find room.
+fn large() -> &'static [Boot; 2] {
+    static BOOTS: OnceLock<[Boot; 2]> = OnceLock::new();
+    BOOTS.get_or_init(|| {
+        ["", "ring=3"].map(|ring| boot_large("max", &format!("plant=pmu largest={SMALL} {ring}")))
+    })
+}
+
+/// Boots a machine that has room for pages of 1 GiB.
+fn boot_large(cpu: &str, command_line: &str) -> Boot {
+    boot_on(["-accel", "tcg", "-cpu", cpu, "-m", "2304"], command_line)
 }
 
 impl Boot {
@@ -302,7 +309,8 @@ fn counters_are_programmed_and_read() {
     if !have_qemu() {
         return;
     }
-    let boot = boot("plant=pmu");
+    let [boot, refused] = large();
+    let small = working_sets().filter(|&bytes| bytes <= SMALL).count();
     assert_eq!(boot.status, Some(PASSED));
     assert!(boot.serial.contains("# PMU: 4 general counters, 3 fixed"));
     let record = boot.record();
@@ -314,7 +322,7 @@ fn counters_are_programmed_and_read() {
     let architectural = Some("architectural event");
     let events = [architectural, architectural, None];
     assert!(by.eq(COUNTED.map(Quantity::name).into_iter().zip(events)));
-    assert_eq!(record.points.len(), working_sets().count());
+    assert_eq!(record.points.len(), small);
     for line in &record.points {
         let counts = line.point.counts().iter();
         let counts = counts.map(|count| (count.quantity, count.value, count.multiplexed));
@@ -322,13 +330,8 @@ fn counters_are_programmed_and_read() {
         assert!(counts.eq([Quantity::Cycles, Quantity::Instructions].map(none)));
     }
     // In ring 3 they are left alone.
-    let refused = self::boot("plant=pmu ring=3 largest=65536");
     assert_eq!(refused.status, Some(PASSED));
-    let walked = refused.record().points.len();
-    assert_eq!(
-        walked,
-        working_sets().filter(|&bytes| bytes <= 65536).count()
-    );
+    assert_eq!(refused.record().points.len(), small);
     assert!(
         refused
             .serial
@@ -354,16 +357,14 @@ fn memory_comes_in_pages_of_every_size_in_both_rings() {
     assert_eq!(pages(plain()), [true, true, false]);
     let small = "no 1024 MiB of memory are free in one piece for pages of 1 GiB";
     assert!(plain().serial.contains(small));
-    for (cpu, words, giant) in [
-        ("max", "largest=4096", true),
-        ("max", "largest=4096 ring=3", true),
-        ("max,-pdpe1gb", "largest=4096", false),
-    ] {
-        let boot = boot_on(["-accel", "tcg", "-cpu", cpu, "-m", "2304"], words);
-        assert_eq!(pages(&boot), [true, true, giant], "{cpu}, {words}");
-        let none = boot.serial.contains("this CPU has no pages of 1 GiB");
-        assert_eq!(none, !giant, "{cpu}, {words}");
+    let none = "this CPU has no pages of 1 GiB";
+    for boot in large() {
+        assert_eq!(pages(boot), [true; 3]);
+        assert!(!boot.serial.contains(none));
     }
+    let boot = boot_large("max,-pdpe1gb", "largest=4096");
+    assert_eq!(pages(&boot), [true, true, false]);
+    assert!(boot.serial.contains(none));
 }
 
 /// The unit tests of the package that maps memory, which run on this host.
@@ -374,7 +375,7 @@ fn the_tests_of_page_tables_pass() {
         .args(["test", "--locked", "--manifest-path", manifest])
         .args(["--target", "x86_64-unknown-linux-gnu"])
         .arg("--target-dir")
-        .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("bare"))
+        .arg(programs::folder())
         .status()
         .expect("cargo starts");
     assert!(status.success(), "{status}");

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::bare::{Boot, FAILED, PASSED, boot_image, build, have_qemu};
+use super::bare::{self, Boot, FAILED, PASSED, boot_image, build, have_qemu};
 use crate::common::cli::Folder;
 use linefill::experiment::{LADDER, State, Untestable};
 use linefill::lab::read::parse;
@@ -19,7 +19,7 @@ const SEED: u64 = 7;
 /// The image, built once for all tests.
 fn image() -> &'static Path {
     static IMAGE: OnceLock<PathBuf> = OnceLock::new();
-    IMAGE.get_or_init(|| build("bare-experiments", "experiments"))
+    IMAGE.get_or_init(|| build("linefill-bare-experiments", "experiments"))
 }
 
 fn boot(words: &str) -> Boot {
@@ -143,9 +143,8 @@ fn what_names_no_experiment_fails_with_a_sentence() {
     assert!(boot.serial.contains(sentence));
     assert!(!boot.serial.contains("\"kind\""));
     // Nor are there any without the feature.
-    let plain = build("bare", "");
     let machine = ["-accel", "tcg", "-cpu", "max", "-m", "128"];
-    let boot = boot_image(&plain, machine, "run=D14");
+    let boot = boot_image(bare::image(), machine, "run=D14");
     assert_eq!(boot.status, Some(FAILED));
     let sentence = "run=D14: experiments are there with the feature experiments alone";
     assert!(boot.serial.contains(sentence));

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use crate::common::cli::Ran;
 use crate::common::untested::starts;
+use crate::programs;
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -19,11 +20,10 @@ fn file(name: &str) -> PathBuf {
 fn installed() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let prefix = folder.join("capi-prefix");
+        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi-prefix");
         let _ = fs::remove_dir_all(&prefix);
         let mut install = Command::new(file("capi/install"));
-        install.env("CARGO_TARGET_DIR", folder.join("capi"));
+        install.env("CARGO_TARGET_DIR", programs::folder());
         Ran::of(install.env_remove("CARGO_BUILD_TARGET").arg(&prefix)).ok();
         prefix
     })

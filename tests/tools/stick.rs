@@ -1,12 +1,12 @@
 //! Makes a stick by `bare/stick`, boots it on UEFI firmware in QEMU, and reads its record back.
 #![cfg(feature = "lab")]
 
-use std::path::Path;
 use std::process::{Command, Output};
 
 use super::uefi;
 use crate::common::cli::Folder;
 use crate::common::target;
+use crate::programs;
 use linefill::experiment::LADDER;
 use linefill::kernel::symbols;
 use linefill::lab::read::parse;
@@ -15,14 +15,13 @@ use linefill::lab::record::MACHINE;
 /// The words of a run that takes a second.
 const SHORT: [&str; 2] = ["largest=65536", "end=off"];
 
-/// Runs `bare/stick`, in the target directory of the other tests of `bare/`.
+/// Runs `bare/stick`, in the target directory of the other programs.
 fn stick(folder: &Folder, arguments: &[&str]) -> Output {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/bare/stick");
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bare");
     let output = Command::new(script)
         .args(arguments)
         .current_dir(folder.at(""))
-        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_TARGET_DIR", programs::folder())
         .output()
         .expect("bare/stick starts");
     println!("{}", String::from_utf8_lossy(&output.stderr));

@@ -5,12 +5,13 @@
 //! both, so nothing here is about speed. Without the Rust target, clang, QEMU or the firmware the tests
 //! are passed over; where the environment says `CI` they fail instead.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 use std::time::Duration;
 
 use crate::common::target;
 use crate::common::untested::{self, starts};
+use crate::programs;
 use iced_x86::{Decoder, DecoderOptions};
 use linefill::kernel::symbols;
 
@@ -26,27 +27,6 @@ const FIRMWARE: [&str; 5] = [
 ];
 /// What QEMU makes of the program's own status.
 const PASSED: i32 = 33;
-
-/// The program, built.
-fn program() -> PathBuf {
-    let manifest = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/fixtures/uefi/Cargo.toml"
-    );
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("uefi");
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--locked", "--target", TARGET])
-        .args(["--manifest-path", manifest])
-        .arg("--target-dir")
-        .arg(&folder)
-        .status()
-        .expect("cargo starts");
-    assert!(
-        status.success(),
-        "the UEFI program does not build: {status}"
-    );
-    folder.join(TARGET).join("release/linefill-uefi.efi")
-}
 
 /// Boots a disk, a `-drive` of QEMU, until the machine is off; `None` if a tool is missing.
 #[track_caller]
@@ -79,7 +59,8 @@ fn a_uefi_program_links_and_its_kernels_agree_with_their_twins() {
     if !target::installed(TARGET) || !starts("clang") {
         return;
     }
-    let program = program();
+    let (package, file) = ("tests/fixtures/uefi", "linefill-uefi.efi");
+    let program = programs::build(package, TARGET, "", file, file);
     let image = std::fs::read(&program).expect("the program");
     assert!(image.starts_with(b"MZ"), "not a PE file");
 
