@@ -1,6 +1,6 @@
 //! No worker survives the process that started it, whatever ends that: threads end with their
-//! process, and second processes see to it. A binary of its own because it adopts every orphan, and
-//! waits for any child.
+//! process, and second processes see to it. Each test runs in a process of its own, as it adopts every
+//! orphan and waits for any child.
 #![cfg(feature = "std")]
 // Processes are ended and waited for by calls into C.
 #![allow(unsafe_code)]
@@ -9,7 +9,6 @@ mod common;
 
 use std::fs;
 use std::process::{Child, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use linefill::kernel::{Motion, RoundTrip, RoundTripWay, Vector};
@@ -23,15 +22,25 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Says what the process that is to be ended does.
 const VICTIM: &str = "LINEFILL_TEST_VICTIM";
 
-/// Makes this process the parent of every orphan among its descendants, those in sessions of
-/// their own included, and keeps other tests of this file from waiting for them meanwhile.
-fn adopting() -> MutexGuard<'static, ()> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: a number alone.
-    let adopted = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
-    assert_eq!(adopted, 0);
-    guard
+/// Says that this process runs one test alone.
+const ALONE: &str = "LINEFILL_TEST_ALONE";
+
+/// Makes this process the parent of every orphan among its descendants, those in sessions of their own
+/// included, if it runs one test alone. If not, starts a process that runs the test `name` of `module`
+/// alone, and panics unless it passes there.
+fn adopting(module: &str, name: &str) -> bool {
+    if std::env::var_os(ALONE).is_some() {
+        // SAFETY: a number alone.
+        let adopted = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+        assert_eq!(adopted, 0);
+        return true;
+    }
+    let mut alone = common::child::exact(module, name);
+    let output = alone.env(ALONE, "1").output().unwrap();
+    let [out, err] = [output.stdout, output.stderr].map(|said| String::from_utf8(said).unwrap());
+    let passed = output.status.success() && out.contains("1 passed");
+    assert!(passed, "{out}{err}");
+    false
 }
 
 /// Waits until this process has no child any more, living or dead.
@@ -138,7 +147,12 @@ fn send(child: &Child, signal: i32) {
 
 #[test]
 fn a_process_killed_at_any_moment_leaves_no_worker() {
-    let _adopting = adopting();
+    if !adopting(
+        module_path!(),
+        "a_process_killed_at_any_moment_leaves_no_worker",
+    ) {
+        return;
+    }
     let mut rng = Rng::new(7);
     let mut with_workers = 0;
     for round in 0..100 {
@@ -155,7 +169,9 @@ fn a_process_killed_at_any_moment_leaves_no_worker() {
 
 #[test]
 fn whatever_else_ends_it_leaves_none_either() {
-    let _adopting = adopting();
+    if !adopting(module_path!(), "whatever_else_ends_it_leaves_none_either") {
+        return;
+    }
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGABRT] {
         let mut child = victim("works");
         let began = Instant::now();
@@ -228,7 +244,12 @@ mod of_a_run {
 
     #[test]
     fn a_run_that_is_killed_leaves_neither_thread_nor_process() {
-        let _adopting = adopting();
+        if !adopting(
+            module_path!(),
+            "a_run_that_is_killed_leaves_neither_thread_nor_process",
+        ) {
+            return;
+        }
         let folder = Folder::new("orphans");
         // Second processes in every other run, threads in the others.
         let command = |round: usize| {
@@ -244,7 +265,12 @@ mod of_a_run {
     #[test]
     fn neither_does_the_guardian_of_a_register_stay() {
         use std::os::unix::fs::FileExt;
-        let _adopting = adopting();
+        if !adopting(
+            module_path!(),
+            "neither_does_the_guardian_of_a_register_stay",
+        ) {
+            return;
+        }
         let folder = Folder::new("orphans-msr");
         for cpu in allowed() {
             let dir = folder.at(&format!("root/dev/cpu/{cpu}"));
