@@ -18,10 +18,8 @@ mod linux;
 mod machine;
 mod point;
 mod prelude;
-mod registry;
 mod rig;
 mod sync;
-mod unit;
 
 pub use crate::experiment::claim::evidence::{Curve, Evidence};
 pub use crate::experiment::claim::statement::{
@@ -32,6 +30,7 @@ pub use crate::experiment::claim::takeaway::{Shown, Takeaway, Touches};
 pub use crate::experiment::claim::verdict::{
     Judged, Judgement, Value, Verdict, all_of, at_least, at_most, between, noted,
 };
+pub use crate::experiment::events::{Count, Counting};
 pub use crate::experiment::machine::calibration::{Calibration, Left, Reach, Stream, calibrating};
 pub use crate::experiment::machine::cpu_order::{CpuOrder, Placement};
 pub use crate::experiment::machine::ladder::{
@@ -42,12 +41,11 @@ pub use crate::experiment::machine::predict::{
 };
 pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung, steps};
 pub use crate::experiment::quality::doubt::{Doubt, Residence};
-pub use crate::experiment::quality::looks::{Judging, LOOKS};
 pub use crate::experiment::quality::passes::mark_remote;
 pub(crate) use crate::experiment::quality::passes::side_by_side;
 pub use crate::experiment::quality::passes::{Pass, Quality, merged};
+pub use crate::experiment::quality::{Judging, LOOKS};
 pub use crate::experiment::rig::arena::Arena;
-pub use crate::experiment::rig::counting::{Count, Counting};
 pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};
 use crate::prelude::*;
 pub use case::{Case, Context, LapsFrom, PageRequest, Run, Setup, Timing, Untestable, Workload};
@@ -55,10 +53,9 @@ pub use distribution::{Distribution, Percentile, in_words};
 #[cfg(feature = "std")]
 pub use linux::Linux;
 pub use machine::Machine;
-pub use point::{Confidence, Measured, Point, State};
-pub use registry::{Named, all, find, find_claim, nearest};
+pub use point::{Confidence, Measured, Point, State, Unit};
 pub use rig::{Effort, Rig};
-pub use unit::Unit;
+pub use topics::{Named, all, find, find_claim, nearest};
 
 use crate::pmu::Quantity;
 use case::Cases;

@@ -1,7 +1,7 @@
-//! A case after it was measured.
+//! A case after it was measured, and the units in which its value is judged and drawn.
 
 use super::distribution::percentile;
-use super::{Count, Distribution, Pass, Percentile, Quality, ThreadStats, Unit, Untestable};
+use super::{Count, Distribution, Pass, Percentile, Quality, ThreadStats, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample, slowed};
 use crate::prelude::*;
@@ -238,6 +238,50 @@ impl Point {
             }),
             State::Counted(value) => Ok(Interval::exact(*value)),
             State::Untestable(reason) => Err(reason.clone()),
+        }
+    }
+}
+
+/// The unit of a value. Ticks, core cycles and nanoseconds are never mixed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Core cycles per operation.
+    CoreCycles,
+    /// Nanoseconds an operation.
+    Nanoseconds,
+    /// Gigabytes (10^9) read and written a second.
+    GigabytesPerSecond,
+    /// Bytes per core cycle that an operation gets through. A byte that is copied or updated counts
+    /// once, as in the documents: [`GigabytesPerSecond`](Self::GigabytesPerSecond) counts it twice.
+    BytesPerCycle,
+    /// Core cycles per multiply-add, which is two floating-point operations.
+    CyclesPerMultiplyAdd,
+    /// Floating-point operations (10^9) a second.
+    GigaflopsPerSecond,
+    /// Core cycles per instruction.
+    CyclesPerInstruction,
+    /// Percent.
+    Percent,
+    /// A plain number.
+    Count,
+    /// Core cycles per operation, beside events that are counted an operation.
+    Events,
+}
+
+impl Unit {
+    /// The unit as an axis shows it.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Unit::CoreCycles => "cycles per operation",
+            Unit::Nanoseconds => "ns per operation",
+            Unit::GigabytesPerSecond => "GB/s",
+            Unit::BytesPerCycle => "bytes per cycle",
+            Unit::CyclesPerMultiplyAdd => "cycles per multiply-add",
+            Unit::GigaflopsPerSecond => "GFLOP/s",
+            Unit::CyclesPerInstruction => "cycles per instruction",
+            Unit::Percent => "%",
+            Unit::Count => "",
+            Unit::Events => "cycles or events per operation",
         }
     }
 }

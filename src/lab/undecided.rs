@@ -201,7 +201,7 @@ fn with_width(point: &Point, share: f64) -> Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::shared::register::RegisterSetup;
+    use crate::experiment::shared::arithmetic::RegisterSetup;
 
     #[test]
     fn what_is_compared_in_turn_is_measured_again_in_turn() {

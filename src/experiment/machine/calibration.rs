@@ -8,11 +8,10 @@
 
 use crate::cpu::Core;
 use crate::experiment::machine::ladder::laps;
-use crate::experiment::shared::addition::AdditionSetup;
+use crate::experiment::shared::arithmetic::{AdditionSetup, OrdersSetup};
 use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
-use crate::experiment::shared::orders::OrdersSetup;
-use crate::experiment::shared::roundtrip::RoundTripSetup;
 use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::shared::words::RoundTripSetup;
 use crate::experiment::{Case, Machine, Measured, Point, Range, State, Unit};
 use crate::kernel::{BLOCK, Motion, RoundTripWay};
 use crate::mem::{LINE, PAGE};

@@ -1,6 +1,6 @@
 //! The uncertainty of a point, and how it affects claims.
 
-use super::looks::Judging;
+use super::Judging;
 use crate::prelude::*;
 use alloc::collections::BTreeMap;
 
@@ -230,7 +230,7 @@ impl Doubt {
         }
     }
 
-    /// The same for a judgement of a run that judges [several times](super::looks).
+    /// The same for a judgement of a run that judges [several times](super).
     pub fn judged(self, judged: Judging) -> Self {
         Doubt { judged, ..self }
     }

@@ -1,8 +1,6 @@
 //! The rig: measures a case on this thread, and the ladder that all ranges come from.
 
 pub mod arena;
-pub mod counting;
-mod home;
 pub mod prepared;
 mod runs;
 pub mod threads;
@@ -354,7 +352,7 @@ mod tests {
     use super::*;
     use crate::cpu::Features;
     use crate::experiment::Linux;
-    use crate::experiment::shared::register::RegisterSetup;
+    use crate::experiment::shared::arithmetic::RegisterSetup;
 
     /// Pages for all cases are for all but those that are about their own.
     #[test]

@@ -1,4 +1,4 @@
-//! Numbers that are counted, not timed.
+//! Numbers that are counted, computed or simulated, not timed.
 
 use crate::experiment::prelude::*;
 use crate::host::Host;
@@ -65,5 +65,68 @@ impl Setup for AskSetup {
 
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
         (self.ask)(context.host, self.argument).map(Workload::Count)
+    }
+}
+
+/// A number, how it is found, and the bounds that a claim gives it.
+pub(crate) struct Counted {
+    /// Names it.
+    pub series: &'static str,
+    /// Finds it.
+    pub count: fn() -> Result<f64, Untestable>,
+    /// Its least and its greatest allowed value.
+    pub within: (f64, f64),
+}
+
+impl Counted {
+    /// A number that must equal `said`.
+    pub const fn exactly(
+        series: &'static str,
+        said: f64,
+        count: fn() -> Result<f64, Untestable>,
+    ) -> Self {
+        Counted::within(series, (said, said), count)
+    }
+
+    /// A number that must lie within bounds.
+    pub const fn within(
+        series: &'static str,
+        within: (f64, f64),
+        count: fn() -> Result<f64, Untestable>,
+    ) -> Self {
+        Counted {
+            series,
+            count,
+            within,
+        }
+    }
+
+    /// One case per number.
+    pub fn cases(rows: &'static [Counted]) -> impl Iterator<Item = Case> {
+        rows.iter().map(|row| Case::new(row.series, 0.0, row))
+    }
+
+    /// Claims that all of these numbers lie within their bounds.
+    pub fn all(e: &Evidence<'_>, rows: &[Counted]) -> Judged {
+        all_of(rows.iter().map(|row| {
+            let (least, most) = row.within;
+            between(row.series, e.at(row.series, 0.0), least, most)
+        }))
+    }
+}
+
+impl core::fmt::Debug for Counted {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Counted({})", self.series)
+    }
+}
+
+impl Setup for &'static Counted {
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        (self.count)().map(Workload::Count)
     }
 }

@@ -1,9 +1,10 @@
-//! Drepper's list walks.
+//! Drepper's list walks, by one thread or by several at the same time.
 
 use crate::experiment::machine::predict::{Places, in_order, random};
 use crate::experiment::prelude::*;
-use crate::kernel::{Step, Walk};
-use crate::mem::{LINE, Region};
+use crate::host::Worker;
+use crate::kernel::{SharedWalk, Step, Visit, Walk};
+use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Ring};
 
 /// A ring and a walk along it.
@@ -79,5 +80,163 @@ impl Setup for WalkSetup {
             }
             _ => None,
         }
+    }
+}
+
+/// Whose list a thread walks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lists {
+    /// All threads walk the same list, from its first element on.
+    One,
+    /// Each has its own list, with the same layout.
+    Own,
+}
+
+/// Threads that walk lists.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CompanySetup {
+    /// Where the elements of a list lie.
+    pub layout: Layout,
+    /// How many elements a list has.
+    pub count: usize,
+    /// The order of the visits.
+    pub order: Order,
+    /// What is done to each.
+    pub step: Step,
+    /// Whose list it is.
+    pub lists: Lists,
+    /// The CPU of each thread, all different.
+    pub cpus: Vec<usize>,
+    /// Which thread's time counts.
+    pub pace: SampleOf,
+}
+
+impl CompanySetup {
+    /// Bytes of a list, on whole pages.
+    fn span(&self) -> usize {
+        self.layout.span(self.count).next_multiple_of(PAGE)
+    }
+
+    fn members<'m>(&self, region: Region<'m>) -> Result<Vec<Worker<'m>>, Untestable> {
+        let ring = |region: Region<'m>| Ring::new(region, self.layout, self.count, self.order);
+        let mut members = Vec::with_capacity(self.cpus.len());
+        match self.lists {
+            Lists::One => {
+                let shared = ring(region)?.share();
+                let shared =
+                    shared.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
+                for &cpu in &self.cpus {
+                    let walk = SharedWalk::new(shared, Visit::Step(self.step))?;
+                    let kernel = Box::new(walk);
+                    members.push(Worker { cpu, kernel });
+                }
+            }
+            Lists::Own => {
+                let mut rest = Some(region);
+                for (index, &cpu) in self.cpus.iter().enumerate() {
+                    let none = || Untestable("the memory has no room for another list".to_owned());
+                    let region = rest.take().ok_or_else(none)?;
+                    let own = if index + 1 < self.cpus.len() {
+                        let (own, others) = region.split(self.span()).ok_or_else(none)?;
+                        rest = Some(others);
+                        own
+                    } else {
+                        region
+                    };
+                    let walk = Walk::new(ring(own)?, self.step)?;
+                    let kernel = Box::new(walk);
+                    members.push(Worker { cpu, kernel });
+                }
+            }
+        }
+        Ok(members)
+    }
+}
+
+impl Setup for CompanySetup {
+    fn bytes(&self) -> usize {
+        match self.lists {
+            Lists::One => self.span(),
+            Lists::Own => self.span() * self.cpus.len(),
+        }
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        let mut cpus = self.cpus.clone();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let threads = self.cpus.len();
+        if cpus.len() < threads {
+            return Err(Untestable(format!(
+                "this needs {threads} CPUs, and there are {}",
+                cpus.len()
+            )));
+        }
+        Ok(Workload::at_once(
+            self.members(region)?,
+            self.pace,
+            self.count as u64,
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::Features;
+    use crate::experiment::Linux;
+
+    fn setup(lists: Lists, cpus: Vec<usize>) -> CompanySetup {
+        CompanySetup {
+            layout: Layout::npad(15),
+            count: 100,
+            order: Order::Random { seed: 7 },
+            step: Step::Inc,
+            lists,
+            cpus,
+            pace: SampleOf::Fastest,
+        }
+    }
+
+    /// What each member's walk over its list leaves in the memory: the sum of all counters.
+    fn counted(setup: &CompanySetup) -> u64 {
+        let mut bytes = vec![0; setup.bytes() + 64];
+        let mut region = Region::new(&mut bytes).unwrap();
+        let words = region.len() / 8;
+        for mut member in setup.members(region.reborrow()).unwrap() {
+            member.kernel.run(100);
+        }
+        // Word 1 of 16 is the one that a walk increments.
+        let counters = (0..words).filter(|word| word % 16 == 1);
+        counters.map(|word| region.word(8 * word)).sum()
+    }
+
+    #[test]
+    fn every_thread_visits_every_element_of_its_list() {
+        for lists in [Lists::One, Lists::Own] {
+            assert_eq!(counted(&setup(lists, vec![0, 1, 2])), 300, "{lists:?}");
+        }
+    }
+
+    #[test]
+    fn lists_of_their_own_take_memory_of_their_own() {
+        let one = setup(Lists::One, vec![0, 1, 2]).bytes();
+        assert_eq!(setup(Lists::Own, vec![0, 1, 2]).bytes(), 3 * one);
+    }
+
+    #[test]
+    fn threads_that_share_a_cpu_are_refused() {
+        let mut bytes = vec![0; 1 << 16];
+        let region = Region::new(&mut bytes).unwrap();
+        let context = Context {
+            features: Features::detect(),
+            host: &Linux,
+        };
+        let refused = setup(Lists::One, vec![0, 1, 0]).prepare(region, &context);
+        let reason = refused.unwrap_err().to_string();
+        assert!(
+            reason.contains("this needs 3 CPUs, and there are 2"),
+            "{reason}"
+        );
     }
 }

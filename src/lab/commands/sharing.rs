@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use super::layout::{line_size, open};
 use super::{Status, cpu_number, duration, say, session_on};
 use crate::experiment::Untestable;
-use crate::experiment::shared::sharedfields::WordWay;
+use crate::experiment::shared::words::WordWay;
 use crate::lab::layout::{Places, Span};
 use crate::lab::session::debug_tree;
 use crate::lab::sharing;

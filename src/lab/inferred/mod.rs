@@ -3,7 +3,7 @@
 
 mod sets;
 
-use crate::experiment::shared::pending::PendingSetup;
+use crate::experiment::shared::arithmetic::PendingSetup;
 use crate::experiment::topics::code::buffers;
 use crate::experiment::topics::code::footprint::branches;
 use crate::experiment::topics::hierarchy::replacement;

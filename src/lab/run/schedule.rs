@@ -128,7 +128,7 @@ mod tests {
         assert!(schedule.sampling(&[short], 2, &[short]) < 1.0);
         // What was not measured yet is as fast for its size.
         let points = |count: i32| -> Vec<Case> {
-            let setup = || crate::experiment::shared::register::RegisterSetup;
+            let setup = || crate::experiment::shared::arithmetic::RegisterSetup;
             (0..count).map(|x| Case::new("a", x, setup())).collect()
         };
         for (id, count) in [("D1", 10), ("D2", 10), ("D3", 30)] {

@@ -6,8 +6,7 @@ use anyhow::Result;
 
 use super::place::shared_falsely;
 use super::{Layout, Scheme};
-use crate::experiment::shared::roundtrip::RoundTripSetup;
-use crate::experiment::shared::sharedfields::{SharedFieldsSetup, SharedWord, WordWay};
+use crate::experiment::shared::words::{RoundTripSetup, SharedFieldsSetup, SharedWord, WordWay};
 use crate::experiment::{
     Case, Effort, Machine, Point, Rig, SampleOf, State, ThreadStats, Unit, Untestable, mark_remote,
     merged,

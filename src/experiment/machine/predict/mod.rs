@@ -5,20 +5,16 @@
 //! quantity the calibration measured is drawn, and not counted.
 
 use crate::experiment::machine::calibration::{calibrating, cycles};
-pub(in crate::experiment) use crate::experiment::machine::predict::core::{in_flight, window};
 pub use crate::experiment::machine::predict::forecast::{Basis, Forecast, Model, Parameters};
-pub(in crate::experiment) use crate::experiment::machine::predict::stream::{Flow, moved};
-pub(in crate::experiment) use crate::experiment::machine::predict::walk::{
-    Places, in_order, random,
+pub(in crate::experiment) use crate::experiment::machine::predict::memory::{
+    Flow, Places, in_flight, in_order, moved, random, window,
 };
 use crate::experiment::{Curve, Evidence, Experiment, Measured, Point, State, ThreadStats};
 use crate::prelude::*;
 use crate::stats::{Interval, Summary, median};
 
-mod core;
 mod forecast;
-mod stream;
-mod walk;
+mod memory;
 
 /// The predicted curves of an experiment, and how well they did.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Figure 3.31: the bandwidth of a process that shares a cache with another process.
 
-use crate::experiment::claim::guest::unless_strangers;
+use crate::experiment::claim::verdict::unless_strangers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{Background, BandwidthSetup, BesideSetup, Mover};
 use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};

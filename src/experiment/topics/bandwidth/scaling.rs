@@ -1,6 +1,6 @@
 //! Scaling: the bandwidth of one core, of some, and of all of them at once.
 
-use crate::experiment::claim::guest::unless_strangers;
+use crate::experiment::claim::verdict::unless_strangers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
 use crate::experiment::topics::bandwidth::together::Place::{self, L1, L2, Llc, Memory};

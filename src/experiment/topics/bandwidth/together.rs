@@ -1,6 +1,6 @@
 //! Figures 3.25, 3.27 and 3.29: two threads read, write and copy the same memory.
 
-use crate::experiment::claim::guest::unless_strangers;
+use crate::experiment::claim::verdict::unless_strangers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
 use crate::experiment::topics::bandwidth::{

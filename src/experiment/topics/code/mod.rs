@@ -1,6 +1,5 @@
 //! The instruction side: footprint, placement, branches.
 
-pub mod behind_jumps;
 pub mod buffers;
 pub mod codealign;
 pub mod codelayout;
@@ -12,7 +11,7 @@ families![
     speculate,
     jump,
     footprint,
-    behind_jumps,
+    behind_jumps in footprint::BEHIND_JUMPS,
     codealign,
     codelayout,
     buffers,

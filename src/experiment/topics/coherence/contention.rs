@@ -2,7 +2,7 @@
 
 use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::increment::{IncrementSetup, Spacing};
+use crate::experiment::shared::words::{IncrementSetup, Spacing};
 use crate::experiment::topics::coherence::mutex::{Library, MutexSetup};
 use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
 use crate::kernel::{IncrementWay, QueueWay};

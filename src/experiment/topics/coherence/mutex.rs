@@ -1,7 +1,7 @@
 //! Threads that take and release locks of libraries, whose waiting threads sleep.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::increment::Spacing;
+use crate::experiment::shared::words::Spacing;
 use crate::mem::Region;
 
 #[cfg(feature = "std")]

@@ -6,7 +6,7 @@
 use crate::cpu::mfence;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Ask, Held, LINES, Line, Others, Table, Want};
-use crate::experiment::shared::roundtrip::RoundTripSetup;
+use crate::experiment::shared::words::RoundTripSetup;
 use crate::experiment::topics::coherence::transfer::remote;
 use crate::host::{Host, Lack};
 use crate::kernel::{AcquireLines, AcquireWay, Fetched, Kernel, RoundTripWay, Work};

@@ -1,6 +1,5 @@
 //! A load behind a store.
 
-pub mod forwardat;
 pub mod store_to_load;
 
-families![store_to_load, forwardat,];
+families![store_to_load, forwardat in store_to_load::OFFSETS_OF_LOADS,];

@@ -1,8 +1,8 @@
 //! Drepper 3.2 and 3.3.1, how an address finds its line: the parts of an address, and Figures 3.5
 //! to 3.7.
 
-use crate::experiment::claim::counted::{self, Counted};
 use crate::experiment::prelude::*;
+use crate::experiment::shared::count::Counted;
 use crate::pattern::Rng;
 use crate::sim::{Cache, Design, Geometry, Reference, Split};
 
@@ -47,7 +47,7 @@ const SPLIT: Experiment = Experiment {
             in hardware often a hash.",
     seen: &[],
     plot: None,
-    cases: |_| counted::cases(&PARTS).collect(),
+    cases: |_| Counted::cases(&PARTS).collect(),
     curves: plain_curves,
     events: &[],
     claims: &[
@@ -57,7 +57,7 @@ const SPLIT: Experiment = Experiment {
             drepper("3.2"),
             "tag, set and offset together give back the whole address, in caches of 16 KiB to 260 \
              MiB",
-            |e| counted::all(e, &PARTS[..1]),
+            |e| Counted::all(e, &PARTS[..1]),
         ),
         // With lines of 2^O bytes and 2^S sets the low O bits are the offset, the next S the set,
         // the rest the tag.
@@ -66,7 +66,7 @@ const SPLIT: Experiment = Experiment {
             drepper("3.2"),
             "where the number of sets is a power of two, the low O bits of an address are the \
              offset, the next S bits are the set and the remaining bits are the tag",
-            |e| counted::all(e, &PARTS[1..2]),
+            |e| Counted::all(e, &PARTS[1..2]),
         ),
         // For a line of 64 bytes the low 6 bits are zeroed; a memory bus of 64 bits makes 8
         // transfers of it.
@@ -75,7 +75,7 @@ const SPLIT: Experiment = Experiment {
             drepper("3.2"),
             "the low 6 bits of an address select a byte of a 64-byte line, and 8 transfers of 64 \
              bits fill the line",
-            |e| counted::all(e, &PARTS[2..]),
+            |e| Counted::all(e, &PARTS[2..]),
         )
         .then(6.0, ""),
     ],
@@ -176,7 +176,7 @@ const KINDS: Experiment = Experiment {
             first-level TLBs are often fully associative.",
     seen: &[],
     plot: None,
-    cases: |_| counted::cases(&FIGURES).collect(),
+    cases: |_| Counted::cases(&FIGURES).collect(),
     curves: plain_curves,
     events: &[],
     claims: &[
@@ -187,7 +187,7 @@ const KINDS: Experiment = Experiment {
             drepper("3.3.1, Figures 3.5 to 3.7"),
             "a 4 MB cache has 65,536 lines of 64 bytes: direct-mapped, 16 address bits select the \
              line; with 8 ways, 13 bits select one of 8,192 sets, and 8 tags are compared",
-            |e| counted::all(e, &FIGURES[..6]),
+            |e| Counted::all(e, &FIGURES[..6]),
         )
         .then(65536.0, ""),
         // Direct-mapped, each tag has one entry, so that some entries are evicted again and again
@@ -197,7 +197,7 @@ const KINDS: Experiment = Experiment {
             drepper("3.3.1, Figure 3.6"),
             "in a direct-mapped cache, two lines of one set always miss, and consecutive lines \
              that fill the cache never miss",
-            |e| counted::all(e, &FIGURES[6..8]),
+            |e| Counted::all(e, &FIGURES[6..8]),
         ),
         // A set holds a small number of lines, so that addresses of one set do not easily defeat
         // the cache.
@@ -206,7 +206,7 @@ const KINDS: Experiment = Experiment {
             drepper("3.3.1, Figure 3.7"),
             "under LRU, a set of 8 ways keeps 8 lines, and a ninth line evicts each line before \
              its next use",
-            |e| counted::all(e, &FIGURES[8..10]),
+            |e| Counted::all(e, &FIGURES[8..10]),
         ),
         // Any entry of a fully associative cache can hold any line.
         simulated(
@@ -214,7 +214,7 @@ const KINDS: Experiment = Experiment {
             drepper("3.3.1, Figure 3.5"),
             "a fully associative cache keeps as many lines as it has entries, at any addresses, \
              and with one line more every access misses",
-            |e| counted::all(e, &FIGURES[10..]),
+            |e| Counted::all(e, &FIGURES[10..]),
         ),
     ],
 };

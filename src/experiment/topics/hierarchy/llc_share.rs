@@ -1,7 +1,7 @@
 //! Drepper 6.2.3, the last level: what of it a program may count on, and work cut to that size.
 
 use crate::cpu::Caches;
-use crate::experiment::claim::guest::{told_by_hardware, unless_strangers};
+use crate::experiment::claim::verdict::{told_by_hardware, unless_strangers};
 use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::{AskSetup, CountSetup};

@@ -3,7 +3,6 @@
 pub mod address;
 pub mod associativity;
 pub mod banks;
-pub mod capacity;
 pub mod compiled;
 pub mod critical_word;
 pub mod faster_memory;
@@ -16,7 +15,6 @@ pub mod misses;
 pub mod nodes;
 pub mod random;
 pub mod replacement;
-pub mod reuse;
 pub mod sequential;
 pub mod topology;
 
@@ -25,10 +23,10 @@ families![
     address,
     gcc,
     levels,
-    reuse,
+    reuse in levels::REUSE,
     sequential,
     random,
-    capacity,
+    capacity in random::CAPACITY,
     misses,
     critical_word,
     associativity,

@@ -1,7 +1,7 @@
 //! Drepper 3 and 3.1: how large a cache is beside memory, and who shares which (Figures 3.1 to
 //! 3.3); 3.5.3: how cores share the levels beyond the first; 6.3.4: how a program asks for it.
 
-use crate::experiment::claim::guest::told_by_hardware;
+use crate::experiment::claim::verdict::told_by_hardware;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::{AskSetup, CountSetup};
 use crate::host::{Arrangement, Host, Sharing, Told};

@@ -1,7 +1,7 @@
 //! Drepper 6.2.1, alignment: Figure 6.4.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::burst::BurstSetup;
+use crate::experiment::shared::lines::BurstSetup;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Places, Step, Transfer};
 use crate::mem::LINE;

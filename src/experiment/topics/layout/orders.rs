@@ -1,8 +1,8 @@
 //! Drepper 6.2.1, the order structure: two fields of a line are read.
 
 use crate::experiment::prelude::*;
+use crate::experiment::shared::arithmetic::OrdersSetup;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::shared::orders::OrdersSetup;
 use crate::pattern::{Arrangement, HotOrder, Orders, WholeOrder};
 use crate::stats::Interval;
 use core::mem::{offset_of, size_of};

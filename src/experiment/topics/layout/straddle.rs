@@ -1,8 +1,8 @@
 //! Beyond Figure 6.4: accesses at every offset of a line, by width, and across two pages.
 
-use crate::experiment::claim::extreme::{Extreme, none};
+use crate::experiment::claim::evidence::{Extreme, none};
 use crate::experiment::prelude::*;
-use crate::experiment::shared::burst::{BurstSetup, no_width};
+use crate::experiment::shared::lines::{BurstSetup, no_width};
 use crate::kernel::{Places, Transfer, WideChase, Width};
 use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Ring};

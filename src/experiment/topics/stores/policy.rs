@@ -1,7 +1,7 @@
 //! Drepper 3.3.3, write behaviour: the write policies as a program sees them.
 
-use crate::experiment::claim::counted::{self, Counted};
 use crate::experiment::prelude::*;
+use crate::experiment::shared::count::Counted;
 use crate::experiment::topics::stores::evict::{Evict, LineState, ReloadSetup, Then};
 use crate::kernel::{
     FillLines, FillWay, Kernel, LoadLines, LoadWay, Rewrite, RewriteWay, Vector, Work,
@@ -81,7 +81,7 @@ const POLICIES: Experiment = Experiment {
             drepper("3.3.3"),
             "1,000 stores to one word cause 1,000 bus writes under write-through and a single bus \
              write, at eviction, under write-back",
-            |e| counted::all(e, &SIMULATED[..2]),
+            |e| Counted::all(e, &SIMULATED[..2]),
         ),
         // Under write-back a line is marked dirty and goes to memory once, when it is dropped.
         simulated(
@@ -89,13 +89,13 @@ const POLICIES: Experiment = Experiment {
             drepper("3.3.3"),
             "if every word of a buffer of four times the cache is written, write-back makes an \
              eighth of the bus writes of write-through: one per line of eight words",
-            |e| counted::all(e, &SIMULATED[2..4]),
+            |e| Counted::all(e, &SIMULATED[2..4]),
         ),
         simulated(
             "D22.3",
             ours("the limit of the bus writes that write-back can save"),
             "if one word of each line is written, write-back saves no bus writes",
-            |e| counted::all(e, &SIMULATED[4..]),
+            |e| Counted::all(e, &SIMULATED[4..]),
         ),
         // Write-through is simple but not very fast, above all for a variable that is modified over
         // and over. A factor of 2 is our threshold; clwb behind each store comes near it.
@@ -240,7 +240,7 @@ fn bus_writes(hit: WriteHit, stores: impl Iterator<Item = u64>) -> Result<f64, U
 
 fn cases(machine: &Machine) -> Vec<Case> {
     let seed = machine.seed;
-    let mut cases: Vec<Case> = counted::cases(&SIMULATED).collect();
+    let mut cases: Vec<Case> = Counted::cases(&SIMULATED).collect();
     for (series, policy) in [
         (BACK, Policy::WriteBack),
         (THROUGH, Policy::WriteThrough),

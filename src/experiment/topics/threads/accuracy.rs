@@ -2,7 +2,7 @@
 
 use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::register::RegisterSetup;
+use crate::experiment::shared::arithmetic::RegisterSetup;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;

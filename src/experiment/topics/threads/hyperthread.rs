@@ -1,9 +1,8 @@
 //! Drepper 3.3.4, the model of hyper-threads: Figure 3.23.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::company::{CompanySetup, Lists};
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::shared::walk::{CompanySetup, Lists, WalkSetup};
 use crate::host::Nearness;
 use crate::kernel::Step;
 use crate::model::{HyperThread, least_hit_rate};

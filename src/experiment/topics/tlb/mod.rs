@@ -2,7 +2,6 @@
 
 pub mod aliases;
 pub mod directories;
-pub mod hugepages;
 pub mod large;
 pub mod pages;
 pub mod tlb_sets;
@@ -12,7 +11,7 @@ families![
     pages,
     tlb_sets,
     directories,
-    hugepages,
+    hugepages in large::FIGURE_7_9,
     translate,
     aliases,
     large

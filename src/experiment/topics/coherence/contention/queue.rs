@@ -1,7 +1,7 @@
 //! Threads at locks that serve them in the order of their arrival.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::increment::Spacing;
+use crate::experiment::shared::words::Spacing;
 use crate::host::Worker;
 use crate::kernel::{QueueLock, QueueWay};
 use crate::mem::Region;

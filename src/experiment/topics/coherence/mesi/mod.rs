@@ -1,8 +1,8 @@
 //! Drepper 3.2 and 3.3.4, Sestoft 4: the rules and messages of coherence, counted in a model of
 //! several cores.
 
-use crate::experiment::claim::counted::{self, Counted};
 use crate::experiment::prelude::*;
+use crate::experiment::shared::count::Counted;
 use crate::experiment::topics::coherence::transfer;
 use crate::pattern::Rng;
 use crate::sim::mesi::{Event, Mesi, Messages, Protocol, State};
@@ -45,7 +45,7 @@ const RULES: Experiment = Experiment {
             caches may hold copies of a modified line, and one cache answers requests for it. F, \
             the fifth state of Intel, marks the one clean copy that answers requests.",
     plot: None,
-    cases: |_| counted::cases(&RULES_COUNTED).collect(),
+    cases: |_| Counted::cases(&RULES_COUNTED).collect(),
     curves: plain_curves,
     events: &[],
     claims: &[
@@ -55,7 +55,7 @@ const RULES: Experiment = Experiment {
             drepper("3.2"),
             "in 100,000 random reads, writes and evictions, a modified line is never in a second \
              cache",
-            |e| counted::all(e, &RULES_COUNTED[..1]),
+            |e| Counted::all(e, &RULES_COUNTED[..1]),
         ),
         // Second rule: any number of caches may hold clean copies; a write invalidates the other
         // copies.
@@ -64,7 +64,7 @@ const RULES: Experiment = Experiment {
             drepper("3.2"),
             "every cache that reads a line holds a clean copy of it, until one core writes the \
              line",
-            |e| counted::all(e, &RULES_COUNTED[1..3]),
+            |e| Counted::all(e, &RULES_COUNTED[1..3]),
         ),
         // All processors must see the same content of memory at all times, whether lines are dirty
         // or not.
@@ -73,7 +73,7 @@ const RULES: Experiment = Experiment {
             drepper("3.3.3"),
             "in 100,000 random reads, writes and evictions, every read finds the last value \
              written",
-            |e| counted::all(e, &RULES_COUNTED[3..]),
+            |e| Counted::all(e, &RULES_COUNTED[3..]),
         ),
     ],
 };
@@ -182,7 +182,7 @@ const FIGURE: Experiment = Experiment {
         Unit::Nanoseconds,
     )),
     cases: |machine| {
-        let mut cases: Vec<Case> = counted::cases(&ARROWS).collect();
+        let mut cases: Vec<Case> = Counted::cases(&ARROWS).collect();
         cases.extend(transfer::hit_and_trip(machine));
         cases
     },
@@ -199,21 +199,21 @@ const FIGURE: Experiment = Experiment {
             drepper("3.3.4, Figure 3.18"),
             "from each of the four states, local and remote reads and writes lead to the state \
              that Figure 3.18 shows",
-            |e| counted::all(e, &ARROWS[..1]),
+            |e| Counted::all(e, &ARROWS[..1]),
         ),
         // A write to an Exclusive line does not have to be announced.
         simulated(
             "D23.2",
             drepper("3.3.4"),
             "a write to a line in state E sends no message",
-            |e| counted::all(e, &ARROWS[1..2]),
+            |e| Counted::all(e, &ARROWS[1..2]),
         ),
         // A write to a Shared line has to be announced by an RFO message.
         simulated(
             "D23.3",
             drepper("3.3.4"),
             "a write to a line in state S sends one RFO (request for ownership)",
-            |e| counted::all(e, &ARROWS[2..3]),
+            |e| Counted::all(e, &ARROWS[2..3]),
         ),
         // When another processor reads a Modified line, it gets the content, and the memory
         // controller stores it.
@@ -221,7 +221,7 @@ const FIGURE: Experiment = Experiment {
             "D23.4",
             drepper("3.3.4"),
             "a modified line that another core reads is sent to the reader and to memory",
-            |e| counted::all(e, &ARROWS[3..5]),
+            |e| Counted::all(e, &ARROWS[3..5]),
         ),
         // When another processor writes a Modified line, it gets the content, and the line is
         // invalid where it was.
@@ -229,7 +229,7 @@ const FIGURE: Experiment = Experiment {
             "D23.5",
             drepper("3.3.4"),
             "a modified line that another core writes is sent to the writer",
-            |e| counted::all(e, &ARROWS[5..6]),
+            |e| Counted::all(e, &ARROWS[5..6]),
         ),
         // A protocol can omit Exclusive; performance then suffers, because the transition from
         // Exclusive to Modified is faster than the transition from Shared.
@@ -238,7 +238,7 @@ const FIGURE: Experiment = Experiment {
             drepper("3.3.4"),
             "without the state E, each first write to private data sends an RFO (request for \
              ownership); with E, no first write does",
-            |e| counted::all(e, &ARROWS[6..]),
+            |e| Counted::all(e, &ARROWS[6..]),
         ),
         // Messages make an operation slow. Ten hits are our threshold for slow: the document has no
         // number.

@@ -1,8 +1,7 @@
 //! Messages between threads that share lines: Sestoft's k-means and his table of 4 x 3.
 
-use crate::experiment::claim::counted::{self, Counted};
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::count::{CountSetup, Counted};
 use crate::experiment::topics::coherence::mesi::{Found, PROTOCOL};
 use crate::pattern::Rng;
 use crate::sim::mesi::{Mesi, Messages};
@@ -325,7 +324,7 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
             sestoft("2"),
             "in the model, with 4 threads, variant 2Q makes a core read at least one mean again \
              for every second point",
-            |e| counted::all(e, &MEANS[..1]),
+            |e| Counted::all(e, &MEANS[..1]),
         ),
         // In the update step of 2P the invalidations are harmless, as no thread reads a mean;
         // padding puts means and sums on different lines.
@@ -334,7 +333,7 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
             sestoft("2"),
             "in the model, neither variant 2P nor variant 2Q with sums on separate lines makes a \
              core read a mean again",
-            |e| counted::all(e, &MEANS[1..3]),
+            |e| Counted::all(e, &MEANS[1..3]),
         ),
         // The shared data of 3P do not change, so that their lines remain in state S without
         // messages.
@@ -343,7 +342,7 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
             sestoft("3"),
             "in the model, variant 3P leaves all means shared, and sends less than one request for \
              every second point",
-            |e| counted::all(e, &MEANS[3..]),
+            |e| Counted::all(e, &MEANS[3..]),
         ),
     ],
 };
@@ -363,7 +362,7 @@ fn cases(_: &Machine) -> Vec<Case> {
             Case::new(series.clone(), cores as f64, setup)
         })
     });
-    table.chain(counted::cases(&MEANS)).collect()
+    table.chain(Counted::cases(&MEANS)).collect()
 }
 
 fn value(

@@ -2,7 +2,7 @@
 
 use super::MutexSetup;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::increment::Spacing;
+use crate::experiment::shared::words::Spacing;
 use crate::host::Worker;
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::LINE;

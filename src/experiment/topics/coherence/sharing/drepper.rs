@@ -1,7 +1,7 @@
 //! False sharing by the number of threads: Drepper's Figures 6.10 and 6.11.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::increment::{IncrementSetup, Spacing};
+use crate::experiment::shared::words::{IncrementSetup, Spacing};
 use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::kernel::IncrementWay;
 

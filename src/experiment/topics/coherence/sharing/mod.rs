@@ -1,7 +1,7 @@
 //! Threads that write one line: Sestoft 4.2 with Figure 1, Drepper's Figures 6.10 and 6.11.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::increment::{IncrementSetup, Spacing};
+use crate::experiment::shared::words::{IncrementSetup, Spacing};
 use crate::experiment::topics::coherence::mutex::{Library, MutexSetup};
 use crate::kernel::IncrementWay;
 use crate::stats::Interval;

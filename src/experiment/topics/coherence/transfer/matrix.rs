@@ -1,7 +1,7 @@
 //! X14: the round trip between every two CPUs.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::roundtrip::RoundTripSetup;
+use crate::experiment::shared::words::RoundTripSetup;
 use crate::experiment::topics::coherence::transfer::nearest;
 use crate::host::{CpuLocation, Nearness};
 use crate::infer::{Found, Groups, clusters};

@@ -2,7 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Held, RemoteSetup, Want};
-use crate::experiment::shared::roundtrip::RoundTripSetup;
+use crate::experiment::shared::words::RoundTripSetup;
 use crate::host::Nearness;
 use crate::kernel::RoundTripWay;
 

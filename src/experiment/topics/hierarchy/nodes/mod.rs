@@ -3,8 +3,7 @@
 mod ends;
 
 use self::ends::{Ends, distance, ends, measured_ends};
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::claim::extreme::{Extreme, none};
+use crate::experiment::claim::evidence::{Extreme, none, ratio};
 use crate::experiment::prelude::*;
 use crate::host::{MemoryNode, MemoryPolicy, Worker};
 use crate::kernel::{Bandwidth, Motion, Step, Vector, Walk};

@@ -6,15 +6,16 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::sync::{Mutex, MutexGuard, PoisonError};
+use crate::mem::LINE;
+use crate::pattern::java::Random;
+use crate::prelude::*;
 use alloc::sync::Arc;
-pub use share::{Share, Tally};
+use core::sync::atomic::AtomicU32;
 pub use striped::StripedMap;
 pub use striped_write::StripedWriteMap;
 
 #[cfg(feature = "peers")]
 mod peers;
-mod places;
-mod share;
 mod striped;
 mod striped_write;
 
@@ -128,4 +129,162 @@ fn buckets(stripes: usize, keys: usize) -> usize {
 /// Nothing here is left half done by a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The chance that an absent key is put.
+const PUT: f64 = 0.60;
+
+/// The chance that a present key is removed, and put again if it is still absent then.
+const REMOVE: f64 = 0.02;
+
+/// A thread's part of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Share {
+    /// Which thread it is, from 0: decides the keys.
+    pub thread: u32,
+    /// How many keys it looks at.
+    pub operations: u64,
+    /// Keys are 0 up to below this.
+    pub range: u32,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Keys that were put where there was none.
+    pub added: u64,
+    /// Keys that were removed.
+    pub removed: u64,
+    /// Keys that were there at the end, counted one by one.
+    pub counted: u64,
+}
+
+impl Share {
+    /// Does it to a map. Java's random numbers decide, so that one thread alone finds the same
+    /// with every map.
+    pub(crate) fn of<M: SharedMap + ?Sized>(self, map: &M) -> Tally {
+        let mut random = Random::new(i64::from(37 * self.thread + 78));
+        let mut tally = Tally::default();
+        for _ in 0..self.operations {
+            let key = random.next_int_below(self.range);
+            let value = u64::from(key);
+            if !map.contains(key) {
+                if random.next_double() < PUT {
+                    tally.added += u64::from(map.put(key, value).is_none());
+                }
+            } else if random.next_double() < REMOVE {
+                tally.removed += u64::from(map.remove(key).is_some());
+                tally.added += u64::from(map.put_if_absent(key, value).is_none());
+            }
+        }
+        map.for_each(&mut |_, _| tally.counted += 1);
+        tally
+    }
+}
+
+impl Tally {
+    /// The sum of both tallies; of the two counts at the end, the larger.
+    pub fn with(self, other: Tally) -> Tally {
+        Tally {
+            added: self.added + other.added,
+            removed: self.removed + other.removed,
+            counted: self.counted.max(other.counted),
+        }
+    }
+}
+
+/// Locks of a line: 8 bytes each.
+const LOCKS: usize = LINE / size_of::<Mutex<()>>();
+
+/// Sizes of a line: 4 bytes each.
+const SIZES: usize = LINE / size_of::<AtomicU32>();
+
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct LockLine([Mutex<()>; LOCKS]);
+
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct SizeLine([AtomicU32; SIZES]);
+
+/// Places of an array that a padded map uses one of: the note's.
+pub(crate) const APART: usize = 16;
+
+/// A lock and a size for each stripe, in two arrays that begin on a line.
+#[derive(Debug)]
+pub(crate) struct Stripes {
+    count: usize,
+    /// Places from one that is used to the next.
+    apart: usize,
+    locks: Box<[LockLine]>,
+    sizes: Box<[SizeLine]>,
+}
+
+impl Stripes {
+    /// So many stripes, each `apart` places behind the one before.
+    pub fn new(count: usize, apart: usize) -> Self {
+        let places = count * apart;
+        let locks = (0..places.div_ceil(LOCKS)).map(|_| LockLine::default());
+        let sizes = (0..places.div_ceil(SIZES)).map(|_| SizeLine::default());
+        Stripes {
+            count,
+            apart,
+            locks: locks.collect(),
+            sizes: sizes.collect(),
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The stripe of a hash.
+    pub fn of(&self, hash: usize) -> usize {
+        hash % self.count
+    }
+
+    /// The lock of a stripe.
+    pub fn lock(&self, stripe: usize) -> &Mutex<()> {
+        let place = stripe * self.apart;
+        &self.locks[place / LOCKS].0[place % LOCKS]
+    }
+
+    /// The size of a stripe.
+    pub fn size(&self, stripe: usize) -> &AtomicU32 {
+        let place = stripe * self.apart;
+        &self.sizes[place / SIZES].0[place % SIZES]
+    }
+
+    /// Does something while it has all locks, taken in order so that nobody waits in a circle.
+    pub fn with_all<R>(&self, then: impl FnOnce() -> R) -> R {
+        let guards: Vec<_> = (0..self.count).map(|at| lock(self.lock(at))).collect();
+        let result = then();
+        drop(guards);
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes<T>(first: &T, second: &T) -> usize {
+        std::ptr::from_ref(second).addr() - std::ptr::from_ref(first).addr()
+    }
+
+    #[test]
+    fn stripes_lie_side_by_side_or_apart() {
+        for (apart, lock_bytes, size_bytes) in [(1, 8, 4), (APART, 128, 64)] {
+            let stripes = Stripes::new(32, apart);
+            assert_eq!(std::ptr::from_ref(stripes.lock(0)).addr() % LINE, 0);
+            assert_eq!(std::ptr::from_ref(stripes.size(0)).addr() % LINE, 0);
+            for stripe in 1..32 {
+                let (first, lock) = (stripes.lock(0), stripes.lock(stripe));
+                assert_eq!(bytes(first, lock), stripe * lock_bytes);
+                let (first, size) = (stripes.size(0), stripes.size(stripe));
+                assert_eq!(bytes(first, size), stripe * size_bytes);
+            }
+        }
+    }
 }

@@ -4,8 +4,7 @@
 // theirs: locks and buckets must be arrays of their own, for where they lie is what is studied.
 #![allow(unsafe_code)]
 
-use crate::experiment::topics::maps::map::places::Stripes;
-use crate::experiment::topics::maps::map::{SharedMap, buckets, lock, spread};
+use crate::experiment::topics::maps::map::{SharedMap, Stripes, buckets, lock, spread};
 use crate::prelude::*;
 use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering;

@@ -9,8 +9,7 @@
 #![allow(unsafe_code)]
 
 use crate::experiment::sync::Mutex;
-use crate::experiment::topics::maps::map::places::{APART, Stripes};
-use crate::experiment::topics::maps::map::{SharedMap, buckets, lock, spread};
+use crate::experiment::topics::maps::map::{APART, SharedMap, Stripes, buckets, lock, spread};
 use crate::prelude::*;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};

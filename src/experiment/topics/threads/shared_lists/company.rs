@@ -1,7 +1,7 @@
 //! The time of a step beside other threads: Figures 3.19 to 3.21.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::company::Lists;
+use crate::experiment::shared::walk::Lists;
 use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::experiment::topics::threads::shared_lists::{
     ADD, ALONE, FOLLOW, INC, LISTS, cases, columns, dearer_in_memory, in_memory, most, near,

@@ -1,7 +1,7 @@
 //! Drepper 3.3.4, list walks of several threads: Figures 3.19 to 3.22 and Table 3.3.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::company::{CompanySetup, Lists};
+use crate::experiment::shared::walk::{CompanySetup, Lists};
 use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};

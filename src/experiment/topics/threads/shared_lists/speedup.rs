@@ -1,7 +1,7 @@
 //! The speed-up of several threads: Table 3.3 and Figure 3.22.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::company::Lists;
+use crate::experiment::shared::walk::Lists;
 use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
 use crate::experiment::topics::threads::shared_lists::{
     ADD, ALONE, FOLLOW, FOUR, INC, LISTS, TESTS, Test, cases, columns, companies, in_llc,

@@ -1,10 +1,141 @@
-//! Threads that touch words of a structure.
+//! Threads that share words: they increment them, take locks, hand a line on, or touch the fields of a
+//! structure.
 
 use crate::experiment::prelude::*;
 use crate::host::Worker;
-use crate::kernel::{Access, Increment, IncrementWay, Kernel, Work};
-use crate::mem::{LINE, Region};
+use crate::kernel::{Access, Increment, IncrementWay, Kernel, RoundTrip, RoundTripWay, Work};
+use crate::mem::{LINE, PAGE, Region};
 use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Where the words of the threads lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Spacing {
+    /// All threads have the same word.
+    Shared,
+    /// Each has its own word, this many bytes after the word before: 8 is an array without gaps.
+    Apart(usize),
+}
+
+impl Spacing {
+    /// Byte offset of the word of the thread `index`.
+    pub fn at(self, index: usize) -> usize {
+        match self {
+            Spacing::Shared => 0,
+            Spacing::Apart(bytes) => index * bytes,
+        }
+    }
+}
+
+/// Threads that increment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct IncrementSetup {
+    /// How they increment.
+    pub way: IncrementWay,
+    /// Where their words lie.
+    pub spacing: Spacing,
+    /// The CPU of each.
+    pub cpus: Vec<usize>,
+    /// Which thread's time counts.
+    pub pace: SampleOf,
+}
+
+impl Setup for IncrementSetup {
+    fn bytes(&self) -> usize {
+        self.spacing.at(self.cpus.len().saturating_sub(1)) + LINE
+    }
+
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        // A lock is free at first.
+        region.bytes_mut().fill(0);
+        let words = region.into_atomics();
+        let member = |(index, &cpu): (usize, &usize)| {
+            let word = self.spacing.at(index) / size_of::<u64>();
+            let kernel = Increment::new(words, word, self.way)
+                .ok_or_else(|| Untestable(format!("word {word} does not lie in the region")))?;
+            Ok(Worker {
+                cpu,
+                kernel: Box::new(kernel),
+            })
+        };
+        let members = self.cpus.iter().enumerate().map(member);
+        let members = members.collect::<Result<_, Untestable>>()?;
+        Ok(Workload::at_once(members, self.pace, 1))
+    }
+}
+
+/// Threads that hand one line to each other. It lies on its own new page, which the first of their
+/// CPUs touched first: on a machine of several nodes, the home of the line is that CPU's node, and
+/// not the measuring CPU's for all pairs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RoundTripSetup {
+    /// How they wait and pass the line on.
+    pub way: RoundTripWay,
+    /// The CPU of each, all different: two threads on one CPU would wait for the scheduler.
+    pub cpus: Vec<usize>,
+}
+
+impl RoundTripSetup {
+    /// The threads, whose token is the word `token`.
+    fn team<'m>(&self, region: Region<'m>, token: usize) -> Result<Workload<'m>, Untestable> {
+        let threads = self.cpus.len();
+        let words = region.into_atomics();
+        let members = self.cpus.iter().enumerate().map(|(index, &cpu)| {
+            let kernel = RoundTrip::new(words, token, index, threads, self.way)
+                .ok_or_else(|| Untestable("the token does not lie in the region".to_owned()))?;
+            Ok(Worker {
+                cpu,
+                kernel: Box::new(kernel),
+            })
+        });
+        let members = members.collect::<Result<_, Untestable>>()?;
+        // All threads take equally long; their median is the least disturbed.
+        Ok(Workload::in_step(members, SampleOf::Median, 1))
+    }
+}
+
+impl Setup for RoundTripSetup {
+    fn bytes(&self) -> usize {
+        // Wherever a region begins, a whole page lies in two.
+        2 * PAGE
+    }
+
+    fn first_touched_by(&self) -> Option<usize> {
+        self.cpus.first().copied()
+    }
+
+    fn prepare<'m>(
+        &self,
+        mut region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
+        let mut cpus = self.cpus.clone();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let threads = self.cpus.len();
+        if cpus.len() < threads {
+            return Err(Untestable(format!(
+                "this needs {threads} CPUs, and there are {}",
+                cpus.len()
+            )));
+        }
+        region.bytes_mut().fill(0);
+        let token = match self.cpus.first() {
+            Some(&cpu) => {
+                let page = context.host.first_touched_on(region.bytes_mut(), cpu)?;
+                let page = page.as_ptr().addr();
+                (page - region.bytes().as_ptr().addr()) / size_of::<u64>()
+            }
+            None => 0,
+        };
+        self.team(region, token)
+    }
+
+    /// The place and the owner of the line do not affect its accesses.
+    fn traced<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        region.bytes_mut().fill(0);
+        self.team(region, 0)
+    }
+}
 
 /// How a word is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

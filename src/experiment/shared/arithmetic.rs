@@ -1,10 +1,56 @@
-//! Drepper's orders, and the sum of the unpaid ones.
+//! Chains of instructions that wait for each other, and arithmetic on few bytes.
 
 use crate::experiment::machine::predict::{Basis, Flow, moved};
 use crate::experiment::prelude::*;
-use crate::kernel::Outstanding;
-use crate::mem::Region;
+use crate::kernel::{Addition, Outstanding, Register, StoreBufferFill};
+use crate::mem::{LINE, Region};
 use crate::pattern::{Arrangement, Orders};
+
+/// A chain of dependent one-cycle instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RegisterSetup;
+
+impl Setup for RegisterSetup {
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        Ok(Workload::steady(Register::default(), 0))
+    }
+}
+
+/// A chain of additions of two `f64`. An operation is an addition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AdditionSetup;
+
+impl Setup for AdditionSetup {
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        Ok(Workload::steady(Addition::default(), 0))
+    }
+}
+
+/// Rounds of a chain of divisions with stores after it. An operation is a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PendingSetup {
+    /// Stores per round.
+    pub stores: u32,
+}
+
+impl Setup for PendingSetup {
+    fn bytes(&self) -> usize {
+        LINE
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        let pending = StoreBufferFill::new(region, self.stores)?;
+        Ok(Workload::steady(pending, 1))
+    }
+}
 
 /// Orders, and the sum of the unpaid ones. An operation is a batch of 16 orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

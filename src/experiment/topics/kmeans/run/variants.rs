@@ -1,0 +1,298 @@
+//! The variants that divide an iteration into tasks: 1P on locked lists, 2P and 2Q on shared sums, and our
+//! own on sums of each task.
+
+use crate::experiment::sync::{Mutex, PoisonError, RwLock};
+use crate::experiment::topics::kmeans::run::Problem;
+use crate::experiment::topics::kmeans::run::cluster::{Apart, Cluster, EPSILON, lock, mean_of};
+use crate::experiment::topics::kmeans::run::tasks::Variant;
+use crate::kernel::{Means, NearestWay, Sum, add_to_nearest};
+use crate::pattern::kmeans::{CLUSTERS, Point};
+use crate::prelude::*;
+use alloc::sync::Arc;
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// A cluster of one iteration: as in the note, what is read shares a line with the lock.
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Listed {
+    mean: Point,
+    points: Mutex<Vec<Point>>,
+}
+
+impl Listed {
+    fn at(mean: Point) -> Self {
+        Listed {
+            mean,
+            points: Mutex::default(),
+        }
+    }
+}
+
+/// 1P: puts each point on the list of its cluster, and makes new clusters of the lists.
+pub(crate) struct Lists {
+    problem: Arc<Problem>,
+    clusters: RwLock<Arc<[Listed]>>,
+}
+
+impl Lists {
+    pub(crate) fn new(problem: Arc<Problem>) -> Self {
+        Lists {
+            problem,
+            clusters: RwLock::new(Arc::new([])),
+        }
+    }
+
+    fn clusters(&self) -> Arc<[Listed]> {
+        let held = self.clusters.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&held)
+    }
+
+    fn replace(&self, means: impl Iterator<Item = Point>) {
+        let new = means.map(Listed::at).collect();
+        *self
+            .clusters
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = new;
+    }
+}
+
+impl Variant for Lists {
+    fn part(&self, _: usize, _: usize, points: Range<usize>) {
+        let clusters = self.clusters();
+        for &point in &self.problem.points[points] {
+            let means = clusters.iter().map(|cluster| cluster.mean);
+            lock(
+                &clusters[crate::experiment::topics::kmeans::run::nearest_of(means, point)].points,
+            )
+            .push(point);
+        }
+    }
+
+    fn finish(&self) -> bool {
+        let mut at_rest = true;
+        let before = self.clusters();
+        let means = before.iter().map(|cluster| {
+            let mut sums = Sum::default();
+            for point in &*lock(&cluster.points) {
+                sums.add(point.x, point.y);
+            }
+            let mean = mean_of(&sums).unwrap_or(cluster.mean);
+            at_rest &= mean.near(cluster.mean, EPSILON);
+            mean
+        });
+        self.replace(means);
+        at_rest
+    }
+
+    fn reset(&self) {
+        self.replace(self.problem.first_means());
+    }
+
+    fn means(&self) -> Vec<Point> {
+        self.clusters().iter().map(|cluster| cluster.mean).collect()
+    }
+}
+
+/// Clusters that all threads read and add to.
+struct Clusters<C> {
+    problem: Arc<Problem>,
+    clusters: Vec<C>,
+}
+
+impl<C: Cluster> Clusters<C> {
+    fn new(problem: Arc<Problem>) -> Self {
+        Clusters {
+            clusters: problem.first.iter().map(|_| C::default()).collect(),
+            problem,
+        }
+    }
+
+    /// The cluster whose mean is nearest, of several the first.
+    #[inline(always)]
+    fn closest(&self, point: Point) -> usize {
+        let mut best = 0;
+        let mut least = f64::INFINITY;
+        for (index, cluster) in self.clusters.iter().enumerate() {
+            let distance = point.square_distance(cluster.mean().get());
+            if distance < least {
+                least = distance;
+                best = index;
+            }
+        }
+        best
+    }
+
+    fn finish(&self) -> bool {
+        // All of them, also after one that moved.
+        let at_rest = self.clusters.iter().map(Cluster::compute_new_mean);
+        at_rest.fold(true, |all, at_rest| all & at_rest)
+    }
+
+    fn reset(&self) {
+        for (cluster, &first) in self.clusters.iter().zip(&self.problem.first) {
+            cluster.mean().set(self.problem.points[first]);
+        }
+    }
+
+    fn means(&self) -> Vec<Point> {
+        let means = self.clusters.iter().map(|cluster| cluster.mean().get());
+        means.collect()
+    }
+}
+
+/// 2P: assigns all points, and then adds each to its cluster.
+pub(crate) struct InTurn<C> {
+    clusters: Clusters<C>,
+    /// The cluster of each point, as wide as a reference of Java.
+    my_cluster: Vec<AtomicUsize>,
+}
+
+impl<C: Cluster> InTurn<C> {
+    pub(crate) fn new(problem: Arc<Problem>) -> Self {
+        InTurn {
+            my_cluster: problem.points.iter().map(|_| AtomicUsize::new(0)).collect(),
+            clusters: Clusters::new(problem),
+        }
+    }
+}
+
+impl<C: Cluster> Variant for InTurn<C> {
+    fn steps(&self) -> usize {
+        2
+    }
+
+    fn part(&self, step: usize, _: usize, points: Range<usize>) {
+        let Clusters { problem, clusters } = &self.clusters;
+        let mine = self.my_cluster[points.clone()].iter();
+        let points = mine.zip(&problem.points[points]);
+        if step == 0 {
+            for (mine, &point) in points {
+                mine.store(self.clusters.closest(point), Ordering::Relaxed);
+            }
+        } else {
+            for (mine, &point) in points {
+                clusters[mine.load(Ordering::Relaxed)].add(point);
+            }
+        }
+    }
+
+    fn finish(&self) -> bool {
+        self.clusters.finish()
+    }
+
+    fn reset(&self) {
+        self.clusters.reset();
+    }
+
+    fn means(&self) -> Vec<Point> {
+        self.clusters.means()
+    }
+}
+
+/// 2Q: adds each point to its cluster as soon as it is assigned.
+pub(crate) struct AtOnce<C>(Clusters<C>);
+
+impl<C: Cluster> AtOnce<C> {
+    pub(crate) fn new(problem: Arc<Problem>) -> Self {
+        AtOnce(Clusters::new(problem))
+    }
+}
+
+impl<C: Cluster> Variant for AtOnce<C> {
+    fn part(&self, _: usize, _: usize, points: Range<usize>) {
+        for &point in &self.0.problem.points[points] {
+            self.0.clusters[self.0.closest(point)].add(point);
+        }
+    }
+
+    fn finish(&self) -> bool {
+        self.0.finish()
+    }
+
+    fn reset(&self) {
+        self.0.reset();
+    }
+
+    fn means(&self) -> Vec<Point> {
+        self.0.means()
+    }
+}
+
+/// Each task reads means that nobody writes meanwhile, and adds to sums that nobody else reads.
+/// They are added up in the order of the tasks, whoever did them, so that a run is as exactly
+/// repeated.
+pub(crate) struct OwnSums {
+    problem: Arc<Problem>,
+    way: NearestWay,
+    /// Coordinates of the points.
+    xs: Vec<f64>,
+    ys: Vec<f64>,
+    /// Coordinates of the means.
+    means: RwLock<[Vec<f64>; 2]>,
+    /// What each task's points come to.
+    sums: Vec<Apart<Mutex<[Sum; CLUSTERS]>>>,
+}
+
+impl OwnSums {
+    pub(crate) fn new(problem: Arc<Problem>, tasks: usize, way: NearestWay) -> Self {
+        let sums = || Apart(Mutex::new([Sum::default(); CLUSTERS]));
+        OwnSums {
+            xs: problem.points.iter().map(|point| point.x).collect(),
+            ys: problem.points.iter().map(|point| point.y).collect(),
+            means: RwLock::default(),
+            sums: (0..tasks).map(|_| sums()).collect(),
+            problem,
+            way,
+        }
+    }
+
+    fn set(&self, means: impl Iterator<Item = Point> + Clone) {
+        let x = means.clone().map(|mean| mean.x).collect();
+        let y = means.map(|mean| mean.y).collect();
+        *self.means.write().unwrap_or_else(PoisonError::into_inner) = [x, y];
+    }
+}
+
+impl Variant for OwnSums {
+    fn part(&self, _: usize, task: usize, points: Range<usize>) {
+        let held = self.means.read().unwrap_or_else(PoisonError::into_inner);
+        let means = Means {
+            x: &held[0],
+            y: &held[1],
+        };
+        let mut sums = [Sum::default(); CLUSTERS];
+        let (xs, ys) = (&self.xs[points.clone()], &self.ys[points]);
+        add_to_nearest(self.way, xs, ys, means, &mut sums);
+        *lock(&self.sums[task].0) = sums;
+    }
+
+    fn finish(&self) -> bool {
+        let mut sums = [Sum::default(); CLUSTERS];
+        for task in &self.sums {
+            let task = lock(&task.0);
+            sums.iter_mut()
+                .zip(&*task)
+                .for_each(|(all, own)| all.merge(own));
+        }
+        let before = self.means();
+        let after: Vec<Point> = before
+            .iter()
+            .zip(&sums)
+            .map(|(mean, sums)| mean_of(sums).unwrap_or(*mean))
+            .collect();
+        self.set(after.iter().copied());
+        let mut pairs = before.iter().zip(&after);
+        pairs.all(|(before, after)| after.near(*before, EPSILON))
+    }
+
+    fn reset(&self) {
+        self.set(self.problem.first_means());
+    }
+
+    fn means(&self) -> Vec<Point> {
+        let held = self.means.read().unwrap_or_else(PoisonError::into_inner);
+        let pairs = held[0].iter().zip(&held[1]);
+        pairs.map(|(&x, &y)| Point { x, y }).collect()
+    }
+}

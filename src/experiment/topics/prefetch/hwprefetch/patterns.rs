@@ -1,0 +1,415 @@
+//! Which patterns the hardware prefetcher follows: runs, strides, several streams, and the ends of pages.
+
+use crate::experiment::prelude::*;
+use crate::experiment::topics::prefetch::hwprefetch::{
+    RANDOM, in_memory, lines, minus, per, plot, runs,
+};
+use crate::mem::{LINE, PAGE};
+use crate::pattern::{Order, Path};
+use crate::stats::Interval;
+
+const RUNS: &str = "runs at random places";
+
+pub(crate) const TRIGGER: Experiment = Experiment {
+    id: "E28",
+    name: "hw-prefetch-trigger",
+    title: "How many misses trigger the prefetcher",
+    question: "In a run of lines at a random place, which line is the first to arrive early?",
+    source: "Drepper 6.3.1: two or more misses trigger prefetching",
+    seen: &[],
+    about: "A list consists of runs of neighbouring lines at random places. The axis is the \
+            length of the runs. Each point shows the cost per line that a run gains over the next \
+            shorter run, so a drop shows the first line that a prefetcher brings early. Intel's \
+            streamer waits for at least two misses in a page. Intel's spatial prefetcher brings \
+            the other line of an aligned 128-byte pair after one miss; in runs of two, the second \
+            line is always such a line. AMD's region prefetcher learns which lines an instruction \
+            tends to touch around a miss, and fetches them after one miss in any order.",
+    plot: plot(Axis::linear("lines of a run")),
+    cases: |machine| {
+        run_lengths(machine)
+            .iter()
+            .map(|&length| {
+                let setup = runs(machine, length, Path::Forward);
+                Case::new(RUNS, length as f64, setup)
+            })
+            .collect()
+    },
+    curves: |e| {
+        vec![Curve {
+            label: "the last lines of a run".to_owned(),
+            points: added_lines(e).unwrap_or_default(),
+        }]
+    },
+    events: events::WALK,
+    claims: &[
+        // Prefetching starts after two misses or more; otherwise every random access would trigger
+        // it.
+        measured(
+            "E28.1",
+            drepper("6.3.1"),
+            "the second line of a run at a random place costs at least half as much as the first: \
+             a single miss does not trigger the prefetcher",
+            |e| {
+                in_memory(e)?;
+                let lines = added_lines(e)?;
+                let cost = |length: f64| {
+                    let found = lines.iter().find(|line| line.0 == length);
+                    found.map(|line| line.1).ok_or_else(|| {
+                        Untestable(format!("runs of {length:.0} lines were not measured"))
+                    })
+                };
+                let first = cost(1.0)?;
+                let judged = at_least(
+                    "second line over the first",
+                    share_of_miss(cost(2.0)?, first),
+                    0.5,
+                );
+                let misses = lines
+                    .iter()
+                    .take_while(|line| line.1.middle() >= first.middle() / 2.0)
+                    .last();
+                let misses = misses.map_or(1.0, |line| line.0);
+                noted(
+                    judged,
+                    format!("lines from the first that cost half a miss or more each: {misses}"),
+                )
+            },
+        )
+        .failing("On this CPU one miss is enough to fetch the next line."),
+    ],
+};
+
+fn run_lengths(machine: &Machine) -> &'static [usize] {
+    if machine.full {
+        &[1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32]
+    } else {
+        &[1, 2, 3, 4, 8]
+    }
+}
+
+/// The cost per line that a run has more than the next shorter run, in core cycles.
+fn added_lines(e: &Evidence<'_>) -> Result<Vec<(f64, Interval)>, Untestable> {
+    e.series(RUNS)?;
+    let mut shorter = (0.0, Interval::exact(0.0));
+    let mut lines = Vec::new();
+    for &length in run_lengths(e.machine) {
+        let length = length as f64;
+        let whole = e.at(RUNS, length)?.scaled(length);
+        lines.push((length, per(minus(whole, shorter.1), length - shorter.0)));
+        shorter = (length, whole);
+    }
+    Ok(lines)
+}
+
+const STRIDED: &str = "strided";
+const STRIDED_HUGE: &str = "strided, 2 MiB pages";
+const RANDOM_HUGE: &str = "random, 2 MiB pages";
+
+pub(crate) const STRIDES: Experiment = Experiment {
+    id: "E29",
+    name: "hw-prefetch-strides",
+    title: "Strides that the prefetcher follows",
+    question: "Up to which stride do equal steps cost less than random steps?",
+    source: "Drepper 6.3.1: strides are recognised within a window of 512 bytes, and never across \
+             a page boundary",
+    seen: &[],
+    about: "A walk visits every line of a large list by equal steps. The axis is the size of a \
+            step; the points at 64 bytes also show a random walk. A stride that the prefetcher \
+            follows costs much less than a random step. Intel's stride prefetcher, which learns a \
+            stride per load instruction, follows strides of up to 2 KiB inside a page. AMD's \
+            works on virtual addresses and may follow strides of a page and more; it then also \
+            translates addresses ahead. The walks in 2 MiB pages separate the effect of the page \
+            boundary from the effect of the stride.",
+    plot: plot(Axis::bytes("stride")),
+    cases: |machine| {
+        let strides: &[usize] = if machine.full {
+            &[1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256]
+        } else {
+            &[1, 4, 16, 32, 64, 128]
+        };
+        let seed = machine.seed;
+        let random = lines(machine, Order::Random { seed });
+        let mut cases = Vec::new();
+        for &stride in strides {
+            let order = match stride {
+                1 => Order::Sequential,
+                elements => Order::Strided { elements },
+            };
+            let x = (stride * LINE) as f64;
+            let setup = lines(machine, order);
+            cases.push(Case::new(STRIDED, x, setup));
+            if machine.full || stride == 1 || stride * LINE == PAGE {
+                cases.push(Case::new(STRIDED_HUGE, x, setup).in_huge_pages());
+            }
+        }
+        cases.push(Case::new(RANDOM, LINE as f64, random));
+        cases.push(Case::new(RANDOM_HUGE, LINE as f64, random).in_huge_pages());
+        cases
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[
+        // A sequence of misses to succeeding lines triggers the prefetcher.
+        measured(
+            "E29.1",
+            drepper("6.3.1"),
+            "in memory, a step to the next line costs less than half of a random step",
+            |e| {
+                at_most(
+                    "stride 64 over random",
+                    strided_over_random(e, STRIDED, RANDOM, LINE),
+                    0.5,
+                )
+            },
+        ),
+        // Prefetching's big weakness is that it cannot cross page boundaries.
+        measured(
+            "E29.2",
+            drepper("6.3.1"),
+            "in memory, steps of one page and of two pages cost 0.7 to 1.3 times as much as a \
+             random step: the prefetcher does not follow strides across pages",
+            |e| {
+                let part = |stride| {
+                    let share = strided_over_random(e, STRIDED, RANDOM, stride)?;
+                    between(&format!("stride {stride} over random"), share, 0.7, 1.3)
+                };
+                all_of([part(PAGE), part(2 * PAGE)])
+            },
+        )
+        .failing(
+            "A prefetcher of this core works on virtual addresses, or neighbouring pages also lie \
+             side by side in physical memory.",
+        ),
+        measured(
+            "E29.3",
+            ours(
+                "a step of 4 KiB stays inside a page of 2 MiB: does the page or the size of the \
+                 stride set the limit?",
+            ),
+            "in pages of 2 MiB, a step of 4 KiB costs 0.7 to 1.3 times as much as a random step",
+            |e| {
+                let share = strided_over_random(e, STRIDED_HUGE, RANDOM_HUGE, PAGE)?;
+                between("stride 4096 over random", share, 0.7, 1.3)
+            },
+        ),
+        // Strides are recognised as well: skipping a fixed number of lines counts as a pattern,
+        // within a window that is often 512 bytes.
+        measured(
+            "E29.4",
+            drepper("6.3.1"),
+            "in memory, strides of more than a line and up to 512 bytes cost less than half of a \
+             random step",
+            |e| {
+                all_of(strides(e, LINE + 1..=WINDOW)?.into_iter().map(|stride| {
+                    let share = strided_over_random(e, STRIDED, RANDOM, stride);
+                    at_most(&format!("stride {stride} over random"), share, 0.5)
+                }))
+            },
+        ),
+        // Going beyond the window of 512 bytes probably makes little sense.
+        measured(
+            "E29.5",
+            drepper("6.3.1"),
+            "in memory, strides of more than 512 bytes and less than a page cost at least half of \
+             a random step",
+            |e| {
+                all_of(
+                    strides(e, WINDOW + 1..=PAGE - 1)?
+                        .into_iter()
+                        .map(|stride| {
+                            let share = strided_over_random(e, STRIDED, RANDOM, stride);
+                            at_least(&format!("stride {stride} over random"), share, 0.5)
+                        }),
+                )
+            },
+        )
+        .failing("This core follows strides in a wider window."),
+    ],
+};
+
+/// The document's window for strides, in bytes.
+const WINDOW: usize = 512;
+
+/// The strides between two bounds that were measured.
+fn strides(
+    e: &Evidence<'_>,
+    within: core::ops::RangeInclusive<usize>,
+) -> Result<Vec<usize>, Untestable> {
+    let strides = e.series(STRIDED)?.into_iter().map(|(x, _)| x as usize);
+    Ok(strides.filter(|stride| within.contains(stride)).collect())
+}
+
+fn strided_over_random(
+    e: &Evidence<'_>,
+    strided: &str,
+    random: &str,
+    stride: usize,
+) -> Result<Interval, Untestable> {
+    in_memory(e)?;
+    e.series(strided)?;
+    e.series(random)?;
+    ratio(e.at(strided, stride as f64), e.at(random, LINE as f64))
+}
+
+const INTERLEAVED: &str = "streams walked in turn";
+
+pub(crate) const STREAMS: Experiment = Experiment {
+    id: "E30",
+    name: "hw-prefetch-streams",
+    title: "Streams that the prefetcher follows at the same time",
+    question: "How many sequential walks can be interleaved before a line costs more?",
+    source: "Drepper 6.3.1: prefetchers follow 8 to 16 streams",
+    seen: &[],
+    about: "Memory is divided into equal parts, and one walk visits a line of each part in turn. \
+            The axis is the number of parts (streams). While the prefetcher follows all streams, \
+            a line costs little; with more streams than it can track, the cost rises. A few \
+            streams can cost more than one or sixteen: with more streams, more time passes \
+            between two steps of the same stream, and its prefetches arrive earlier. The Pentium \
+            4 followed 8 streams, the Pentium M 12 forwards and 4 backwards (IA-32 Optimization \
+            Reference Manual, 2006). Intel's streamer follows 32 since Sandy Bridge, one forward \
+            or backward stream per page (the same manual, Sandy Bridge, data prefetching). AMD \
+            publishes no number.",
+    plot: plot(Axis::log("streams")),
+    cases: |machine| {
+        let streams: &[usize] = if machine.full {
+            &[1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128]
+        } else {
+            &[1, 4, 8, 12, 16, 20, 24, 32, 64, 128]
+        };
+        let mut cases = Vec::new();
+        for &streams in streams {
+            let mut setup = lines(machine, Order::Streams { streams });
+            setup.count = streams * staggered(setup.count / streams);
+            cases.push(Case::new(INTERLEAVED, streams as f64, setup));
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[
+        // CPUs today can keep track of eight to sixteen separate streams for the higher level
+        // caches.
+        measured(
+            "E30.1",
+            drepper("6.3.1"),
+            "the prefetcher follows 8 to 16 streams walked in turn before the cost per line rises",
+            |e| {
+                in_memory(e)?;
+                knee(&e.series(INTERLEAVED)?)
+            },
+        )
+        .then_between(8.0, 16.0, "CPUs of 2007"),
+    ],
+};
+
+/// Lines per stream, about `lines`. Neighbouring streams then start an odd number of lines apart:
+/// they share no set of a cache of up to 2048 sets and do not leave their pages together.
+fn staggered(lines: usize) -> usize {
+    const SETS: usize = 2048;
+    const ODD: usize = 33;
+    (lines / SETS * SETS + ODD).min(lines.max(1))
+}
+
+/// Judges that the knee lies at 8 to 16 streams. The knee is the largest number of streams before
+/// the cost of a line stays above the geometric mean of its least and greatest cost.
+fn knee(points: &[(f64, Interval)]) -> Judged {
+    let costs = || points.iter().map(|point| point.1);
+    let ([(first, _), .., (last, _)], Some(least), Some(most)) = (
+        points,
+        costs().reduce(Interval::least),
+        costs().reduce(Interval::most),
+    ) else {
+        return Err(Untestable(
+            "a knee needs at least two measured numbers of streams".to_owned(),
+        ));
+    };
+    let rise = at_least(
+        "the dearest number over the cheapest",
+        ratio(most, least),
+        2.0,
+    )?;
+    if rise.verdict != Verdict::Holds {
+        return Ok(rise);
+    }
+    let mean = Interval::new((least.lo * most.lo).sqrt(), (least.hi * most.hi).sqrt());
+    let below = points.iter().rfind(|point| point.1.hi < mean.lo);
+    let not_above = points.iter().rposition(|point| point.1.lo <= mean.hi);
+    let lo = below.map_or(*first, |point| point.0);
+    let hi = not_above.map_or(*first, |index| {
+        points.get(index + 1).map_or(*last, |point| point.0)
+    });
+    let judged = between("streams at the knee", Interval::new(lo, hi), 8.0, 16.0);
+    noted(
+        judged,
+        format!("{least} core cycles per line at least, {most} at most"),
+    )
+}
+
+const HALVES: &str = "runs of 16 lines";
+const INSIDE: &str = "runs of 32 lines";
+const ACROSS: &str = "runs of 32 lines, half of them across pages";
+const LONG: usize = 32;
+
+pub(crate) const PAGES: Experiment = Experiment {
+    id: "E31",
+    name: "hw-prefetch-page-boundary",
+    title: "The first line of the next page",
+    question: "Does the prefetcher continue into the next page?",
+    source: "Drepper 6.3.1: prefetching cannot cross page boundaries",
+    seen: &[],
+    about: "A list consists of runs of 32 lines at random places. In one list every run lies \
+            inside a page; in the other, every second run crosses a page boundary. The difference \
+            of the two is the cost of the first line of a page in the middle of a run. Streamers \
+            work on physical addresses, and the next page can lie anywhere in physical memory; \
+            fetching ahead could also fault. Ivy Bridge and later prefetch the translation of the \
+            next page, and some CPUs also its first lines.",
+    plot: plot(Axis::linear("lines of a run")),
+    cases: |machine| {
+        let run = |length| runs(machine, length, Path::Forward);
+        let inside = run(LONG);
+        // Shifted by a quarter of a page, every second run crosses the end of a page.
+        let mut across = inside;
+        across.layout = across.layout.skewed(PAGE / 4);
+        let (half, long) = (LONG as f64 / 2.0, LONG as f64);
+        vec![
+            Case::new(HALVES, half, run(LONG / 2)),
+            Case::new(INSIDE, long, inside).in_turn(),
+            Case::new(ACROSS, long, across).in_turn(),
+        ]
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[
+        // A program has misses at page boundaries unless it prefetches or reads from the new page
+        // itself.
+        measured(
+            "E31.1",
+            drepper("6.3.1"),
+            "in the middle of a run, the first line of a page costs more than three times a line \
+             of the second half of a run inside a page",
+            |e| {
+                in_memory(e)?;
+                let length = LONG as f64;
+                let half = e.at(HALVES, length / 2.0)?.scaled(length / 2.0);
+                let whole = e.at(INSIDE, length)?.scaled(length);
+                let line = per(minus(whole, half), length / 2.0);
+                let here = Range {
+                    lo: length,
+                    hi: length,
+                };
+                let dearer = paired(e, ACROSS, INSIDE, here)?;
+                // Every second run crosses.
+                let crossing = |ratio: f64| 2.0 * (ratio - 1.0) * whole.middle();
+                let first =
+                    Interval::new(crossing(dearer.lo) + line.lo, crossing(dearer.hi) + line.hi);
+                // No quotient: a prefetcher that brings whole runs leaves almost no cost per line.
+                let judged = at_least(
+                    "first line less three of the others",
+                    minus(first, line.scaled(3.0)),
+                    0.0,
+                );
+                noted(judged, format!("{first} against {line} core cycles"))
+            },
+        ),
+    ],
+};
