@@ -29,6 +29,9 @@ impl<E: core::error::Error> From<E> for Untestable {
     }
 }
 
+/// A value, or the reason why it cannot be had here.
+pub type Testable<T> = Result<T, Untestable>;
+
 impl Untestable {
     /// The reason in words.
     pub fn because(error: impl core::fmt::Display) -> Self {
@@ -212,12 +215,25 @@ pub struct Context {
     pub host: &'static dyn Host,
 }
 
+#[cfg(all(test, feature = "std"))]
+impl Context {
+    /// That of a test: this CPU, and Linux.
+    pub(crate) fn here() -> Self {
+        Context {
+            features: Features::detect(),
+            host: &super::Linux,
+        }
+    }
+}
+
 /// A layout and a kernel, as data, and the way to make them ready.
 ///
 /// Its `Debug` form names it wholly: two setups that print alike do the same.
 pub trait Setup: core::fmt::Debug {
-    /// Bytes of memory it needs.
-    fn bytes(&self) -> usize;
+    /// Bytes of memory it needs. Provided: none.
+    fn bytes(&self) -> usize {
+        0
+    }
 
     /// Whether it yields a number ([`Workload::Count`]) that is the same in whatever pages. Provided: no.
     fn is_count(&self) -> bool {
@@ -239,21 +255,13 @@ pub trait Setup: core::fmt::Debug {
     ///
     /// # Errors
     /// If this CPU cannot run it, with the reason.
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable>;
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>>;
 
     /// The same to be traced, where what is timed is a shot of it.
     ///
     /// # Errors
     /// If this CPU cannot run it, with the reason.
-    fn traced<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn traced<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         self.prepare(region, context)
     }
 
@@ -368,7 +376,7 @@ impl<'m> Workload<'m> {
     ///
     /// # Errors
     /// If it is something else.
-    pub fn kernel(self) -> Result<(Box<dyn Kernel + 'm>, u64), Untestable> {
+    pub fn kernel(self) -> Testable<(Box<dyn Kernel + 'm>, u64)> {
         match self {
             Workload::Steady { kernel, period, .. } => Ok((kernel, period)),
             _ => Err(Untestable::because(

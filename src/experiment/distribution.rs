@@ -1,6 +1,6 @@
 //! How single runs of a case spread, each timed by itself.
 
-use crate::experiment::{Unit, Untestable};
+use crate::experiment::{Testable, Unit, Untestable};
 use crate::prelude::*;
 use crate::stats::Interval;
 use crate::time::Rate;
@@ -115,7 +115,7 @@ pub(super) fn percentile(
     unit: Unit,
     rate: Rate,
     core_per_tick: Option<f64>,
-) -> Result<Interval, Untestable> {
+) -> Testable<Interval> {
     let factor = match unit {
         Unit::Nanoseconds => Some(1e9 / rate.hz()),
         Unit::CoreCycles => core_per_tick,

@@ -1,7 +1,7 @@
 //! Events that explain a time: which are counted beside what, what was counted of an operation, and what
 //! this machine counts.
 
-use crate::experiment::Untestable;
+use crate::experiment::{Testable, Untestable};
 use crate::pmu::Quantity::{self, *};
 use crate::prelude::*;
 use crate::stats::Interval;
@@ -45,7 +45,7 @@ impl Counting {
     ///
     /// # Errors
     /// Why it is not counted here.
-    pub fn event(&self, quantity: Quantity) -> Result<&str, Untestable> {
+    pub fn event(&self, quantity: Quantity) -> Testable<&str> {
         let mut answers = self.answers();
         match answers.find(|(of, _)| *of == quantity) {
             Some((_, Ok(event))) => Ok(event),

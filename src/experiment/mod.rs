@@ -48,7 +48,9 @@ pub use crate::experiment::quality::{Judging, LOOKS};
 pub use crate::experiment::rig::arena::Arena;
 pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};
 use crate::prelude::*;
-pub use case::{Case, Context, LapsFrom, PageRequest, Run, Setup, Timing, Untestable, Workload};
+pub use case::{
+    Case, Context, LapsFrom, PageRequest, Run, Setup, Testable, Timing, Untestable, Workload,
+};
 pub use distribution::{Distribution, Percentile, in_words};
 #[cfg(feature = "std")]
 pub use linux::Linux;
@@ -90,6 +92,23 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// What an experiment has that says nothing else: no note on a core, no plot, a curve per series,
+    /// and no events.
+    pub(crate) const PLAIN: Experiment = Experiment {
+        id: "",
+        name: "",
+        title: "",
+        question: "",
+        source: "",
+        about: "",
+        seen: &[],
+        plot: None,
+        cases: |_| Vec::new(),
+        curves: |e| e.curves(),
+        events: &[],
+        claims: &[],
+    };
+
     /// Whether a claim of it is measured or counted on this machine. Of the others, arithmetic, the
     /// simulator or CPUID decide all.
     pub fn is_of_this_machine(&self) -> bool {
@@ -244,9 +263,4 @@ pub struct Reference {
     pub x: &'static str,
     /// The columns with y, and the labels to draw them under.
     pub columns: &'static [(&'static str, &'static str)],
-}
-
-/// The curves of most experiments: one curve per series, in the unit of the plot.
-pub fn plain_curves(evidence: &Evidence<'_>) -> Vec<Curve> {
-    evidence.curves()
 }

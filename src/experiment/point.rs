@@ -1,7 +1,7 @@
 //! A case after it was measured, and the units in which its value is judged and drawn.
 
 use super::distribution::percentile;
-use super::{Count, Distribution, Pass, Percentile, Quality, ThreadStats, Untestable};
+use super::{Count, Distribution, Pass, Percentile, Quality, Testable, ThreadStats, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample, slowed};
 use crate::prelude::*;
@@ -131,12 +131,7 @@ impl Measured {
     ///
     /// # Errors
     /// If runs were not timed one by one, or the unit is none of time.
-    pub fn percentile(
-        &self,
-        place: Percentile,
-        unit: Unit,
-        rate: Rate,
-    ) -> Result<Interval, Untestable> {
+    pub fn percentile(&self, place: Percentile, unit: Unit, rate: Rate) -> Testable<Interval> {
         percentile(&self.runs, place, unit, rate, self.core_per_tick)
     }
 
@@ -226,7 +221,7 @@ impl Point {
     ///
     /// # Errors
     /// If the point was not testable, or the unit does not apply to it.
-    pub fn interval(&self, unit: Unit, rate: Rate) -> Result<Interval, Untestable> {
+    pub fn interval(&self, unit: Unit, rate: Rate) -> Testable<Interval> {
         match &self.state {
             State::Measured(measured) => measured.interval(unit, rate).ok_or_else(|| {
                 Untestable(format!(

@@ -218,6 +218,14 @@ pub struct Worker<'k> {
     pub kernel: Box<dyn Kernel + Send + 'k>,
 }
 
+impl<'k> Worker<'k> {
+    /// A thread on `cpu` that runs `kernel`.
+    pub fn new(cpu: usize, kernel: impl Kernel + Send + 'k) -> Self {
+        let kernel = Box::new(kernel);
+        Worker { cpu, kernel }
+    }
+}
+
 impl fmt::Debug for Worker<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Worker {{ cpu: {} }}", self.cpu)

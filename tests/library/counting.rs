@@ -115,13 +115,7 @@ fn events_are_counted_of_operations_and_not_of_numbers() {
     let faults = Event::software(Software::PageFaults);
     let counts = rig.count(&first_touch(), &[faults]).unwrap();
     assert_eq!(counts.len(), 1);
-    let number = CountSetup {
-        name: "a number",
-        bytes: 0,
-        count: |_, _| Ok(7.0),
-        argument: 0,
-    };
-    let number = Case::new("a number", 0.0, number);
+    let number = CountSetup::computed("a number", 0, |_| Ok(7.0)).at(0.0);
     assert_eq!(rig.count(&number, &[faults]), Ok(Vec::new()));
 }
 

@@ -1,7 +1,8 @@
 //! The evidence of a claim: an experiment's points, and the machine.
 
 use crate::experiment::{
-    Count, Distribution, Machine, Pass, Percentile, Point, Range, State, Unit, Untestable, Value,
+    Count, Distribution, Machine, Pass, Percentile, Point, Range, State, Testable, Unit,
+    Untestable, Value, side_by_side,
 };
 use crate::pmu::Quantity;
 use crate::prelude::*;
@@ -58,7 +59,7 @@ impl Evidence<'_> {
     ///
     /// # Errors
     /// If it has no points; with the points' own reason if they were untestable.
-    pub fn series(&self, label: &str) -> Result<Vec<(f64, Interval)>, Untestable> {
+    pub fn series(&self, label: &str) -> Testable<Vec<(f64, Interval)>> {
         let mut reason = None;
         let mut points = Vec::new();
         for point in self.points.iter().filter(|point| point.series == label) {
@@ -105,11 +106,36 @@ impl Evidence<'_> {
         interval.map(|of| of.narrowed(narrowed))
     }
 
+    /// The passes of a series at `x`; none if it was not timed there.
+    pub(crate) fn passes_at(&self, label: &str, x: f64) -> Vec<Pass> {
+        let mut points = self.pass_by_pass(label).into_iter();
+        let point = points.find(|point| point.0 == x);
+        point.map_or(Vec::new(), |(_, passes)| passes)
+    }
+
+    /// The value behind the ratios of a series at `x` to another point that was measured in turn with it,
+    /// pass by pass. `None` if they have no pass in common.
+    ///
+    /// # Errors
+    /// If a pass has no ratio.
+    pub(crate) fn ratio_of_passes(
+        &self,
+        label: &str,
+        x: f64,
+        [of, to]: [&[Pass]; 2],
+    ) -> Testable<Option<Interval>> {
+        let pairs = side_by_side([of, to]).into_iter();
+        let each: Vec<Interval> = pairs
+            .map(|[of, to]| ratio(of, to))
+            .collect::<Testable<_>>()?;
+        Ok(self.ratio_of(label, x, &each))
+    }
+
     /// The value of a series at `x`, with the uncertainty of a comparison between cases.
     ///
     /// # Errors
     /// If it was not measured there.
-    pub fn at(&self, label: &str, x: f64) -> Result<Interval, Untestable> {
+    pub fn at(&self, label: &str, x: f64) -> Testable<Interval> {
         let point = self.point(label, x)?;
         point
             .interval(self.unit, self.machine.rate)
@@ -120,12 +146,7 @@ impl Evidence<'_> {
     ///
     /// # Errors
     /// If it was not measured there, or not run by run.
-    pub(crate) fn percentile(
-        &self,
-        label: &str,
-        x: f64,
-        place: Percentile,
-    ) -> Result<Interval, Untestable> {
+    pub(crate) fn percentile(&self, label: &str, x: f64, place: Percentile) -> Testable<Interval> {
         match &self.point(label, x)?.state {
             State::Measured(measured) => measured.percentile(place, self.unit, self.machine.rate),
             State::Untestable(reason) => Err(reason.clone()),
@@ -138,12 +159,7 @@ impl Evidence<'_> {
     ///
     /// # Errors
     /// As above, and if a median is not positive.
-    pub(crate) fn over_median(
-        &self,
-        label: &str,
-        x: f64,
-        place: Percentile,
-    ) -> Result<Interval, Untestable> {
+    pub(crate) fn over_median(&self, label: &str, x: f64, place: Percentile) -> Testable<Interval> {
         // The reason why there is none.
         self.percentile(label, x, place)?;
         let measured = self.point(label, x)?.measured();
@@ -162,7 +178,7 @@ impl Evidence<'_> {
     ///
     /// # Errors
     /// If it was not measured there, or on one thread.
-    pub(crate) fn spread(&self, label: &str, x: f64) -> Result<Interval, Untestable> {
+    pub(crate) fn spread(&self, label: &str, x: f64) -> Testable<Interval> {
         let point = self.point(label, x)?;
         point.interval(self.unit, self.machine.rate)?;
         let measured = point.measured();
@@ -181,7 +197,7 @@ impl Evidence<'_> {
     ///
     /// # Errors
     /// If it was not measured there, or no round trip beside it.
-    pub(crate) fn round_trips(&self, label: &str, x: f64) -> Result<Interval, Untestable> {
+    pub(crate) fn round_trips(&self, label: &str, x: f64) -> Testable<Interval> {
         let point = self.point(label, x)?;
         point.interval(self.unit, self.machine.rate)?;
         let measured = point.measured();
@@ -195,7 +211,7 @@ impl Evidence<'_> {
         Ok(trips.widened(BETWEEN_CASES))
     }
 
-    fn point(&self, label: &str, x: f64) -> Result<&Point, Untestable> {
+    fn point(&self, label: &str, x: f64) -> Testable<&Point> {
         let mut points = self.points.iter();
         points
             .find(|point| point.x == x && point.series == label)
@@ -208,7 +224,7 @@ impl Evidence<'_> {
     /// # Errors
     /// If the point was not measured, or if the quantity was not counted there: the reason why this
     /// machine does not count it.
-    pub fn count(&self, label: &str, x: f64, quantity: Quantity) -> Result<Interval, Untestable> {
+    pub fn count(&self, label: &str, x: f64, quantity: Quantity) -> Testable<Interval> {
         let point = self.point(label, x)?;
         if let State::Untestable(reason) = &point.state {
             return Err(reason.clone());
@@ -249,7 +265,7 @@ impl Evidence<'_> {
     ///
     /// # Errors
     /// If no point of the series lies in the range.
-    pub fn level(&self, label: &str, range: Range) -> Result<Interval, Untestable> {
+    pub fn level(&self, label: &str, range: Range) -> Testable<Interval> {
         let inside: Vec<Interval> = self
             .series(label)?
             .into_iter()
@@ -257,6 +273,16 @@ impl Evidence<'_> {
             .map(|(_, value)| value.widened(BETWEEN_CASES))
             .collect();
         Interval::median_of(&inside).ok_or_else(|| self.nothing_in(label, range))
+    }
+
+    /// The value of a series at the memory size. It does not depend on how much of a shared last level
+    /// the ladder found.
+    ///
+    /// # Errors
+    /// If the series has no points, or none in memory.
+    pub(crate) fn in_memory(&self, label: &str) -> Testable<Interval> {
+        self.series(label)?;
+        self.at(label, self.machine.memory_size()?)
     }
 
     /// The reason why a series has no point to judge in a range.
@@ -277,7 +303,7 @@ impl Evidence<'_> {
     ///
     /// # Errors
     /// If the series has no points.
-    pub fn last(&self, label: &str) -> Result<(f64, Interval), Untestable> {
+    pub fn last(&self, label: &str) -> Testable<(f64, Interval)> {
         let points = self.series(label)?;
         let (x, value) = points[points.len() - 1];
         Ok((x, value.widened(BETWEEN_CASES)))
@@ -285,9 +311,14 @@ impl Evidence<'_> {
 
     /// One curve per series, in the order in which the series were measured.
     pub fn curves(&self) -> Vec<Curve> {
+        self.curves_of(|_| true)
+    }
+
+    /// The curves of the series whose label is wanted.
+    pub(crate) fn curves_of(&self, wanted: impl Fn(&str) -> bool) -> Vec<Curve> {
         let mut labels: Vec<&str> = Vec::new();
         for point in self.points {
-            if !labels.contains(&point.series.as_str()) {
+            if wanted(&point.series) && !labels.contains(&point.series.as_str()) {
                 labels.push(&point.series);
             }
         }
@@ -315,7 +346,7 @@ fn widened(point: &Point, value: Interval) -> Interval {
 ///
 /// # Errors
 /// If either interval is not wholly positive: the difference of two noisy stretches may be negative.
-pub(crate) fn ratio(of: impl Value, to: impl Value) -> Result<Interval, Untestable> {
+pub(crate) fn ratio(of: impl Value, to: impl Value) -> Testable<Interval> {
     let (of, to) = (of.interval()?, to.interval()?);
     of.quotient(to).ok_or_else(|| {
         Untestable(format!(
@@ -324,12 +355,17 @@ pub(crate) fn ratio(of: impl Value, to: impl Value) -> Result<Interval, Untestab
     })
 }
 
+/// The difference of two values, whose doubts add up.
+pub(crate) fn minus(of: Interval, less: Interval) -> Interval {
+    Interval::new(of.lo - less.hi, of.hi - less.lo)
+}
+
 /// The time of one load as a share of another's, which misses. An empty stretch is subtracted from
 /// both, so a hit may have a time near zero or below.
 ///
 /// # Errors
 /// If the interval of the miss is not wholly positive.
-pub(crate) fn share_of_miss(load: Interval, miss: Interval) -> Result<Interval, Untestable> {
+pub(crate) fn share_of_miss(load: Interval, miss: Interval) -> Testable<Interval> {
     if miss.lo <= 0.0 {
         return Err(Untestable(format!(
             "a load of a flushed line took {miss}, which is not certainly above zero",
@@ -356,34 +392,44 @@ pub(crate) fn none() -> Untestable {
 }
 
 impl<P> Extreme<P> {
-    /// The larger of what was `seen` and `value` at `at`.
-    pub(crate) fn most(seen: Option<Self>, at: P, value: Interval) -> Self {
-        match seen {
-            Some(seen) if seen.value.hi >= value.hi => Extreme {
-                value: seen.value.most(value),
-                at: seen.at,
-            },
-            Some(seen) => Extreme {
-                value: seen.value.most(value),
-                at,
-            },
-            None => Extreme { at, value },
-        }
+    /// The largest of several values, each with its place.
+    ///
+    /// # Errors
+    /// If there is no value; with the reason of the first that is missing.
+    pub(crate) fn most(
+        values: impl IntoIterator<Item = Testable<(P, Interval)>>,
+    ) -> Testable<Self> {
+        Extreme::of(values, |seen, value| (value.hi > seen.hi, seen.most(value)))
     }
 
-    /// The smaller of what was `seen` and `value` at `at`.
-    pub(crate) fn least(seen: Option<Self>, at: P, value: Interval) -> Self {
-        match seen {
-            Some(seen) if seen.value.lo <= value.lo => Extreme {
-                value: seen.value.least(value),
-                at: seen.at,
-            },
-            Some(seen) => Extreme {
-                value: seen.value.least(value),
-                at,
-            },
-            None => Extreme { at, value },
+    /// The smallest of several values, each with its place.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn least(
+        values: impl IntoIterator<Item = Testable<(P, Interval)>>,
+    ) -> Testable<Self> {
+        Extreme::of(values, |seen, value| {
+            (value.lo < seen.lo, seen.least(value))
+        })
+    }
+
+    /// The extreme by `further`: whether a value lies further out than those before, and the extreme of all.
+    fn of(
+        values: impl IntoIterator<Item = Testable<(P, Interval)>>,
+        further: fn(Interval, Interval) -> (bool, Interval),
+    ) -> Testable<Self> {
+        let mut values = values.into_iter();
+        let (mut at, mut all) = values.next().ok_or_else(none)??;
+        for value in values {
+            let (place, value) = value?;
+            let (is_further, both) = further(all, value);
+            all = both;
+            if is_further {
+                at = place;
+            }
         }
+        Ok(Extreme { at, value: all })
     }
 }
 
@@ -394,12 +440,8 @@ mod tests {
     #[test]
     fn the_place_is_that_of_the_value_and_the_doubt_that_of_all() {
         let values = [(1, 2.0, 3.0), (2, 1.0, 5.0), (3, 2.5, 2.6)];
-        let mut most = None;
-        let mut least = None;
-        for (at, lo, hi) in values {
-            most = Some(Extreme::most(most, at, Interval::new(lo, hi)));
-            least = Some(Extreme::least(least, at, Interval::new(lo, hi)));
-        }
+        let values = || values.map(|(at, lo, hi)| Ok((at, Interval::new(lo, hi))));
+        let (most, least) = (Extreme::most(values()), Extreme::least(values()));
         let (most, least) = (most.unwrap(), least.unwrap());
         assert_eq!((most.at, most.value), (2, Interval::new(2.5, 5.0)));
         assert_eq!((least.at, least.value), (2, Interval::new(1.0, 2.6)));

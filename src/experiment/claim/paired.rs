@@ -1,7 +1,6 @@
 //! Ratios of series that were measured in turn.
 
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::{Curve, Evidence, Range, Untestable, side_by_side};
+use crate::experiment::{Curve, Evidence, Range, Testable, Untestable};
 use crate::prelude::*;
 use crate::stats::Interval;
 
@@ -12,12 +11,7 @@ const FEW: usize = 6;
 /// The ratio of two series that were measured in turn on the same memory in the same order: the
 /// median over the range of the points' [ratios](paired_points), or the range of all ratios if there
 /// are few points.
-pub(crate) fn paired(
-    e: &Evidence<'_>,
-    of: &str,
-    to: &str,
-    range: Range,
-) -> Result<Interval, Untestable> {
+pub(crate) fn paired(e: &Evidence<'_>, of: &str, to: &str, range: Range) -> Testable<Interval> {
     let inside: Vec<Interval> = paired_points(e, of, to)?
         .into_iter()
         .filter(|(x, _)| e.is_sure(range, *x))
@@ -44,7 +38,7 @@ pub(crate) fn paired_points(
     e: &Evidence<'_>,
     of: &str,
     to: &str,
-) -> Result<Vec<(f64, Interval)>, Untestable> {
+) -> Testable<Vec<(f64, Interval)>> {
     // If a series has no points, its own reason is reported.
     e.series(of)?;
     e.series(to)?;
@@ -54,14 +48,8 @@ pub(crate) fn paired_points(
         let Some((_, base)) = bases.iter().find(|point| point.0 == x) else {
             continue;
         };
-        let each: Vec<Interval> = side_by_side([&passes, base])
-            .into_iter()
-            .map(|[of, to]| ratio(of, to))
-            .collect::<Result<_, _>>()?;
-        ratios.extend(
-            e.ratio_of(of, x, &each)
-                .map(|ratio| (x, ratio.widened(0.005))),
-        );
+        let ratio = e.ratio_of_passes(of, x, [&passes, base])?;
+        ratios.extend(ratio.map(|ratio| (x, ratio.widened(0.005))));
     }
     Ok(ratios)
 }
@@ -70,12 +58,7 @@ pub(crate) fn paired_points(
 ///
 /// # Errors
 /// If one of them was not measured there; with the point's own reason if it was untestable.
-pub(crate) fn paired_at(
-    e: &Evidence<'_>,
-    of: &str,
-    to: &str,
-    x: f64,
-) -> Result<Interval, Untestable> {
+pub(crate) fn paired_at(e: &Evidence<'_>, of: &str, to: &str, x: f64) -> Testable<Interval> {
     let points = paired_points(e, of, to)?;
     if let Some((_, ratio)) = points.into_iter().find(|point| point.0 == x) {
         return Ok(ratio);

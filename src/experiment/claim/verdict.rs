@@ -1,6 +1,6 @@
 //! The verdict of a claim, decided from intervals.
 
-use crate::experiment::{Evidence, Untestable};
+use crate::experiment::{Evidence, Testable, Untestable};
 use crate::prelude::*;
 use crate::stats::{Interval, Side};
 
@@ -82,7 +82,7 @@ impl Judgement {
 }
 
 /// A judgement, or the reason why there is none.
-pub type Judged = Result<Judgement, Untestable>;
+pub type Judged = Testable<Judgement>;
 
 /// A threshold for readers: five digits, or the whole number if it has more.
 pub(crate) fn rounded(value: f64) -> f64 {
@@ -121,17 +121,17 @@ pub trait Value {
     ///
     /// # Errors
     /// The reason why there is none.
-    fn interval(self) -> Result<Interval, Untestable>;
+    fn interval(self) -> Testable<Interval>;
 }
 
 impl Value for Interval {
-    fn interval(self) -> Result<Interval, Untestable> {
+    fn interval(self) -> Testable<Interval> {
         Ok(self)
     }
 }
 
-impl Value for Result<Interval, Untestable> {
-    fn interval(self) -> Result<Interval, Untestable> {
+impl Value for Testable<Interval> {
+    fn interval(self) -> Testable<Interval> {
         self
     }
 }
@@ -228,6 +228,37 @@ pub fn all_of(parts: impl IntoIterator<Item = Judged>) -> Judged {
     })
 }
 
+/// A judgement that holds only if no other guest uses the last level. In a virtual machine, other
+/// guests may have filled it meanwhile, so `does not hold` becomes inconclusive.
+///
+/// # Errors
+/// If there is no judgement.
+pub(crate) fn unless_strangers(e: &Evidence<'_>, judged: Judged) -> Judged {
+    let judgement = judged?;
+    if judgement.verdict != Verdict::DoesNotHold || !e.machine.calibration.is_guest() {
+        return Ok(judgement);
+    }
+    let mut open = noted(
+        Ok(judgement),
+        "in a virtual machine, other guests may have used the last level meanwhile",
+    )?;
+    open.verdict = Verdict::Inconclusive;
+    Ok(open)
+}
+
+/// Checks that the system reports processors and caches as the hardware has them.
+///
+/// # Errors
+/// In a virtual machine, where the host chooses what the system reports.
+pub(crate) fn told_by_hardware(e: &Evidence<'_>) -> Testable<()> {
+    match e.machine.calibration.is_guest() {
+        true => Err(Untestable::because(
+            "this is a virtual machine, whose host chooses what CPUID and the system report",
+        )),
+        false => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,36 +347,5 @@ mod tests {
         );
         let none = |reason: &str| Err(Untestable(reason.to_owned()));
         assert_eq!(all_of([no(), none("first"), none("second")]), none("first"));
-    }
-}
-
-/// A judgement that holds only if no other guest uses the last level. In a virtual machine, other
-/// guests may have filled it meanwhile, so `does not hold` becomes inconclusive.
-///
-/// # Errors
-/// If there is no judgement.
-pub(crate) fn unless_strangers(e: &Evidence<'_>, judged: Judged) -> Judged {
-    let judgement = judged?;
-    if judgement.verdict != Verdict::DoesNotHold || !e.machine.calibration.is_guest() {
-        return Ok(judgement);
-    }
-    let mut open = noted(
-        Ok(judgement),
-        "in a virtual machine, other guests may have used the last level meanwhile",
-    )?;
-    open.verdict = Verdict::Inconclusive;
-    Ok(open)
-}
-
-/// Checks that the system reports processors and caches as the hardware has them.
-///
-/// # Errors
-/// In a virtual machine, where the host chooses what the system reports.
-pub(crate) fn told_by_hardware(e: &Evidence<'_>) -> Result<(), Untestable> {
-    match e.machine.calibration.is_guest() {
-        true => Err(Untestable::because(
-            "this is a virtual machine, whose host chooses what CPUID and the system report",
-        )),
-        false => Ok(()),
     }
 }

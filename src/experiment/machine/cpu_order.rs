@@ -1,6 +1,6 @@
 //! Which CPUs the threads of an experiment run on.
 
-use crate::experiment::Untestable;
+use crate::experiment::{Testable, Untestable};
 use crate::host::{CpuLocation, Nearness};
 use crate::prelude::*;
 
@@ -107,7 +107,7 @@ impl CpuOrder {
     ///
     /// # Errors
     /// If no CPU is known.
-    pub fn of(&self, threads: usize) -> Result<Vec<usize>, Untestable> {
+    pub fn of(&self, threads: usize) -> Testable<Vec<usize>> {
         if self.seats.is_empty() {
             return Err(Untestable("no CPU for a second thread is known".into()));
         }
@@ -119,11 +119,28 @@ impl CpuOrder {
     ///
     /// # Errors
     /// If there is none.
-    pub fn pair(&self, nearness: Nearness) -> Result<[usize; 2], Untestable> {
+    pub fn pair(&self, nearness: Nearness) -> Testable<[usize; 2]> {
         let none = || Untestable(format!("no two CPUs here: {}", nearness.name()));
         let (first, others) = self.seats.split_first().ok_or_else(none)?;
         let other = others.iter().find(|seat| first.to(seat) == nearness);
         Ok([first.cpu, other.ok_or_else(none)?.cpu])
+    }
+
+    /// How near the nearest two cores are to each other.
+    ///
+    /// # Errors
+    /// If there is one core.
+    pub(crate) fn nearest_core(&self) -> Testable<Nearness> {
+        self.nearest()
+            .ok_or_else(|| Untestable("the test needs two cores, and there is one".to_owned()))
+    }
+
+    /// The nearest two CPUs on different cores.
+    ///
+    /// # Errors
+    /// If there is one core.
+    pub(crate) fn two_cores(&self) -> Testable<[usize; 2]> {
+        self.pair(self.nearest_core()?)
     }
 
     /// What the nearest two CPUs on different cores share, if there are two.

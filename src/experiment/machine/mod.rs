@@ -7,10 +7,13 @@ pub mod predict;
 pub mod ranges;
 
 use crate::cpu::{Cache, CacheKind, Ports};
-use crate::experiment::{Calibration, Counting, CpuOrder, Range, Ranges, Rung, Untestable};
+use crate::experiment::{
+    Calibration, Counting, CpuOrder, Range, Ranges, Rung, Testable, Untestable,
+};
 use crate::host::MemoryNode;
 use crate::mem::LINE;
 use crate::prelude::*;
+use crate::stats::Interval;
 use crate::time::Rate;
 
 /// The machine: what it says of itself, and what was measured of it. Plain data, so that it can
@@ -102,7 +105,7 @@ impl Machine {
     ///
     /// # Errors
     /// If it is too small to lie in memory: no more may be allocated.
-    pub fn place_in_memory(&self, bytes: usize) -> Result<f64, Untestable> {
+    pub fn place_in_memory(&self, bytes: usize) -> Testable<f64> {
         let memory = self.ranges.memory;
         let x = bytes as f64;
         if memory.holds(x) {
@@ -112,6 +115,41 @@ impl Machine {
             "the largest working set, {:.0} KiB, is not in the {memory}, that of memory",
             x / 1024.0
         )))
+    }
+
+    /// The place of the [memory size](Self::in_memory), at which most claims about memory are judged.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn memory_size(&self) -> Testable<f64> {
+        self.place_in_memory(self.in_memory())
+    }
+
+    /// The published load-to-use latency of L1d in core cycles, beside what was `measured`.
+    ///
+    /// # Errors
+    /// If none is published for this core.
+    pub(crate) fn published_latency(&self, measured: Interval) -> Testable<f64> {
+        self.load_to_use.map(f64::from).ok_or_else(|| {
+            Untestable(format!(
+                "no published load-to-use latency for this CPU; measured {measured} core cycles"
+            ))
+        })
+    }
+
+    /// The time of a random access in a range: the median of the ladder's rungs there.
+    ///
+    /// # Errors
+    /// If the ladder has none there.
+    pub(crate) fn access_in(&self, range: Range) -> Testable<Interval> {
+        let rungs = self.ladder.iter();
+        let inside = rungs.filter(|rung| range.holds(rung.working_set));
+        let costs: Vec<Interval> = inside.map(|rung| rung.cost).collect();
+        Interval::median_of(&costs).ok_or_else(|| {
+            Untestable(format!(
+                "the ladder of working sets has no point in the {range}"
+            ))
+        })
     }
 
     /// One working set for each range that holds one, from L1d to memory: few enough for a quick

@@ -25,6 +25,11 @@ pub struct Range {
 }
 
 impl Range {
+    /// One working set alone.
+    pub const fn at(x: f64) -> Self {
+        Range { lo: x, hi: x }
+    }
+
     /// Whether `x` lies inside.
     pub fn holds(&self, x: f64) -> bool {
         self.lo <= x && x <= self.hi

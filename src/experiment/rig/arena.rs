@@ -1,6 +1,6 @@
 //! Memory for one case after the other.
 
-use crate::experiment::{PageRequest, Untestable};
+use crate::experiment::{PageRequest, Testable, Untestable};
 use crate::host::{Backing, Granted, Heap, Host, Lack, MemoryPolicy, Pages};
 use crate::mem::{LINE, Region};
 use crate::prelude::*;
@@ -90,11 +90,7 @@ impl Arena {
     ///
     /// # Errors
     /// If the system refuses the memory or the pages, with its reason.
-    pub fn region(
-        &mut self,
-        bytes: usize,
-        wish: PageRequest,
-    ) -> Result<(Region<'_>, Granted), Untestable> {
+    pub fn region(&mut self, bytes: usize, wish: PageRequest) -> Testable<(Region<'_>, Granted)> {
         let (slot, _) = self.slot(bytes, wish);
         slot?.region(bytes)
     }
@@ -108,7 +104,7 @@ impl Arena {
         bytes: usize,
         wish: PageRequest,
         policy: &MemoryPolicy,
-    ) -> Result<(Region<'_>, Granted), Untestable> {
+    ) -> Testable<(Region<'_>, Granted)> {
         match policy {
             MemoryPolicy::Default => self.region(bytes, wish),
             _ => self.new_region(bytes, wish, policy),
@@ -124,7 +120,7 @@ impl Arena {
         bytes: usize,
         wish: PageRequest,
         policy: &MemoryPolicy,
-    ) -> Result<(Region<'_>, Granted), Untestable> {
+    ) -> Testable<(Region<'_>, Granted)> {
         let policy = match policy {
             MemoryPolicy::Default => &self.policy,
             own => own,
@@ -154,7 +150,7 @@ impl Arena {
         &mut self,
         bytes: usize,
         wish: PageRequest,
-    ) -> Result<(Region<'_>, Granted), Untestable> {
+    ) -> Testable<(Region<'_>, Granted)> {
         let host = self.host;
         match self.slot(bytes, wish) {
             (Err(lack), heap) if lack.is_absence() => {
@@ -266,7 +262,7 @@ impl Slot {
     }
 
     /// The first `bytes` of the memory that it holds.
-    fn region(&mut self, bytes: usize) -> Result<(Region<'_>, Granted), Untestable> {
+    fn region(&mut self, bytes: usize) -> Testable<(Region<'_>, Granted)> {
         let memory = self.memory.as_mut();
         let memory = memory.ok_or_else(|| Untestable("no memory is held".to_owned()))?;
         let granted = memory.granted().clone();

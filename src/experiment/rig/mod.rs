@@ -8,8 +8,8 @@ pub mod threads;
 use crate::experiment::machine::{half_octaves, ladder, ranges};
 use crate::experiment::rig::prepared::PreparedCase;
 use crate::experiment::{
-    Arena, Case, Context, Count, Measured, PageRequest, Point, Quality, Rung, State, Untestable,
-    Workload, rung_of,
+    Arena, Case, Context, Count, Measured, PageRequest, Point, Quality, Rung, State, Testable,
+    Untestable, Workload, rung_of,
 };
 use crate::host::{Each, Event, MemoryPolicy, Pages, Refusal, Watch};
 use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
@@ -168,7 +168,7 @@ impl<'a> Rig<'a> {
         }
     }
 
-    fn state_of(&mut self, case: &Case, wanted: &[Quantity]) -> Result<Option<State>, Untestable> {
+    fn state_of(&mut self, case: &Case, wanted: &[Quantity]) -> Testable<Option<State>> {
         let plan = self.plan();
         let wanted = self.events(wanted);
         let pages = self.pages_for(case);
@@ -230,11 +230,7 @@ impl<'a> Rig<'a> {
     ///
     /// # Errors
     /// If the case cannot run here.
-    pub fn count(
-        &mut self,
-        case: &Case,
-        events: &[Event],
-    ) -> Result<Vec<Result<Each, Refusal>>, Untestable> {
+    pub fn count(&mut self, case: &Case, events: &[Event]) -> Testable<Vec<Result<Each, Refusal>>> {
         let plan = Plan {
             sample_ticks: self.rate.ticks(COUNTED_NANOS),
             // One sample, of which the number of operations is wanted.

@@ -5,8 +5,8 @@
 
 use crate::experiment::rig::{runs, threads};
 use crate::experiment::{
-    Arena, Case, Context, Distribution, LapsFrom, PageRequest, SampleOf, ThreadStats, Timing,
-    Untestable, Workload,
+    Arena, Case, Context, Distribution, LapsFrom, PageRequest, SampleOf, Testable, ThreadStats,
+    Timing, Untestable, Workload,
 };
 use crate::host::{
     BackgroundLoad, Each, Event, FoundPages, Granted, Host, Lack, MemoryPolicy, Refusal, Watch,
@@ -38,7 +38,7 @@ impl<'m> PreparedCase<'m> {
         arena: &'m mut Arena,
         pages: PageRequest,
         context: Context,
-    ) -> Result<Self, Untestable> {
+    ) -> Testable<Self> {
         let setup = &case.setup;
         let home = match setup.moves_pages() {
             true => Home::of(case, arena, context.host),
@@ -81,7 +81,7 @@ impl<'m> PreparedCase<'m> {
         plan: &Plan<'_>,
         monitor: &mut dyn Watch,
         buffers: Buffers<'_>,
-    ) -> Result<Option<Outcome>, Untestable> {
+    ) -> Testable<Option<Outcome>> {
         let in_laps = |period| Plan {
             warm_up: period,
             until_steady: self.laps_from.is_some(),
@@ -162,10 +162,7 @@ impl<'m> PreparedCase<'m> {
     ///
     /// # Errors
     /// If it takes threads that cannot be had.
-    pub fn run_by_run(
-        &mut self,
-        operations: Option<u64>,
-    ) -> Result<Option<Distribution>, Untestable> {
+    pub fn run_by_run(&mut self, operations: Option<u64>) -> Testable<Option<Distribution>> {
         let of = operations
             .map(|operations| runs::one_by_one(self.context.host, &mut self.workload, operations));
         of.unwrap_or(Ok(None))
@@ -238,7 +235,7 @@ fn while_at_work<T>(
     host: &dyn Host,
     load: BackgroundLoad,
     measure: impl FnOnce() -> T,
-) -> Result<T, Untestable> {
+) -> Testable<T> {
     let mut process = host.process(load)?;
     let before = process.stretches();
     let value = measure();
@@ -288,7 +285,7 @@ impl Home {
         host: &dyn Host,
         (first, bytes): (*const u8, usize),
         granted: Granted,
-    ) -> Result<Granted, Untestable> {
+    ) -> Testable<Granted> {
         let on = host.nodes_of(first, bytes)?;
         if !self.policy.is_met_by(&on) {
             let touched = match self.cpu {

@@ -5,7 +5,7 @@ use crate::prelude::*;
 use alloc::sync::Arc;
 
 use crate::experiment::distribution::RUNS;
-use crate::experiment::{Distribution, Timing, Untestable, Workload};
+use crate::experiment::{Distribution, Testable, Timing, Workload};
 use crate::host::{Host, RoundOptions};
 use crate::kernel::{Kernel, Register, Work};
 use crate::measure::{Shot, each_shot};
@@ -27,7 +27,7 @@ pub(super) fn one_by_one(
     host: &dyn Host,
     workload: &mut Workload<'_>,
     operations: u64,
-) -> Result<Option<Distribution>, Untestable> {
+) -> Testable<Option<Distribution>> {
     let mut ticks = Vec::with_capacity(RUNS);
     match workload {
         Workload::Steady {
@@ -159,10 +159,7 @@ mod tests {
     fn the_first_of_several_threads_is_timed_while_the_others_work() {
         let cpus = allowed();
         let kernels = [Counting::default(), Counting::default()];
-        let member = |index: usize| Worker {
-            cpu: cpus[index % cpus.len()],
-            kernel: Box::new(kernels[index].clone()),
-        };
+        let member = |index: usize| Worker::new(cpus[index % cpus.len()], kernels[index].clone());
         let members = vec![member(0), member(1)];
         let mut workload = Workload::at_once(members, SampleOf::First, 1);
         let found = one_by_one(&Linux, &mut workload, 3).unwrap().unwrap();

@@ -1,6 +1,6 @@
 //! Kernels on several threads at once: which of them a sample is, and how it is taken.
 
-use crate::experiment::{Run, Untestable};
+use crate::experiment::{Run, Testable, Untestable};
 use crate::host::{Host, RoundOptions, RunAhead, Team, Worker, WorkerTime};
 use crate::measure::{Buffers, Monitor, Outcome, Plan, in_long_stretches, in_stretches, in_whole};
 use crate::prelude::*;
@@ -117,7 +117,7 @@ pub(crate) fn at_once(
     rate: Rate,
     plan: &Plan<'_>,
     buffers: Buffers<'_>,
-) -> Result<Option<(Outcome, ThreadStats)>, Untestable> {
+) -> Testable<Option<(Outcome, ThreadStats)>> {
     let (mut spread, alone) = Spread::of(members);
     let manner = RoundOptions {
         ahead: rate.ticks(AHEAD),
@@ -187,7 +187,7 @@ pub(crate) fn runs(
     rate: Rate,
     plan: &Plan<'_>,
     buffers: Buffers<'_>,
-) -> Result<Option<(Outcome, ThreadStats)>, Untestable> {
+) -> Testable<Option<(Outcome, ThreadStats)>> {
     let (mut spread, _) = Spread::of(members);
     let manner = RoundOptions {
         ahead: rate.ticks(AHEAD),
@@ -245,7 +245,7 @@ fn led<T>(
     members: &mut [Worker<'_>],
     options: RoundOptions,
     lead: impl FnOnce(&mut dyn Team) -> T,
-) -> Result<T, Untestable> {
+) -> Testable<T> {
     let mut lead = Some(lead);
     let mut found = None;
     host.team(members, options, &mut |team| {

@@ -11,11 +11,7 @@ use crate::pattern::{Arrangement, Orders};
 pub struct RegisterSetup;
 
 impl Setup for RegisterSetup {
-    fn bytes(&self) -> usize {
-        0
-    }
-
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         Ok(Workload::steady(Register::default(), 0))
     }
 }
@@ -25,11 +21,7 @@ impl Setup for RegisterSetup {
 pub struct AdditionSetup;
 
 impl Setup for AdditionSetup {
-    fn bytes(&self) -> usize {
-        0
-    }
-
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         Ok(Workload::steady(Addition::default(), 0))
     }
 }
@@ -46,7 +38,7 @@ impl Setup for PendingSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let pending = StoreBufferFill::new(region, self.stores)?;
         Ok(Workload::steady(pending, 1))
     }
@@ -74,11 +66,7 @@ impl Setup for OrdersSetup {
         self.arrangement.bytes(self.count())
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let orders = Orders::new(region, self.arrangement, self.count(), self.seed)?;
         let sum = Outstanding::new(orders, &context.features)?;
         let period = sum.pass();

@@ -18,7 +18,7 @@ pub enum Mover {
 
 impl Mover {
     /// The vectors that it needs.
-    fn vector(self, context: &Context) -> Result<Vector, Untestable> {
+    fn vector(self, context: &Context) -> Testable<Vector> {
         match self {
             Mover::String => Ok(Vector::Sse2),
             Mover::Vectors(bytes) => Vector::of(bytes, context.features).ok_or_else(|| {
@@ -46,11 +46,7 @@ impl Setup for BandwidthSetup {
         self.bytes
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let vector = self.mover.vector(context)?;
         let bandwidth = Bandwidth::new(region, self.motion, vector)?;
         let period = bandwidth.pass();
@@ -62,51 +58,24 @@ impl Setup for BandwidthSetup {
             Mover::Vectors(bytes) => Some(bytes),
             Mover::String => None,
         };
-        let none = Flow {
+        let [loaded, stored, updated, bypassing] = match self.motion {
+            Motion::Read => [1, 0, 0, 0],
+            Motion::ReadHalves => [2, 0, 0, 0],
+            Motion::Write | Motion::RepStosb => [0, 1, 0, 0],
+            Motion::Update => [0, 0, 1, 0],
+            Motion::Copy | Motion::RepMovsb => [1, 1, 0, 0],
+            Motion::Add | Motion::AddThree | Motion::Triad => [self.motion.parts() - 1, 1, 0, 0],
+            Motion::WriteNonTemporal => [0, 0, 0, 1],
+            Motion::TriadNonTemporal => [2, 0, 0, 1],
+            Motion::CopyNonTemporal => [1, 0, 0, 1],
+        }
+        .map(|blocks| blocks * BLOCK);
+        let flow = Flow {
+            loaded,
+            stored,
+            updated,
+            bypassing,
             width,
-            ..Flow::default()
-        };
-        let flow = match self.motion {
-            Motion::Read => Flow {
-                loaded: BLOCK,
-                ..none
-            },
-            Motion::ReadHalves => Flow {
-                loaded: 2 * BLOCK,
-                ..none
-            },
-            Motion::Write | Motion::RepStosb => Flow {
-                stored: BLOCK,
-                ..none
-            },
-            Motion::Update => Flow {
-                updated: BLOCK,
-                ..none
-            },
-            Motion::Copy | Motion::RepMovsb => Flow {
-                loaded: BLOCK,
-                stored: BLOCK,
-                ..none
-            },
-            Motion::Add | Motion::AddThree | Motion::Triad => Flow {
-                loaded: (self.motion.parts() - 1) * BLOCK,
-                stored: BLOCK,
-                ..none
-            },
-            Motion::WriteNonTemporal => Flow {
-                bypassing: BLOCK,
-                ..none
-            },
-            Motion::TriadNonTemporal => Flow {
-                loaded: 2 * BLOCK,
-                bypassing: BLOCK,
-                ..none
-            },
-            Motion::CopyNonTemporal => Flow {
-                loaded: BLOCK,
-                bypassing: BLOCK,
-                ..none
-            },
         };
         moved(parameters, self.bytes, flow, &STREAMS)
     }
@@ -138,11 +107,7 @@ impl Setup for BesideSetup {
         self.measured.bytes
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let Background { bytes, motion, cpu } = self.background;
         // Two processes on one CPU would take turns.
         if context.host.current_cpu() == Some(cpu) {
@@ -202,11 +167,7 @@ impl Setup for BandwidthTeamSetup {
         self.owner == Owner::Each
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let vector = self.mover.vector(context)?;
         let mut period = 0;
         let members = match self.owner {
@@ -224,17 +185,13 @@ impl BandwidthTeamSetup {
         region: Region<'m>,
         vector: Vector,
         period: &mut u64,
-    ) -> Result<Vec<Worker<'m>>, Untestable> {
+    ) -> Testable<Vec<Worker<'m>>> {
         let words = region.into_atomics();
         let of = |first| SharedBandwidth::new(words, self.motion, vector, first);
         *period = of(0)?.pass();
         let threads = self.cpus.len() as u64;
-        let member = |(index, &cpu): (u64, &usize)| {
-            Ok(Worker {
-                cpu,
-                kernel: Box::new(of(*period * index / threads)?),
-            })
-        };
+        let member =
+            |(index, &cpu): (u64, &usize)| Ok(Worker::new(cpu, of(*period * index / threads)?));
         (0..).zip(&self.cpus).map(member).collect()
     }
 
@@ -244,7 +201,7 @@ impl BandwidthTeamSetup {
         region: Region<'m>,
         vector: Vector,
         period: &mut u64,
-    ) -> Result<Vec<Worker<'m>>, Untestable> {
+    ) -> Testable<Vec<Worker<'m>>> {
         let parts = region.into_bytes().chunks_exact_mut(self.bytes.max(1));
         let mut members = Vec::with_capacity(self.cpus.len());
         for (part, &cpu) in parts.zip(&self.cpus) {
@@ -253,10 +210,7 @@ impl BandwidthTeamSetup {
             let part = Region::new(part)?;
             let kernel = Bandwidth::new(part, self.motion, vector)?;
             *period = kernel.pass();
-            members.push(Worker {
-                cpu,
-                kernel: Box::new(kernel),
-            });
+            members.push(Worker::new(cpu, kernel));
         }
         Ok(members)
     }

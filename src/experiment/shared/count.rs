@@ -1,20 +1,92 @@
 //! Numbers that are counted, computed or simulated, not timed.
 
+use crate::cpu::{Core, Fact, Identity};
 use crate::experiment::prelude::*;
 use crate::host::Host;
 use crate::mem::Region;
 
-/// A number found by looking at a pattern, or by arithmetic.
+/// How a number is found that is counted and not timed.
+#[derive(Clone, Copy)]
+enum Found {
+    /// By looking at so many bytes of memory.
+    In(usize, fn(Region<'_>, u64) -> Testable<f64>),
+    /// By arithmetic.
+    Computed(fn(u64) -> Testable<f64>),
+    /// By asking the host.
+    Asked(fn(&'static dyn Host, u64) -> Testable<f64>),
+    /// In the table of cores; with the reason why it may be missing.
+    Published(fn(&Core) -> Fact<u32>, &'static str),
+}
+
+/// A number that is counted, not timed.
 #[derive(Clone, Copy)]
 pub struct CountSetup {
-    /// Names it.
-    pub name: &'static str,
-    /// Bytes of memory that `count` looks at.
-    pub bytes: usize,
-    /// Finds the number; `argument` is the case's own.
-    pub count: fn(Region<'_>, argument: u64) -> Result<f64, Untestable>,
-    /// What `count` is to count.
-    pub argument: u64,
+    name: &'static str,
+    argument: u64,
+    found: Found,
+}
+
+impl CountSetup {
+    /// What `find` finds in `bytes` bytes of memory; `argument` is the case's own.
+    pub(crate) const fn in_memory(
+        name: &'static str,
+        bytes: usize,
+        argument: u64,
+        find: fn(Region<'_>, u64) -> Testable<f64>,
+    ) -> Self {
+        let found = Found::In(bytes, find);
+        CountSetup {
+            name,
+            argument,
+            found,
+        }
+    }
+
+    /// What `compute` computes from `argument`.
+    pub const fn computed(
+        name: &'static str,
+        argument: u64,
+        compute: fn(u64) -> Testable<f64>,
+    ) -> Self {
+        let found = Found::Computed(compute);
+        CountSetup {
+            name,
+            argument,
+            found,
+        }
+    }
+
+    /// What the host answers to `ask`; `argument` is the case's own.
+    pub(crate) const fn asked(
+        name: &'static str,
+        argument: u64,
+        ask: fn(&'static dyn Host, u64) -> Testable<f64>,
+    ) -> Self {
+        let found = Found::Asked(ask);
+        CountSetup {
+            name,
+            argument,
+            found,
+        }
+    }
+
+    /// A published number of this core, and the reason if there is none.
+    pub(crate) const fn published(
+        name: &'static str,
+        fact: fn(&Core) -> Fact<u32>,
+        missing: &'static str,
+    ) -> Self {
+        CountSetup {
+            name,
+            argument: 0,
+            found: Found::Published(fact, missing),
+        }
+    }
+
+    /// Its case at `x`, whose series has its name.
+    pub fn at(self, x: impl Into<f64>) -> Case {
+        Case::new(self.name, x, self)
+    }
 }
 
 impl core::fmt::Debug for CountSetup {
@@ -25,46 +97,29 @@ impl core::fmt::Debug for CountSetup {
 
 impl Setup for CountSetup {
     fn bytes(&self) -> usize {
-        self.bytes
+        match self.found {
+            Found::In(bytes, _) => bytes,
+            _ => 0,
+        }
     }
 
     fn is_count(&self) -> bool {
         true
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        (self.count)(region, self.argument).map(Workload::Count)
-    }
-}
-
-/// A number that the host is asked for.
-#[derive(Clone, Copy)]
-pub struct AskSetup {
-    /// Names it.
-    pub name: &'static str,
-    /// Asks for the number; `argument` is the case's own.
-    pub ask: fn(&'static dyn Host, argument: u64) -> Result<f64, Untestable>,
-    /// What `ask` is to ask for.
-    pub argument: u64,
-}
-
-impl core::fmt::Debug for AskSetup {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Count({}, {})", self.name, self.argument)
-    }
-}
-
-impl Setup for AskSetup {
-    fn bytes(&self) -> usize {
-        0
-    }
-
-    fn is_count(&self) -> bool {
-        true
-    }
-
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
-        (self.ask)(context.host, self.argument).map(Workload::Count)
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
+        let number = match self.found {
+            Found::In(_, find) => find(region, self.argument),
+            Found::Computed(compute) => compute(self.argument),
+            Found::Asked(ask) => ask(context.host, self.argument),
+            Found::Published(fact, missing) => {
+                let core = Identity::detect().core();
+                let published = core.and_then(|core| fact(core).value());
+                let missing = || Untestable::because(missing);
+                published.map(f64::from).ok_or_else(missing)
+            }
+        };
+        number.map(Workload::Count)
     }
 }
 
@@ -73,18 +128,14 @@ pub(crate) struct Counted {
     /// Names it.
     pub series: &'static str,
     /// Finds it.
-    pub count: fn() -> Result<f64, Untestable>,
+    pub count: fn() -> Testable<f64>,
     /// Its least and its greatest allowed value.
     pub within: (f64, f64),
 }
 
 impl Counted {
     /// A number that must equal `said`.
-    pub const fn exactly(
-        series: &'static str,
-        said: f64,
-        count: fn() -> Result<f64, Untestable>,
-    ) -> Self {
+    pub const fn exactly(series: &'static str, said: f64, count: fn() -> Testable<f64>) -> Self {
         Counted::within(series, (said, said), count)
     }
 
@@ -92,7 +143,7 @@ impl Counted {
     pub const fn within(
         series: &'static str,
         within: (f64, f64),
-        count: fn() -> Result<f64, Untestable>,
+        count: fn() -> Testable<f64>,
     ) -> Self {
         Counted {
             series,
@@ -122,11 +173,7 @@ impl core::fmt::Debug for Counted {
 }
 
 impl Setup for &'static Counted {
-    fn bytes(&self) -> usize {
-        0
-    }
-
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         (self.count)().map(Workload::Count)
     }
 }

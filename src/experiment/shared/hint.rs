@@ -34,6 +34,16 @@ pub struct HintSetup {
     pub seed: u64,
 }
 
+/// Checks that a hint is one that this CPU executes.
+pub(crate) fn executed(hint: Hint, context: &Context) -> Testable<()> {
+    match hint != Hint::Write || context.features.has(Feature::Prefetchw) {
+        true => Ok(()),
+        false => Err(Untestable::because(
+            "this CPU executes prefetchw as a no-op",
+        )),
+    }
+}
+
 /// Bytes of the lines to choose from: no more pages than the smallest L1 dTLB covers.
 const BYTES: usize = 16 * PAGE;
 
@@ -45,16 +55,9 @@ impl Setup for HintSetup {
         BYTES + self.past_bytes
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
-        let writes = self.place == Place::Prefetched(Hint::Write);
-        if writes && !context.features.has(Feature::Prefetchw) {
-            return Err(Untestable(
-                "this CPU executes prefetchw as a no-op".to_owned(),
-            ));
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
+        if let Place::Prefetched(hint) = self.place {
+            executed(hint, context)?;
         }
         let (region, past) = region
             .split(BYTES)
@@ -81,7 +84,7 @@ impl Setup for HintSetup {
 /// A walk along `region` in order, which uses every prefetched line. A CPU may judge by past accesses
 /// whether prefetches into its outer levels are worth their bandwidth, and drop the program's
 /// prefetches with its own.
-fn sweep(region: Region<'_>) -> Result<Walk<'_>, Untestable> {
+fn sweep(region: Region<'_>) -> Testable<Walk<'_>> {
     let layout = Layout::npad(7);
     let count = layout.count(region.len());
     let ring = Ring::new(region, layout, count, Order::Sequential)?;

@@ -21,7 +21,7 @@ impl Setup for FillSetup {
         self.bytes
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let fill = FillLines::new(region, self.way)?;
         let period = fill.pass();
         Ok(Workload::steady(fill, period))
@@ -64,11 +64,7 @@ impl Setup for LoadSetup {
         self.bytes
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let features = context.features;
         let vector = Vector::of(self.width, features)
             .ok_or_else(|| Untestable(format!("this CPU has no loads of {} bytes", self.width)))?;
@@ -119,11 +115,7 @@ impl Setup for BurstSetup {
         self.places.span(self.width)
     }
 
-    fn prepare<'m>(
-        &self,
-        mut region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, mut region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let width = Width::of(self.width, context.features).ok_or_else(|| no_width(self.width))?;
         // All untouched pages of a mapping share one page of zeros.
         region.bytes_mut()[..self.bytes()].fill(1);

@@ -68,11 +68,7 @@ impl Setup for PollutionSetup {
         self.hot.next_multiple_of(LINE) + self.passing
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let sse41 = context.features.sse41();
         if self.passage == Passage::NonTemporalLoad && sse41.is_none() {
             return Err(Untestable::because(

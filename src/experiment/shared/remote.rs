@@ -263,7 +263,7 @@ impl Setup for RemoteSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         // Two threads of one CPU would wait for the scheduler.
         let host = context.host;
         if host

@@ -37,11 +37,7 @@ pub struct TouchSetup {
 }
 
 impl Setup for TouchSetup {
-    fn bytes(&self) -> usize {
-        0
-    }
-
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let page = self.pages.bytes();
         let mut memory =
             context
@@ -149,20 +145,15 @@ pub struct TouchTeamSetup {
 }
 
 impl Setup for TouchTeamSetup {
-    fn bytes(&self) -> usize {
-        0
-    }
-
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let page = Pages::Base.bytes();
-        let member = |&cpu: &usize| -> Result<Worker<'m>, Untestable> {
+        let member = |&cpu: &usize| -> Testable<Worker<'m>> {
             let mut memory =
                 context
                     .host
                     .memory(page * self.pages, Pages::Base, &MemoryPolicy::Default)?;
             memory.give_back()?;
-            let kernel = Box::new(FirstTouches { memory, next: 0 });
-            Ok(Worker { cpu, kernel })
+            Ok(Worker::new(cpu, FirstTouches { memory, next: 0 }))
         };
         let members = self.cpus.iter().map(member).collect::<Result<_, _>>()?;
         Ok(Workload::at_once(

@@ -6,6 +6,8 @@ use crate::host::Worker;
 use crate::kernel::{SharedWalk, Step, Visit, Walk};
 use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Ring};
+use crate::stats::Interval;
+use alloc::collections::BTreeSet;
 
 /// A ring and a walk along it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,7 +61,7 @@ impl Setup for WalkSetup {
         self.layout.span(self.count)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let ring = Ring::new(region, self.layout, self.count, self.order)?;
         let walk = Walk::new(ring, self.step)?;
         Ok(Workload::steady(walk, self.count as u64))
@@ -81,6 +83,31 @@ impl Setup for WalkSetup {
             _ => None,
         }
     }
+}
+
+/// The series of [`near_and_far`].
+const NEAR: &str = "L1d";
+pub(crate) const FAR: &str = "memory";
+
+/// A random walk in L1d and one in memory, as in the table of the latency of each level, so that a run
+/// measures them once.
+pub(crate) fn near_and_far(machine: &Machine) -> [Case; 2] {
+    let near = machine.middle_of(machine.ranges.l1);
+    [(NEAR, near), (FAR, machine.in_memory())].map(|(series, bytes)| {
+        let order = Order::Random { seed: machine.seed };
+        let setup = WalkSetup::follow(Layout::npad(7), bytes, order);
+        Case::new(series, bytes as f64, setup).in_large_pages()
+    })
+}
+
+/// The latencies that they show, of L1d and of memory.
+///
+/// # Errors
+/// If one of them was not measured.
+pub(crate) fn latencies(e: &Evidence<'_>) -> Testable<[Interval; 2]> {
+    let memory = e.machine.memory_size()?;
+    let (_, near) = e.last(NEAR)?;
+    Ok([near, e.at(FAR, memory)?])
 }
 
 /// Whose list a thread walks.
@@ -117,7 +144,7 @@ impl CompanySetup {
         self.layout.span(self.count).next_multiple_of(PAGE)
     }
 
-    fn members<'m>(&self, region: Region<'m>) -> Result<Vec<Worker<'m>>, Untestable> {
+    fn members<'m>(&self, region: Region<'m>) -> Testable<Vec<Worker<'m>>> {
         let ring = |region: Region<'m>| Ring::new(region, self.layout, self.count, self.order);
         let mut members = Vec::with_capacity(self.cpus.len());
         match self.lists {
@@ -127,8 +154,7 @@ impl CompanySetup {
                     shared.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
                 for &cpu in &self.cpus {
                     let walk = SharedWalk::new(shared, Visit::Step(self.step))?;
-                    let kernel = Box::new(walk);
-                    members.push(Worker { cpu, kernel });
+                    members.push(Worker::new(cpu, walk));
                 }
             }
             Lists::Own => {
@@ -144,12 +170,23 @@ impl CompanySetup {
                         region
                     };
                     let walk = Walk::new(ring(own)?, self.step)?;
-                    let kernel = Box::new(walk);
-                    members.push(Worker { cpu, kernel });
+                    members.push(Worker::new(cpu, walk));
                 }
             }
         }
         Ok(members)
+    }
+}
+
+/// Checks that no two threads share a CPU: they would wait for the scheduler.
+pub(crate) fn all_different(cpus: &[usize]) -> Testable<()> {
+    let different = cpus.iter().collect::<BTreeSet<_>>().len();
+    match different == cpus.len() {
+        true => Ok(()),
+        false => Err(Untestable(format!(
+            "this needs {} CPUs, and there are {different}",
+            cpus.len()
+        ))),
     }
 }
 
@@ -161,17 +198,8 @@ impl Setup for CompanySetup {
         }
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let mut cpus = self.cpus.clone();
-        cpus.sort_unstable();
-        cpus.dedup();
-        let threads = self.cpus.len();
-        if cpus.len() < threads {
-            return Err(Untestable(format!(
-                "this needs {threads} CPUs, and there are {}",
-                cpus.len()
-            )));
-        }
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
+        all_different(&self.cpus)?;
         Ok(Workload::at_once(
             self.members(region)?,
             self.pace,
@@ -183,8 +211,6 @@ impl Setup for CompanySetup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Features;
-    use crate::experiment::Linux;
 
     fn setup(lists: Lists, cpus: Vec<usize>) -> CompanySetup {
         CompanySetup {
@@ -228,10 +254,7 @@ mod tests {
     fn threads_that_share_a_cpu_are_refused() {
         let mut bytes = vec![0; 1 << 16];
         let region = Region::new(&mut bytes).unwrap();
-        let context = Context {
-            features: Features::detect(),
-            host: &Linux,
-        };
+        let context = Context::here();
         let refused = setup(Lists::One, vec![0, 1, 0]).prepare(region, &context);
         let reason = refused.unwrap_err().to_string();
         assert!(

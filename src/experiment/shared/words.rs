@@ -2,6 +2,7 @@
 //! structure.
 
 use crate::experiment::prelude::*;
+use crate::experiment::shared::walk::all_different;
 use crate::host::Worker;
 use crate::kernel::{Access, Increment, IncrementWay, Kernel, RoundTrip, RoundTripWay, Work};
 use crate::mem::{LINE, PAGE, Region};
@@ -35,8 +36,6 @@ pub struct IncrementSetup {
     pub spacing: Spacing,
     /// The CPU of each.
     pub cpus: Vec<usize>,
-    /// Which thread's time counts.
-    pub pace: SampleOf,
 }
 
 impl Setup for IncrementSetup {
@@ -44,7 +43,7 @@ impl Setup for IncrementSetup {
         self.spacing.at(self.cpus.len().saturating_sub(1)) + LINE
     }
 
-    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         // A lock is free at first.
         region.bytes_mut().fill(0);
         let words = region.into_atomics();
@@ -52,14 +51,11 @@ impl Setup for IncrementSetup {
             let word = self.spacing.at(index) / size_of::<u64>();
             let kernel = Increment::new(words, word, self.way)
                 .ok_or_else(|| Untestable(format!("word {word} does not lie in the region")))?;
-            Ok(Worker {
-                cpu,
-                kernel: Box::new(kernel),
-            })
+            Ok(Worker::new(cpu, kernel))
         };
         let members = self.cpus.iter().enumerate().map(member);
-        let members = members.collect::<Result<_, Untestable>>()?;
-        Ok(Workload::at_once(members, self.pace, 1))
+        let members = members.collect::<Testable<_>>()?;
+        Ok(Workload::at_once(members, SampleOf::Slowest, 1))
     }
 }
 
@@ -76,18 +72,15 @@ pub struct RoundTripSetup {
 
 impl RoundTripSetup {
     /// The threads, whose token is the word `token`.
-    fn team<'m>(&self, region: Region<'m>, token: usize) -> Result<Workload<'m>, Untestable> {
+    fn team<'m>(&self, region: Region<'m>, token: usize) -> Testable<Workload<'m>> {
         let threads = self.cpus.len();
         let words = region.into_atomics();
         let members = self.cpus.iter().enumerate().map(|(index, &cpu)| {
             let kernel = RoundTrip::new(words, token, index, threads, self.way)
                 .ok_or_else(|| Untestable("the token does not lie in the region".to_owned()))?;
-            Ok(Worker {
-                cpu,
-                kernel: Box::new(kernel),
-            })
+            Ok(Worker::new(cpu, kernel))
         });
-        let members = members.collect::<Result<_, Untestable>>()?;
+        let members = members.collect::<Testable<_>>()?;
         // All threads take equally long; their median is the least disturbed.
         Ok(Workload::in_step(members, SampleOf::Median, 1))
     }
@@ -103,21 +96,8 @@ impl Setup for RoundTripSetup {
         self.cpus.first().copied()
     }
 
-    fn prepare<'m>(
-        &self,
-        mut region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
-        let mut cpus = self.cpus.clone();
-        cpus.sort_unstable();
-        cpus.dedup();
-        let threads = self.cpus.len();
-        if cpus.len() < threads {
-            return Err(Untestable(format!(
-                "this needs {threads} CPUs, and there are {}",
-                cpus.len()
-            )));
-        }
+    fn prepare<'m>(&self, mut region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
+        all_different(&self.cpus)?;
         region.bytes_mut().fill(0);
         let token = match self.cpus.first() {
             Some(&cpu) => {
@@ -131,7 +111,7 @@ impl Setup for RoundTripSetup {
     }
 
     /// The place and the owner of the line do not affect its accesses.
-    fn traced<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn traced<'m>(&self, mut region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         region.bytes_mut().fill(0);
         self.team(region, 0)
     }
@@ -238,7 +218,7 @@ impl SharedFieldsSetup {
         &self,
         touched: &[SharedWord],
         words: &'m [AtomicU64],
-    ) -> Result<Box<dyn Kernel + Send + 'm>, Untestable> {
+    ) -> Testable<Box<dyn Kernel + Send + 'm>> {
         let outside = touched.iter().find(|one| word(one.at) >= words.len());
         if let Some(outside) = outside {
             let at = outside.at;
@@ -266,7 +246,7 @@ impl Setup for SharedFieldsSetup {
         self.bytes.max(LINE)
     }
 
-    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         region.bytes_mut().fill(0);
         let words = region.into_atomics();
         let member = |(touched, &cpu): (&Vec<SharedWord>, &usize)| {
@@ -276,7 +256,7 @@ impl Setup for SharedFieldsSetup {
             })
         };
         let members = self.words.iter().zip(&self.cpus).map(member);
-        let members = members.collect::<Result<_, Untestable>>()?;
+        let members = members.collect::<Testable<_>>()?;
         Ok(Workload::at_once(members, self.pace, 1))
     }
 }
@@ -284,8 +264,6 @@ impl Setup for SharedFieldsSetup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Features;
-    use crate::experiment::Linux;
 
     fn setup(way: WordWay) -> SharedFieldsSetup {
         let word = |at, write| SharedWord { at, write };
@@ -304,10 +282,7 @@ mod tests {
 
     #[test]
     fn words_are_counted_where_they_lie() {
-        let context = Context {
-            features: Features::detect(),
-            host: &Linux,
-        };
+        let context = Context::here();
         for way in [WordWay::Atomic, WordWay::Plain] {
             let mut bytes = [7; 256];
             let region = Region::new(&mut bytes).unwrap();
@@ -352,10 +327,7 @@ mod tests {
             }]],
             ..setup(WordWay::Plain)
         };
-        let context = Context {
-            features: Features::detect(),
-            host: &Linux,
-        };
+        let context = Context::here();
         let mut bytes = [0; 256];
         let region = Region::new(&mut bytes).unwrap();
         let refused = setup.prepare(region, &context).unwrap_err();

@@ -3,6 +3,7 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthTeamSetup, Mover, Owner};
 use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
+use crate::experiment::topics::coherence::sharing::on_cores;
 use crate::kernel::Motion;
 use crate::mem::PAGE;
 use crate::stats::Interval;
@@ -10,17 +11,6 @@ use crate::stats::Interval;
 const READ: &str = "read memory";
 const WRITE: &str = "write memory";
 const READ_L2: &str = "read L2";
-
-/// The largest number of threads in a quick run.
-const MOST_QUICK: usize = 8;
-
-/// Numbers of threads that each have a core: 1, 2, 4 and so on, and all cores.
-fn threads(machine: &Machine) -> Vec<usize> {
-    let most = if machine.full { usize::MAX } else { MOST_QUICK };
-    let cores = machine.cpu_order.cores().clamp(1, most);
-    let powers = (0..).map(|k| 1 << k).take_while(|&threads| threads < cores);
-    powers.chain([cores]).collect()
-}
 
 /// Bytes that each of these CPUs works on, so that every last-level cache among them is asked for
 /// as much as makes a working set in memory. `None` if that takes more than may be allocated.
@@ -39,7 +29,7 @@ fn part(machine: &Machine, cpus: &[usize]) -> Option<usize> {
 fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     let l2 = machine.middle_of(machine.ranges.l2);
-    for threads in threads(machine) {
+    for threads in on_cores(machine) {
         let Ok(cpus) = machine.cpu_order.of(threads) else {
             continue;
         };
@@ -82,7 +72,7 @@ fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judged
 /// The same judgement in memory.
 fn kept_in_memory(e: &Evidence<'_>, series: &str) -> Judged {
     e.at(series, 1.0)?;
-    e.machine.place_in_memory(e.machine.in_memory())?;
+    e.machine.memory_size()?;
     kept(e, series, |what, each| at_most(what, each, 1.0))
 }
 
@@ -101,14 +91,12 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
             deliver. A few cores may therefore each read as fast as one core alone, and only many \
             cores saturate memory. L2 serves as a control, because threads do not share it. In a \
             guest, other guests on the same package also use its bandwidth.",
-    seen: &[],
     plot: Some(Plot {
         x: Axis::log("threads"),
         y: Axis::log("bandwidth per thread"),
         ..BYTES_A_CYCLE
     }),
     cases,
-    curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
         // If one processor can saturate the bus, two or four that share it have even less each.
@@ -143,4 +131,5 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
             |e| kept(e, READ_L2, |what, each| between(what, each, 0.9, 1.1)),
         ),
     ],
+    ..Experiment::PLAIN
 };

@@ -4,8 +4,8 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::Mover;
 use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Memory};
 use crate::experiment::topics::bandwidth::{
-    BY_VECTORS, BYTES_A_CYCLE, COPY, PAPER, READ, WRITE, case, level, series, without_repetition,
-    working_sets,
+    BY_VECTORS, BYTES_A_CYCLE, COPY, PAPER, READ, WRITE, by_width, case, series,
+    without_repetition, working_sets,
 };
 use crate::kernel::Motion;
 use crate::mem::PAGE;
@@ -36,20 +36,18 @@ macro_rules! reference {
     };
 }
 
-/// A claim about the ratio of two motions in two places, with the paper's accesses.
-fn compare(
-    e: &Evidence<'_>,
-    (of, of_place): (&str, Place),
-    (to, to_place): (&str, Place),
-    what: &str,
-    judge: impl Fn(&str, Interval) -> Judged,
-) -> Judged {
-    let of = level(e, of, PAPER, of_place)?;
-    judge(what, ratio(of, level(e, to, PAPER, to_place))?)
+/// The bandwidth of a motion in a place, with the paper's accesses.
+fn level(e: &Evidence<'_>, what: &str, place: Place) -> Testable<Interval> {
+    by_width(e, what, PAPER, place)
+}
+
+/// The bandwidth of a motion in a place over that of another in another place.
+fn over(e: &Evidence<'_>, of: (&str, Place), to: (&str, Place)) -> Testable<Interval> {
+    ratio(level(e, of.0, of.1)?, level(e, to.0, to.1))
 }
 
 /// The fastest point of a motion in L1d, with the paper's accesses.
-fn fastest(e: &Evidence<'_>, what: &str) -> Result<Interval, Untestable> {
+fn fastest(e: &Evidence<'_>, what: &str) -> Testable<Interval> {
     let label = series(what, PAPER);
     let l1 = e.machine.ranges.l1;
     let inside = e.series(&label)?.into_iter().filter(|(x, _)| l1.holds(*x));
@@ -94,7 +92,7 @@ fn about_the_reach(machine: &Machine) -> Vec<Case> {
 /// The loss of a stream in L2 that outgrows the reach of the first TLB.
 fn beyond_the_reach(e: &Evidence<'_>) -> Judged {
     // Without any point, why there is none is the reason.
-    level(e, READ, PAPER, L2)?;
+    level(e, READ, L2)?;
     let reach = reach(e.machine)
         .ok_or_else(|| Untestable::because("CPUID does not report the entries of the L1 dTLB"))?;
     if e.points.iter().all(|point| point.series != COVERED) {
@@ -111,9 +109,7 @@ fn beyond_the_reach(e: &Evidence<'_>) -> Judged {
 
 /// The curves of the figure, without the pair of points about the TLB.
 fn figure_curves(e: &Evidence<'_>) -> Vec<Curve> {
-    let mut curves = plain_curves(e);
-    curves.retain(|curve| ![COVERED, BEYOND].contains(&curve.label.as_str()));
-    curves
+    e.curves_of(|label| ![COVERED, BEYOND].contains(&label))
 }
 
 pub(crate) const FIG_3_24: Experiment = Experiment {
@@ -130,7 +126,6 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             back; the loss is smaller where both overlap with other lines. The L1 dTLB covers less \
             memory than fits in L2, so that a stream in L2 may slow down slightly where it \
             outgrows the dTLB.",
-    seen: &[],
     plot: Some(Plot {
         reference: reference!("drepper-fig-3.24.csv", PENTIUM_4),
         ..BYTES_A_CYCLE
@@ -149,7 +144,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             drepper("3.5.1, Figure 3.24"),
             "at its fastest, reading L1d by 16-byte loads is more than twice as fast as reading L2",
             |e| {
-                let faster = ratio(fastest(e, READ)?, level(e, READ, PAPER, L2));
+                let faster = ratio(fastest(e, READ)?, level(e, READ, L2));
                 at_least("fastest reads in L1d over L2", faster, 2.0)
             },
         )
@@ -161,7 +156,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             "at its fastest, reading L1d by 16-byte accesses is more than 3 times as fast as \
              writing L1d",
             |e| {
-                let faster = ratio(fastest(e, READ)?, level(e, WRITE, PAPER, L1));
+                let faster = ratio(fastest(e, READ)?, level(e, WRITE, L1));
                 at_least("fastest reads over writes", faster, 3.0)
             },
         )
@@ -186,12 +181,10 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             drepper("3.5.1, Figure 3.24"),
             "reading memory by 16-byte accesses is more than 5 times as fast as writing memory",
             |e| {
-                compare(
-                    e,
-                    (READ, Memory),
-                    (WRITE, Memory),
+                at_least(
                     "reads over writes",
-                    |what, faster| at_least(what, faster, 5.0),
+                    over(e, (READ, Memory), (WRITE, Memory)),
+                    5.0,
                 )
             },
         )
@@ -219,12 +212,11 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             drepper("3.5.1, Figure 3.24"),
             "in memory, a copy by 16-byte accesses is as fast as a write, within 20 %",
             |e| {
-                compare(
-                    e,
-                    (COPY, Memory),
-                    (WRITE, Memory),
+                between(
                     "copies over writes",
-                    |what, faster| between(what, faster, 0.8, 1.2),
+                    over(e, (COPY, Memory), (WRITE, Memory)),
+                    0.8,
+                    1.2,
                 )
             },
         )
@@ -253,6 +245,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         .then(1.07, PENTIUM_4)
         .failing("The misses of the L1 dTLB do not slow the stream."),
     ],
+    ..Experiment::PLAIN
 };
 
 pub(crate) const FIG_3_26: Experiment = Experiment {
@@ -268,7 +261,6 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             with it. Since then, load ports have become several times faster, but the memory \
             bandwidth of one core per cycle has not. Prefetchers can hide the latency of L2 from \
             16-byte loads, but they cannot raise the bandwidth of memory.",
-    seen: &[],
     plot: Some(Plot {
         reference: reference!(
             "drepper-fig-3.26.csv",
@@ -277,7 +269,6 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
         ..BYTES_A_CYCLE
     }),
     cases: figure_cases,
-    curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
         // Reads hover around the optimal 16 bytes per cycle throughout: prefetching keeps up.
@@ -286,12 +277,10 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             drepper("3.5.1, Figure 3.26"),
             "reading memory by 16-byte loads reaches at least 0.9 of the bandwidth of reading L1d",
             |e| {
-                compare(
-                    e,
-                    (READ, Memory),
-                    (READ, L1),
+                at_least(
                     "reads, memory over L1d",
-                    |what, kept| at_least(what, kept, 0.9),
+                    over(e, (READ, Memory), (READ, L1)),
+                    0.9,
                 )
             },
         )
@@ -319,12 +308,10 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             drepper("3.5.1, Figure 3.26"),
             "writing L1d by 16-byte stores is more than 10 times as fast as writing memory",
             |e| {
-                compare(
-                    e,
-                    (WRITE, L1),
-                    (WRITE, Memory),
+                at_least(
                     "writes, L1d over memory",
-                    |what, faster| at_least(what, faster, 10.0),
+                    over(e, (WRITE, L1), (WRITE, Memory)),
+                    10.0,
                 )
             },
         )
@@ -348,12 +335,10 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             drepper("3.5.1, Figure 3.26"),
             "writing L1d by 16-byte stores is more than twice as fast as writing L2",
             |e| {
-                compare(
-                    e,
-                    (WRITE, L1),
-                    (WRITE, L2),
+                at_least(
                     "writes, L1d over L2",
-                    |what, faster| at_least(what, faster, 2.0),
+                    over(e, (WRITE, L1), (WRITE, L2)),
+                    2.0,
                 )
             },
         )
@@ -365,17 +350,17 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             drepper("3.5.1, Figure 3.26"),
             "in L1d, writing by 16-byte stores is as fast as reading, within 20 %",
             |e| {
-                compare(
-                    e,
-                    (WRITE, L1),
-                    (READ, L1),
+                between(
                     "writes over reads",
-                    |what, kept| between(what, kept, 0.8, 1.2),
+                    over(e, (WRITE, L1), (READ, L1)),
+                    0.8,
+                    1.2,
                 )
             },
         )
         .then(0.96, "Core 2"),
     ],
+    ..Experiment::PLAIN
 };
 
 pub(crate) const FIG_3_28: Experiment = Experiment {
@@ -390,7 +375,6 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
             between L1d and L2 has widened to one line every one or two cycles. The Opteron's \
             reads are fastest in a quarter of its L1d, so that the claims compare the fastest \
             point in L1d.",
-    seen: &[],
     plot: Some(Plot {
         reference: reference!(
             "drepper-fig-3.28.csv",
@@ -399,7 +383,6 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
         ..BYTES_A_CYCLE
     }),
     cases: figure_cases,
-    curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
         // Two instructions per cycle in L1d: reads exceed 32 bytes per cycle, writes reach 18.7.
@@ -420,7 +403,7 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
             drepper("3.5.1, Figure 3.28"),
             "reading L2 by 16-byte loads is at most a tenth as fast as the fastest reading of L1d",
             |e| {
-                let faster = ratio(fastest(e, READ)?, level(e, READ, PAPER, L2));
+                let faster = ratio(fastest(e, READ)?, level(e, READ, L2));
                 at_least("fastest reads in L1d over L2", faster, 10.0)
             },
         )
@@ -445,15 +428,7 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
             "D40.3",
             drepper("3.5.1, Figure 3.28"),
             "in L1d, a copy by 16-byte accesses is less than 0.6 times as fast as a write",
-            |e| {
-                compare(
-                    e,
-                    (COPY, L1),
-                    (WRITE, L1),
-                    "copies over writes",
-                    |what, kept| at_most(what, kept, 0.6),
-                )
-            },
+            |e| at_most("copies over writes", over(e, (COPY, L1), (WRITE, L1)), 0.6),
         )
         .then(0.48, "Opteron, family 10h")
         .failing(
@@ -466,15 +441,14 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
             drepper("3.5.1, Figure 3.28"),
             "writing L2 by 16-byte stores is more than 5 times as fast as writing memory",
             |e| {
-                compare(
-                    e,
-                    (WRITE, L2),
-                    (WRITE, Memory),
+                at_least(
                     "writes, L2 over memory",
-                    |what, faster| at_least(what, faster, 5.0),
+                    over(e, (WRITE, L2), (WRITE, Memory)),
+                    5.0,
                 )
             },
         )
         .then_between(10.9, 12.2, "Opteron, family 10h"),
     ],
+    ..Experiment::PLAIN
 };

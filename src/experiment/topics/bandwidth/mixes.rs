@@ -2,8 +2,10 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
-use crate::experiment::topics::bandwidth::together::Place::{self, L1, L2, Llc, Memory};
-use crate::experiment::topics::bandwidth::{PAPER, READ, WRITE, a_size_a_level, working_sets};
+use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Llc, Memory};
+use crate::experiment::topics::bandwidth::{
+    PAPER, READ, WRITE, level, ports, sizes, unknown_ports, whole_blocks,
+};
 use crate::kernel::Motion;
 use crate::stats::Interval;
 
@@ -76,42 +78,27 @@ impl Mix {
 
     /// The case of a working set: the whole blocks of all streams that find room in it.
     fn case(&self, bytes: usize) -> Option<Case> {
-        let granularity = self.motion.granularity();
         let setup = BandwidthSetup {
-            bytes: bytes / granularity * granularity,
+            bytes: whole_blocks(bytes, self.motion)?,
             motion: self.motion,
             mover: Mover::Vectors(PAPER),
         };
-        (setup.bytes > 0).then(|| Case::new(self.name, bytes as f64, setup))
+        Some(Case::new(self.name, bytes as f64, setup))
     }
 }
 
-/// The bandwidth of a mix in a place, in bytes per second as STREAM counts them.
-fn level(e: &Evidence<'_>, name: &str, place: Place) -> Result<Interval, Untestable> {
-    match place {
-        Memory => {
-            e.series(name)?;
-            e.at(name, e.machine.place_in_memory(e.machine.in_memory())?)
-        }
-        _ => e.level(name, place.range(e.machine)),
-    }
-}
-
-/// The same with the lines that writes read first.
-fn with_owned(e: &Evidence<'_>, name: &str, place: Place) -> Result<Interval, Untestable> {
+/// The bandwidth of a mix in a place, with the lines that writes read first.
+fn with_owned(e: &Evidence<'_>, name: &str, place: Place) -> Testable<Interval> {
     let moved = Mix::named(name).map_or(1.0, Mix::moved);
     Ok(level(e, name, place)?.scaled(moved))
 }
 
 /// The least cycles that the ports take per byte of a stream of the triad.
-fn ports(e: &Evidence<'_>) -> Result<f64, Untestable> {
-    let unknown = || {
-        Untestable("the load and store ports of this CPU are not in the table of cores".to_owned())
-    };
-    let ports = e.machine.ports.ok_or_else(unknown)?;
+fn least_cycles(machine: &Machine) -> Testable<f64> {
+    let known = ports(machine)?;
     let at_most = |bytes: Option<u32>| bytes.filter(|&bytes| bytes > 0).map(f64::from);
-    let (loads, stores) = (at_most(ports.read(PAPER)), at_most(ports.write(PAPER)));
-    let (loads, stores) = loads.zip(stores).ok_or_else(unknown)?;
+    let (loads, stores) = (at_most(known.read(PAPER)), at_most(known.write(PAPER)));
+    let (loads, stores) = loads.zip(stores).ok_or_else(unknown_ports)?;
     Ok((2.0 / loads).max(1.0 / stores))
 }
 
@@ -146,25 +133,20 @@ pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
         Axis::log("bandwidth"),
         Unit::GigabytesPerSecond,
     )),
-    events: &[],
     cases: |machine| {
-        let sizes = match machine.full {
-            true => working_sets(machine),
-            false => a_size_a_level(machine),
-        };
         let at = |bytes: usize, place: &Place| match place {
             Memory => bytes == machine.in_memory(),
             _ => place.range(machine).holds(bytes as f64),
         };
         let wanted = |mix: &Mix, bytes| machine.full || mix.quick.iter().any(|of| at(bytes, of));
-        let cases = sizes.into_iter().flat_map(|bytes| {
+        let cases = sizes(machine).into_iter().flat_map(|bytes| {
             let mixes = MIXES.iter().filter(move |mix| wanted(mix, bytes));
             mixes.filter_map(move |mix| mix.case(bytes))
         });
         cases.collect()
     },
     curves: |e| {
-        let mut curves = plain_curves(e);
+        let mut curves = e.curves();
         let owning = curves.clone().into_iter().filter_map(|curve| {
             let mix = Mix::named(&curve.label).filter(|mix| mix.owns)?;
             let points = curve.points.into_iter();
@@ -241,7 +223,7 @@ pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
             "in L1d, the triad by 16-byte accesses reaches at least 0.8 of the limit of the load \
              and store ports",
             |e| {
-                let least = ports(e)?;
+                let least = least_cycles(e.machine)?;
                 let unit = Unit::BytesPerCycle;
                 let read = Evidence { unit, ..*e }.level(TRIAD, L1.range(e.machine))?;
                 // The unit counts the larger of bytes read and written: two streams.
@@ -263,6 +245,7 @@ pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
 use crate::kernel::{Motion, Vector};
 use crate::stats::Interval;
-use Place::{L1, L2, Memory};
+use Place::{L1, L2, Llc, Memory};
 
 mod bus;
 mod figures;
@@ -22,9 +22,9 @@ pub(crate) static ALL: &[Experiment] = &[
     figures::FIG_3_24,
     figures::FIG_3_26,
     figures::FIG_3_28,
-    together::figures::FIG_3_25,
-    together::figures::FIG_3_27,
-    together::figures::FIG_3_29,
+    together::FIG_3_25,
+    together::FIG_3_27,
+    together::FIG_3_29,
     bus::SHARED_BUS,
     processes::FIG_3_31,
     scaling::SCALING,
@@ -62,14 +62,19 @@ fn series(what: &str, width: usize) -> String {
 /// The case of `bytes` bytes, or of the largest size below that is whole blocks; `None` if there
 /// is no block.
 fn case(label: String, bytes: usize, motion: Motion, mover: Mover) -> Option<Case> {
-    let granularity = motion.granularity();
-    let bytes = bytes / granularity * granularity;
+    let bytes = whole_blocks(bytes, motion)?;
     let setup = BandwidthSetup {
         bytes,
         motion,
         mover,
     };
-    (bytes > 0).then(|| Case::new(label, bytes as f64, setup))
+    Some(Case::new(label, bytes as f64, setup))
+}
+
+/// The largest size up to `bytes` that is whole blocks; `None` if there is no block.
+fn whole_blocks(bytes: usize, motion: Motion) -> Option<usize> {
+    let granularity = motion.granularity();
+    Some(bytes / granularity * granularity).filter(|&bytes| bytes > 0)
 }
 
 /// The working sets of the figures: in a quick run every fourth power of two, in a full run two an
@@ -96,39 +101,64 @@ fn a_size_a_level(machine: &Machine) -> Vec<usize> {
     chosen
 }
 
+/// One of them in each level in a quick run, and all in a full run.
+fn sizes(machine: &Machine) -> Vec<usize> {
+    match machine.full {
+        true => working_sets(machine),
+        false => a_size_a_level(machine),
+    }
+}
+
 /// Where a working set lives.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     L1,
     L2,
+    Llc,
     Memory,
 }
 
 impl Place {
-    const ALL: [Place; 3] = [L1, L2, Memory];
-
     const fn name(self) -> &'static str {
         match self {
             L1 => "L1d",
             L2 => "L2",
+            Llc => "the last level",
             Memory => "memory",
+        }
+    }
+
+    fn range(self, machine: &Machine) -> Range {
+        match self {
+            L1 => machine.ranges.l1,
+            L2 => machine.ranges.l2,
+            Llc => machine.ranges.llc,
+            Memory => machine.ranges.memory,
         }
     }
 }
 
-/// The bandwidth of `what` by `width` bytes in a place: its level in a cache, and the point of the
-/// memory size in memory, because the distance of other sizes from the caches differs from run to
-/// run.
-fn level(e: &Evidence<'_>, what: &str, width: usize, place: Place) -> Result<Interval, Untestable> {
-    let label = series(what, width);
+/// The bandwidth of a series in a place: its level in a cache, and the point of the memory size in
+/// memory, because the distance of other sizes from the caches differs from run to run.
+fn level(e: &Evidence<'_>, label: &str, place: Place) -> Testable<Interval> {
     match place {
-        L1 => e.level(&label, e.machine.ranges.l1),
-        L2 => e.level(&label, e.machine.ranges.l2),
-        Memory => {
-            let x = e.machine.place_in_memory(e.machine.in_memory());
-            e.series(&label).and_then(|_| e.at(&label, x?))
-        }
+        Memory => e.in_memory(label),
+        _ => e.level(label, place.range(e.machine)),
     }
+}
+
+/// The bandwidth of `what` by `width` bytes in a place.
+fn by_width(e: &Evidence<'_>, what: &str, width: usize, place: Place) -> Testable<Interval> {
+    level(e, &series(what, width), place)
+}
+
+/// What the load and store ports of this CPU move.
+fn ports(machine: &Machine) -> Testable<Ports> {
+    machine.ports.ok_or_else(unknown_ports)
+}
+
+fn unknown_ports() -> Untestable {
+    Untestable("the load and store ports of this CPU are not in the table of cores".to_owned())
 }
 
 const BYTES_A_CYCLE: Plot = Plot::lines(
@@ -159,12 +189,8 @@ const PROGRAM: Experiment =
         )],
         plot: Some(BYTES_A_CYCLE),
         cases: |machine| {
-            let sizes = match machine.full {
-                true => working_sets(machine),
-                false => a_size_a_level(machine),
-            };
             let mut cases = Vec::new();
-            for bytes in sizes {
+            for bytes in sizes(machine) {
                 for width in Vector::BYTES {
                     cases.extend(BY_VECTORS.into_iter().filter_map(|(what, motion)| {
                         case(series(what, width), bytes, motion, Mover::Vectors(width))
@@ -176,7 +202,6 @@ const PROGRAM: Experiment =
             }
             without_repetition(cases)
         },
-        curves: plain_curves,
         events: events::BANDWIDTH,
         claims: &[
             // In L1d the full 16 bytes per cycle of the load port are read, and of two ports on the
@@ -204,7 +229,7 @@ const PROGRAM: Experiment =
                 "writing L1d by the widest stores is more than 4 times as fast as writing memory",
                 |e| {
                     let (width, near) = widest(e, WRITE, L1)?;
-                    let far = level(e, WRITE, width, Memory)?;
+                    let far = by_width(e, WRITE, width, Memory)?;
                     at_least(
                         &format!("{width}-byte writes, L1d over memory"),
                         ratio(near, far),
@@ -220,28 +245,27 @@ const PROGRAM: Experiment =
                 "at no level of the hierarchy is copying faster than the slower of reading and \
              writing (10 % allowed)",
                 |e| {
-                    let mut parts = Vec::new();
-                    for place in Place::ALL {
+                    all_of([L1, L2, Memory].map(|place| {
                         let (width, copy) = widest(e, COPY, place)?;
-                        let of = |what| level(e, what, width, place);
+                        let of = |what| by_width(e, what, width, place);
                         let slower = of(READ)?.least(of(WRITE)?);
                         let what = format!("{width}-byte copies in {}", place.name());
-                        parts.push(at_most(&what, ratio(copy, slower), 1.1));
-                    }
-                    all_of(parts)
+                        at_most(&what, ratio(copy, slower), 1.1)
+                    }))
                 },
             )
             .then(0.48, "Opteron, family 10h"),
         ],
+        ..Experiment::PLAIN
     };
 
 /// The widest vectors that this CPU has, and the bandwidth of `what` by them.
-fn widest(e: &Evidence<'_>, what: &str, place: Place) -> Result<(usize, Interval), Untestable> {
+fn widest(e: &Evidence<'_>, what: &str, place: Place) -> Testable<(usize, Interval)> {
     let mut widths = Vector::BYTES.into_iter().rev();
-    let found = widths.find_map(|width| Some((width, level(e, what, width, place).ok()?)));
+    let found = widths.find_map(|width| Some((width, by_width(e, what, width, place).ok()?)));
     match found {
         Some(found) => Ok(found),
-        None => level(e, what, PAPER, place).map(|level| (PAPER, level)),
+        None => by_width(e, what, PAPER, place).map(|level| (PAPER, level)),
     }
 }
 
@@ -262,12 +286,10 @@ fn without_repetition(cases: Vec<Case>) -> Vec<Case> {
 /// Judges the bandwidth of each width in L1d as a share of `limit`, without widths that the CPU
 /// lacks.
 fn of_ports(e: &Evidence<'_>, what: &str, limit: fn(&Ports, usize) -> Option<u32>) -> Judged {
-    let ports = e.machine.ports.ok_or_else(|| {
-        Untestable("the load and store ports of this CPU are not in the table of cores".to_owned())
-    })?;
+    let ports = ports(e.machine)?;
     let mut parts = Vec::new();
     for width in Vector::BYTES {
-        let level = match level(e, what, width, L1) {
+        let level = match by_width(e, what, width, L1) {
             Err(_) if width > PAPER => continue,
             level => level?,
         };

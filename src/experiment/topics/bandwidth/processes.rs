@@ -61,7 +61,7 @@ struct Shared {
 /// get only a part.
 const AFFORDABLE: f64 = (64 << 20) as f64;
 
-fn shared(machine: &Machine) -> Result<Shared, Untestable> {
+fn shared(machine: &Machine) -> Testable<Shared> {
     let pair = |near| machine.cpu_order.pair(near).map(|[_, other]| (near, other));
     // Cores rather than hyper-threads, which share their ports as well.
     let (near, cpu) = pair(Nearness::Level2)
@@ -153,7 +153,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 }
 
 /// The cache that the two share, once something was measured.
-fn at_stake(e: &Evidence<'_>) -> Result<Shared, Untestable> {
+fn at_stake(e: &Evidence<'_>) -> Testable<Shared> {
     e.series(&series(READ, Nobody))?;
     shared(e.machine)
 }
@@ -177,7 +177,7 @@ enum Fall {
 
 /// Where a series, from an eighth of the cache on, falls below [`FALLEN`] of what it is there:
 /// between two working sets by the ratios of both, and as doubtful as the points are.
-fn fall(e: &Evidence<'_>, label: &str, cache: usize) -> Result<Fall, Untestable> {
+fn fall(e: &Evidence<'_>, label: &str, cache: usize) -> Testable<Fall> {
     let mut points = e.series(label)?;
     points.retain(|(x, _)| *x >= first_size(cache) as f64);
     let Some(&(first, plateau)) = points.first() else {
@@ -307,7 +307,6 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
         ..BYTES_A_CYCLE
     }),
     cases,
-    curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
         // Beside a process that writes half of the cache the bandwidth falls before 1 MB, not
@@ -351,4 +350,5 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
         )
         .then(0.21, "Core 2"),
     ],
+    ..Experiment::PLAIN
 };

@@ -3,8 +3,10 @@
 use crate::experiment::claim::verdict::unless_strangers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
-use crate::experiment::topics::bandwidth::together::Place::{self, L1, L2, Llc, Memory};
-use crate::experiment::topics::bandwidth::{COPY, PAPER, READ, WRITE, a_size_a_level};
+use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Llc, Memory};
+use crate::experiment::topics::bandwidth::{
+    COPY, PAPER, READ, WRITE, a_size_a_level, whole_blocks,
+};
 use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::host::CpuLocation;
 use crate::infer::saturation;
@@ -124,13 +126,9 @@ fn case(
     (what, motion, place, _): (&str, Motion, Place, bool),
     threads: usize,
 ) -> Option<Case> {
-    let granularity = motion.granularity();
-    let bytes = bytes(machine, place, threads)? / granularity * granularity;
+    let bytes = whole_blocks(bytes(machine, place, threads)?, motion)?;
     let label = series(what, place);
     let mover = Mover::Vectors(PAPER);
-    if bytes == 0 {
-        return None;
-    }
     if threads == 1 {
         let setup = BandwidthSetup {
             bytes,
@@ -150,7 +148,7 @@ fn case(
 }
 
 /// The largest number of threads, each on a core of its own, and the bandwidth of one of them.
-fn all_cores(e: &Evidence<'_>, label: &str) -> Result<(f64, Interval), Untestable> {
+fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval)> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     let points = e.series(label)?.into_iter().rev();
     let mut numbers = points.map(|(threads, _)| threads);
@@ -219,7 +217,6 @@ pub(super) const SCALING: Experiment = Experiment {
                memory?",
     source: "Beyond the papers: the bandwidth of Figures 3.24 to 3.29 over the number of cores, as \
              likwid-bench and STREAM measure it",
-    seen: &[],
     about: "Each thread reads, writes or copies a buffer of its own by 16-byte accesses, all \
             threads at the same time, or writes it by non-temporal stores. The horizontal axis is \
             the number of threads, the vertical axis the bandwidth of all threads together: that \
@@ -239,7 +236,6 @@ pub(super) const SCALING: Experiment = Experiment {
         Axis::log("bandwidth of all threads"),
         Unit::GigabytesPerSecond,
     )),
-    events: &[],
     cases: |machine| {
         let kinds = KINDS.into_iter().filter(|kind| machine.full || kind.3);
         let numbers = numbers(machine);
@@ -250,7 +246,7 @@ pub(super) const SCALING: Experiment = Experiment {
         cases.collect()
     },
     curves: |e| {
-        let curves = plain_curves(e).into_iter();
+        let curves = e.curves().into_iter();
         let of_all = |curve: Curve| Curve {
             points: totals(curve.points),
             ..curve
@@ -338,6 +334,7 @@ pub(super) const SCALING: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 #[cfg(test)]

@@ -3,15 +3,13 @@
 use crate::experiment::claim::verdict::unless_strangers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
+use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Llc, Memory};
 use crate::experiment::topics::bandwidth::{
-    BY_VECTORS, BYTES_A_CYCLE, COPY, PAPER, READ, WRITE, a_size_a_level, working_sets,
+    BY_VECTORS, BYTES_A_CYCLE, COPY, PAPER, READ, WRITE, sizes, whole_blocks, without_repetition,
 };
 use crate::host::Nearness;
 use crate::stats::Interval;
-use Place::{L1, L2, Llc, Memory};
 use Threads::{One, Own, Same};
-
-pub(super) mod figures;
 
 /// The number of threads of a series, and the owner of their memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,59 +38,17 @@ fn series(what: &str, threads: Threads) -> String {
     format!("{what}, {}", threads.name())
 }
 
-/// Where a working set lives.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    L1,
-    L2,
-    Llc,
-    Memory,
-}
-
-impl Place {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            L1 => "L1d",
-            L2 => "L2",
-            Llc => "the last level",
-            Memory => "memory",
-        }
-    }
-
-    pub(super) fn range(self, machine: &Machine) -> Range {
-        match self {
-            L1 => machine.ranges.l1,
-            L2 => machine.ranges.l2,
-            Llc => machine.ranges.llc,
-            Memory => machine.ranges.memory,
-        }
-    }
-}
-
 /// The bandwidth of a thread of a series in a place, in bytes per core cycle.
-fn level(
-    e: &Evidence<'_>,
-    what: &str,
-    threads: Threads,
-    place: Place,
-) -> Result<Interval, Untestable> {
-    let label = series(what, threads);
-    e.series(&label)?;
-    match place {
-        Memory => e.at(&label, e.machine.place_in_memory(e.machine.in_memory())?),
-        _ => e.level(&label, place.range(e.machine)),
-    }
+fn level(e: &Evidence<'_>, what: &str, threads: Threads, place: Place) -> Testable<Interval> {
+    super::level(e, &series(what, threads), place)
 }
 
 /// Two CPUs.
-type Pair = Result<[usize; 2], Untestable>;
+type Pair = Testable<[usize; 2]>;
 
 /// The nearest two on different cores.
 fn cores(machine: &Machine) -> Pair {
-    let near = machine.cpu_order.nearest();
-    let near =
-        near.ok_or_else(|| Untestable("the test needs two cores, and there is one".to_owned()))?;
-    machine.cpu_order.pair(near)
+    machine.cpu_order.two_cores()
 }
 
 /// Two hyper-threads of one core.
@@ -103,12 +59,8 @@ fn hyper_threads(machine: &Machine) -> Pair {
 /// The cases of a figure whose threads run on a pair of CPUs; only those of one thread if there is
 /// no pair.
 fn figure_cases(machine: &Machine, pair: &Pair, kinds: &[Threads]) -> Vec<Case> {
-    let sizes = match machine.full {
-        true => working_sets(machine),
-        false => a_size_a_level(machine),
-    };
     let mut cases = Vec::new();
-    for bytes in sizes {
+    for bytes in sizes(machine) {
         for what in [READ, WRITE, COPY] {
             let made = kinds
                 .iter()
@@ -116,7 +68,7 @@ fn figure_cases(machine: &Machine, pair: &Pair, kinds: &[Threads]) -> Vec<Case> 
             cases.extend(made.flatten());
         }
     }
-    crate::experiment::topics::bandwidth::without_repetition(cases)
+    without_repetition(cases)
 }
 
 fn case(
@@ -127,11 +79,7 @@ fn case(
     bytes: usize,
 ) -> Option<Case> {
     let (_, motion) = BY_VECTORS.into_iter().find(|(name, _)| *name == what)?;
-    let granularity = motion.granularity();
-    let bytes = bytes / granularity * granularity;
-    if bytes == 0 {
-        return None;
-    }
+    let bytes = whole_blocks(bytes, motion)?;
     let mover = Mover::Vectors(PAPER);
     let label = series(what, threads);
     let owner = match threads {
@@ -157,30 +105,24 @@ fn case(
     room.then(|| Case::new(label, bytes as f64, setup))
 }
 
-/// The bandwidth of a thread of a series in a place, if it counts.
-type Level<'e> = &'e dyn Fn(&str, Threads, Place) -> Result<Interval, Untestable>;
-
-/// Judges the bandwidth of two threads on a pair of CPUs.
-fn of_pair(e: &Evidence<'_>, pair: Pair, judge: &dyn Fn(Level<'_>) -> Judged) -> Judged {
+/// Checks that two threads ran on a pair of CPUs.
+fn timed_on(e: &Evidence<'_>, pair: fn(&Machine) -> Pair) -> Testable<[usize; 2]> {
     // Without any point, why there is none is the reason.
     level(e, READ, One, L1)?;
-    pair?;
-    judge(&|what, threads, place| level(e, what, threads, place))
+    pair(e.machine)
 }
 
-/// Judges the bandwidth of two threads on two cores.
-fn of_cores(e: &Evidence<'_>, judge: &dyn Fn(Level<'_>) -> Judged) -> Judged {
-    of_pair(e, cores(e.machine), judge)
-}
-
-/// The bandwidth of each of two threads over that of one thread alone, in several places.
+/// Judges the bandwidth of each of two threads on a pair of CPUs over that of one thread alone, in
+/// several places.
 fn kept(
-    level: Level<'_>,
+    e: &Evidence<'_>,
+    pair: fn(&Machine) -> Pair,
     parts: &[(&str, Threads, Place)],
     judge: impl Fn(&str, Interval) -> Judged,
 ) -> Judged {
+    timed_on(e, pair)?;
     all_of(parts.iter().map(|&(what, threads, place)| {
-        let each = ratio(level(what, threads, place), level(what, One, place))?;
+        let each = ratio(level(e, what, threads, place), level(e, what, One, place))?;
         let what = format!("{what}, {}, {}", threads.name(), place.name());
         judge(&format!("{what}: each of two over one alone"), each)
     }))
@@ -195,3 +137,303 @@ fn half(what: &str, each: Interval) -> Judged {
 fn as_much(what: &str, each: Interval) -> Judged {
     between(what, each, 0.9, 1.1)
 }
+
+macro_rules! reference {
+    ($file:literal, $machine:expr) => {
+        &[Reference {
+            file: $file,
+            machine: $machine,
+            x: "working_set_bytes_approx",
+            columns: &[
+                ("Read", "read, same memory"),
+                ("Write", "write, same memory"),
+                ("Copy", "copy, same memory"),
+            ],
+        }]
+    };
+}
+
+pub(crate) const FIG_3_25: Experiment = Experiment {
+    id: "D37",
+    name: "drepper-fig-3.25",
+    title: "Bandwidth of two hyper-threads",
+    question: "How many bytes per cycle does each of two threads of one core read, write and copy?",
+    source: "Drepper 3.5.1, Figure 3.25: Pentium 4 with 2 hyper-threads",
+    about: "One or two hyper-threads of one core read, write and copy buffers by 16-byte accesses; \
+            the chart shows bytes per cycle per thread by working set. Both threads share the load \
+            and store ports, L1d and the fill buffers of the core. Where one thread alone uses \
+            such a resource fully, each of two threads gets half. Where one thread leaves some of \
+            it unused, such as fill buffers in memory, two threads together get more than one.",
+    plot: Some(Plot {
+        reference: reference!("drepper-fig-3.25.csv", PENTIUM_4),
+        ..BYTES_A_CYCLE
+    }),
+    cases: |machine| figure_cases(machine, &hyper_threads(machine), &[One, Same]),
+    events: events::BANDWIDTH,
+    claims: &[
+        // Hyper-threads share all but the registers: each has half of the cache and of the
+        // bandwidth.
+        measured(
+            "D37.1",
+            drepper("3.5.1, Figure 3.25"),
+            "in L1d, each of two hyper-threads reads, writes and copies half as fast as one thread \
+             alone (0.4 to 0.65)",
+            |e| {
+                let parts = [(READ, Same, L1), (WRITE, Same, L1), (COPY, Same, L1)];
+                kept(e, hyper_threads, &parts, half)
+            },
+        )
+        .then(0.48, PENTIUM_4),
+        // Each thread has half of the bandwidth.
+        measured(
+            "D37.2",
+            drepper("3.5.1, Figure 3.25"),
+            "in L2, each of two hyper-threads reads half as fast as one thread alone (0.4 to 0.65)",
+            |e| kept(e, hyper_threads, &[(READ, Same, L2)], half),
+        )
+        .then(0.48, PENTIUM_4),
+        // While one thread waits for memory, so does the other: half each.
+        measured(
+            "D37.3",
+            drepper("3.5.1, Figure 3.25"),
+            "in memory, each of two hyper-threads reads and writes half as fast as one thread \
+             alone (0.4 to 0.65)",
+            |e| {
+                let parts = [(READ, Same, Memory), (WRITE, Same, Memory)];
+                kept(e, hyper_threads, &parts, half)
+            },
+        )
+        .then(0.50, PENTIUM_4),
+    ],
+    ..Experiment::PLAIN
+};
+
+pub(crate) const FIG_3_27: Experiment = Experiment {
+    id: "D39",
+    name: "drepper-fig-3.27",
+    title: "Bandwidth of two cores, on the same memory and on separate memory",
+    question: "How much bandwidth does each of two threads on two cores keep, on the same memory \
+               and on memory of its own?",
+    source: "Drepper 3.5.1, Figure 3.27: Core 2 with 2 threads, on the same memory. The paper does \
+             not say how far apart the threads are; here they start half of the working set apart. \
+             The figure does not show threads on memory of their own",
+    about: "Two threads on two cores read, write and copy by 16-byte accesses, both on the same \
+            buffer or each on its own; the chart shows bytes per cycle per thread by working set. \
+            A core may write a line only while no other core has it. Two cores that write the same \
+            buffer in L1d therefore pass each line back and forth. A store queue can request the \
+            lines of all its waiting stores at once, about 16 lines with 16-byte stores, and thus \
+            hide part of the transfers. Separate buffers lie in separate caches, and should be as \
+            fast as with one thread. A hypervisor may present two hyper-threads of one core as two \
+            cores, which share all its resources as in Figure 3.25. The threads check for this in \
+            every round, and such passes are left out.",
+    seen: &[seen(
+        "Zen 4",
+        "Two cores that write the same L1d-sized memory each keep a third of the bandwidth.",
+    )],
+    plot: Some(Plot {
+        reference: reference!(
+            "drepper-fig-3.27.csv",
+            "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"
+        ),
+        ..BYTES_A_CYCLE
+    }),
+    cases: |machine| figure_cases(machine, &cores(machine), &Threads::ALL),
+    events: events::BANDWIDTH,
+    claims: &[
+        // Two threads that read the same memory read as fast as one.
+        measured(
+            "D39.1",
+            drepper("3.5.1, Figure 3.27"),
+            "in L1d and L2, two threads that read the same memory each read as fast as one thread \
+             alone (0.9 to 1.1)",
+            |e| {
+                let parts = [(READ, Same, L1), (READ, Same, L2)];
+                kept(e, cores, &parts, as_much)
+            },
+        )
+        .then(1.0, "Core 2"),
+        // In sizes that would fit L1d both threads compete for the lines, and writes and copies
+        // fall to the speed of memory: 0.5 of 15.2 bytes per cycle.
+        measured(
+            "D39.2",
+            drepper("3.5.1, Figure 3.27"),
+            "two threads that write the same L1d-sized memory, or copy within it, are each less \
+             than 0.3 times as fast as one thread alone",
+            |e| {
+                kept(
+                    e,
+                    cores,
+                    &[(WRITE, Same, L1), (COPY, Same, L1)],
+                    |what, each| at_most(what, each, 0.3),
+                )
+            },
+        )
+        .then(0.034, "Core 2")
+        .takeaway(
+            Takeaway::new(
+                Shown::Share,
+                Touches::Most,
+                "Speed that each of two threads keeps, writing the same lines",
+                "Two threads that write the same lines keep {now} of their speed each",
+            )
+            .advice(
+                "Give each thread its own data to write, and share only data that no thread \
+                 writes.",
+                "Plain streams of stores to shared lines cost less than in the paper; atomic \
+                 operations pay the full cost.",
+            ),
+        )
+        .failing("A store queue that requests many lines at once hides part of the transfers."),
+        // The performance is as if the data had to be read from memory.
+        measured(
+            "D39.3",
+            drepper("3.5.1, Figure 3.27"),
+            "two threads that write the same L1d-sized memory are each 0.5 to 2 times as fast as \
+             one thread that writes memory",
+            |e| {
+                timed_on(e, cores)?;
+                let same = ratio(level(e, WRITE, Same, L1), level(e, WRITE, One, Memory))?;
+                between(
+                    "the same memory in L1d over one thread in memory",
+                    same,
+                    0.5,
+                    2.0,
+                )
+            },
+        )
+        .then_between(0.74, 0.89, "Core 2"),
+        measured(
+            "D39.4",
+            ours("the control for the figure, whose threads share all memory"),
+            "in L1d and L2, two threads with memory of their own each read, write and copy as fast \
+             as one thread alone (0.9 to 1.1)",
+            |e| {
+                let places = [L1, L2].into_iter();
+                let parts: Vec<_> = places
+                    .flat_map(|place| [READ, WRITE, COPY].map(|what| (what, Own, place)))
+                    .collect();
+                kept(e, cores, &parts, as_much)
+            },
+        ),
+        // Both cores share one bus, so that each has half of it for large working sets.
+        measured(
+            "D39.5",
+            drepper("3.5.1, Figure 3.27"),
+            "two threads that write memory are each less than 0.75 times as fast as one thread \
+             alone",
+            |e| {
+                kept(e, cores, &[(WRITE, Same, Memory)], |what, each| {
+                    at_most(what, each, 0.75)
+                })
+            },
+        )
+        .then_between(0.58, 0.61, "Core 2")
+        .takeaway(
+            Takeaway::new(
+                Shown::Share,
+                Touches::Some,
+                "Speed that each of two threads keeps, writing memory",
+                "Two threads that write memory keep {now} of their speed each",
+            )
+            .advice(
+                "Do not expect a second thread to double the write bandwidth: memory is the limit.",
+                "A second thread adds bandwidth for writes: use it.",
+            ),
+        ),
+        // Once L1d is not sufficient, lines are flushed to the shared L2 and the speed is reduced by
+        // half: 3.96 of 6.58 bytes per cycle.
+        measured(
+            "D39.6",
+            drepper("3.5.1, Figure 3.27"),
+            "two threads that write the same L2-sized memory are each half as fast as one thread \
+             alone (0.4 to 0.65)",
+            |e| kept(e, cores, &[(WRITE, Same, L2)], half),
+        )
+        .then(0.60, "Core 2"),
+    ],
+    ..Experiment::PLAIN
+};
+
+pub(crate) const FIG_3_29: Experiment = Experiment {
+    id: "D41",
+    name: "drepper-fig-3.29",
+    title: "Bandwidth of two cores that share a last level",
+    question: "How fast are two cores that write or read the same memory, by the level where the \
+               memory lies?",
+    source: "Drepper 3.5.1, Figure 3.29: AMD Opteron, family 10h, with 2 threads on the same memory",
+    about: "Two threads on two cores read, write and copy the same buffer by 16-byte accesses; the \
+            chart shows bytes per cycle per thread by working set. When both cores write, each \
+            must fetch every line from the other core's caches, and the other core soon wants the \
+            line back. When the buffer has outgrown the private caches, each core finds the lines \
+            in the shared last level, which may be faster. Lines that are only read stay in both \
+            cores' caches. In a guest, the share of the last level that the guest gets is unknown.",
+    plot: Some(Plot {
+        reference: reference!(
+            "drepper-fig-3.29.csv",
+            "Opteron, family 10h, 64 KiB L1d, 512 KiB L2, 2 MiB L3 (2007)"
+        ),
+        ..BYTES_A_CYCLE
+    }),
+    cases: |machine| figure_cases(machine, &cores(machine), &[One, Same]),
+    events: events::BANDWIDTH,
+    claims: &[
+        // The read performance is largely unaffected by the second thread; by the figure 0.8 is
+        // left in L1d and in memory.
+        measured(
+            "D41.1",
+            drepper("3.5.1, Figure 3.29"),
+            "in L1d and L2, two threads that read the same memory hardly slow each other: each is \
+             at least 0.75 times as fast as one thread alone",
+            |e| {
+                let parts = [(READ, Same, L1), (READ, Same, L2)];
+                kept(e, cores, &parts, |what, each| at_least(what, each, 0.75))
+            },
+        )
+        .then(0.80, "Opteron, family 10h"),
+        // The big problem is writing: all data that the threads share goes through L3; 0.13 to 0.3
+        // of 18.7 bytes per cycle.
+        measured(
+            "D41.2",
+            drepper("3.5.1, Figure 3.29"),
+            "two threads that write the same L1d-sized memory are each less than 0.05 times as \
+             fast as one thread alone",
+            |e| {
+                kept(e, cores, &[(WRITE, Same, L1)], |what, each| {
+                    at_most(what, each, 0.05)
+                })
+            },
+        )
+        .then(0.014, "Opteron, family 10h"),
+        // Writes come near the speed of L3 only in a small range of working sets near its size; by
+        // the figure they are faster there than in L1d.
+        measured(
+            "D41.3",
+            drepper("3.5.1, Figure 3.29"),
+            "two threads write the same memory faster if it fills the last level than if it fits \
+             in L1d",
+            |e| {
+                timed_on(e, cores)?;
+                let faster = ratio(level(e, WRITE, Same, Llc), level(e, WRITE, Same, L1))?;
+                let what = "writes of the same memory, last level over L1d";
+                unless_strangers(e, at_least(what, faster, 1.0))
+            },
+        )
+        .then(3.0, "Opteron, family 10h"),
+        // The two threads do not stress what lies behind their caches; by the figure 0.8 is left in
+        // memory, of reads that are prefetched badly.
+        measured(
+            "D41.4",
+            drepper("3.5.1, Figure 3.29"),
+            "in memory, beyond all caches, two threads that read the same data hardly slow each \
+             other: each is at least 0.75 times as fast as one thread alone",
+            |e| {
+                kept(e, cores, &[(READ, Same, Memory)], |what, each| {
+                    at_least(what, each, 0.75)
+                })
+            },
+        )
+        .then(0.80, "Opteron, family 10h")
+        .failing("One core comes closer to saturating memory than the core of the figure did."),
+    ],
+    ..Experiment::PLAIN
+};

@@ -1,6 +1,6 @@
 //! Buffers of a core: how many operations, loads, stores, registers and return addresses it keeps.
 
-use crate::cpu::{Core, Fact, Identity};
+use crate::cpu::{Core, Fact};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::code::footprint::RoutineSetup;
@@ -120,26 +120,19 @@ const PUBLISHED_OPERATIONS: &str = "published entries of the reorder buffer";
 const PUBLISHED_STORES: &str = "published entries of the store buffer";
 
 /// What is published of this core.
-fn published(name: &'static str) -> Case {
-    let setup = CountSetup {
-        name,
-        bytes: 0,
-        count: |_, stores| {
-            let fact = if stores == 1 { STORE } else { REORDER };
-            let published = Identity::detect()
-                .core()
-                .and_then(|core| fact(core).value());
-            published.map(f64::from).ok_or_else(|| {
-                Untestable("no size of this buffer is published for this core".to_owned())
-            })
-        },
-        argument: u64::from(name == PUBLISHED_STORES),
+fn published() -> [Case; 2] {
+    let case = |name, fact| {
+        let missing = "no size of this buffer is published for this core";
+        CountSetup::published(name, fact, missing).at(1)
     };
-    Case::new(name, 1, setup)
+    [
+        case(PUBLISHED_OPERATIONS, REORDER),
+        case(PUBLISHED_STORES, STORE),
+    ]
 }
 
 /// How many instructions of a kind find room.
-fn held(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+fn held(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     let found = infer::window(&e.series(series)?).ok_or_else(|| {
         Untestable(format!(
             "no number of `{series}` between two chains keeps them from running side by side"
@@ -149,7 +142,7 @@ fn held(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
 }
 
 /// The depth of calls up to which no return is mispredicted.
-fn depth(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+fn depth(e: &Evidence<'_>) -> Testable<Interval> {
     let costs = per_call(&e.series(CALLS)?);
     let found = infer::remembered(&costs).ok_or_else(|| {
         Untestable("no depth of calls costs more per call than a smaller one".to_owned())
@@ -226,7 +219,6 @@ const BUFFERS: Experiment = Experiment {
         Axis::log("time of a round, or of a call"),
         Unit::CoreCycles,
     )),
-    events: &[],
     cases: |machine| {
         let wanted = |kind: &&Kind| machine.full || kind.name != MOVES;
         let kinds = KINDS.iter().filter(wanted);
@@ -238,13 +230,11 @@ const BUFFERS: Experiment = Experiment {
             let listing = Listing::Nested(Nested { depth });
             Case::new(CALLS, depth as f64, RoutineSetup { listing })
         });
-        let published = [PUBLISHED_OPERATIONS, PUBLISHED_STORES].map(published);
-        windows.chain(calls).chain(published).collect()
+        windows.chain(calls).chain(published()).collect()
     },
     curves: |e| {
-        let mut curves = plain_curves(e);
         let counts = [PUBLISHED_OPERATIONS, PUBLISHED_STORES];
-        curves.retain(|curve| !counts.contains(&curve.label.as_str()));
+        let mut curves = e.curves_of(|label| !counts.contains(&label));
         for curve in curves.iter_mut().filter(|curve| curve.label == CALLS) {
             curve.points = per_call(&curve.points);
         }
@@ -311,6 +301,7 @@ const BUFFERS: Experiment = Experiment {
         )
         .failing("The return stack of this core is smaller or larger than usual."),
     ],
+    ..Experiment::PLAIN
 };
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ const CODE_ALIGNMENT: Experiment = Experiment {
     question: "How much does the time depend on where in a line a loop or a jump target starts?",
     source: "Drepper 6.2.2: align functions, jump targets and loops (-falign-functions, \
              -falign-jumps, -falign-loops)",
-    seen: &[],
     about: "Two loops and the target of a jump start at each of the 64 bytes of a line, which are \
             the axis. The front end fetches code in aligned pieces: 16 or 32 bytes for the \
             decoders, 32 or 64 for the decoded cache. A jump to the end of a piece gets few \
@@ -44,7 +43,6 @@ const CODE_ALIGNMENT: Experiment = Experiment {
         };
         Placed::ALL.into_iter().flat_map(at).collect()
     },
-    curves: plain_curves,
     events: events::CODE,
     claims: &[
         measured(
@@ -107,6 +105,7 @@ const CODE_ALIGNMENT: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Judges each kind of code.
@@ -120,7 +119,7 @@ fn each(judge: impl Fn(Placed) -> Judged) -> Judged {
 ///
 /// # Errors
 /// If the start of a line was not measured.
-fn offsets(e: &Evidence<'_>, placed: Placed) -> Result<Vec<(usize, Interval)>, Untestable> {
+fn offsets(e: &Evidence<'_>, placed: Placed) -> Testable<Vec<(usize, Interval)>> {
     // If the series has no points, its own reason is reported.
     e.series(name(placed))?;
     let least = |passes: Vec<Pass>| {
@@ -142,7 +141,7 @@ fn offsets(e: &Evidence<'_>, placed: Placed) -> Result<Vec<(usize, Interval)>, U
 }
 
 /// The slowest of some offsets: surely no quicker than the others.
-fn slowest(offsets: &[(usize, Interval)], which: &str) -> Result<(usize, Interval), Untestable> {
+fn slowest(offsets: &[(usize, Interval)], which: &str) -> Testable<(usize, Interval)> {
     let slowest = offsets.iter().max_by(|a, b| a.1.lo.total_cmp(&b.1.lo));
     slowest
         .copied()
@@ -150,7 +149,7 @@ fn slowest(offsets: &[(usize, Interval)], which: &str) -> Result<(usize, Interva
 }
 
 /// The time at the quickest of some offsets.
-fn quickest(offsets: &[(usize, Interval)]) -> Result<Interval, Untestable> {
+fn quickest(offsets: &[(usize, Interval)]) -> Testable<Interval> {
     let quickest = offsets.iter().min_by(|a, b| a.1.hi.total_cmp(&b.1.hi));
     quickest
         .map(|(_, value)| *value)
@@ -172,7 +171,7 @@ impl Setup for CodeAlignSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let code = CodeAlign::new(self.placed, self.offset)?;
         Ok(Workload::steady(code, 1))
     }

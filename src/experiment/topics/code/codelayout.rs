@@ -3,7 +3,6 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::code::footprint::{RoutineSetup, l1i};
-use crate::mem::Region;
 use crate::pattern::{Blocks, Callers, Listing};
 use crate::stats::Interval;
 
@@ -57,21 +56,15 @@ fn pieces(machine: &Machine, bytes: usize, part: f64) -> usize {
 }
 
 /// The ratio of two series at a part of L1i.
-fn at_part(
-    e: &Evidence<'_>,
-    [of, to]: [&str; 2],
-    bytes: usize,
-    part: f64,
-) -> Result<Interval, Untestable> {
+fn at_part(e: &Evidence<'_>, [of, to]: [&str; 2], bytes: usize, part: f64) -> Testable<Interval> {
     l1i(e.machine)?;
     let x = (pieces(e.machine, bytes, part) * bytes) as f64;
-    paired(e, of, to, Range { lo: x, hi: x })
+    paired(e, of, to, Range::at(x))
 }
 
 /// The curves per piece of `bytes` instead of per round through all pieces.
 fn a_piece(e: &Evidence<'_>, series: [&str; 2], bytes: usize) -> Vec<Curve> {
-    let mut curves = e.curves();
-    curves.retain(|curve| series.contains(&curve.label.as_str()));
+    let mut curves = e.curves_of(|label| series.contains(&label));
     for (x, value) in curves.iter_mut().flat_map(|curve| &mut curve.points) {
         *value = value.scaled(bytes as f64 / *x);
     }
@@ -87,7 +80,6 @@ const INLINING: Experiment = Experiment {
     source: "Drepper 6.2.2, table 6.3: f1 + f2 + 2 inlcand if the candidate is inlined into both \
              functions, f1 + f2 + 1 inlcand if not, \"this is how much more L1i and L2 cache is \
              needed\"",
-    seen: &[],
     about: "Many functions contain the same candidate code of 64 instructions, either inlined \
             into each or as one function that all call. The axis is the size of all functions \
             with the candidate inlined. A call and its return cost two taken branches and the \
@@ -110,15 +102,10 @@ const INLINING: Experiment = Experiment {
                 cases.push(Case::new(series, (count * bytes) as f64, setup).in_turn());
             }
         }
-        cases.extend([TWO_INLINED, TWO_CALLED].map(|name| {
-            let setup = CountSetup {
-                name,
-                bytes: 0,
-                count: size,
-                argument: u64::from(name == TWO_INLINED),
-            };
-            Case::new(name, 2, setup)
-        }));
+        cases
+            .extend([TWO_INLINED, TWO_CALLED].map(|name| {
+                CountSetup::computed(name, u64::from(name == TWO_INLINED), size).at(2)
+            }));
         cases
     },
     curves: |e| a_piece(e, [INLINED, CALLED], callers(1, true).function()),
@@ -171,13 +158,14 @@ const INLINING: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 const TWO_INLINED: &str = "bytes of two functions, inlined";
 const TWO_CALLED: &str = "bytes of two functions and one candidate, called";
 
 /// Bytes of two functions with the candidate inlined into each, or called by both.
-fn size(_: Region<'_>, inlined: u64) -> Result<f64, Untestable> {
+fn size(inlined: u64) -> Testable<f64> {
     Ok(callers(2, inlined == 1).functions() as f64)
 }
 
@@ -207,7 +195,6 @@ const BLOCK_ORDER: Experiment = Experiment {
     question: "What does never executed code cost if it lies between executed code?",
     source: "Drepper 6.2.2: the rarely used block B between A and C, __builtin_expect, \
              -freorder-blocks",
-    seen: &[],
     about: "Hot blocks of a few instructions run in turn; a cold block of code that never runs \
             lies behind each of them, or all cold blocks lie at the end. The axis is the size of \
             hot and cold code together. A jump over a cold block is predicted, but it is a taken \
@@ -265,9 +252,10 @@ const BLOCK_ORDER: Experiment = Experiment {
              little.",
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The time with cold code between hot code over that with it moved away, at a part of L1i.
-fn slower(e: &Evidence<'_>, part: f64) -> Result<Interval, Untestable> {
+fn slower(e: &Evidence<'_>, part: f64) -> Testable<Interval> {
     at_part(e, [BETWEEN_HOT, MOVED], blocks(1, false).apart(), part)
 }

@@ -21,7 +21,6 @@ const JUMP_TABLE: Experiment = Experiment {
     title: "Time of k = a[k] over the size of the array",
     question: "How long does a load take that depends on the load before it?",
     source: "Sestoft, A.1: 2^25 iterations over 32-bit indices, arrays of 8 KiB to 128 MiB",
-    seen: &[],
     about: "A loop follows indices through an array that is one random cycle: k = a[k]. The axis \
             is the size of the array. Each load waits for the load before it, so a step takes the \
             latency of the level where the line is found. The curve rises where the array outgrows a \
@@ -58,7 +57,6 @@ const JUMP_TABLE: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // The access time is constant for 8 to 32 KiB: 1.4 ns on the i7, 1.5 to 1.7 ns on the Xeon.
@@ -137,19 +135,20 @@ const JUMP_TABLE: Experiment = Experiment {
             "checking the index costs less than 10 % of the time of k = a[k], in L1d and in \
              memory",
             |e| {
-                let mut parts = Vec::new();
                 let ranges = &e.machine.ranges;
-                for (name, range) in [("L1d", ranges.l1), ("memory", ranges.memory)] {
-                    let cost = ratio(e.level(CHECKED, range), e.level(UNCHECKED, range))?;
-                    parts.push(at_most(&format!("checked over not, {name}"), cost, 1.1));
-                }
-                all_of(parts)
+                all_of(
+                    [("L1d", ranges.l1), ("memory", ranges.memory)].map(|(name, range)| {
+                        let cost = ratio(e.level(CHECKED, range), e.level(UNCHECKED, range))?;
+                        at_most(&format!("checked over not, {name}"), cost, 1.1)
+                    }),
+                )
             },
         )
         .holding(
             "The check is a comparison and a predicted branch. Both run in parallel with the load.",
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 const EVERYWHERE: Range = Range {
@@ -158,7 +157,7 @@ const EVERYWHERE: Range = Range {
 };
 
 /// The largest value of a series inside a range over its smallest.
-fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Result<Interval, Untestable> {
+fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Testable<Interval> {
     let mut inside = Vec::new();
     for (x, _) in e.series(series)? {
         if e.is_sure(range, x) {
@@ -209,28 +208,20 @@ const FIG_5: Experiment = Experiment {
     title: "The example array",
     question: "Is the array 6, 0, 3, 5, 7, 1, 4, 2 a single cycle?",
     source: "Sestoft, A.1, Figure 5",
-    seen: &[],
     about: "The loop k = a[k] runs through the example array from index 0 until it returns to 0. \
             Nothing is timed.",
-    plot: None,
     cases: |_| {
         vec![Case::new(
             "cycle length from 0",
             8,
-            CountSetup {
-                name: "cycle length of Figure 5",
-                bytes: 64,
-                count: |region, _| {
-                    let slots = region.into_u32s();
-                    slots[..EXAMPLE.len()].copy_from_slice(&EXAMPLE);
-                    let chain = Chain::given(&mut slots[..EXAMPLE.len()])?;
-                    Ok(chain.cycle_length() as f64)
-                },
-                argument: 0,
-            },
+            CountSetup::in_memory("cycle length of Figure 5", 64, 0, |region, _| {
+                let slots = region.into_u32s();
+                slots[..EXAMPLE.len()].copy_from_slice(&EXAMPLE);
+                let chain = Chain::given(&mut slots[..EXAMPLE.len()])?;
+                Ok(chain.cycle_length() as f64)
+            }),
         )]
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // An array with a cyclic index chain of length 8, which covers 32 bytes of memory.
@@ -246,6 +237,7 @@ const FIG_5: Experiment = Experiment {
         )
         .then(8.0, ""),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Array lengths at which the fifth fill must be one cycle.
@@ -265,7 +257,6 @@ const PITFALLS: Experiment = Experiment {
     title: "Five ways to fill the array, of which four are wrong",
     question: "Which fills of the array measure memory latency, and what do the others measure?",
     source: "Sestoft, A.2, approaches 1 to 5",
-    seen: &[],
     about: "The loop k = a[k] runs over an array that is filled in different ways, in memory. \
             Only the fifth fill gives one random cycle through all elements, as a latency test \
             needs. The first two are regular, so prefetchers can follow them. The third and \
@@ -298,37 +289,15 @@ const PITFALLS: Experiment = Experiment {
                 Case::new(series, bytes as f64, setup)
             })
             .collect();
-        let count = |series, bytes, argument, count| {
-            let setup = CountSetup {
-                name: series,
-                bytes,
-                count,
-                argument,
-            };
-            Case::new(series, argument as f64, setup)
+        let count = |series, size: u64, count| {
+            CountSetup::in_memory(series, size as usize * 4, size, count).at(size as f64)
         };
-        for length in LENGTHS {
-            cases.push(count(ONE_CYCLE, length as usize * 4, length, one_cycle));
-        }
-        cases.push(count(
-            FUNCTION,
-            SAMPLE as usize * 4,
-            SAMPLE,
-            mean_of_functions,
-        ));
-        cases.push(count(
-            PERMUTATION,
-            SAMPLE as usize * 4,
-            SAMPLE,
-            share_of_long_cycles,
-        ));
+        cases.extend(LENGTHS.map(|length| count(ONE_CYCLE, length, one_cycle)));
+        cases.push(count(FUNCTION, SAMPLE, mean_of_functions));
+        cases.push(count(PERMUTATION, SAMPLE, share_of_long_cycles));
         cases
     },
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| ![ONE_CYCLE, FUNCTION, PERMUTATION].contains(&curve.label.as_str()));
-        curves
-    },
+    curves: |e| e.curves_of(|label| ![ONE_CYCLE, FUNCTION, PERMUTATION].contains(&label)),
     events: events::WALK,
     claims: &[
         // An array filled from a normalised random permutation has a cyclic index chain of length
@@ -339,13 +308,11 @@ const PITFALLS: Experiment = Experiment {
             "the fifth fill is a single cycle through all elements, for arrays of 1, 2, 1,000 and \
              65,536 elements",
             |e| {
-                let mut parts = Vec::new();
-                for length in LENGTHS {
+                all_of(LENGTHS.map(|length| {
                     let x = length as f64;
                     let cycle = e.at(ONE_CYCLE, x)?;
-                    parts.push(between(&format!("cycle of {length}"), cycle, x, x));
-                }
-                all_of(parts)
+                    between(&format!("cycle of {length}"), cycle, x, x)
+                }))
             },
         ),
         computed(
@@ -386,7 +353,7 @@ const PITFALLS: Experiment = Experiment {
             "in memory, a step of a random cycle takes at least 3 times as long as a step of 17 \
              elements, and a step of 17 elements at least as long as a sequential step",
             |e| {
-                let x = e.machine.place_in_memory(e.machine.in_memory())?;
+                let x = e.machine.memory_size()?;
                 let time = |series| e.at(series, x);
                 let stride = time("2: stride of 17")?;
                 all_of([
@@ -408,17 +375,18 @@ const PITFALLS: Experiment = Experiment {
              not the latency.",
         ),
     ],
+    ..Experiment::PLAIN
 };
 
-fn chain(region: Region<'_>, size: u64, fill: Fill) -> Result<Chain<'_>, Untestable> {
+fn chain(region: Region<'_>, size: u64, fill: Fill) -> Testable<Chain<'_>> {
     Ok(Chain::new(region, size as usize, fill)?)
 }
 
-fn one_cycle(region: Region<'_>, size: u64) -> Result<f64, Untestable> {
+fn one_cycle(region: Region<'_>, size: u64) -> Testable<f64> {
     Ok(chain(region, size, Fill::Cycle { seed: 5 })?.cycle_length() as f64)
 }
 
-fn mean_of_functions(mut region: Region<'_>, size: u64) -> Result<f64, Untestable> {
+fn mean_of_functions(mut region: Region<'_>, size: u64) -> Testable<f64> {
     let mut sum = 0;
     for seed in 0..TRIALS {
         let fill = Fill::RandomFunction { seed };
@@ -427,7 +395,7 @@ fn mean_of_functions(mut region: Region<'_>, size: u64) -> Result<f64, Untestabl
     Ok(sum as f64 / TRIALS as f64)
 }
 
-fn share_of_long_cycles(mut region: Region<'_>, size: u64) -> Result<f64, Untestable> {
+fn share_of_long_cycles(mut region: Region<'_>, size: u64) -> Testable<f64> {
     let mut long = 0;
     for seed in 0..TRIALS {
         let fill = Fill::Permutation { seed };
@@ -453,7 +421,7 @@ impl Setup for JumpSetup {
         self.size * size_of::<u32>()
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let chain = Chain::new(region, self.size, self.fill)?;
         let jump = IndexChase::new(chain);
         Ok(Workload::steady(

@@ -34,7 +34,6 @@ const SPECULATION: Experiment = Experiment {
     question: "Does a load wait until the address of an earlier store is known?",
     source: "Drepper 6.3.3: on IA-64 an advanced load and its check (ld8.a, ld8.c.clr) let a load \
              start before a store that may write the same location",
-    seen: &[],
     about: "Each operation is a store whose address takes long to compute, and a later load. The \
             axis is the share of loads that read the location just stored to. x86 has no \
             instructions for such speculation. Since Core 2 (2006), out-of-order CPUs predict \
@@ -51,7 +50,6 @@ const SPECULATION: Experiment = Experiment {
         Unit::CoreCycles,
     )),
     cases,
-    curves: plain_curves,
     events: events::FORWARDING,
     claims: &[
         measured(
@@ -78,7 +76,7 @@ const SPECULATION: Experiment = Experiment {
              for a miss: both misses together take less than three quarters of their time in \
              sequence",
             |e| {
-                e.machine.place_in_memory(e.machine.in_memory())?;
+                e.machine.memory_size()?;
                 let free = ratio(e.at(MISS_FREE, NEVER), e.at(MISS_ORDERED, NEVER))?;
                 at_most("early over ordered, both miss", free, 0.75)
             },
@@ -108,6 +106,7 @@ const SPECULATION: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn cases(machine: &Machine) -> Vec<Case> {
@@ -159,7 +158,7 @@ impl Setup for SpeculateSetup {
         2 * Speculate::BYTES.next_multiple_of(PAGE)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let (first, second) = region
             .split(Speculate::BYTES.next_multiple_of(PAGE))
             .ok_or_else(|| Untestable("the memory holds no two separate locations".to_owned()))?;
@@ -212,7 +211,7 @@ impl Setup for SpeculateMissSetup {
         self.working_set
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let count = NODE.count(self.working_set);
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(region, NODE, count, order)?;

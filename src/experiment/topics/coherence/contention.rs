@@ -2,26 +2,16 @@
 
 use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::words::{IncrementSetup, Spacing};
-use crate::experiment::topics::coherence::mutex::{Library, MutexSetup};
+use crate::experiment::shared::words::Spacing;
+use crate::experiment::topics::coherence::locks::{Library, Way};
 use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
 use crate::kernel::{IncrementWay, QueueWay};
 use crate::stats::Interval;
-use queue::QueueSetup;
 
-mod queue;
 mod turns;
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[CONTENTION, turns::THROUGHPUT, turns::FAIRNESS];
-
-/// What a thread does.
-#[derive(Clone, Copy, Debug)]
-enum Way {
-    Increment(IncrementWay),
-    Queue(QueueWay),
-    Library(Library),
-}
 
 const ADD: &str = "fetch_add";
 const COMPARE: &str = "compare_exchange";
@@ -36,7 +26,7 @@ const WAYS: [(&str, Way); 6] = [
     (SPIN, Way::Increment(IncrementWay::SpinLock)),
     (TICKET, Way::Queue(QueueWay::Ticket)),
     (MCS, Way::Queue(QueueWay::Mcs)),
-    (PARKING, Way::Library(Library::ParkingLot)),
+    (PARKING, Way::Lock(Library::ParkingLot)),
 ];
 
 const SHARED: &str = "one line";
@@ -53,40 +43,7 @@ fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<C
     let (how, way) = WAYS[way];
     let (place, spacing) = PLACES[place];
     let cpus = machine.cpu_order.of(threads).ok()?;
-    let (name, x) = (series(how, place), threads as f64);
-    let pace = SampleOf::Slowest;
-    let case = match way {
-        Way::Increment(way) => Case::new(
-            name,
-            x,
-            IncrementSetup {
-                way,
-                spacing,
-                cpus,
-                pace,
-            },
-        ),
-        Way::Queue(way) => Case::new(
-            name,
-            x,
-            QueueSetup {
-                way,
-                spacing,
-                cpus,
-                pace,
-            },
-        ),
-        Way::Library(library) => Case::new(
-            name,
-            x,
-            MutexSetup {
-                library,
-                spacing,
-                cpus,
-                pace,
-            },
-        ),
-    };
+    let case = way.case(series(how, place), spacing, cpus);
     Some(case.run_by_run(1))
 }
 
@@ -102,7 +59,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 }
 
 /// The numbers of threads from two on, each thread on a core of its own.
-fn several(e: &Evidence<'_>) -> Result<Vec<usize>, Untestable> {
+fn several(e: &Evidence<'_>) -> Testable<Vec<usize>> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     let mut numbers = on_cores(e.machine);
     numbers.retain(|&threads| threads > 1);
@@ -110,14 +67,14 @@ fn several(e: &Evidence<'_>) -> Result<Vec<usize>, Untestable> {
 }
 
 /// The largest of them, which is at least `least`.
-fn most(e: &Evidence<'_>, least: usize) -> Result<f64, Untestable> {
+fn most(e: &Evidence<'_>, least: usize) -> Testable<f64> {
     at_least_cores(&e.machine.cpu_order, least)?;
     let most = several(e)?.into_iter().max();
     Ok(most.map_or(1.0, |threads| threads as f64))
 }
 
 /// The time of an operation of one way over that of another, by all threads on one line.
-fn over(e: &Evidence<'_>, of: &str, to: &str, threads: f64) -> Result<Interval, Untestable> {
+fn over(e: &Evidence<'_>, of: &str, to: &str, threads: f64) -> Testable<Interval> {
     let at = |way| e.at(&series(way, SHARED), threads);
     ratio(at(of)?, at(to)?)
 }
@@ -130,7 +87,6 @@ const CONTENTION: Experiment = Experiment {
                waits, and for how long?",
     source: "Beyond Sestoft 4.2: throughput, single operations and fairness, as David, Guerraoui and \
              Trigonakis measure them (SOSP 2013)",
-    seen: &[],
     about: "Every thread adds to a word or takes a lock and gives it back, again and again, with \
             nothing in between: either all threads on one line, or each on lines of its own. The \
             horizontal axis is the number of threads, each on a core of its own. The vertical \
@@ -155,7 +111,6 @@ const CONTENTION: Experiment = Experiment {
         Axis::log("time per operation"),
         Unit::Nanoseconds,
     )),
-    events: &[],
     cases,
     curves: |e| {
         let single = |place: Percentile, way: &str| {
@@ -170,9 +125,9 @@ const CONTENTION: Experiment = Experiment {
                 points: points.collect(),
             })
         };
-        let mut curves = plain_curves(e);
         // All padded words cost about the same.
-        curves.retain(|curve| curve.label.ends_with(SHARED) || curve.label == series(ADD, PADDED));
+        let drawn = |label: &str| label.ends_with(SHARED) || label == series(ADD, PADDED);
+        let mut curves = e.curves_of(drawn);
         for place in [Percentile::P99, Percentile::P50, Percentile::P999] {
             curves.extend(WAYS.iter().filter_map(|(way, _)| single(place, way)));
         }
@@ -324,4 +279,5 @@ const CONTENTION: Experiment = Experiment {
         .holding("The queue of the lock is a queue for the line: its time is the threads times a transfer there and back.")
         .failing("A turn is more than a handover, or the threads do not wait at the same time."),
     ],
+    ..Experiment::PLAIN
 };

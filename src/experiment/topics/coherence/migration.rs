@@ -27,11 +27,8 @@ const OWN_FENCED: &str = "the same to a line of one's own, with a fence behind i
 const READ_FENCED: &str = "the same to a line that another core has read, with a fence behind it";
 
 /// The measuring CPU, and the nearest CPU on another core.
-fn cpus(machine: &Machine) -> Result<[usize; 2], Untestable> {
-    let near = machine.cpu_order.nearest();
-    let near =
-        near.ok_or_else(|| Untestable("the test needs two cores, and there is one".to_owned()))?;
-    machine.cpu_order.pair(near)
+fn cpus(machine: &Machine) -> Testable<[usize; 2]> {
+    machine.cpu_order.two_cores()
 }
 
 /// Working sets in the middle of L1d and of L2, by name.
@@ -48,7 +45,6 @@ const SITUATIONS: Experiment = Experiment {
     source: "Drepper 3.3.4: the two situations in which requests for ownership are necessary. A \
              thread modifies all elements of a list on one core, moves to the nearest other core, \
              and continues there",
-    seen: &[],
     about: "A thread walks a list and modifies each element, first on one core, then on another. \
             When the thread moves, its modified lines stay in the caches of the first core. The \
             first lap on the new core must fetch each line from there, at the price of one \
@@ -95,12 +91,7 @@ const SITUATIONS: Experiment = Experiment {
         }
         cases
     },
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| LAPS.iter().any(|(name, _)| *name == curve.label));
-        curves
-    },
-    events: &[],
+    curves: |e| e.curves_of(|label| LAPS.iter().any(|(name, _)| *name == label)),
     claims: &[
         // First situation: all lines of a migrated thread move once. A factor of 1.5 is our
         // threshold.
@@ -182,10 +173,11 @@ const SITUATIONS: Experiment = Experiment {
              hides most of the upgrade cost. A fence after each addition exposes this cost.",
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The time of a lap over that of a thread that stays.
-fn over_staying(e: &Evidence<'_>, period: &str, bytes: usize) -> Result<Interval, Untestable> {
+fn over_staying(e: &Evidence<'_>, period: &str, bytes: usize) -> Testable<Interval> {
     cpus(e.machine)?;
     paired_at(e, period, LAPS[0].0, bytes as f64)
 }
@@ -221,11 +213,7 @@ impl Setup for MigrateSetup {
         self.layout.span(self.count)
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let [home, away] = self.cpus;
         if home == away {
             return Err(Untestable(
@@ -292,7 +280,6 @@ impl Shot for MigrateShot<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Linux;
     use crate::os::preempt::current_cpu;
     use crate::os::{allowed, pin};
 
@@ -310,10 +297,7 @@ mod tests {
                 seed: 3,
             };
             let region = Region::new(&mut bytes).unwrap();
-            let context = Context {
-                features: crate::cpu::Features::detect(),
-                host: &Linux,
-            };
+            let context = Context::here();
             let before = current_cpu();
             let pinned = pin(before.unwrap()).unwrap();
             match setup.prepare(region, &context) {

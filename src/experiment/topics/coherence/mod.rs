@@ -1,9 +1,9 @@
 //! Lines that several cores access.
 
 mod contention;
+pub mod locks;
 pub mod mesi;
 pub mod migration;
-pub mod mutex;
 pub mod other_hardware;
 pub mod ownership;
 pub mod sharing;

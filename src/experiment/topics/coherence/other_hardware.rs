@@ -22,12 +22,8 @@ const fn row(
         question,
         source,
         about,
-        seen: &[],
-        plot: None,
-        events: &[],
-        cases: |_| Vec::new(),
-        curves: plain_curves,
         claims,
+        ..Experiment::PLAIN
     }
 }
 

@@ -56,11 +56,8 @@ fn series(way: &str, fetched: &str) -> String {
 }
 
 /// The nearest CPU on another core.
-fn other(machine: &Machine) -> Result<usize, Untestable> {
-    let near = machine.cpu_order.nearest();
-    let near =
-        near.ok_or_else(|| Untestable("the test needs two cores, and there is one".to_owned()))?;
-    machine.cpu_order.pair(near).map(|[_, other]| other)
+fn other(machine: &Machine) -> Testable<usize> {
+    machine.cpu_order.two_cores().map(|[_, other]| other)
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {
@@ -105,7 +102,7 @@ const ON_THEIR_WAY: f64 = 3.5;
 /// # Errors
 /// If both kinds of evidence say that the CPUs are threads of one core. Only dependent transfers
 /// are evidence: stores and locked additions overlap.
-fn two_cores(e: &Evidence<'_>) -> Result<(), Untestable> {
+fn two_cores(e: &Evidence<'_>) -> Testable<()> {
     match (
         e.at(TRIP, THERE),
         ratio(e.at(WALK, THERE), e.at(WALK, HERE)),
@@ -124,7 +121,8 @@ fn compare(
     way: &str,
     held: f64,
     [fetched, instead]: [&str; 2],
-    judge: impl Fn(&str, Interval) -> Judged,
+    judge: fn(&str, Interval, f64) -> Judged,
+    bound: f64,
 ) -> Judged {
     let at = |way, fetched, held| e.at(&series(way, fetched), held);
     let value = at(way, fetched, held);
@@ -138,7 +136,8 @@ fn compare(
     } else {
         "shared"
     };
-    judge(&format!("{way}, {held}: {fetched} over {instead}"), value)
+    let what = format!("{way}, {held}: {fetched} over {instead}");
+    judge(&what, value, bound)
 }
 
 const PREFETCHW: Experiment = Experiment {
@@ -170,12 +169,7 @@ const PREFETCHW: Experiment = Experiment {
         Unit::Nanoseconds,
     )),
     cases,
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| curve.label != WALK && curve.label != TRIP);
-        curves
-    },
-    events: &[],
+    curves: |e| e.curves_of(|label| label != WALK && label != TRIP),
     claims: &[
         // The document says that prefetchw puts the line into state M at once, so that later writes
         // need no change of state and are faster. Here: the throughput of plain stores.
@@ -184,11 +178,7 @@ const PREFETCHW: Experiment = Experiment {
             drepper("6.3.2"),
             "in sequence, stores to lines that another core wrote take no longer after prefetchw \
              than after prefetcht0 (5 % allowed)",
-            |e| {
-                compare(e, STORE, THERE, [W, T0], |what, more| {
-                    at_most(what, more, 1.05)
-                })
-            },
+            |e| compare(e, STORE, THERE, [W, T0], at_most, 1.05),
         ),
         // As E38.1, for the throughput of locked additions.
         measured(
@@ -196,11 +186,7 @@ const PREFETCHW: Experiment = Experiment {
             drepper("6.3.2"),
             "in sequence, locked additions to lines that another core wrote take no longer after \
              prefetchw than after prefetcht0 (5 % allowed)",
-            |e| {
-                compare(e, ADD, THERE, [W, T0], |what, more| {
-                    at_most(what, more, 1.05)
-                })
-            },
+            |e| compare(e, ADD, THERE, [W, T0], at_most, 1.05),
         ),
         // As E38.2. The threshold is ours.
         measured(
@@ -208,11 +194,7 @@ const PREFETCHW: Experiment = Experiment {
             drepper("6.3.2"),
             "in sequence, locked additions to lines that another core wrote take less than 0.9 \
              times as long after prefetchw as without a prefetch",
-            |e| {
-                compare(e, ADD, THERE, [W, NOT], |what, left| {
-                    at_most(what, left, 0.9)
-                })
-            },
+            |e| compare(e, ADD, THERE, [W, NOT], at_most, 0.9),
         ),
         // As E38.2. The threshold is ours.
         measured(
@@ -223,12 +205,8 @@ const PREFETCHW: Experiment = Experiment {
              % over no prefetch",
             |e| {
                 all_of([
-                    compare(e, ADD, SHARED, [W, T0], |what, left| {
-                        at_most(what, left, 0.9)
-                    }),
-                    compare(e, ADD, SHARED, [T0, NOT], |what, same| {
-                        at_least(what, same, 0.9)
-                    }),
+                    compare(e, ADD, SHARED, [W, T0], at_most, 0.9),
+                    compare(e, ADD, SHARED, [T0, NOT], at_least, 0.9),
                 ])
             },
         )
@@ -243,14 +221,11 @@ const PREFETCHW: Experiment = Experiment {
             drepper("6.3.2"),
             "with a fence after each, locked additions to lines that both cores have read take \
              less than 0.9 times as long after prefetchw as after prefetcht0",
-            |e| {
-                compare(e, FENCED, SHARED, [W, T0], |what, left| {
-                    at_most(what, left, 0.9)
-                })
-            },
+            |e| compare(e, FENCED, SHARED, [W, T0], at_most, 0.9),
         )
         .failing("The upgrade begins with the addition, not with the prefetch."),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Writes to 64 lines, which are brought into their state before each shot.
@@ -328,7 +303,7 @@ impl Setup for TakeSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         // Two threads of one CPU would wait for the scheduler.
         if context.host.current_cpu() == Some(self.other) {
             return Err(Untestable(

@@ -143,7 +143,6 @@ const STORE_FORWARDING: Experiment = Experiment {
         cases.push(case(GENERAL_END, general, HOME, 8));
         cases
     },
-    curves: plain_curves,
     events: events::FORWARDING,
     claims: &[
         measured(
@@ -153,7 +152,7 @@ const STORE_FORWARDING: Experiment = Experiment {
              times as long as a load whose bytes the last store wrote",
             |e| {
                 let older = |size| ratio(at(e, BEHIND, size, size), at(e, START, size, size));
-                let least = least_of(e, &[4, 8, 16, 32, 64], older)?;
+                let least = Extreme::least(of_sizes(e, &[4, 8, 16, 32, 64], older))?;
                 at_least(
                     &format!(
                         "half of the bytes older over none, at least, with {} bytes",
@@ -175,7 +174,7 @@ const STORE_FORWARDING: Experiment = Experiment {
              load whose bytes one store wrote",
             |e| {
                 let two = |size| ratio(at(e, TWO, size, size), at(e, START, size, size));
-                let least = least_of(e, &[8, 16, 32], two)?;
+                let least = Extreme::least(of_sizes(e, &[8, 16, 32], two))?;
                 at_least(
                     &format!("of two stores over one, at least, with {} bytes", least.at),
                     least.value,
@@ -189,16 +188,9 @@ const STORE_FORWARDING: Experiment = Experiment {
             "a load of the upper half of a stored vector register takes at most 1.5 times as long \
              as a load of the lower half",
             |e| {
-                let mut most: Option<Extreme<usize>> = None;
-                for store in [16, 32, 64] {
-                    if store > ALWAYS && at(e, START, store, store).is_err() {
-                        continue;
-                    }
-                    let half = store / 2;
-                    let upper = ratio(at(e, END, store, half), at(e, START, store, half))?;
-                    most = Some(Extreme::most(most, store, upper));
-                }
-                let most = most.ok_or_else(none)?;
+                let upper = |half| ratio(at(e, END, 2 * half, half), at(e, START, 2 * half, half));
+                let upper = |store| upper(store / 2);
+                let most = Extreme::most(of_sizes(e, &[16, 32, 64], upper))?;
                 at_most(
                     &format!("upper half over lower, at most, of {} bytes", most.at),
                     most.value,
@@ -212,16 +204,8 @@ const STORE_FORWARDING: Experiment = Experiment {
             "a store and a load of the same 8 bytes take at least as long as a load from L1d",
             |e| {
                 let trip = at(e, START, 8, 8)?;
-                let published = e.machine.load_to_use.ok_or_else(|| {
-                    Untestable(format!(
-                        "no published load-to-use latency for this CPU; measured {trip} core cycles"
-                    ))
-                })?;
-                at_least(
-                    "core cycles per round trip",
-                    trip,
-                    f64::from(published) - 0.5,
-                )
+                let published = e.machine.published_latency(trip)?;
+                at_least("core cycles per round trip", trip, published - 0.5)
             },
         )
         .failing(
@@ -235,7 +219,7 @@ const STORE_FORWARDING: Experiment = Experiment {
              two lines",
             |e| {
                 let pages = |size| ratio(at(e, PAGES, size, size), at(e, LINES, size, size));
-                let least = least_of(e, &[8, 16, 32], pages)?;
+                let least = Extreme::least(of_sizes(e, &[8, 16, 32], pages))?;
                 at_least(
                     &format!(
                         "across pages over across lines, at least, with {} bytes",
@@ -247,6 +231,7 @@ const STORE_FORWARDING: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// A case at the place of the bytes that its trip stores and loads.
@@ -280,23 +265,21 @@ pub(crate) fn home(trip: Trip, load: isize) -> usize {
 }
 
 /// The point of a series for a pair.
-fn at(e: &Evidence<'_>, series: &str, store: usize, load: usize) -> Result<Interval, Untestable> {
+fn at(e: &Evidence<'_>, series: &str, store: usize, load: usize) -> Testable<Interval> {
     e.at(series, place(store, load))
 }
 
-/// The least of `ratio` over those of `sizes` that the CPU has.
-fn least_of(
+/// The value of `of` for those of `sizes` that the CPU has.
+fn of_sizes(
     e: &Evidence<'_>,
     sizes: &[usize],
-    ratio: impl Fn(usize) -> Result<Interval, Untestable>,
-) -> Result<Extreme<usize>, Untestable> {
-    let mut least = None;
-    for &size in sizes {
-        if size <= ALWAYS || at(e, START, size, size).is_ok() {
-            least = Some(Extreme::least(least, size, ratio(size)?));
-        }
-    }
-    least.ok_or_else(none)
+    of: impl Fn(usize) -> Testable<Interval>,
+) -> impl Iterator<Item = Testable<(usize, Interval)>> {
+    let there = move |size: &&usize| **size <= ALWAYS || at(e, START, **size, **size).is_ok();
+    sizes
+        .iter()
+        .filter(there)
+        .map(move |&size| Ok((size, of(size)?)))
 }
 
 /// A value that is stored and loaded again.
@@ -316,11 +299,7 @@ impl Setup for ForwardSetup {
         load.max(self.store + self.trip.written())
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let forward = Forward::new(region, self.trip, self.store, self.load, context.features)?;
         Ok(Workload::steady(forward, 1))
     }
@@ -338,7 +317,6 @@ const OFFSETS: Experiment = Experiment {
     title: "Store-to-load forwarding by offset",
     question: "From which offsets inside a store is a load forwarded?",
     source: "Beyond the papers; the sources are those of X1",
-    seen: &[],
     about: "The test stores a value and loads bytes at a given offset from the start of the store. \
             The chart shows the time of this round trip (see X1) over the offset. The first CPUs \
             that forwarded did so only from the start of a store, later CPUs from aligned parts, \
@@ -365,7 +343,6 @@ const OFFSETS: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::FORWARDING,
     claims: &[
         measured(
@@ -374,15 +351,8 @@ const OFFSETS: Experiment = Experiment {
             "a narrower load is forwarded from every offset inside a store of up to 32 bytes: the \
              slowest offset takes at most 1.5 times as long as the fastest",
             |e| {
-                let mut most: Option<Extreme<String>> = None;
-                for (store, load) in [(8, 1), (16, 8), (32, 8)] {
-                    if store <= ALWAYS || e.series(&swept(store, load)).is_ok() {
-                        let (inside, _) = sides(e, store, load)?;
-                        let spread = ratio(inside.1, inside.0)?;
-                        most = Some(Extreme::most(most, swept(store, load), spread));
-                    }
-                }
-                let most = most.ok_or_else(none)?;
+                let spread = |(inside, _): (Ends, Ends)| ratio(inside.1, inside.0);
+                let most = Extreme::most(of_sweeps(e, [(8, 1), (16, 8), (32, 8)], spread))?;
                 at_most(
                     &format!("slowest offset over fastest, at most, with {}", most.at),
                     most.value,
@@ -411,15 +381,8 @@ const OFFSETS: Experiment = Experiment {
             "a load that extends beyond a store by one byte or more takes more than 1.5 times as \
              long as any load inside the store",
             |e| {
-                let mut least: Option<Extreme<String>> = None;
-                for (store, load) in [(8, 4), (16, 8), (32, 8)] {
-                    if store <= ALWAYS || e.series(&swept(store, load)).is_ok() {
-                        let (inside, outside) = sides(e, store, load)?;
-                        let blocked = ratio(outside.0, inside.1)?;
-                        least = Some(Extreme::least(least, swept(store, load), blocked));
-                    }
-                }
-                let least = least.ok_or_else(none)?;
+                let blocked = |(inside, outside): (Ends, Ends)| ratio(outside.0, inside.1);
+                let least = Extreme::least(of_sweeps(e, [(8, 4), (16, 8), (32, 8)], blocked))?;
                 at_least(
                     &format!(
                         "fastest outside over slowest inside, at least, with {}",
@@ -431,6 +394,7 @@ const OFFSETS: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Where a swept load starts, from the store's start on: every place at which the two meet, or some
@@ -455,9 +419,9 @@ fn swept(store: usize, load: usize) -> String {
 type Ends = (Interval, Interval);
 
 /// The ends of a swept pair's loads that lie inside the store, and of those that stick out.
-fn sides(e: &Evidence<'_>, store: usize, load: usize) -> Result<(Ends, Ends), Untestable> {
+fn sides(e: &Evidence<'_>, store: usize, load: usize) -> Testable<(Ends, Ends)> {
     let last = (store - load) as isize;
-    let ends = |inside: bool| -> Result<_, Untestable> {
+    let ends = |inside: bool| -> Testable<_> {
         let mut ends: Option<Ends> = None;
         let all = offsets(e.machine, Trip::new(store, load)).into_iter();
         for offset in all.filter(|offset| (0..=last).contains(offset) == inside) {
@@ -471,4 +435,17 @@ fn sides(e: &Evidence<'_>, store: usize, load: usize) -> Result<(Ends, Ends), Un
     let inside = ends(true)?.ok_or_else(none)?;
     // A load of one byte cannot stick out.
     Ok((inside, ends(false)?.unwrap_or(inside)))
+}
+
+/// The value of `of` the sides of those sweeps that the CPU has, with the name of the sweep.
+fn of_sweeps(
+    e: &Evidence<'_>,
+    sweeps: [(usize, usize); 3],
+    of: impl Fn((Ends, Ends)) -> Testable<Interval>,
+) -> impl Iterator<Item = Testable<(String, Interval)>> {
+    let there = move |(store, load): &(usize, usize)| {
+        *store <= ALWAYS || e.series(&swept(*store, *load)).is_ok()
+    };
+    let each = sweeps.into_iter().filter(there);
+    each.map(move |(store, load)| Ok((swept(store, load), of(sides(e, store, load)?)?)))
 }

@@ -9,7 +9,7 @@ use crate::sim::{Cache, Design, Geometry, Reference, Split};
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[SPLIT, KINDS];
 
-fn cache(size: u64, ways: u64) -> Result<Geometry, Untestable> {
+fn cache(size: u64, ways: u64) -> Testable<Geometry> {
     Ok(Geometry::new(size, ways, LINE)?)
 }
 
@@ -45,11 +45,7 @@ const SPLIT: Experiment = Experiment {
             which all simulated experiments use. If the number of sets is not a power of two, the \
             set number is not a field of address bits: it is the remainder of the line number, and \
             in hardware often a hash.",
-    seen: &[],
-    plot: None,
     cases: |_| Counted::cases(&PARTS).collect(),
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // An address is split into three parts: T bits of tag, S of set, O of offset.
         computed(
@@ -79,6 +75,7 @@ const SPLIT: Experiment = Experiment {
         )
         .then(6.0, ""),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Size and ways of the caches that split addresses; the sets of the last one are not a power of
@@ -93,7 +90,7 @@ const SPLIT_BY: [(u64, u64); 5] = [
 
 /// The number of random addresses that their parts do not give back or, with `by_bits`, whose parts
 /// are not the right bits.
-fn lost(by_bits: bool) -> Result<f64, Untestable> {
+fn lost(by_bits: bool) -> Testable<f64> {
     let mut rng = Rng::new(1);
     let mut lost = 0;
     for (size, ways) in SPLIT_BY {
@@ -174,11 +171,7 @@ const KINDS: Experiment = Experiment {
             associative cache, any line fits any place; the simulated one has room for 64 lines. \
             Today first-level caches have 8 to 12 ways and last-level caches 11 to 20, and \
             first-level TLBs are often fully associative.",
-    seen: &[],
-    plot: None,
     cases: |_| Counted::cases(&FIGURES).collect(),
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // 4 MB of 64-byte lines are 65,536 entries, addressed by bits 6 to 21; with 8 ways 8,192
         // sets, 13 bits and 8 tags to compare.
@@ -217,27 +210,28 @@ const KINDS: Experiment = Experiment {
             |e| Counted::all(e, &FIGURES[10..]),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
-fn bits(ways: u64) -> Result<f64, Untestable> {
+fn bits(ways: u64) -> Testable<f64> {
     let bits = cache(4 * MIB, ways)?.set_bits();
     bits.map(f64::from)
         .ok_or_else(|| Untestable("the number of sets is not a power of two".to_owned()))
 }
 
 /// A small cache of one set: hardware that compares more tags at a time costs too much.
-fn whole() -> Result<Geometry, Untestable> {
+fn whole() -> Testable<Geometry> {
     Ok(Geometry::fully_associative(64 * LINE, LINE)?)
 }
 
 /// Percent of misses in later rounds over lines that all belong to one set.
-fn conflicts(geometry: Geometry, lines: u64) -> Result<f64, Untestable> {
+fn conflicts(geometry: Geometry, lines: u64) -> Testable<f64> {
     let apart = geometry.sets() * geometry.line();
     Ok(later_misses(geometry, (0..lines).map(|line| line * apart)))
 }
 
 /// The same over as many consecutive lines as the cache holds.
-fn row_of_lines(geometry: Geometry) -> Result<f64, Untestable> {
+fn row_of_lines(geometry: Geometry) -> Testable<f64> {
     let lines = 0..geometry.lines();
     Ok(later_misses(
         geometry,

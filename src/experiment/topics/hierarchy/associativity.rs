@@ -34,7 +34,6 @@ const FIG_6_5: Experiment = Experiment {
             strict LRU replacement, the step is less sharp than in the paper. At distances that \
             divide the way size, the list spreads over a few sets, and each set takes part of the \
             list.",
-    seen: &[],
     plot: Some(Plot {
         shape: Shape::Surface {
             depth: "length of the list in lines",
@@ -60,7 +59,6 @@ const FIG_6_5: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::CONFLICTS,
     claims: &[
         // With a distance of a multiple of 4,096 bytes a list longer than eight is flushed from
@@ -132,6 +130,7 @@ const FIG_6_5: Experiment = Experiment {
         )
         .then(1.02, "32 KiB L1d of 8 ways (2007)"),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The distances measured, in lines, ascending: every fourth up to four periods of L1d in a full run,
@@ -151,7 +150,7 @@ fn sets_touched(distance: usize, period: usize) -> usize {
 }
 
 /// What a step costs in a list of `length` lines over what it costs in a list of one.
-fn rise(e: &Evidence<'_>, length: usize, distance: usize) -> Result<Interval, Untestable> {
+fn rise(e: &Evidence<'_>, length: usize, distance: usize) -> Testable<Interval> {
     let x = distance as f64;
     ratio(e.at(&length.to_string(), x), e.at("1", x))
 }
@@ -174,7 +173,7 @@ impl Geometry {
     /// longest list before it. `left` says whether a rise lies behind the step.
     ///
     /// Every point on the way counts: without one of them, the step may have been there.
-    fn infer(e: &Evidence<'_>, left: fn(Side) -> bool) -> Result<Self, Untestable> {
+    fn infer(e: &Evidence<'_>, left: fn(Side) -> bool) -> Testable<Self> {
         let mut found: Option<Geometry> = None;
         for distance in distances(e.machine) {
             let mut held = 1;
@@ -217,7 +216,7 @@ struct Found {
 }
 
 impl Found {
-    fn on(e: &Evidence<'_>) -> Result<Self, Untestable> {
+    fn on(e: &Evidence<'_>) -> Testable<Self> {
         let late = Geometry::infer(e, |side| side == Side::Above)?;
         if distances(e.machine).last() == Some(late.period) {
             return Err(Untestable(format!(

@@ -72,7 +72,6 @@ const FIG_6_6: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::FORWARDING,
     claims: &[
         measured(
@@ -84,7 +83,7 @@ const FIG_6_6: Experiment = Experiment {
             "eight loads take the same time, within 10 %, at every distance between them: L1d \
              shows no bank conflicts",
             |e| {
-                let (least, most) = (extreme(e, Extreme::least)?, extreme(e, Extreme::most)?);
+                let (least, most) = (Extreme::least(all_loads(e))?, Extreme::most(all_loads(e))?);
                 let what = format!(
                     "eight loads take {} to {} core cycles, at distances of {} and {} bytes: \
                      slowest over quickest",
@@ -103,7 +102,7 @@ const FIG_6_6: Experiment = Experiment {
             "eight independent loads complete at 1.8 loads per core cycle or more, at every \
              distance between them",
             |e| {
-                let most = extreme(e, Extreme::most)?;
+                let most = Extreme::most(all_loads(e))?;
                 let rate = ratio(Interval::exact(BURST as f64), most.value)?;
                 let what = format!("loads per core cycle at worst, {} bytes apart", most.at);
                 at_least(&what, rate, TWO)
@@ -129,16 +128,12 @@ const FIG_6_6: Experiment = Experiment {
             "a load behind a store takes the same time, within 10 %, at every distance at which \
              load and store do not overlap in the low 12 address bits",
             |e| {
-                let mut worst = None;
                 let free = e.at(BEHIND, FREE as f64)?;
-                for behind in behind(e.machine)
-                    .into_iter()
+                let apart = behind(e.machine).into_iter();
+                let slower = apart
                     .filter(|behind| !aliases(*behind))
-                {
-                    let slower = ratio(e.at(BEHIND, behind as f64), free)?;
-                    worst = Some(Extreme::most(worst, behind, slower));
-                }
-                let worst = worst.ok_or_else(none)?;
+                    .map(|behind| Ok((behind, ratio(e.at(BEHIND, behind as f64), free)?)));
+                let worst = Extreme::most(slower)?;
                 let what = format!("{} bytes behind over 2,048, at worst", worst.at);
                 at_most(&what, worst.value, FLAT)
             },
@@ -172,6 +167,7 @@ const FIG_6_6: Experiment = Experiment {
         )
         .failing("L1d has no banks, or selects them by other address bits than in the figure."),
     ],
+    ..Experiment::PLAIN
 };
 
 fn loads(first: usize) -> String {
@@ -179,9 +175,9 @@ fn loads(first: usize) -> String {
 }
 
 /// The time of loads at a distance: the median over the places of the first load.
-fn alike(e: &Evidence<'_>, distance: usize) -> Result<Interval, Untestable> {
+fn alike(e: &Evidence<'_>, distance: usize) -> Testable<Interval> {
     let places = firsts(e.machine).into_iter();
-    let all: Result<Vec<Interval>, Untestable> = places
+    let all: Testable<Vec<Interval>> = places
         .map(|first| e.at(&loads(first), distance as f64))
         .collect();
     Interval::median_of(&all?).ok_or_else(none)
@@ -236,19 +232,12 @@ fn aliases(behind: usize) -> bool {
     low.min(PAGE - low) < 8
 }
 
-/// Folds one load after the other into an extreme.
-type Choose = fn(Option<Extreme<usize>>, usize, Interval) -> Extreme<usize>;
-
-/// The extreme that `choose` selects from all loads, with its distance.
-fn extreme(e: &Evidence<'_>, choose: Choose) -> Result<Extreme<usize>, Untestable> {
-    let mut found = None;
-    for first in firsts(e.machine) {
-        for distance in distances(e.machine) {
-            let value = e.at(&loads(first), distance as f64)?;
-            found = Some(choose(found, distance, value));
-        }
-    }
-    found.ok_or_else(none)
+/// The times of all loads, each with its distance.
+fn all_loads(e: &Evidence<'_>) -> impl Iterator<Item = Testable<(usize, Interval)>> {
+    firsts(e.machine).into_iter().flat_map(move |first| {
+        let distances = distances(e.machine).into_iter();
+        distances.map(move |distance| Ok((distance, e.at(&loads(first), distance as f64)?)))
+    })
 }
 
 /// A store, and a load that many bytes behind it.
@@ -265,7 +254,7 @@ impl Setup for AliasSetup {
         self.store + self.behind + 8
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let alias = Alias4K::new(region, self.store, self.store + self.behind)?;
         Ok(Workload::steady(alias, 1))
     }

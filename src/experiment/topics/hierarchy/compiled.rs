@@ -37,15 +37,11 @@ pub struct CompilerSetup {
 }
 
 impl Setup for CompilerSetup {
-    fn bytes(&self) -> usize {
-        0
-    }
-
     fn is_count(&self) -> bool {
         true
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let misses = match self.of {
             Compiler::Stored => self.in_stored_trace(|_| true)?,
             Compiler::StoredSlice(index) => {
@@ -86,7 +82,7 @@ fn slice_of(address: u64) -> u64 {
 pub(crate) const SLICES: u8 = KEPT.len() as u8;
 
 impl CompilerSetup {
-    fn in_stored_trace(&self, counts: impl Fn(u64) -> bool) -> Result<f64, Untestable> {
+    fn in_stored_trace(&self, counts: impl Fn(u64) -> bool) -> Testable<f64> {
         let stored = STORED.iter().find(|(line, _)| *line == self.line);
         let records = stored.and_then(|(_, bytes)| bytes.strip_prefix(MAGIC));
         let records = records.ok_or_else(|| self.no_trace())?;
@@ -119,7 +115,7 @@ impl CompilerSetup {
 #[cfg(not(feature = "std"))]
 impl CompilerSetup {
     /// No program is started without the standard library.
-    fn of_installed(&self, host: &dyn Host, _: bool) -> Result<f64, Untestable> {
+    fn of_installed(&self, host: &dyn Host, _: bool) -> Testable<f64> {
         host.programs()?;
         Err(Untestable::without_std())
     }

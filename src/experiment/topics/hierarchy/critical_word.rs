@@ -31,7 +31,6 @@ const FIG_3_30: Experiment = Experiment {
             eighth word of a line arrived last unless the memory controller knew which word was \
             needed (critical word first). Current CPUs move a line in one or two pieces of 32 or \
             64 bytes, so the position of the word should hardly matter.",
-    seen: &[],
     plot: Some(
         Plot::lines(
             Axis::WORKING_SET,
@@ -81,17 +80,15 @@ const FIG_3_30: Experiment = Experiment {
              of the line and in the last",
             |e| {
                 let memory = e.machine.ranges.memory;
-                let mut parts = Vec::new();
-                for (label, first, last) in PAIRS {
+                all_of(PAIRS.map(|(label, first, last)| {
                     let slower = paired(e, last, first, memory)?;
-                    parts.push(between(
+                    between(
                         &format!("last over first word, {label}"),
                         slower,
                         0.98,
                         1.02,
-                    ));
-                }
-                all_of(parts)
+                    )
+                }))
             },
         )
         .holding("Lines arrive whole, or the requested word arrives first."),
@@ -112,6 +109,7 @@ const FIG_3_30: Experiment = Experiment {
         .then(1.007, "Core 2")
         .failing("The position of the word in the line makes no difference."),
     ],
+    ..Experiment::PLAIN
 };
 
 const DIRECTIONS: [(&str, Direction); 2] = [
@@ -133,7 +131,6 @@ const STRUCT_RULES: Experiment = Experiment {
             whole, all eight loads wait for the same miss, and only one effect remains: read \
             backwards, the pointer is the last of the eight loads, so the next miss can start \
             slightly later.",
-    seen: &[],
     plot: Plot::over_working_set(&[]),
     cases: |machine| {
         let seed = machine.seed;
@@ -150,7 +147,6 @@ const STRUCT_RULES: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::WALK,
     // Access the elements of a structure in the order in which they are defined, since a
     // critical word late in the line costs time.
@@ -166,6 +162,7 @@ const STRUCT_RULES: Experiment = Experiment {
         },
     )
     .failing("The order in which the fields of a line are read does not matter.")],
+    ..Experiment::PLAIN
 };
 
 /// A ring of line-sized elements, each read wholly before the next.
@@ -187,7 +184,7 @@ impl Setup for FieldsSetup {
         self.working_set
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let count = LINE_ELEMENT.count(self.working_set);
         let ring = Ring::new(region, LINE_ELEMENT, count, self.order)?;
         let fields = Fields::new(ring, self.direction)?;

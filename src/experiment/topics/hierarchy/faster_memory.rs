@@ -4,7 +4,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::Step;
-use crate::mem::Region;
 use crate::model::saved;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
@@ -57,7 +56,6 @@ const FIG_3_32: Experiment = Experiment {
             something else differed between the two machines. To compare two memory settings of \
             one machine, run the test with each setting and pass both records to `linefill \
             compare`.",
-    seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.32.csv",
         machine: "two Core 2, DDR2-667 and DDR2-800 (2007)",
@@ -65,49 +63,25 @@ const FIG_3_32: Experiment = Experiment {
         columns: &[("Core2/667", "DDR2-667"), ("Core2/800", "DDR2-800")],
     }]),
     cases: |machine| {
-        let count = |name, count, x: f64, argument: usize| {
-            let setup = CountSetup {
-                name,
-                bytes: 0,
-                count,
-                argument: argument as u64,
-            };
-            Case::new(name, x, setup)
+        let gain = |index: u64| {
+            let (_, slow, fast) = FIGURE[index as usize];
+            Ok((1.0 - fast / slow) * 100.0)
         };
-        let each = FIGURE.iter().enumerate();
+        let ceiling = |_| Ok(saved(1.0, MODULES[1] / MODULES[0]) * 100.0);
+        let next = |_| Ok((1333.0 / 800.0 - 1.0) * 100.0);
+        let each = (0..).zip(&FIGURE);
         let mut cases: Vec<Case> = each
-            .map(|(index, (log2, ..))| {
-                let gain = |_: Region<'_>, index: u64| {
-                    let (_, slow, fast) = FIGURE[index as usize];
-                    Ok((1.0 - fast / slow) * 100.0)
-                };
-                count(GAIN, gain, f64::from(1 << log2), index)
-            })
+            .map(|(index, (log2, ..))| CountSetup::computed(GAIN, index, gain).at(1 << log2))
             .collect();
-        cases.push(count(
-            CEILING,
-            |_, _| Ok(saved(1.0, MODULES[1] / MODULES[0]) * 100.0),
-            MODULES[1],
-            0,
-        ));
-        cases.push(count(
-            NEXT,
-            |_, _| Ok((1333.0 / 800.0 - 1.0) * 100.0),
-            1333.0,
-            0,
-        ));
+        cases.push(CountSetup::computed(CEILING, 0, ceiling).at(MODULES[1]));
+        cases.push(CountSetup::computed(NEXT, 0, next).at(1333.0));
         for bytes in machine.working_sets_or_one_a_range() {
             let setup = WalkSetup::follow(Layout::npad(7), bytes, Order::Sequential);
             cases.push(Case::new(HERE, bytes as f64, setup.with(Step::Addnext0)));
         }
         cases
     },
-    curves: |e| {
-        let mut curves = e.curves();
-        curves.retain(|curve| curve.label == HERE);
-        curves
-    },
-    events: &[],
+    curves: |e| e.curves_of(|label| label == HERE),
     claims: &[
         // The maximum increase measured is 18.2 %.
         computed(
@@ -178,7 +152,7 @@ const FIG_3_32: Experiment = Experiment {
             "memory that is 20 % faster would save more than 5 % of the time of a sequential walk \
              that writes, if memory causes all of the extra time over L2",
             |e| {
-                let place = e.machine.place_in_memory(e.machine.in_memory())?;
+                let place = e.machine.memory_size()?;
                 let far = e.at(HERE, place)?;
                 let near = e.level(HERE, e.machine.ranges.l2)?;
                 let cached = ratio(near, far)?;
@@ -193,6 +167,7 @@ const FIG_3_32: Experiment = Experiment {
         )
         .failing("The prefetchers hide most of the memory time."),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The working set at which the text sees the largest gain.

@@ -50,7 +50,6 @@ const TABLE_3_1: Experiment = Experiment {
             smaller share than in the paper. The full profile also traces the installed compiler \
             for 40 million references. Its whole trace shows whether one set in 128 represents all \
             sets.",
-    seen: &[],
     plot: Some(
         Plot::lines(Axis::bytes("size of L2"), Axis::log("misses"), Unit::Count).beside(&[
             Reference {
@@ -67,15 +66,7 @@ const TABLE_3_1: Experiment = Experiment {
         ]),
     ),
     cases,
-    curves: |e| {
-        let mut curves = e.curves();
-        curves.retain(|curve| {
-            let label = &curve.label;
-            !label.starts_with(ONE_SET_IN_128) && !label.contains("slice")
-        });
-        curves
-    },
-    events: &[],
+    curves: |e| e.curves_of(|label| !label.starts_with(ONE_SET_IN_128) && !label.contains("slice")),
     claims: &[
         // Going down any column of the table, twice the size misses less often.
         simulated(
@@ -179,6 +170,7 @@ const TABLE_3_1: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn cases(machine: &Machine) -> Vec<Case> {
@@ -217,13 +209,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-fn misses(
-    e: &Evidence<'_>,
-    compiler: &str,
-    size: u64,
-    ways: u64,
-    line: u64,
-) -> Result<Interval, Untestable> {
+fn misses(e: &Evidence<'_>, compiler: &str, size: u64, ways: u64, line: u64) -> Testable<Interval> {
     e.at(&series(compiler, ways, line), size as f64)
 }
 
@@ -234,7 +220,7 @@ fn slice(index: u8, ways: u64) -> String {
 /// The uncertainty of the share that the second way saves at [`SECOND_WAY`]: the stored sets are
 /// eight slices drawn at random, and one slice is left out at a time (jackknife; Student's t of 7
 /// degrees of freedom for 95 %).
-fn doubt_of_the_sample(e: &Evidence<'_>) -> Result<f64, Untestable> {
+fn doubt_of_the_sample(e: &Evidence<'_>) -> Testable<f64> {
     const STUDENT: f64 = 2.365;
     let of = |index, ways| e.at(&slice(index, ways), SECOND_WAY as f64);
     let mut slices = Vec::new();
@@ -254,7 +240,7 @@ fn doubt_of_the_sample(e: &Evidence<'_>) -> Result<f64, Untestable> {
 }
 
 /// Whether the installed compiler was to be traced.
-fn traced(e: &Evidence<'_>) -> Result<(), Untestable> {
+fn traced(e: &Evidence<'_>) -> Testable<()> {
     let quick = "tracing the installed compiler takes minutes, so only the full profile does it";
     match e.machine.full {
         true => Ok(()),
@@ -263,7 +249,7 @@ fn traced(e: &Evidence<'_>) -> Result<(), Untestable> {
 }
 
 /// The share that `fewer` misses save of `more`.
-fn saved(more: Interval, fewer: Interval) -> Result<Interval, Untestable> {
+fn saved(more: Interval, fewer: Interval) -> Testable<Interval> {
     let left = ratio(fewer, more)?;
     Ok(Interval::new(1.0 - left.hi, 1.0 - left.lo))
 }
@@ -331,9 +317,4 @@ fn diminishing(e: &Evidence<'_>, compiler: &str) -> Judged {
         least,
         1.0,
     )
-}
-
-/// By how much `of` exceeds `to`.
-fn minus(of: Interval, to: Interval) -> Interval {
-    Interval::new(of.lo - to.hi, of.hi - to.lo)
 }

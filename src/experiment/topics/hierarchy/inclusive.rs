@@ -47,11 +47,7 @@ const INCLUSIVE: Experiment = Experiment {
             and so in one set of L1d. The last level takes no part, so other guests do not disturb \
             this test. An exclusive pair of L1d and L2 keeps as many of these lines as both sets \
             have ways; any other pair keeps as many as the set of L2 has ways.",
-    seen: &[],
-    plot: None,
     cases,
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // The model of an eviction that is pushed down a level is that of exclusive caches, which AMD
         // prefers; Intel implements inclusive ones.
@@ -104,10 +100,11 @@ const INCLUSIVE: Experiment = Experiment {
         )
         .failing("L1d and L2 do not divide the lines as the document describes for this vendor."),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The vendor of the CPU, if it is one of the two that the document names.
-fn vendor(machine: &Machine) -> Result<Vendor, Untestable> {
+fn vendor(machine: &Machine) -> Testable<Vendor> {
     let core = machine.calibration.core();
     let vendor = core.map(|core| core.vendor);
     match vendor {
@@ -157,17 +154,7 @@ fn held_together(e: &Evidence<'_>) -> Judged {
             "CPUID does not report the ways of L1d and L2",
         ));
     };
-    let l2 = e.machine.ranges.l2;
-    let rungs = e.machine.ladder.iter();
-    let inside: Vec<Interval> = rungs
-        .filter(|rung| l2.holds(rung.working_set))
-        .map(|rung| rung.cost)
-        .collect();
-    let hit = Interval::median_of(&inside).ok_or_else(|| {
-        Untestable(format!(
-            "the ladder of working sets has no point in the {l2}"
-        ))
-    })?;
+    let hit = e.machine.access_in(e.machine.ranges.l2)?;
     let (some, all) = (
         e.at(ONE_SET, between as f64)?,
         e.at(ONE_SET, beyond as f64)?,
@@ -178,7 +165,7 @@ fn held_together(e: &Evidence<'_>) -> Judged {
              hit in L2 takes {hit}: the pages are scattered over the sets, or L2 hashes addresses"
         )));
     }
-    let more = |of: Interval| Interval::new(of.lo - hit.hi, of.hi - hit.lo);
+    let more = |of| minus(of, hit);
     let share = share_of_miss(more(some), more(all))?;
     let what = format!("{between} lines, time beyond an L2 hit as a share of a miss");
     match vendor(e.machine)? {
@@ -188,7 +175,7 @@ fn held_together(e: &Evidence<'_>) -> Judged {
 }
 
 /// Whether the last level is inclusive, as CPUID reports it.
-fn stated(machine: &Machine) -> Result<bool, Untestable> {
+fn stated(machine: &Machine) -> Testable<bool> {
     let caches = machine.caches.iter();
     let last = caches
         .filter(|cache| cache.kind != CacheKind::Instruction)
@@ -200,8 +187,8 @@ fn stated(machine: &Machine) -> Result<bool, Untestable> {
 
 /// How often the stream evicted a line, in most repetitions: all but the least and the most. Steps
 /// that are slow because of an interrupt are as many in the control, which evicts nothing.
-fn losses(e: &Evidence<'_>) -> Result<Interval, Untestable> {
-    e.machine.place_in_memory(e.machine.in_memory())?;
+fn losses(e: &Evidence<'_>) -> Testable<Interval> {
+    e.machine.memory_size()?;
     let most = |series| {
         let points = e.series(series)?;
         let mut counts: Vec<f64> = points.iter().map(|point| point.1.middle()).collect();
@@ -212,7 +199,7 @@ fn losses(e: &Evidence<'_>) -> Result<Interval, Untestable> {
         }
     };
     let (far, near) = (most(LOST)?, most(NEAR)?);
-    Ok(Interval::new(far.lo - near.hi, far.hi - near.lo))
+    Ok(minus(far, near))
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {
@@ -269,7 +256,7 @@ impl Setup for RetainSetup {
         HOT * LINE + self.stream
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let parts = region.split(HOT * LINE);
         let (hot, mut stream) = parts.ok_or_else(|| {
             Untestable("there is no room for the lines that stream past".to_owned())

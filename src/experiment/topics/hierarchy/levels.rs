@@ -4,9 +4,8 @@ use crate::experiment::machine::ladder::{LINES, of_lines};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::arithmetic::RegisterSetup;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::shared::walk::{latencies, near_and_far};
 use crate::model::Reuse;
-use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
 /// The rows of this family.
@@ -60,16 +59,10 @@ fn each_step(e: &Evidence<'_>, levels: &[&str], factor: f64) -> Judged {
         }
         e.last(level).map(|(_, cost)| cost)
     };
-    let mut parts = Vec::new();
-    for pair in levels.windows(2) {
+    all_of(levels.windows(2).map(|pair| {
         let step = ratio(cost(pair[1]), cost(pair[0]))?;
-        parts.push(at_least(
-            &format!("{} over {}", pair[1], pair[0]),
-            step,
-            factor,
-        ));
-    }
-    all_of(parts)
+        at_least(&format!("{} over {}", pair[1], pair[0]), step, factor)
+    }))
 }
 
 const PENTIUM_M: Experiment = Experiment {
@@ -84,10 +77,8 @@ const PENTIUM_M: Experiment = Experiment {
             in eight over a span of four times L2, so it needs only half of L2's size in the last \
             level. A walk that used every line would go to memory if others had filled the rest of \
             a shared last level. The Pentium M of the table has no third level.",
-    seen: &[],
     plot: plot(Unit::CoreCycles),
     cases,
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // Register 1 or less, L1d about 3, L2 about 14, main memory about 240 cycles.
@@ -107,6 +98,7 @@ const PENTIUM_M: Experiment = Experiment {
             |e| each_step(e, &["L2", "last level", "memory"], 1.5),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 const SESTOFT_4: Experiment = Experiment {
@@ -119,10 +111,8 @@ const SESTOFT_4: Experiment = Experiment {
     about: "The test is that of D7, in nanoseconds. Servers trade latency for size and number of \
             cores, so their last level and their memory take longer to reach than those of the \
             laptop in the note.",
-    seen: &[],
     plot: plot(Unit::Nanoseconds),
     cases,
-    curves: plain_curves,
     events: events::WALK,
     // 0.4 ns per instruction, L1 1.5 ns, L2 5 ns, L3 25 ns and memory 90 ns on an i7-4870HQ.
     claims: &[measured(
@@ -133,6 +123,7 @@ const SESTOFT_4: Experiment = Experiment {
         |e| each_step(e, &LEVELS, 2.0),
     )
     .then(3.75, "i7-4870HQ")],
+    ..Experiment::PLAIN
 };
 
 /// The rows of the family `reuse`.
@@ -141,8 +132,6 @@ pub(crate) static REUSE: &[Experiment] = &[CACHE_GAIN];
 const WITHOUT: &str = "the paper's cycles without a cache";
 const WITH: &str = "the paper's cycles with a cache";
 const SAVED: &str = "the paper's share saved, %";
-const NEAR: &str = "L1d";
-const FAR: &str = "memory";
 
 /// Cycles of the paper's cache and of its memory.
 const CACHE: f64 = 15.0;
@@ -161,41 +150,23 @@ const CACHE_GAIN: Experiment = Experiment {
             L1d and memory that it finds. The bars show the total times. L1d has taken 3 to 5 \
             cycles on all cores since the paper; the latency of memory has grown in cycles and \
             hardly in nanoseconds. A nearer L1d and a farther memory both increase the saving.",
-    seen: &[],
     plot: Some(Plot::bars(
         Axis::linear("uses of each element"),
         Axis::log("time for 100 elements"),
         Unit::CoreCycles,
     )),
     cases: |machine| {
-        let paper = |name, count| {
-            let setup = CountSetup {
-                name,
-                bytes: 0,
-                count,
-                argument: 0,
-            };
-            Case::new(name, 100, setup)
-        };
+        let paper = |name, count| CountSetup::computed(name, 0, count).at(100);
         let mut cases = vec![
-            paper(WITHOUT, |_, _| Ok(Reuse::DREPPER.without_cache(MEMORY))),
-            paper(WITH, |_, _| Ok(Reuse::DREPPER.with_cache(CACHE, MEMORY))),
-            paper(
-                SAVED,
-                |_, _| Ok(Reuse::DREPPER.saved(CACHE, MEMORY) * 100.0),
-            ),
+            paper(WITHOUT, |_| Ok(Reuse::DREPPER.without_cache(MEMORY))),
+            paper(WITH, |_| Ok(Reuse::DREPPER.with_cache(CACHE, MEMORY))),
+            paper(SAVED, |_| Ok(Reuse::DREPPER.saved(CACHE, MEMORY) * 100.0)),
         ];
-        // As in the table of what each level costs, so that they are measured once.
-        let seed = machine.seed;
-        let near = machine.middle_of(machine.ranges.l1);
-        for (series, bytes) in [(NEAR, near), (FAR, machine.in_memory())] {
-            let setup = WalkSetup::follow(Layout::npad(7), bytes, Order::Random { seed });
-            cases.push(Case::new(series, bytes as f64, setup).in_large_pages());
-        }
+        cases.extend(near_and_far(machine));
         cases
     },
     curves: |e| {
-        let curve = |label: &str, total: Result<Interval, Untestable>| {
+        let curve = |label: &str, total: Testable<Interval>| {
             let points = vec![(Reuse::DREPPER.uses as f64, total.ok()?)];
             Some(Curve {
                 label: label.to_owned(),
@@ -212,7 +183,6 @@ const CACHE_GAIN: Experiment = Experiment {
         .flatten()
         .collect()
     },
-    events: &[],
     claims: &[
         // With memory at 200 cycles and the cache at 15, 100 elements used 100 times take 168,500
         // cycles instead of 2,000,000: 91.5 % better.
@@ -251,7 +221,7 @@ const CACHE_GAIN: Experiment = Experiment {
             "when a program uses 100 elements 100 times, the hits in L1d take more time than the \
              first uses from memory",
             |e| {
-                let (near, far) = latencies(e)?;
+                let [near, far] = latencies(e)?;
                 let uses = Reuse::DREPPER.uses as f64;
                 let hits = near.scaled(uses - 1.0).ratio(far);
                 let hits = hits.ok_or_else(|| Untestable("a latency is not positive".into()))?;
@@ -263,6 +233,7 @@ const CACHE_GAIN: Experiment = Experiment {
             "The first uses, 1 % of all, take at least as long as all repeated uses together.",
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The paper's computation with this machine's latencies.
@@ -272,15 +243,8 @@ struct Here {
     saved: Interval,
 }
 
-/// Latencies of L1d and memory.
-fn latencies(e: &Evidence<'_>) -> Result<(Interval, Interval), Untestable> {
-    let memory = e.machine.place_in_memory(e.machine.in_memory())?;
-    let (_, near) = e.last(NEAR)?;
-    Ok((near, e.at(FAR, memory)?))
-}
-
-fn here(e: &Evidence<'_>) -> Result<Here, Untestable> {
-    let (near, far) = latencies(e)?;
+fn here(e: &Evidence<'_>) -> Testable<Here> {
+    let [near, far] = latencies(e)?;
     let reuse = Reuse::DREPPER;
     let ends = |of: fn(&Reuse, f64, f64) -> f64| {
         Interval::new(of(&reuse, near.lo, far.lo), of(&reuse, near.hi, far.hi))

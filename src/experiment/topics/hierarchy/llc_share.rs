@@ -4,7 +4,7 @@ use crate::cpu::Caches;
 use crate::experiment::claim::verdict::{told_by_hardware, unless_strangers};
 use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::{AskSetup, CountSetup};
+use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::lines::LoadSetup;
 use crate::host::Told;
 use crate::kernel::Blocked;
@@ -90,30 +90,16 @@ const LLC_SHARE: Experiment = Experiment {
             finds there depends on the work of the other cores. A virtual machine learns from its \
             host who shares the cache. If the last level is far from the core, blocks that fit L2 \
             are faster than larger ones.",
-    seen: &[],
     plot: Some(Plot::lines(
         Axis::bytes("block size"),
         Axis::log("read rate"),
         Unit::GigabytesPerSecond,
     )),
     cases: |machine| {
-        let ask = |series, ask| {
-            let setup = AskSetup {
-                name: series,
-                ask,
-                argument: 0,
-            };
-            Case::new(series, 0.0, setup)
-        };
-        let by_cpuid = CountSetup {
-            name: CPUID,
-            bytes: 0,
-            count: |_, _| by_cpuid(),
-            argument: 0,
-        };
+        let ask = |series, ask| CountSetup::asked(series, 0, ask).at(0.0);
         let mut cases = vec![
             ask(SYSFS, |host, _| Ok(host.told(Told::LastLevelShare)?)),
-            Case::new(CPUID, 0.0, by_cpuid),
+            CountSetup::computed(CPUID, 0, by_cpuid).at(0.0),
             ask(WASTE, |host, _| {
                 let share = host.told(Told::LastLevelShare)?;
                 Ok(100.0 * (1.0 - SMALLEST / share).max(0.0))
@@ -136,11 +122,7 @@ const LLC_SHARE: Experiment = Experiment {
         cases.push(Case::new(WHOLE, array as f64, whole));
         cases
     },
-    curves: |e| {
-        let mut curves = e.curves();
-        curves.retain(|curve| [BLOCKS, WHOLE].contains(&curve.label.as_str()));
-        curves
-    },
+    curves: |e| e.curves_of(|label| [BLOCKS, WHOLE].contains(&label)),
     events: events::WALK,
     claims: &[
         reported(
@@ -231,16 +213,17 @@ const LLC_SHARE: Experiment = Experiment {
         )
         .failing("Cut the work to the nearest cache that it can fit."),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Bytes of half the share: the other half is left to code and whatever else the job needs.
-fn half(machine: &Machine) -> Result<f64, Untestable> {
+fn half(machine: &Machine) -> Testable<f64> {
     let share = share(machine).ok_or_else(no_share)?;
     Ok((share / 2 / LINE * LINE) as f64)
 }
 
 /// How fast blocks of half the share are read.
-fn half_the_share(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+fn half_the_share(e: &Evidence<'_>) -> Testable<Interval> {
     e.at(BLOCKS, half(e.machine)?)
 }
 
@@ -249,7 +232,7 @@ fn no_share() -> Untestable {
 }
 
 /// The capacity of the last level as the ladder found it, good to a factor of 1.5.
-fn capacity_found(machine: &Machine) -> Result<Interval, Untestable> {
+fn capacity_found(machine: &Machine) -> Testable<Interval> {
     let mut levels = machine.ranges.capacities.iter().rev();
     let last = levels.find(|at| at.reported.is_some() || at.measured.is_some());
     let found = last.and_then(|at| at.measured);
@@ -261,7 +244,7 @@ fn capacity_found(machine: &Machine) -> Result<Interval, Untestable> {
     Ok(Interval::new(found / 1.5, found * 1.5))
 }
 
-fn by_cpuid() -> Result<f64, Untestable> {
+fn by_cpuid(_: u64) -> Testable<f64> {
     let caches = Caches::detect();
     let last = caches
         .last_level()
@@ -288,7 +271,7 @@ impl Setup for BlockedSetup {
         self.array
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let blocked = Blocked::new(region, self.block / LINE, self.times)?;
         let period = blocked.pass();
         Ok(Workload::steady(blocked, period))

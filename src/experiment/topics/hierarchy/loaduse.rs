@@ -72,8 +72,6 @@ const LOAD_TO_USE: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         measured(
             "X2.1",
@@ -82,13 +80,7 @@ const LOAD_TO_USE: Experiment = Experiment {
              cycle",
             |e| {
                 let cycles = e.at(Mode::Base.text(), inside_l1(e.machine) as f64)?;
-                let published = e.machine.load_to_use.ok_or_else(|| {
-                    Untestable(format!(
-                        "no published load-to-use latency for this CPU; measured {cycles} core \
-                         cycles"
-                    ))
-                })?;
-                let published = f64::from(published);
+                let published = e.machine.published_latency(cycles)?;
                 between(
                     "core cycles from load to load",
                     cycles,
@@ -186,28 +178,27 @@ const LOAD_TO_USE: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Judges that each of `modes` takes as long as `than` in L1d.
 fn costs_nothing(e: &Evidence<'_>, modes: &[Mode], than: Mode) -> Judged {
-    let mut parts = Vec::new();
-    for &mode in modes {
+    all_of(modes.iter().map(|&mode| {
         let more = more(e, mode, than)?;
-        parts.push(between(
+        between(
             &format!("core cycles more by {}", mode.text()),
             more,
             -SAME,
             SAME,
-        ));
-    }
-    all_of(parts)
+        )
+    }))
 }
 
 /// The core cycles by which `mode` takes longer than `than` in L1d, from the ratio of the two and
 /// the time of the latter.
-fn more(e: &Evidence<'_>, mode: Mode, than: Mode) -> Result<Interval, Untestable> {
+fn more(e: &Evidence<'_>, mode: Mode, than: Mode) -> Testable<Interval> {
     let x = inside_l1(e.machine) as f64;
-    let here = Range { lo: x, hi: x };
+    let here = Range::at(x);
     let longer = paired(e, mode.text(), than.text(), here)?;
     let cycles = e.at(than.text(), x)?.middle();
     Ok(Interval::new(
@@ -235,11 +226,7 @@ impl Setup for ChaseSetup {
         self.working_set
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let count = LINE_ELEMENT.count(self.working_set);
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(region, LINE_ELEMENT, count, order)?;

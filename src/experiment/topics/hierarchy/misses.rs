@@ -38,7 +38,6 @@ const TABLE_3_2: Experiment = Experiment {
             differently. Intel's events include the reads of L1d's prefetcher, so a sequential \
             ratio says more about prefetchers than about the program. A separate table shows the \
             counts per element.",
-    seen: &[],
     plot: Some(
         Plot::lines(Axis::WORKING_SET, Axis::linear("L2 misses"), Unit::Percent).beside(&[
             Reference {
@@ -115,15 +114,11 @@ const TABLE_3_2: Experiment = Experiment {
             "fewer than 5 % of a sequential walk's reads of L2 miss at twice the size of L2 and \
              beyond, as counted",
             |e| {
-                let mut parts = Vec::new();
-                for x in beyond(e.machine)? {
-                    parts.push(at_most(
-                        "percent of reads that miss",
-                        missed(e, SEQUENTIAL, x),
-                        5.0,
-                    ));
-                }
-                all_of(parts)
+                all_of(
+                    beyond(e.machine)?.into_iter().map(|x| {
+                        at_most("percent of reads that miss", missed(e, SEQUENTIAL, x), 5.0)
+                    }),
+                )
             },
         )
         .then_between(1.77, 4.67, PENTIUM_4),
@@ -174,6 +169,7 @@ const TABLE_3_2: Experiment = Experiment {
         )
         .then(2.01, PENTIUM_4),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The cache of `level` as CPUID describes it, to be simulated.
@@ -192,7 +188,7 @@ fn sizes_simulated(machine: &Machine) -> Vec<usize> {
 }
 
 /// The working sets of twice L2 and more.
-fn beyond(machine: &Machine) -> Result<Vec<f64>, Untestable> {
+fn beyond(machine: &Machine) -> Testable<Vec<f64>> {
     let l2 = machine.data_cache(2);
     let l2 = l2.ok_or_else(|| Untestable("CPUID does not report the size of L2".to_owned()))?;
     let sizes = machine.working_sets().into_iter().map(|bytes| bytes as f64);
@@ -200,7 +196,7 @@ fn beyond(machine: &Machine) -> Result<Vec<f64>, Untestable> {
 }
 
 /// The smallest and the largest of them.
-fn ends(machine: &Machine) -> Result<(f64, f64), Untestable> {
+fn ends(machine: &Machine) -> Testable<(f64, f64)> {
     match beyond(machine)?[..] {
         [first, .., last] => Ok((first, last)),
         _ => Err(Untestable(
@@ -212,7 +208,7 @@ fn ends(machine: &Machine) -> Result<(f64, f64), Untestable> {
 }
 
 /// Misses in percent of the reads of L2, as counted.
-fn missed(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untestable> {
+fn missed(e: &Evidence<'_>, series: &str, x: f64) -> Testable<Interval> {
     let misses = e.count(series, x, Quantity::L2Misses)?;
     share(misses, e.count(series, x, Quantity::L2Accesses)?).ok_or_else(|| {
         Untestable(format!(
@@ -230,8 +226,7 @@ fn share(misses: Interval, reads: Interval) -> Option<Interval> {
 
 /// Figure 3.16: the ratios as counted, where they were, and as simulated.
 fn ratios(e: &Evidence<'_>) -> Vec<Curve> {
-    let mut curves = e.curves();
-    curves.retain(|curve| [SEQUENTIAL_SIMULATED, RANDOM_SIMULATED].contains(&&*curve.label));
+    let mut curves = e.curves_of(|label| [SEQUENTIAL_SIMULATED, RANDOM_SIMULATED].contains(&label));
     for series in [SEQUENTIAL, RANDOM] {
         let reads = e.counts(series, Quantity::L2Accesses).into_iter();
         let points = reads.filter_map(|(x, reads)| {
@@ -274,11 +269,7 @@ impl Setup for RatioSetup {
         true
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let (mut kernel, period) = self.walk.prepare(region, context)?.kernel()?;
         let mut caches = Hierarchy::new(&self.design())?;
         kernel.trace(period, &mut |access| {

@@ -28,7 +28,6 @@ const FIG_3_4: Experiment = Experiment {
             gradual, because random 4 KiB pages fill a physically indexed cache unevenly. The last \
             level is shared, so its rise lies where this core's share ends, not at the specified \
             size. In a virtual machine, that share is unknown.",
-    seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.4.csv",
         machine: "Pentium 4, 16 KiB L1d, 512 KiB L2, 2 MiB L3 (2007)",
@@ -46,7 +45,6 @@ const FIG_3_4: Experiment = Experiment {
             .map(|bytes| Case::new(RANDOM, bytes as f64, setup(bytes)))
             .collect()
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // Below 10 cycles in L1d, 480 and more once L2 is not sufficient.
@@ -56,7 +54,7 @@ const FIG_3_4: Experiment = Experiment {
             "a random write in memory takes more than 20 times as long as a random write in L1d",
             |e| {
                 let near = e.level(RANDOM, e.machine.ranges.l1)?;
-                at_least("memory over L1d", ratio(in_memory(e, RANDOM), near), 20.0)
+                at_least("memory over L1d", ratio(e.in_memory(RANDOM), near), 20.0)
             },
         )
         .then(48.0, "Pentium 4, 2 MiB L3 (2007)")
@@ -99,17 +97,11 @@ const FIG_3_4: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
-/// The time of a series at the memory size. It does not depend on how much of a shared last level
-/// the ladder found.
-pub(crate) fn in_memory(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
-    e.series(series)?;
-    e.at(series, e.machine.place_in_memory(e.machine.in_memory())?)
-}
-
 /// The bytes of a cache level that a working set can count on.
-fn usable(machine: &Machine, level: u8) -> Result<f64, Untestable> {
+fn usable(machine: &Machine, level: u8) -> Testable<f64> {
     machine
         .ranges
         .capacities
@@ -190,7 +182,6 @@ const FIG_3_15: Experiment = Experiment {
             the caches too. In a virtual machine, each page walk passes through the tables of the \
             guest and of the hypervisor. The rise is then steeper, unless the hypervisor backs the \
             guest with large pages.",
-    seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.15.csv",
         machine: PENTIUM_4,
@@ -216,7 +207,6 @@ const FIG_3_15: Experiment = Experiment {
         let each = |order| sizes.iter().map(move |&bytes| case(order, bytes));
         orders.into_iter().flat_map(each).collect()
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // At random 450 cycles and more, in order 9: no prefetching helps.
@@ -225,7 +215,7 @@ const FIG_3_15: Experiment = Experiment {
             drepper("3.3.2, Figure 3.15"),
             "in memory, a random step takes more than 10 times as long as a sequential step",
             |e| {
-                let gap = ratio(in_memory(e, "random"), in_memory(e, "sequential"))?;
+                let gap = ratio(e.in_memory("random"), e.in_memory("sequential"))?;
                 at_least("random over sequential", gap, 10.0)
             },
         )
@@ -253,7 +243,7 @@ const FIG_3_15: Experiment = Experiment {
             |e| {
                 // Not the smallest working set in the range: where that begins is measured anew
                 // in every run.
-                let first = e.machine.place_in_memory(e.machine.in_memory())?;
+                let first = e.machine.memory_size()?;
                 let (last, _) = e.last("random")?;
                 if last <= first {
                     return Err(Untestable(format!(
@@ -279,6 +269,7 @@ const FIG_3_15: Experiment = Experiment {
         )
         .failing("The time of a random step in memory has levelled off."),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The figure of this family.
@@ -317,7 +308,6 @@ const FIG_3_14: Experiment = Experiment {
             does. In a virtual machine, other guests may fill the same cache or leave it idle, so \
             the rise can lie below or above the share. In the sequential walk, hardware prefetch \
             hides the size of the cache.",
-    seen: &[],
     plot: Plot::over_working_set(&[
         Reference {
             file: "drepper-fig-3.14.csv",
@@ -346,7 +336,6 @@ const FIG_3_14: Experiment = Experiment {
         let sequential = sequential.map(|bytes| case(machine, SEQUENTIAL, bytes));
         random.chain(sequential).collect()
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // The larger the last level, the longer the curve stays at the low level of the cache.
@@ -382,7 +371,7 @@ const FIG_3_14: Experiment = Experiment {
             "a random step takes more than 1.5 times as long in memory as in the last level",
             |e| {
                 let near = e.level(RANDOM, e.machine.ranges.llc)?;
-                let slower = ratio(in_memory(e, RANDOM), near)?;
+                let slower = ratio(e.in_memory(RANDOM), near)?;
                 unless_strangers(e, at_least("memory over the last level", slower, 1.5))
             },
         )
@@ -411,7 +400,7 @@ const FIG_3_14: Experiment = Experiment {
             |e| {
                 let growth = |series| {
                     let near = e.level(series, e.machine.ranges.l2)?;
-                    ratio(in_memory(e, series), near)
+                    ratio(e.in_memory(series), near)
                 };
                 all_of([
                     at_least("memory over L2 at random", growth(RANDOM), GROWTH),
@@ -420,4 +409,5 @@ const FIG_3_14: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };

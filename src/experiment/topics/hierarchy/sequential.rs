@@ -2,10 +2,8 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::hierarchy::random::in_memory;
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 /// The figures of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_10, FIG_3_11, FIG_3_13];
@@ -32,7 +30,6 @@ const FIG_3_10: Experiment = Experiment {
             a line is spread over eight steps. Current prefetchers run farther ahead and start \
             earlier than those of the Pentium 4, so the steps at the sizes of the caches can be \
             small or missing.",
-    seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.10.csv",
         machine: PENTIUM_4,
@@ -40,7 +37,6 @@ const FIG_3_10: Experiment = Experiment {
         columns: &[("value", "NPAD=0")],
     }]),
     cases: |machine| cases(machine, &[0]),
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // Load times after a hit in L1d are around 4 cycles on the Pentium 4.
@@ -51,13 +47,7 @@ const FIG_3_10: Experiment = Experiment {
              allowed)",
             |e| {
                 let level = e.level("NPAD=0", e.machine.ranges.l1)?;
-                let published = e.machine.load_to_use.ok_or_else(|| {
-                    Untestable(format!(
-                        "no published load-to-use latency for this CPU; measured {level} core \
-                         cycles"
-                    ))
-                })?;
-                let published = f64::from(published);
+                let published = e.machine.published_latency(level)?;
                 between(
                     "core cycles per step in L1d",
                     level,
@@ -75,7 +65,7 @@ const FIG_3_10: Experiment = Experiment {
              step in L1d",
             |e| {
                 let near = e.level("NPAD=0", e.machine.ranges.l1)?;
-                at_most("memory over L1d", ratio(in_memory(e, "NPAD=0"), near), 4.0)
+                at_most("memory over L1d", ratio(e.in_memory("NPAD=0"), near), 4.0)
             },
         )
         .then(2.23, PENTIUM_4)
@@ -107,7 +97,7 @@ const FIG_3_10: Experiment = Experiment {
                 let l2 = e.level("NPAD=0", ranges.l2)?;
                 all_of([
                     at_least("L2 over L1d", ratio(l2, near), 1.1),
-                    at_least("memory over L2", ratio(in_memory(e, "NPAD=0"), l2), 1.1),
+                    at_least("memory over L2", ratio(e.in_memory("NPAD=0"), l2), 1.1),
                 ])
             },
         )
@@ -124,14 +114,7 @@ const FIG_3_10: Experiment = Experiment {
              access to L2",
             |e| {
                 let l2 = e.machine.ranges.l2;
-                let rungs = e.machine.ladder.iter();
-                let inside = rungs.filter(|rung| l2.holds(rung.working_set));
-                let costs: Vec<Interval> = inside.map(|rung| rung.cost).collect();
-                let access = Interval::median_of(&costs).ok_or_else(|| {
-                    Untestable(format!(
-                        "the ladder of working sets has no point in the {l2}"
-                    ))
-                })?;
+                let access = e.machine.access_in(l2)?;
                 let step = e.level("NPAD=0", l2)?;
                 at_most(
                     "a sequential step over a random access",
@@ -142,6 +125,7 @@ const FIG_3_10: Experiment = Experiment {
         )
         .then(0.56, PENTIUM_4),
     ],
+    ..Experiment::PLAIN
 };
 
 const FIG_3_11: Experiment = Experiment {
@@ -156,7 +140,6 @@ const FIG_3_11: Experiment = Experiment {
             lines arrive limits the walk. Elements of 128 and 256 bytes can also outrun a \
             prefetcher that follows neighbouring lines inside a 4 KiB page. The neighbouring lines \
             that it brings are then wasted.",
-    seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.11.csv",
         machine: PENTIUM_4,
@@ -169,7 +152,6 @@ const FIG_3_11: Experiment = Experiment {
         ],
     }]),
     cases: |machine| cases(machine, &[0, 7, 15, 31]),
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // Beyond L2 the four lines vary widely: 9, 46, 145 and 320 cycles for elements of 8, 64,
@@ -180,11 +162,10 @@ const FIG_3_11: Experiment = Experiment {
             "in memory, a sequential step takes longer with every larger distance of the elements: \
              8, 64, 128 and 256 bytes",
             |e| {
-                let level = |label| in_memory(e, label);
                 let rise = |from, to| {
                     at_least(
                         &format!("{to} over {from}"),
-                        ratio(level(to), level(from)),
+                        ratio(e.in_memory(to), e.in_memory(from)),
                         1.0,
                     )
                 };
@@ -204,10 +185,9 @@ const FIG_3_11: Experiment = Experiment {
             "in memory, a sequential walk with a new line at every step takes more than twice as \
              long per step as a walk with a new line at every eighth step",
             |e| {
-                let level = |label| in_memory(e, label);
                 at_least(
                     "NPAD=7 over NPAD=0",
-                    ratio(level("NPAD=7"), level("NPAD=0")),
+                    ratio(e.in_memory("NPAD=7"), e.in_memory("NPAD=0")),
                     2.0,
                 )
             },
@@ -229,6 +209,7 @@ const FIG_3_11: Experiment = Experiment {
         )
         .failing("The prefetchers bring whole lines nearly as fast as the walk reads words."),
     ],
+    ..Experiment::PLAIN
 };
 
 const FIG_3_13: Experiment = Experiment {
@@ -245,7 +226,6 @@ const FIG_3_13: Experiment = Experiment {
             increment off the path from pointer to pointer, so the three walks can take equal \
             times. Addnext0 loads the next element early, which acts as a prefetch where the \
             hardware has not fetched the line yet.",
-    seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.13.csv",
         machine: PENTIUM_4,
@@ -268,7 +248,6 @@ const FIG_3_13: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // Beyond L2 lines that were written must go back to memory before new ones come: Inc takes
@@ -368,11 +347,12 @@ const FIG_3_13: Experiment = Experiment {
         )
         .then(1.24, PENTIUM_4),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The memory size alone, whose times do not depend on how much of a shared last level the ladder
 /// found.
-fn memory(e: &Evidence<'_>) -> Result<Range, Untestable> {
-    let x = e.machine.place_in_memory(e.machine.in_memory())?;
-    Ok(Range { lo: x, hi: x })
+fn memory(e: &Evidence<'_>) -> Testable<Range> {
+    let x = e.machine.memory_size()?;
+    Ok(Range::at(x))
 }

@@ -3,36 +3,12 @@
 
 use crate::experiment::claim::verdict::told_by_hardware;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::{AskSetup, CountSetup};
-use crate::host::{Arrangement, Host, Sharing, Told};
-use crate::mem::Region;
+use crate::experiment::shared::count::CountSetup;
+use crate::host::{Arrangement, Sharing, Told};
 use crate::stats::Interval;
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[CACHE_RATIO, SCHEMATICS, ARRANGEMENT, SIBLINGS];
-
-type Count = fn(Region<'_>, u64) -> Result<f64, Untestable>;
-
-fn counted(name: &'static str, argument: u64, count: Count) -> Case {
-    let setup = CountSetup {
-        name,
-        bytes: 0,
-        count,
-        argument,
-    };
-    Case::new(name, 0.0, setup)
-}
-
-type Ask = fn(&'static dyn Host, u64) -> Result<f64, Untestable>;
-
-fn asked(name: &'static str, argument: u64, ask: Ask) -> Case {
-    let setup = AskSetup {
-        name,
-        ask,
-        argument,
-    };
-    Case::new(name, 0.0, setup)
-}
 
 const CACHE: &str = "bytes of the last level by CPUID";
 const MEMORY: &str = "bytes of memory";
@@ -56,19 +32,16 @@ const CACHE_RATIO: Experiment = Experiment {
             more than a GiB, beside TiBs of memory. A virtual machine sees the whole cache of its \
             host and only its own part of the memory, so its ratio says nothing about the \
             hardware.",
-    seen: &[],
-    plot: None,
     cases: |machine| {
         vec![
-            counted(CACHE, last_level(machine), |_, bytes| match bytes {
+            CountSetup::computed(CACHE, last_level(machine), |bytes| match bytes {
                 0 => Err(Untestable("CPUID reports no cache".to_owned())),
                 bytes => Ok(bytes as f64),
-            }),
-            asked(MEMORY, 0, |host, _| Ok(host.told(Told::Memory)?)),
+            })
+            .at(0.0),
+            CountSetup::asked(MEMORY, 0, |host, _| Ok(host.told(Told::Memory)?)).at(0.0),
         ]
     },
-    curves: plain_curves,
-    events: &[],
     // The size of the cache has always been around a thousandth of main memory: 4 MB and 4 GB.
     claims: &[reported(
         "D2.1",
@@ -82,6 +55,7 @@ const CACHE_RATIO: Experiment = Experiment {
         },
     )
     .then(1024.0, "4 MB of cache, 4 GB of memory (2007)")],
+    ..Experiment::PLAIN
 };
 
 const THREADS: &str = "hyper-threads a core";
@@ -122,21 +96,17 @@ const SCHEMATICS: Experiment = Experiment {
             third level. If a processor consists of several dies or core complexes, each of them \
             has its own last level. A virtual machine sees an arrangement that its host chooses, \
             which says nothing about the hardware.",
-    seen: &[],
-    plot: None,
     cases: |_| {
         let each = COUNTED.iter().zip(0..);
         each.map(|((name, _), index)| {
-            asked(name, index, |host, index| {
-                let sharing = host.sharing()?;
+            let setup = CountSetup::asked(name, index, |host, index| {
                 let (_, find) = COUNTED[index as usize];
-                Ok(find(&sharing) as f64)
-            })
+                Ok(find(&host.sharing()?) as f64)
+            });
+            setup.at(0.0)
         })
         .collect()
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // Three levels of cache, the first divided into L1d and L1i.
         reported(
@@ -195,14 +165,15 @@ const SCHEMATICS: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
-fn count(e: &Evidence<'_>, name: &str) -> Result<Interval, Untestable> {
+fn count(e: &Evidence<'_>, name: &str) -> Testable<Interval> {
     e.at(name, 0.0)
 }
 
 /// Whether the hardware reports two or more of the things that a claim is about.
-fn several(e: &Evidence<'_>, name: &str, otherwise: &str) -> Result<(), Untestable> {
+fn several(e: &Evidence<'_>, name: &str, otherwise: &str) -> Testable<()> {
     match count(e, name)?.hi < 2.0 {
         true => Err(Untestable(otherwise.to_owned())),
         false => told_by_hardware(e),
@@ -234,15 +205,10 @@ const ARRANGEMENT: Experiment = Experiment {
             different ones. Clusters of efficient cores share an L2. A virtual machine sees an \
             arrangement that its host chooses. D44 tests what sharing costs, and X12 what it \
             saves.",
-    seen: &[],
-    plot: None,
     cases: |_| {
-        vec![asked(ARRANGED, 0, |host, _| {
-            Ok(number(host.arrangement()?))
-        })]
+        let arranged = CountSetup::asked(ARRANGED, 0, |host, _| Ok(number(host.arrangement()?)));
+        vec![arranged.at(0.0)]
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // Separate L2 and nothing beyond; one L2 for a dual core; one for each pair of a quad
         // core; separate L2 and a unified L3.
@@ -286,10 +252,11 @@ const ARRANGEMENT: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The number of the arrangement, of processors that have several cores.
-fn arranged(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+fn arranged(e: &Evidence<'_>) -> Testable<Interval> {
     let arranged = count(e, ARRANGED)?;
     if arranged.lo == number(Arrangement::OneCore) {
         return Err(Untestable("each processor has only one core".to_owned()));
@@ -319,30 +286,29 @@ const SIBLINGS: Experiment = Experiment {
             one thread, XOR leaves nothing, and the paper then does without a helper. `sysconf` \
             asks CPUID for the size of L2, and so does the kernel. The two can differ in a virtual \
             machine, and between cores of two kinds.",
-    seen: &[],
-    plot: None,
     cases: |machine| {
         let by_cpuid = machine.data_cache(2).map_or(0, |cache| cache.size);
         vec![
-            asked(ABSENT, 0, |host, _| Ok(host.told(Told::AbsentFromOwnMask)?)),
-            asked(OTHERS, 0, |host, _| Ok(host.told(Told::OtherThreads)?)),
-            asked(
+            CountSetup::asked(ABSENT, 0, |host, _| Ok(host.told(Told::AbsentFromOwnMask)?)).at(0.0),
+            CountSetup::asked(OTHERS, 0, |host, _| Ok(host.told(Told::OtherThreads)?)).at(0.0),
+            CountSetup::asked(
                 ASTRAY,
                 0,
                 |host, _| Ok(host.told(Told::OtherThreadsAstray)?),
-            ),
-            asked(BY_SYSCONF, 0, |host, _| {
+            )
+            .at(0.0),
+            CountSetup::asked(BY_SYSCONF, 0, |host, _| {
                 Ok(host.told(Told::Level2BySysconf)?)
-            }),
-            asked(BY_SYSFS, 0, |host, _| Ok(host.told(Told::Level2)?)),
-            counted(BY_CPUID, by_cpuid, |_, bytes| match bytes {
+            })
+            .at(0.0),
+            CountSetup::asked(BY_SYSFS, 0, |host, _| Ok(host.told(Told::Level2)?)).at(0.0),
+            CountSetup::computed(BY_CPUID, by_cpuid, |bytes| match bytes {
                 0 => Err(Untestable("CPUID reports no L2".to_owned())),
                 bytes => Ok(bytes as f64),
-            }),
+            })
+            .at(0.0),
         ]
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // The mask of level 1 for a CPU, XOR the CPU itself, leaves the other hyper-threads: so
         // the CPU is in its mask.
@@ -390,4 +356,5 @@ const SIBLINGS: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };

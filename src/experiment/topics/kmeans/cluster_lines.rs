@@ -3,7 +3,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::mem::{LINE, Region};
+use crate::mem::LINE;
 use crate::model::Spread;
 use crate::stats::Interval;
 use core::mem::offset_of;
@@ -82,16 +82,8 @@ const SHARES: [Share; 4] = [
     },
 ];
 
-type Count = fn(Region<'_>, u64) -> Result<f64, Untestable>;
-
-fn number(name: &'static str, x: usize, argument: usize, count: Count) -> Case {
-    let setup = CountSetup {
-        name,
-        bytes: 0,
-        count,
-        argument: argument as u64,
-    };
-    Case::new(name, x as f64, setup)
+fn number(name: &'static str, x: usize, argument: usize, count: fn(u64) -> Testable<f64>) -> Case {
+    CountSetup::computed(name, argument as u64, count).at(x as f64)
 }
 
 const COST_ANALYSIS: Experiment = Experiment {
@@ -102,19 +94,17 @@ const COST_ANALYSIS: Experiment = Experiment {
     source: "Sestoft 4.1: 0.9 s over 200,000 x 81 reads are 55 ns per read, 220 ns on each of \
              four cores; 350 ns on the Xeon, \"so large that it cannot be ascribed to cache read \
              misses alone\"",
-    seen: &[],
     about: "The note's slowdown is that of a whole run of 108 iterations, but the note divides it \
             by the reads of one iteration. Here arithmetic divides the note's seconds by the \
             reads and by the updates of all iterations, once for all threads and once per thread. \
             A column of 0 is the i7, of 1 the Xeon.",
-    plot: None,
     cases: |_| {
         let machines = 0..NOTED.len();
         let each =
             machines.flat_map(|machine| (0..SHARES.len()).map(move |share| (machine, share)));
         each.map(|(machine, share)| {
             let argument = machine * SHARES.len() + share;
-            number(SHARES[share].name, machine, argument, |_, argument| {
+            number(SHARES[share].name, machine, argument, |argument| {
                 let argument = argument as usize;
                 let noted = &NOTED[argument / SHARES.len()];
                 let share = &SHARES[argument % SHARES.len()];
@@ -128,8 +118,6 @@ const COST_ANALYSIS: Experiment = Experiment {
         })
         .collect()
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // A slowdown of 0.9 s over 16.2 million reads of means is 55 ns per read on the i7, and at
         // least 350 ns on the Xeon.
@@ -172,28 +160,31 @@ const COST_ANALYSIS: Experiment = Experiment {
             "The updates support the note's conclusion that read misses are not the only cost.",
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Judges that a read loses as much time as the note says, on each of the note's machines.
 fn as_noted(e: &Evidence<'_>, series: &str) -> Judged {
-    let mut parts = Vec::new();
-    for (machine, (noted, nanos)) in NOTED.iter().zip([55.0, 350.0]).enumerate() {
-        let lost = e.at(series, machine as f64)?;
-        let what = format!("ns per read on the {}", noted.name);
-        parts.push(between(&what, lost, nanos * 0.95, nanos * 1.05));
-    }
-    all_of(parts)
+    all_of(
+        NOTED
+            .iter()
+            .zip([55.0, 350.0])
+            .enumerate()
+            .map(|(machine, (noted, nanos))| {
+                let lost = e.at(series, machine as f64)?;
+                let what = format!("ns per read on the {}", noted.name);
+                between(&what, lost, nanos * 0.95, nanos * 1.05)
+            }),
+    )
 }
 
 /// Judges that the loss exceeds the latency of memory, on each of the note's machines.
 fn more_than_memory(e: &Evidence<'_>, series: &str) -> Judged {
-    let mut parts = Vec::new();
-    for (machine, noted) in NOTED.iter().enumerate() {
+    all_of(NOTED.iter().enumerate().map(|(machine, noted)| {
         let lost = e.at(series, machine as f64)?;
         let what = format!("reads from memory on the {}", noted.name);
-        parts.push(at_least(&what, lost.scaled(1.0 / noted.memory), 1.0));
-    }
-    all_of(parts)
+        at_least(&what, lost.scaled(1.0 / noted.memory), 1.0)
+    }))
 }
 
 /// A cluster as a 64-bit JVM without compressed pointers lays it out, in the note's order.
@@ -232,32 +223,28 @@ const MISC: Experiment = Experiment {
     source: "Sestoft: a line of 64 bytes fetches 15 other integers (A.2); mean, sums and count of \
              a cluster share a line (section 2); dropping the array myCluster saves 1.6 MB \
              (section 2)",
-    seen: &[],
     about: "Nothing is timed. A Java heap aligns objects to 8 bytes, not to lines, so some \
             clusters cross a line boundary; writes to their count then do not disturb reads of \
             their mean. 1.6 MB are 200,000 references of 8 bytes; a JVM with less than 32 GiB of \
             heap compresses references to 4 bytes.",
-    plot: None,
     cases: |machine| {
         let line = machine.data_cache(1).map_or(0, |cache| cache.line as usize);
         vec![
-            number(INTS, 0, line, |_, line| match line {
+            number(INTS, 0, line, |line| match line {
                 0 => Err(Untestable("CPUID reports no data cache".to_owned())),
                 bytes => Ok(bytes as f64 / size_of::<i32>() as f64),
             }),
-            number(ALL_PLACES, 0, 0, |_, _| Ok((LINE / HEAP) as f64)),
-            number(SUMX, 0, 0, |_, _| {
+            number(ALL_PLACES, 0, 0, |_| Ok((LINE / HEAP) as f64)),
+            number(SUMX, 0, 0, |_| {
                 Ok(places_where_joined(offset_of!(Cluster, sums)) as f64)
             }),
-            number(COUNT, 0, 0, |_, _| {
+            number(COUNT, 0, 0, |_| {
                 Ok(places_where_joined(offset_of!(Cluster, count)) as f64)
             }),
-            number(SAVED, 8, 8, |_, bytes| Ok(POINTS * bytes as f64 / 1e6)),
-            number(SAVED, 4, 4, |_, bytes| Ok(POINTS * bytes as f64 / 1e6)),
+            number(SAVED, 8, 8, |bytes| Ok(POINTS * bytes as f64 / 1e6)),
+            number(SAVED, 4, 4, |bytes| Ok(POINTS * bytes as f64 / 1e6)),
         ]
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // Reading an element also fetches the other integers of its line, typically 15 in a line of
         // 64 bytes.
@@ -292,9 +279,10 @@ const MISC: Experiment = Experiment {
         )
         .then(1.6, ""),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The share of all places that a series counts.
-fn places(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+fn places(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     ratio(e.at(series, 0.0), e.at(ALL_PLACES, 0.0))
 }

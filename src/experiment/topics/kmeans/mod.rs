@@ -141,8 +141,7 @@ fn cases(machine: &Machine, series: &[&'static str], turns: u32) -> Vec<Case> {
 
 /// The curves as ns per point: operations are iterations over all points.
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
-    let mut curves = plain_curves(e);
-    curves.retain(|curve| WAYS.iter().any(|(name, _)| *name == curve.label));
+    let mut curves = e.curves_of(|label| WAYS.iter().any(|(name, _)| *name == label));
     for curve in &mut curves {
         for (tasks, time) in &mut curve.points {
             *time = time.scaled(1.0 / points(e.machine, *tasks as usize) as f64);
@@ -181,18 +180,14 @@ const fn reference(
 /// The time of `of` over that of `to`, in this many tasks. Each turn of each pass gives a ratio,
 /// because both series of a turn meet the same other load. The result is the median of all ratios,
 /// bound by bound.
-fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Result<Interval, Untestable> {
+fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Testable<Interval> {
     let place = tasks as f64;
     // If a point is missing, its own reason is reported.
     e.at(of, place)?;
     e.at(to, place)?;
     let mut ratios = Vec::new();
     for turn in 0..TURNS {
-        let passes = |series: &str| {
-            let mut points = e.pass_by_pass(&in_turn(series, turn)).into_iter();
-            let point = points.find(|(x, _)| *x == place);
-            point.map_or_else(Vec::new, |(_, passes)| passes)
-        };
+        let passes = |series: &str| e.passes_at(&in_turn(series, turn), place);
         let pairs = side_by_side([&passes(of), &passes(to)]).into_iter();
         ratios.extend(pairs.filter_map(|[of, to]| of.ratio(to)));
     }
@@ -216,7 +211,7 @@ fn of_tasks(tasks: usize) -> String {
 }
 
 /// The most tasks that have a core each, or an error if they are fewer than `least`.
-fn several(e: &Evidence<'_>, least: usize) -> Result<usize, Untestable> {
+fn several(e: &Evidence<'_>, least: usize) -> Testable<usize> {
     let tasks = on_cores(e.machine);
     if tasks < least {
         return Err(Untestable(format!(
@@ -234,7 +229,6 @@ const LISTS: Experiment = Experiment {
     source: "The exam of January 2017 behind Sestoft's note, variant 1P, which the note does not \
              time: a cluster is an immutable mean and a locked list of its points, and every \
              iteration makes new clusters",
-    seen: &[],
     about: "KMeans1P appends each point to the locked list of its cluster as soon as the point is \
             assigned. The axis is the number of tasks, the height the time per point and \
             iteration. The lock lies on the line of the mean that all tasks read, as the lock of \
@@ -244,7 +238,6 @@ const LISTS: Experiment = Experiment {
     plot: plot(&[]),
     cases: |machine| cases(machine, &[ONE_P, TWO_P], 1),
     curves,
-    events: &[],
     claims: &[measured(
         "B2.1",
         ours("the exam's first variant, which the note does not time"),
@@ -265,6 +258,7 @@ const LISTS: Experiment = Experiment {
         "1P takes its locks on the lines of the means that other tasks read. A thread also sleeps \
          if it meets a lock whose list is growing.",
     )],
+    ..Experiment::PLAIN
 };
 
 const IN_TURN: Experiment = Experiment {
@@ -293,7 +287,6 @@ const IN_TURN: Experiment = Experiment {
     ]),
     cases: |machine| cases(machine, &[TWO_P], 1),
     curves,
-    events: &[],
     claims: &[
         // 4.240 s with one task and 1.310 s with eight on the i7 with its four cores: 3.2 times as
         // fast.
@@ -317,6 +310,7 @@ const IN_TURN: Experiment = Experiment {
         )
         .then(0.81, "i7-4870HQ, 4 cores"),
     ],
+    ..Experiment::PLAIN
 };
 
 const AT_ONCE: Experiment = Experiment {
@@ -351,7 +345,6 @@ const AT_ONCE: Experiment = Experiment {
     ]),
     cases: |machine| cases(machine, &[TWO_P, TWO_Q, TWO_Q_PADDED], TURNS),
     curves,
-    events: &[],
     claims: &[
         // Executed sequentially, 2Q is 5 percent faster: 4.019 s instead of 4.240.
         measured(
@@ -381,6 +374,7 @@ const AT_ONCE: Experiment = Experiment {
             |e| slower_at_once(e, 2, 1.0),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn slower_at_once(e: &Evidence<'_>, cores: usize, least: f64) -> Judged {
@@ -399,7 +393,6 @@ const PADDED: Experiment = Experiment {
     question: "Does the line that the mean shares with the sums cause the slowdown?",
     source: "Sestoft, section 2: 16 longs between mean and sums, and 16 after the sums. i7: 2P \
              1.344 s, 2Q padded 1.342 s; Xeon: 1.055 s and 1.469 s",
-    seen: &[],
     about: "Padding puts 128 bytes between the mean and the lock with its sums, and again before \
             the next cluster's mean; nothing else of KMeans2Q changes. The axis is the number of \
             tasks. If the shared line causes the slowdown, the padded curve lies near that of 2P. \
@@ -411,7 +404,6 @@ const PADDED: Experiment = Experiment {
     ]),
     cases: |machine| cases(machine, &[TWO_P, TWO_Q, TWO_Q_PADDED], TURNS),
     curves,
-    events: &[],
     claims: &[
         // With padding, the performance on the four cores of the i7 is indistinguishable from that
         // of 2P: 1.342 and 1.344 s.
@@ -466,4 +458,5 @@ const PADDED: Experiment = Experiment {
              slowdown.",
         ),
     ],
+    ..Experiment::PLAIN
 };

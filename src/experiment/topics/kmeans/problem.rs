@@ -2,14 +2,13 @@
 
 use crate::cpu::Features;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::{AskSetup, CountSetup};
+use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::kmeans::run::{
     Clustering, ClusteringSetup, KMeansSetup, KMeansWay, Told,
 };
 use crate::experiment::topics::kmeans::{VECTORS, setup};
 use crate::host::Host;
 use crate::kernel::{Means, NearestWay, Sum, add_to_nearest};
-use crate::mem::Region;
 use crate::pattern::kmeans::{self, CLUSTERS, POINTS, Point};
 use alloc::sync::Arc;
 
@@ -25,7 +24,7 @@ const VECTORS_FILE: &str = include_str!(concat!(
 ));
 
 /// The numbers of an item of the file, without its other words.
-fn noted(item: &str) -> Result<Vec<f64>, Untestable> {
+fn noted(item: &str) -> Testable<Vec<f64>> {
     let line = VECTORS_FILE
         .lines()
         .find_map(|line| line.strip_prefix(item)?.strip_prefix(','));
@@ -34,7 +33,7 @@ fn noted(item: &str) -> Result<Vec<f64>, Untestable> {
     Ok(words.filter_map(|word| word.parse().ok()).collect())
 }
 
-fn all_points() -> Result<(Vec<Point>, [usize; CLUSTERS]), Untestable> {
+fn all_points() -> Testable<(Vec<Point>, [usize; CLUSTERS])> {
     let mut points = vec![Point::default(); POINTS];
     let first = kmeans::scatter(&mut points);
     let first = first.ok_or_else(|| Untestable("there are too few points".to_owned()))?;
@@ -42,7 +41,7 @@ fn all_points() -> Result<(Vec<Point>, [usize; CLUSTERS]), Untestable> {
 }
 
 /// How many of the note's points and first indices differ here.
-fn different(_: Region<'_>, _: u64) -> Result<f64, Untestable> {
+fn different(_: u64) -> Testable<f64> {
     let (points, first) = all_points()?;
     let mut different = 0;
     for index in [0, 1, POINTS - 1] {
@@ -76,7 +75,6 @@ pub(crate) const PROBLEM: Experiment = Experiment {
     question: "Is this exactly the note's problem?",
     source: "Sestoft, section 1: 200,000 points, 81 clusters and 108 iterations of the loop, the \
              mean of 10 runs; the points are made as by the exam's program of January 2017",
-    seen: &[],
     about: "The points come from `java.util.Random(42)`. The first means are 81 of the points, in \
             the order in which Java iterates over a set of their indices. A point belongs to the \
             mean at the smallest squared distance, the first of several. The run ends if no \
@@ -84,7 +82,6 @@ pub(crate) const PROBLEM: Experiment = Experiment {
             their last bits, but also end after 108 iterations. The run of this experiment is the \
             vector variant of B6 on one thread. The note's seconds are 108 times 200,000 times \
             the time per point of B3 to B6: 196 ns are 4.24 s.",
-    plot: None,
     cases: |machine| {
         let of = whole(machine);
         let told = |series, told| {
@@ -97,32 +94,14 @@ pub(crate) const PROBLEM: Experiment = Experiment {
                 },
             )
         };
-        let counted = |series, count| {
-            let setup = CountSetup {
-                name: series,
-                bytes: 0,
-                count,
-                argument: of.cpus.first().map_or(0, |cpu| *cpu as u64),
-            };
-            Case::new(series, 0.0, setup)
-        };
-        let asked = |series, ask| {
-            let setup = AskSetup {
-                name: series,
-                ask,
-                argument: of.cpus.first().map_or(0, |cpu| *cpu as u64),
-            };
-            Case::new(series, 0.0, setup)
-        };
+        let cpu = of.cpus.first().map_or(0, |cpu| *cpu as u64);
         vec![
-            counted(DIFFERENT, different),
+            CountSetup::computed(DIFFERENT, cpu, different).at(0.0),
             told(ITERATIONS, Told::Iterations),
-            asked(MEANS, means_apart),
-            asked(COUNTS, counts_apart),
+            CountSetup::asked(MEANS, cpu, means_apart).at(0.0),
+            CountSetup::asked(COUNTS, cpu, counts_apart).at(0.0),
         ]
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         computed(
             "B1.1",
@@ -154,10 +133,11 @@ pub(crate) const PROBLEM: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The whole run on one CPU.
-fn ended(host: &'static dyn Host, cpu: u64) -> Result<Arc<Clustering>, Untestable> {
+fn ended(host: &'static dyn Host, cpu: u64) -> Testable<Arc<Clustering>> {
     let of = KMeansSetup {
         way: KMeansWay::Vectors,
         points: POINTS,
@@ -173,7 +153,7 @@ fn ended(host: &'static dyn Host, cpu: u64) -> Result<Arc<Clustering>, Untestabl
 const TOLD: [usize; 2] = [0, CLUSTERS - 1];
 
 /// The largest distance of a listed mean from the file's value.
-fn means_apart(host: &'static dyn Host, cpu: u64) -> Result<f64, Untestable> {
+fn means_apart(host: &'static dyn Host, cpu: u64) -> Testable<f64> {
     let ended = ended(host, cpu)?;
     let mut apart = 0.0_f64;
     for index in TOLD {
@@ -186,7 +166,7 @@ fn means_apart(host: &'static dyn Host, cpu: u64) -> Result<f64, Untestable> {
 }
 
 /// By how many points the counts of these means differ from the file's.
-fn counts_apart(host: &'static dyn Host, cpu: u64) -> Result<f64, Untestable> {
+fn counts_apart(host: &'static dyn Host, cpu: u64) -> Testable<f64> {
     let ended = ended(host, cpu)?;
     let (points, _) = all_points()?;
     let coordinates = |points: &[Point], of: fn(&Point) -> f64| points.iter().map(of).collect();

@@ -29,7 +29,6 @@ pub(super) const STREAMS: Experiment = Experiment {
                is faster still?",
     source: "Sestoft, section 3, KMeans3P on parallel streams: 1.264 s on the i7 (2P 1.310 s) and \
              0.553 s on the Xeon (2P 0.853 s), the best of both",
-    seen: &[],
     about: "KMeans3P uses rayon here: threads of a pool group the points by cluster, join the \
             groups and make new clusters from them. The lines of the means stay shared, but \
             nobody writes them. The axis is the number of tasks. Two variants are not in the \
@@ -66,7 +65,6 @@ pub(super) const STREAMS: Experiment = Experiment {
         all
     },
     curves,
-    events: &[],
     claims: &[
         // The variant on parallel streams performs extremely well on both: 1.264 s against 1.310 on
         // the i7, 0.553 s against 0.853 on the Xeon.
@@ -137,4 +135,5 @@ pub(super) const STREAMS: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };

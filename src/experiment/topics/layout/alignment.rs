@@ -65,7 +65,6 @@ const FIG_6_4: Experiment = Experiment {
             which was too narrow for two lines per step. A load across two 4 KiB pages also needs \
             two translations. Their cost may stay hidden if each load waits for the previous load \
             anyway; X6 shows the cost for independent loads.",
-    seen: &[],
     plot: Some(
         Plot::lines(
             Axis::WORKING_SET,
@@ -127,17 +126,15 @@ const FIG_6_4: Experiment = Experiment {
              elements, but less than 4 times as long (300 % slower)",
             |e| {
                 let l1 = e.machine.ranges.l1;
-                let mut parts = Vec::new();
-                for (label, straight, split) in SERIES {
+                all_of(SERIES.map(|(label, straight, split)| {
                     let slower = paired(e, split, straight, l1)?;
-                    parts.push(between(
+                    between(
                         &format!("misaligned over aligned, {label}"),
                         slower,
                         1.0,
                         4.0,
-                    ));
-                }
-                all_of(parts)
+                    )
+                }))
             },
         ),
         // For very large working sets the slowdown is 20 % to 30 %; at random 20 % at 2^29 bytes.
@@ -251,4 +248,5 @@ const FIG_6_4: Experiment = Experiment {
         )
         .failing("On aligned data, movdqu is as fast as movdqa."),
     ],
+    ..Experiment::PLAIN
 };

@@ -68,7 +68,6 @@ const FIG_6_2: Experiment = Experiment {
             longer where prefetchers already saturate the bus. With elements of two lines, \
             however, the walk then uses every line without a gap, and a prefetcher follows such a \
             stream more easily than a stream of every other line.",
-    seen: &[],
     plot: Some(
         Plot::lines(
             Axis::WORKING_SET,
@@ -124,13 +123,11 @@ const FIG_6_2: Experiment = Experiment {
             drepper("6.2.1, Figure 6.2"),
             "in L1d, a second line per element changes the time by less than 5 % either way",
             |e| {
-                let mut parts = Vec::new();
-                for spread in &SPREADS {
+                all_of(SPREADS.iter().map(|spread| {
                     let slower = paired(e, spread.far, spread.near, e.machine.ranges.l1)?;
                     let what = format!("two lines over one, {}", spread.label);
-                    parts.push(between(&what, slower, 0.95, 1.05));
-                }
-                all_of(parts)
+                    between(&what, slower, 0.95, 1.05)
+                }))
             },
         )
         .then(1.0, "Core 2 (2007)"),
@@ -182,10 +179,11 @@ const FIG_6_2: Experiment = Experiment {
         .then(1.34, "Core 2 (2007)")
         .failing("Out-of-order execution fetches the second line in parallel with the first."),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The greatest ratio of a curve in a range.
-fn peak(e: &Evidence<'_>, spread: &Spread, range: Range) -> Result<Interval, Untestable> {
+fn peak(e: &Evidence<'_>, spread: &Spread, range: Range) -> Testable<Interval> {
     let points = paired_points(e, spread.far, spread.near)?;
     let inside = points.into_iter().filter(|(x, _)| range.holds(*x));
     inside
@@ -200,10 +198,7 @@ fn peak(e: &Evidence<'_>, spread: &Spread, range: Range) -> Result<Interval, Unt
 }
 
 /// The greatest or the least ratio of all curves beyond L1d.
-fn beyond_l1(
-    e: &Evidence<'_>,
-    pick: fn(Interval, Interval) -> Interval,
-) -> Result<Interval, Untestable> {
+fn beyond_l1(e: &Evidence<'_>, pick: fn(Interval, Interval) -> Interval) -> Testable<Interval> {
     let beyond = e.machine.ranges.l2.lo;
     let mut ratios = Vec::new();
     for spread in &SPREADS {
@@ -241,7 +236,7 @@ impl Setup for PairSetup {
         self.layout.span(self.count())
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let ring = Ring::new(region, self.layout, self.count(), self.order)?;
         let pair = Pair::new(ring, self.words)?;
         Ok(Workload::steady(pair, self.count() as u64))

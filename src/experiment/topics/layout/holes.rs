@@ -115,7 +115,6 @@ const FIG_6_3: Experiment = Experiment {
             misses overlap, and the second line is the neighbour of the first: it lies in the same \
             DRAM row, and the CPU often fetches both lines together. In sequential order, \
             prefetchers can fetch both lines in time.",
-    seen: &[],
     plot: Some(Plot::lines(
         Axis::bytes("number of structures x 64 bytes"),
         Axis::linear("slowdown by the second line"),
@@ -204,31 +203,26 @@ const FIG_6_3: Experiment = Experiment {
             |e| at_most("72 bytes over 64, in order", far(e, IN_ORDER), 1.5),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn counted((name, value, _): Counted) -> Case {
-    let setup = CountSetup {
-        name,
-        bytes: 0,
-        count: |_, value| Ok(value as f64),
-        argument: value as u64,
-    };
-    Case::new(name, 0.0, setup)
+    CountSetup::computed(name, value as u64, |value| Ok(value as f64)).at(0.0)
 }
 
 /// Whether every number is that of the figure.
 fn agree(e: &Evidence<'_>, numbers: &[Counted]) -> Judged {
-    let mut parts = Vec::new();
-    for (name, _, wanted) in numbers {
-        parts.push(between(name, e.at(name, 0.0), *wanted, *wanted));
-    }
-    all_of(parts)
+    all_of(
+        numbers
+            .iter()
+            .map(|(name, _, wanted)| between(name, e.at(name, 0.0), *wanted, *wanted)),
+    )
 }
 
 /// The ratio of a pair of series in memory.
-fn far(e: &Evidence<'_>, [defined, other]: [&str; 2]) -> Result<Interval, Untestable> {
+fn far(e: &Evidence<'_>, [defined, other]: [&str; 2]) -> Testable<Interval> {
     let points = paired_points(e, defined, other)?;
-    let place = e.machine.place_in_memory(e.machine.in_memory())?;
+    let place = e.machine.memory_size()?;
     let at = points.into_iter().find(|(x, _)| *x == place);
     at.map(|(_, ratio)| ratio)
         .ok_or_else(|| Untestable(format!("`{defined}` was not measured in memory")))
@@ -250,7 +244,7 @@ impl Setup for PickSetup {
         Picks::span(self.element, self.count)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let picks = Picks::new(region, self.element, self.count, self.order)?;
         let period = picks.count() as u64;
         Ok(Workload::steady(Gather::new(picks), period))

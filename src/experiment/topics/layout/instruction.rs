@@ -50,7 +50,6 @@ const FIG_7_1: Experiment = Experiment {
             random walk misses; in the simulation, a stream prefetcher finds few streams in it. \
             The cycles per instruction of a dependent walk are the latency of a step divided by \
             its instructions.",
-    seen: &[],
     plot: Some(
         Plot::lines(
             Axis::WORKING_SET,
@@ -175,7 +174,7 @@ const FIG_7_1: Experiment = Experiment {
             "in memory, a random walk has more than 3 times as many L1d misses per instruction as \
              a sequential walk, by this CPU's counters",
             |e| {
-                let x = e.machine.place_in_memory(e.machine.in_memory())?;
+                let x = e.machine.memory_size()?;
                 let each = |order| per_instruction(e, order, x, Quantity::L1dMisses);
                 at_least(
                     "at random over in order",
@@ -195,6 +194,7 @@ const FIG_7_1: Experiment = Experiment {
         )
         .then(16.3, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Misses of L1d in percent of instructions, as Figure 7.3 has them, at powers of two.
@@ -256,12 +256,7 @@ fn label(order: &str, what: &str) -> String {
 }
 
 /// Simulated misses of a list of 2^`power` bytes in percent of its instructions.
-fn missed(
-    e: &Evidence<'_>,
-    order: &str,
-    which: Missed,
-    power: u32,
-) -> Result<Interval, Untestable> {
+fn missed(e: &Evidence<'_>, order: &str, which: Missed, power: u32) -> Testable<Interval> {
     let (_, what) = MISSED[which as usize];
     e.at(&label(order, what), f64::from(1_u32 << power))
 }
@@ -272,7 +267,7 @@ fn per_instruction(
     order: &str,
     x: f64,
     quantity: Quantity,
-) -> Result<Interval, Untestable> {
+) -> Testable<Interval> {
     ratio(
         e.count(order, x, quantity),
         e.count(order, x, Quantity::Instructions),
@@ -284,7 +279,7 @@ fn cycles_an_instruction(e: &Evidence<'_>) -> Judged {
     let series = e.series(AT_RANDOM)?;
     let near = series.iter().map(|(x, _)| *x).find(|x| l1.holds(*x));
     let near = near.ok_or_else(|| Untestable(format!("no list was walked in the {l1}")))?;
-    let far = e.machine.place_in_memory(e.machine.in_memory())?;
+    let far = e.machine.memory_size()?;
     let each = |x| {
         let cycles = e.at(AT_RANDOM, x)?;
         ratio(cycles, e.count(AT_RANDOM, x, Quantity::Instructions))
@@ -298,8 +293,7 @@ fn cycles_an_instruction(e: &Evidence<'_>) -> Judged {
 
 /// The simulated curves, and curves that this machine counted.
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
-    let mut curves = e.curves();
-    curves.retain(|curve| ![IN_ORDER, AT_RANDOM].contains(&&*curve.label));
+    let mut curves = e.curves_of(|label| ![IN_ORDER, AT_RANDOM].contains(&label));
     let counted = [
         (Quantity::L1dMisses, "L1d misses, counted here"),
         (Quantity::L2Misses, "L2 misses, counted here"),
@@ -368,11 +362,7 @@ impl Setup for Core2Setup {
         true
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known.iter().find(|(walk, _)| *walk == self.walk);
         let counts = match found {
@@ -389,7 +379,7 @@ impl Setup for Core2Setup {
     }
 }
 
-fn count(walk: WalkSetup, region: Region<'_>, context: &Context) -> Result<[u64; 4], Untestable> {
+fn count(walk: WalkSetup, region: Region<'_>, context: &Context) -> Testable<[u64; 4]> {
     let (mut kernel, period) = walk.prepare(region, context)?.kernel()?;
     let design = design()?;
     let mut caches = Hierarchy::new(&design)?;

@@ -76,7 +76,6 @@ const ORDER_SPLIT: Experiment = Experiment {
             loop. It then needs a quarter of the time for 16 instead of 64 bytes per order, if the \
             arithmetic keeps up. Separate arrays save more bytes, and their values lie next to \
             each other, as vector instructions need them.",
-    seen: &[],
     plot: Some(Plot::lines(
         Axis::bytes("number of orders x 64 bytes"),
         Axis::log("time for 16 orders"),
@@ -85,13 +84,7 @@ const ORDER_SPLIT: Experiment = Experiment {
     cases: |machine| {
         let seed = machine.seed;
         let count = |series, bytes: usize| {
-            let setup = CountSetup {
-                name: series,
-                bytes: 0,
-                count: |_, bytes| Ok(bytes as f64),
-                argument: bytes as u64,
-            };
-            Case::new(series, 0.0, setup)
+            CountSetup::computed(series, bytes as u64, |bytes| Ok(bytes as f64)).at(0.0)
         };
         let mut cases: Vec<Case> = BYTES
             .into_iter()
@@ -111,9 +104,7 @@ const ORDER_SPLIT: Experiment = Experiment {
     },
     curves: |e| {
         let timed = |label: &str| ARRANGEMENTS.iter().any(|(series, _)| *series == label);
-        let mut curves = e.curves();
-        curves.retain(|curve| timed(&curve.label));
-        curves
+        e.curves_of(|label| timed(label))
     },
     events: events::WALK,
     claims: &[
@@ -123,11 +114,11 @@ const ORDER_SPLIT: Experiment = Experiment {
             "an order of section 6.2.1 has 64 bytes with a hole of 7 bytes after paid, and its \
              split-off part has 16 bytes",
             |e| {
-                let mut parts = Vec::new();
-                for (series, _, wanted) in BYTES {
-                    parts.push(between(series, e.at(series, 0.0), wanted, wanted));
-                }
-                all_of(parts)
+                all_of(
+                    BYTES.map(|(series, _, wanted)| {
+                        between(series, e.at(series, 0.0), wanted, wanted)
+                    }),
+                )
             },
         ),
         // Fields that the sum does not need are loaded unnecessarily: up to 5 times worse, judging
@@ -194,10 +185,11 @@ const ORDER_SPLIT: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The ratio of two arrangements where whole orders fit into half of L1d.
-fn near(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
+fn near(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     // A working set that is rounded down to whole batches may fall below the range.
     let l1 = Range {
         lo: 0.0,
@@ -207,7 +199,7 @@ fn near(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
 }
 
 /// The ratio of two arrangements at the largest number of orders, which lie in memory.
-fn far(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
+fn far(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     let points = paired_points(e, of, to)?;
     let place = e.machine.place_in_memory(most(e.machine))?;
     let (_, ratio) = points

@@ -2,7 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::mem::{LINE, Region};
+use crate::mem::LINE;
 use core::hint::black_box;
 use core::mem::size_of;
 
@@ -38,17 +38,17 @@ const FIRST: &str = "elements of 40 bytes on a line, of 64 in an array that aske
 const EACH: &str = "elements that asked on a line, of 64";
 const STRIDE: &str = "bytes from an element of 40 bytes that asked to the next";
 
-type Count = fn(Region<'_>, u64) -> Result<f64, Untestable>;
+type Count = fn(u64) -> Testable<f64>;
 
 /// Quantities that are counted once.
 const COUNTS: [(&str, Count); 7] = [
-    (ON_WORDS, |_, _| Ok(on(&unasked(), 16))),
-    (ON_LINES, |_, _| Ok(on(&unasked(), LINE))),
-    (SPACING, |_, _| spacing(unasked())),
-    (SPACING_ASKED, |_, _| spacing(asked())),
-    (FIRST, |_, _| Ok(on(&parts(), LINE))),
-    (EACH, |_, _| Ok(on(&addresses(&asked_parts()), LINE))),
-    (STRIDE, |_, _| Ok(stride())),
+    (ON_WORDS, |_| Ok(on(&unasked(), 16))),
+    (ON_LINES, |_| Ok(on(&unasked(), LINE))),
+    (SPACING, |_| spacing(unasked())),
+    (SPACING_ASKED, |_| spacing(asked())),
+    (FIRST, |_| Ok(on(&parts(), LINE))),
+    (EACH, |_| Ok(on(&addresses(&asked_parts()), LINE))),
+    (STRIDE, |_| Ok(stride())),
 ];
 
 const ALIGNMENT: Experiment = Experiment {
@@ -67,31 +67,16 @@ const ALIGNMENT: Experiment = Experiment {
             default alignment of the allocator. With glibc's 16 bytes, most objects of the size of \
             a line lie across two lines. Other allocators sort objects by size, and may align \
             objects of the size of a line without a request.",
-    seen: &[],
-    plot: None,
     cases: |_| {
         let asked = PLACES.into_iter().map(|(place, _)| {
-            let setup = CountSetup {
-                name: ASKED,
-                bytes: 0,
-                count: |_, place| Ok(on_a_line(place)),
-                argument: place,
-            };
-            Case::new(ASKED, place as f64, setup)
+            let setup = CountSetup::computed(ASKED, place, |place| Ok(on_a_line(place)));
+            setup.at(place as f64)
         });
-        let counts = COUNTS.into_iter().map(|(name, count)| {
-            let setup = CountSetup {
-                name,
-                bytes: 0,
-                count,
-                argument: 0,
-            };
-            Case::new(name, 0.0, setup)
-        });
+        let counts = COUNTS
+            .into_iter()
+            .map(|(name, count)| CountSetup::computed(name, 0, count).at(0.0));
         asked.chain(counts).collect()
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // A type or variable with the attribute aligned, and posix_memalign, give the alignment
         // that is asked for.
@@ -101,12 +86,10 @@ const ALIGNMENT: Experiment = Experiment {
             "objects whose type requests the alignment of a line begin on a line wherever they \
              live: static, on the stack, boxed, in vectors",
             |e| {
-                let mut parts = Vec::new();
-                for (place, name) in PLACES {
+                all_of(PLACES.map(|(place, name)| {
                     let percent = e.at(ASKED, place as f64)?;
-                    parts.push(between(&format!("{name}, percent"), percent, 100.0, 100.0));
-                }
-                all_of(parts)
+                    between(&format!("{name}, percent"), percent, 100.0, 100.0)
+                }))
             },
         )
         .then(100.0, ""),
@@ -156,6 +139,7 @@ const ALIGNMENT: Experiment = Experiment {
         )
         .failing("This allocator aligns objects to lines at little cost."),
     ],
+    ..Experiment::PLAIN
 };
 
 /// An address as a number. The compiler knows how a reference is aligned and would answer for the
@@ -188,7 +172,7 @@ fn asked() -> Vec<usize> {
 }
 
 /// The median distance from an object to the next in memory.
-fn spacing(mut addresses: Vec<usize>) -> Result<f64, Untestable> {
+fn spacing(mut addresses: Vec<usize>) -> Testable<f64> {
     addresses.sort_unstable();
     let mut distances: Vec<usize> = addresses.windows(2).map(|pair| pair[1] - pair[0]).collect();
     distances.sort_unstable();

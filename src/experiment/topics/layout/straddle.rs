@@ -1,6 +1,6 @@
 //! Beyond Figure 6.4: accesses at every offset of a line, by width, and across two pages.
 
-use crate::experiment::claim::evidence::{Extreme, none};
+use crate::experiment::claim::evidence::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::{BurstSetup, no_width};
 use crate::kernel::{Places, Transfer, WideChase, Width};
@@ -45,7 +45,6 @@ const LATENCY: Experiment = Experiment {
             that splits such loads into halves has no extra cost if each half lies in one line. A \
             load across two pages needs two translations; if the TLB has both, a dependent load \
             across pages need not take longer than one across lines.",
-    seen: &[],
     plot: Some(by_offset("latency")),
     cases: |machine| {
         let mut cases = Vec::new();
@@ -87,7 +86,6 @@ const LATENCY: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::SPLITS,
     claims: &[
         measured(
@@ -124,6 +122,7 @@ const LATENCY: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 const RANDOM: &str = "8 bytes, random in L2";
@@ -200,7 +199,6 @@ const THROUGHPUT: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::SPLITS,
     claims: &[
         measured(
@@ -241,6 +239,7 @@ const THROUGHPUT: Experiment = Experiment {
             |e| across_pages(e, stores, paged_stores),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 const fn by_offset(what: &'static str) -> Plot {
@@ -318,28 +317,16 @@ type Named = fn(usize) -> String;
 fn each_width(
     e: &Evidence<'_>,
     series: Named,
-    value: impl Fn(usize) -> Result<Interval, Untestable>,
-) -> Result<Vec<(usize, Interval)>, Untestable> {
-    let there = |width: &usize| *width <= ALWAYS || e.series(&series(*width)).is_ok();
+    value: impl Fn(usize) -> Testable<Interval>,
+) -> impl Iterator<Item = Testable<(usize, Interval)>> {
+    let there = move |width: &usize| *width <= ALWAYS || e.series(&series(*width)).is_ok();
     let widths = Width::BYTES.into_iter().filter(there);
-    widths.map(|width| Ok((width, value(width)?))).collect()
-}
-
-/// The largest of the values, and its width.
-fn most(values: Vec<(usize, Interval)>) -> Result<Extreme<usize>, Untestable> {
-    let larger = |seen, (width, value)| Some(Extreme::most(seen, width, value));
-    values.into_iter().fold(None, larger).ok_or_else(none)
-}
-
-/// The smallest of the values, and its width.
-fn least(values: Vec<(usize, Interval)>) -> Result<Extreme<usize>, Untestable> {
-    let smaller = |seen, (width, value)| Some(Extreme::least(seen, width, value));
-    values.into_iter().fold(None, smaller).ok_or_else(none)
+    widths.map(move |width| Ok((width, value(width)?)))
 }
 
 /// The point of `series` whose access has its first byte in one line, or page, and the rest in the
 /// next.
-fn across(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+fn across(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     e.at(series, (LINE - 1) as f64)
 }
 
@@ -355,7 +342,7 @@ fn within_lines(e: &Evidence<'_>, series: Named) -> Judged {
         }
         ratio(ends.1, ends.0)
     };
-    let most = most(each_width(e, series, spread)?)?;
+    let most = Extreme::most(each_width(e, series, spread))?;
     let what = format!(
         "slowest over quickest offset in a line, at most, with {} bytes",
         most.at
@@ -366,7 +353,7 @@ fn within_lines(e: &Evidence<'_>, series: Named) -> Judged {
 /// An access across two lines over one that is aligned.
 fn across_lines(e: &Evidence<'_>, series: Named) -> Judged {
     let slower = |width| ratio(across(e, &series(width)), e.at(&series(width), 0.0));
-    let most = most(each_width(e, series, slower)?)?;
+    let most = Extreme::most(each_width(e, series, slower))?;
     let what = format!(
         "across two lines over in one, at most, with {} bytes",
         most.at
@@ -377,7 +364,7 @@ fn across_lines(e: &Evidence<'_>, series: Named) -> Judged {
 /// An access across two pages over one across two lines.
 fn across_pages(e: &Evidence<'_>, lines: Named, pages: Named) -> Judged {
     let slower = |width| ratio(across(e, &pages(width)), across(e, &lines(width)));
-    let least = least(each_width(e, pages, slower)?)?;
+    let least = Extreme::least(each_width(e, pages, slower))?;
     let what = format!(
         "across two pages over across two lines, at least, with {} bytes",
         least.at
@@ -403,11 +390,7 @@ impl Setup for StraddleSetup {
         self.layout.span(self.count)
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let width = Width::of(self.width, context.features).ok_or_else(|| no_width(self.width))?;
         let ring = Ring::new(region, self.layout, self.count, self.order)?;
         let walk = WideChase::new(ring, width)?;

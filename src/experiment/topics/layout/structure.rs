@@ -2,7 +2,7 @@
 //! `struct l`.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::{AskSetup, CountSetup};
+use crate::experiment::shared::count::CountSetup;
 use crate::host::Told;
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
@@ -19,21 +19,17 @@ const SIZE_FORMULA: Experiment = Experiment {
     about: "The claim checks the formula on the numbers that the kernel reports for each cache. \
             The number of sets need not be a power of two, because last-level caches hash \
             addresses to slices.",
-    seen: &[],
-    plot: None,
     cases: |_| {
         vec![Case::new(
             "caches that disagree",
             0.0,
-            AskSetup {
-                name: "caches whose size is not line x ways x sets",
-                ask: |host, _| Ok(host.told(Told::CachesThatDisagree)?),
-                argument: 0,
-            },
+            CountSetup::asked(
+                "caches whose size is not line x ways x sets",
+                0,
+                |host, _| Ok(host.told(Told::CachesThatDisagree)?),
+            ),
         )]
     },
-    curves: plain_curves,
-    events: &[],
     // The size of a cache is line size times associativity times number of sets.
     claims: &[reported(
         "D11.1",
@@ -48,9 +44,10 @@ const SIZE_FORMULA: Experiment = Experiment {
             )
         },
     )],
+    ..Experiment::PLAIN
 };
 
-type Count = fn(Region<'_>, u64) -> Result<f64, Untestable>;
+type Count = fn(Region<'_>, u64) -> Testable<f64>;
 
 /// List lengths at which the lists are looked at.
 const LENGTHS: [u64; 4] = [2, 100, 4096, 50_000];
@@ -65,8 +62,6 @@ const FIG_3_9: Experiment = Experiment {
             addresses and has a single link to a lower address. The random list is built by \
             inserting each element after a random earlier element, which makes all cycles equally \
             likely.",
-    seen: &[],
-    plot: None,
     cases: |_| {
         let mut cases = Vec::new();
         for length in LENGTHS {
@@ -76,21 +71,13 @@ const FIG_3_9: Experiment = Experiment {
                 ("links back, sequential", links_back),
                 ("links back, random", random_links_back),
             ] {
-                cases.push(Case::new(
-                    series,
-                    length as f64,
-                    CountSetup {
-                        name: series,
-                        bytes: (length * 64) as usize,
-                        count,
-                        argument: length,
-                    },
-                ));
+                let bytes = (length * 64) as usize;
+                let setup = CountSetup::in_memory(series, bytes, length, count);
+                cases.push(setup.at(length as f64));
             }
         }
         cases
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // In both tests the elements form a circular list.
@@ -132,27 +119,28 @@ const FIG_3_9: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
-fn ring(region: Region<'_>, count: u64, order: Order) -> Result<Ring<'_>, Untestable> {
+fn ring(region: Region<'_>, count: u64, order: Order) -> Testable<Ring<'_>> {
     Ok(Ring::new(region, Layout::npad(7), count as usize, order)?)
 }
 
 const RANDOM: Order = Order::Random { seed: 3 };
 
-fn on_cycle(region: Region<'_>, count: u64) -> Result<f64, Untestable> {
+fn on_cycle(region: Region<'_>, count: u64) -> Testable<f64> {
     Ok(ring(region, count, Order::Sequential)?.cycle_length() as f64)
 }
 
-fn on_random_cycle(region: Region<'_>, count: u64) -> Result<f64, Untestable> {
+fn on_random_cycle(region: Region<'_>, count: u64) -> Testable<f64> {
     Ok(ring(region, count, RANDOM)?.cycle_length() as f64)
 }
 
-fn links_back(region: Region<'_>, count: u64) -> Result<f64, Untestable> {
+fn links_back(region: Region<'_>, count: u64) -> Testable<f64> {
     Ok(backward(&ring(region, count, Order::Sequential)?))
 }
 
-fn random_links_back(region: Region<'_>, count: u64) -> Result<f64, Untestable> {
+fn random_links_back(region: Region<'_>, count: u64) -> Testable<f64> {
     Ok(backward(&ring(region, count, RANDOM)?))
 }
 
@@ -181,31 +169,21 @@ const STRUCT_L: Experiment = Experiment {
     about: "An element consists of a pointer and NPAD longs of padding. A pointer and a long have \
             8 bytes each on 64-bit Unix systems, in 2007 as today. The test builds lists of 1 MiB \
             and follows each once around, counting the elements.",
-    seen: &[],
-    plot: None,
     cases: |_| {
         SIZES
             .into_iter()
             .map(|(npad, _)| {
-                Case::new(
-                    "elements on the cycle of a 1 MiB list",
-                    npad as f64,
-                    CountSetup {
-                        name: "elements on the cycle of a 1 MiB list",
-                        bytes: 1 << 20,
-                        count: |region, npad| {
-                            let layout = Layout::npad(npad as usize);
-                            let count = layout.count(1 << 20);
-                            let ring = Ring::new(region, layout, count, RANDOM)?;
-                            Ok(ring.cycle_length() as f64)
-                        },
-                        argument: npad,
-                    },
-                )
+                let series = "elements on the cycle of a 1 MiB list";
+                let on_cycle = CountSetup::in_memory(series, 1 << 20, npad, |region, npad| {
+                    let layout = Layout::npad(npad as usize);
+                    let count = layout.count(1 << 20);
+                    let ring = Ring::new(region, layout, count, RANDOM)?;
+                    Ok(ring.cycle_length() as f64)
+                });
+                on_cycle.at(npad as f64)
             })
             .collect()
     },
-    curves: plain_curves,
     events: events::WALK,
     // A working set of 2^N bytes holds 2^N / sizeof(struct l) elements; NPAD=7 makes 64 bytes
     // on 64-bit systems.
@@ -233,4 +211,5 @@ const STRUCT_L: Experiment = Experiment {
             all_of(parts)
         },
     )],
+    ..Experiment::PLAIN
 };

@@ -50,7 +50,7 @@ fn threads(machine: &Machine) -> Vec<usize> {
 }
 
 /// The number of threads with one on each core, if there are several cores.
-fn on_cores(e: &Evidence<'_>) -> Result<f64, Untestable> {
+fn on_cores(e: &Evidence<'_>) -> Testable<f64> {
     match e.machine.cpu_order.cores() {
         cores @ 2.. => Ok(cores as f64),
         cores => Err(Untestable(format!(
@@ -141,7 +141,7 @@ impl Pair {
 
     /// Nanoseconds per operation by which the map takes longer than the share of the other map's
     /// time.
-    fn longer(self, e: &Evidence<'_>) -> Result<(String, Interval), Untestable> {
+    fn longer(self, e: &Evidence<'_>) -> Testable<(String, Interval)> {
         let threads = on_cores(e)?;
         let alone = |map: MapKind| e.at(map.name(), threads);
         let ratio = ratio(alone(self.map), alone(self.other))?;
@@ -200,7 +200,6 @@ const STRIPED: Experiment = Experiment {
         Axis::log("time per operation of all threads together"),
         Unit::Nanoseconds,
     )),
-    events: &[],
     cases,
     curves,
     claims: &[
@@ -259,6 +258,7 @@ const STRIPED: Experiment = Experiment {
             |e| sizes(e, &PEERS),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Judges that the map of a pair takes longer than the share of the other's.

@@ -25,7 +25,7 @@ pub struct MapSetup {
 }
 
 impl MapSetup {
-    fn make(&self) -> Result<Arc<dyn SharedMap>, Untestable> {
+    fn make(&self) -> Testable<Arc<dyn SharedMap>> {
         self.map.make(STRIPES, self.range as usize)
     }
 
@@ -78,16 +78,18 @@ struct Sharers {
 }
 
 impl Sharers {
-    fn of(setup: &MapSetup) -> Result<Self, Untestable> {
+    fn of(setup: &MapSetup) -> Testable<Self> {
         let slot: Slot = Arc::new(Mutex::new(setup.make()?));
         let came_to = Arc::default();
-        let member = |(&cpu, share)| Worker {
-            cpu,
-            kernel: Box::new(Sharer {
-                slot: Arc::clone(&slot),
-                share,
-                came_to: Arc::clone(&came_to),
-            }),
+        let member = |(&cpu, share)| {
+            Worker::new(
+                cpu,
+                Sharer {
+                    slot: Arc::clone(&slot),
+                    share,
+                    came_to: Arc::clone(&came_to),
+                },
+            )
         };
         let members = setup.cpus.iter().zip(setup.shares()).map(member).collect();
         Ok(Sharers {
@@ -104,7 +106,7 @@ impl Setup for MapSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         Ok(runs(self, self, None, Sharers::of(self)?))
     }
 }
@@ -146,11 +148,7 @@ pub struct MapPairSetup {
 }
 
 impl Setup for MapPairSetup {
-    fn bytes(&self) -> usize {
-        0
-    }
-
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let other = MapSetup {
             map: self.other,
             ..self.run.clone()
@@ -181,15 +179,11 @@ pub struct MapSizeSetup {
 }
 
 impl Setup for MapSizeSetup {
-    fn bytes(&self) -> usize {
-        0
-    }
-
     fn is_count(&self) -> bool {
         true
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let mut sharers = Sharers::of(&self.run)?;
         let manner = RoundOptions {
             ahead: 0,

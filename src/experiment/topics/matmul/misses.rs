@@ -16,7 +16,6 @@ pub(super) const MISSES: Experiment = Experiment {
     question: "Does using whole lines cut the misses on the second matrix to an eighth?",
     source: "Drepper 6.2.1: a line of mul2 is evicted before its next element is used; two \
              iterations of the middle loop together halve the misses, eight use the whole line",
-    seen: &[],
     about: "A simulator counts the misses on the second matrix in a small L1d that a column does \
             not fit, as in the document. The argument applies to any such cache. The bars show the time per multiply-add. A miss of L1d that hits L2 costs time only if the CPU \
             cannot load the line long before it needs the element.",
@@ -35,7 +34,6 @@ pub(super) const MISSES: Experiment = Experiment {
         cases
     },
     curves: timed_curves,
-    events: &[],
     claims: &[
         // The line of mul2 is evicted long before the inner loop completes a round.
         simulated(
@@ -57,14 +55,12 @@ pub(super) const MISSES: Experiment = Experiment {
              the second matrix, four quarter them and eight cut them to an eighth, within 10 %",
             |e| {
                 let one = e.at(TOGETHER_MISSES, 1.0)?;
-                let mut parts = Vec::new();
-                for columns in [2.0, 4.0, 8.0] {
+                all_of([2.0, 4.0, 8.0].map(|columns| {
                     let share = ratio(e.at(TOGETHER_MISSES, columns), one)?;
                     let wanted = 1.0 / columns;
                     let what = format!("misses with {columns} columns together");
-                    parts.push(between(&what, share, 0.9 * wanted, 1.1 * wanted));
-                }
-                all_of(parts)
+                    between(&what, share, 0.9 * wanted, 1.1 * wanted)
+                }))
             },
         )
         .then(0.5, ""),
@@ -104,4 +100,5 @@ pub(super) const MISSES: Experiment = Experiment {
              addition needs them.",
         ),
     ],
+    ..Experiment::PLAIN
 };

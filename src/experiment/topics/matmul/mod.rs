@@ -65,9 +65,7 @@ fn cases(machine: &Machine, count: usize) -> Vec<Case> {
 
 /// The curves of the ways only: the counts beside them have other units.
 fn timed_curves(e: &Evidence<'_>) -> Vec<Curve> {
-    let mut curves = e.curves();
-    curves.retain(|curve| WAYS.iter().any(|(series, _)| *series == curve.label));
-    curves
+    e.curves_of(|label| WAYS.iter().any(|(series, _)| *series == label))
 }
 
 /// Core cycles per multiply-add over N, beside the paper's columns.
@@ -93,7 +91,7 @@ const fn table(columns: &'static [(&'static str, &'static str)]) -> Reference {
 }
 
 /// The time per multiply-add of one way over that of another, both with N rows.
-fn slower(e: &Evidence<'_>, of: &str, to: &str, side: usize) -> Result<Interval, Untestable> {
+fn slower(e: &Evidence<'_>, of: &str, to: &str, side: usize) -> Testable<Interval> {
     let (of, to) = (e.at(of, side as f64)?, e.at(to, side as f64)?);
     match e.unit {
         // A speed is the inverse of a time.
@@ -126,7 +124,6 @@ const ORIGINAL: Experiment = Experiment {
     title: "Matrix multiplication: the three plain loops",
     question: "What does a multiply-add cost if the inner loop goes down a column?",
     source: "Drepper 6.2.1 and Table 6.2: 16.8 cycles per multiply-add for N = 1000",
-    seen: &[],
     about: "The bars show the time per multiply-add for several N. For N = 1000, the inner loop \
             goes down a column of 1000 lines, 64 KB: more than L1d and less than L2. Each \
             addition waits for the one before, and a CPU that looks hundreds of instructions \
@@ -188,6 +185,7 @@ const ORIGINAL: Experiment = Experiment {
         )
         .holding("The lines of a column evict each other before the next column uses them."),
     ],
+    ..Experiment::PLAIN
 };
 
 const TRANSPOSED: Experiment = Experiment {
@@ -196,7 +194,6 @@ const TRANSPOSED: Experiment = Experiment {
     title: "Matrix multiplication with the second matrix transposed",
     question: "Does it pay to transpose the second matrix first, so that both are read along rows?",
     source: "Drepper 6.2.1 and Table 6.2: 23.4 % of the original's time, including the copy",
-    seen: &[],
     about: "The bars compare the original loops with loops over a transposed copy, for several N. \
             The original misses at every multiply-add if the lines of a column conflict, or if \
             the matrix is larger than the caches. For other N its misses may hide behind its \
@@ -261,19 +258,14 @@ const TRANSPOSED: Experiment = Experiment {
         )
         .then(0.234, "Core 2, 2666 MHz"),
     ],
+    ..Experiment::PLAIN
 };
 
 fn faster_transposed(e: &Evidence<'_>, sides: &[usize]) -> Judged {
-    let mut parts = Vec::new();
-    for &side in sides {
+    all_of(sides.iter().map(|&side| {
         let share = slower(e, WAYS[1].0, WAYS[0].0, side)?;
-        parts.push(at_most(
-            &format!("transposed over original, N = {side}"),
-            share,
-            0.6,
-        ));
-    }
-    all_of(parts)
+        at_most(&format!("transposed over original, N = {side}"), share, 0.6)
+    }))
 }
 
 const SUB_MATRIX: Experiment = Experiment {
@@ -282,7 +274,6 @@ const SUB_MATRIX: Experiment = Experiment {
     title: "Matrix multiplication by sub-matrices of one line per side",
     question: "Is it better to use whole lines while they are cached than to copy the matrix?",
     source: "Drepper 6.2.1 and Table 6.2: 17.3 % of the original's time",
-    seen: &[],
     about: "The bars compare the original, the transposed copy, and loops over small \
             sub-matrices, for several N. The sub-matrices are as wide as a line, so the loops use \
             a whole line while it is cached, and need no copy. The eight sums of a line are \
@@ -344,6 +335,7 @@ const SUB_MATRIX: Experiment = Experiment {
         )
         .then(0.173, "Core 2, 2666 MHz"),
     ],
+    ..Experiment::PLAIN
 };
 
 const VECTORISED: Experiment = Experiment {
@@ -353,7 +345,6 @@ const VECTORISED: Experiment = Experiment {
     question: "What do vectors gain after whole lines are used?",
     source: "Drepper 6.2.1, Table 6.2 and appendix A.1: 9.47 % of the original's time; the text \
              says 7.3 % less than the sub-matrix, the table 7.8 %",
-    seen: &[],
     about: "The bars show floating-point operations per second for every way to multiply, and \
             several N. The SSE2 registers of the paper hold two elements. The tiled ways use \
             registers of 32 and 64 bytes with fused multiply-adds. They read packed copies of the \
@@ -430,6 +421,7 @@ const VECTORISED: Experiment = Experiment {
         )
         .then(0.234, "Core 2, 2666 MHz"),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The core cycles of the whole multiplication of N = 1000 in billions, beside the paper's.

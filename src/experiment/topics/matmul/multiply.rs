@@ -42,7 +42,7 @@ impl Multiply {
         }
     }
 
-    fn tiles(self, context: &Context) -> Result<TileWay, Untestable> {
+    fn tiles(self, context: &Context) -> Testable<TileWay> {
         let (way, needs) = match self {
             Multiply::Avx512 => (context.features.avx512().map(TileWay::Avx512), "AVX-512"),
             _ => (context.features.fma().map(TileWay::Avx2), "AVX2 and FMA"),
@@ -59,7 +59,7 @@ impl Multiply {
         self,
         product: Product<'m>,
         context: &Context,
-    ) -> Result<(Multiplication<'m>, u64), Untestable> {
+    ) -> Testable<(Multiplication<'m>, u64)> {
         Ok(match self {
             Multiply::Paper(way) => {
                 let matmul = Matmul::new(product, way)?;
@@ -129,11 +129,7 @@ impl Setup for MatmulSetup {
         self.way.bytes(self.side)
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let product = Product::new(region, self.side, SEED)?;
         let (kernel, pass) = self.way.kernel(product, context)?;
         // A few rows read all of `mul2`. The whole product would take a second or more.
@@ -171,11 +167,7 @@ pub struct DifferenceSetup {
 
 impl DifferenceSetup {
     /// The product, not yet multiplied, of elements changed by `change`.
-    fn product<'m>(
-        &self,
-        region: Region<'m>,
-        change: fn(f64) -> f64,
-    ) -> Result<Product<'m>, Untestable> {
+    fn product<'m>(&self, region: Region<'m>, change: fn(f64) -> f64) -> Testable<Product<'m>> {
         let mut product = Product::new(region, self.side, SEED)?;
         let mut rng = Rng::new(SEED);
         for factor in product.factors_mut() {
@@ -189,7 +181,7 @@ impl DifferenceSetup {
         Ok(product)
     }
 
-    fn plain(&self, region: Region<'_>, change: fn(f64) -> f64) -> Result<Vec<f64>, Untestable> {
+    fn plain(&self, region: Region<'_>, change: fn(f64) -> f64) -> Testable<Vec<f64>> {
         let mut product = self.product(region, change)?;
         crate::kernel::reference::matmul(&mut product, [self.side; 2], 0, 1);
         Ok(product.matrices()[2].to_vec())
@@ -205,11 +197,7 @@ impl Setup for DifferenceSetup {
         true
     }
 
-    fn prepare<'m>(
-        &self,
-        mut region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, mut region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let wanted = self.plain(region.reborrow(), |element| element)?;
         let magnitudes = self.plain(region.reborrow(), f64::abs)?;
         let product = self.product(region, |element| element)?;
@@ -255,7 +243,7 @@ impl MissSetup {
     const LINE: u64 = 64;
 
     /// Reports every access of one multiplication.
-    fn accesses(&self, region: Region<'_>, sink: &mut dyn FnMut(Access)) -> Result<(), Untestable> {
+    fn accesses(&self, region: Region<'_>, sink: &mut dyn FnMut(Access)) -> Testable<()> {
         match self.traced {
             Traced::Kernel(way) => {
                 let product = Product::new(region, Self::SIDE, SEED)?;
@@ -302,7 +290,7 @@ impl Setup for MissSetup {
         true
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let geometry = Geometry::new(Self::CACHE, Self::WAYS, Self::LINE);
         let mut cache = Cache::new(Design::lru(geometry?));
         let matrix = Product::matrix_bytes(Self::SIDE);

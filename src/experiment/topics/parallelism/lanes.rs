@@ -1,6 +1,5 @@
 //! How many misses of L1d a core keeps outstanding: random walks in parallel.
 
-use crate::cpu::Identity;
 use crate::experiment::machine::predict::{Places, in_flight, random};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
@@ -20,22 +19,8 @@ pub(crate) const PUBLISHED: &str = "outstanding misses of L1d, as published";
 
 /// The published number of misses that this core keeps outstanding.
 pub(crate) fn published() -> Case {
-    let setup = CountSetup {
-        name: PUBLISHED,
-        bytes: 0,
-        count: |_, _| {
-            let core = Identity::detect().core();
-            let published = core.and_then(|core| core.outstanding_misses.value());
-            published.map(f64::from).ok_or_else(|| {
-                Untestable(
-                    "no number of outstanding misses is known to be published for this core"
-                        .to_owned(),
-                )
-            })
-        },
-        argument: 0,
-    };
-    Case::new(PUBLISHED, 1, setup)
+    let missing = "no number of outstanding misses is known to be published for this core";
+    CountSetup::published(PUBLISHED, |core| core.outstanding_misses, missing).at(1)
 }
 
 const LANES: &str = "a step of one of n walks";
@@ -60,7 +45,6 @@ const FILL_BUFFERS: Experiment = Experiment {
     question: "How many misses of L1d does a core keep outstanding?",
     source: "Beyond Startin: the limit of the misses in flight of A3, which Little's law and the \
              counters show; D. Lemire's program testingmlp (2018)",
-    seen: &[],
     about: "One thread steps through several independent random lists in turn. The axis is the \
             number of walks, the height the time per step. While the core has a buffer for the \
             miss of each walk, the misses overlap and the time per step falls with the number of \
@@ -83,11 +67,7 @@ const FILL_BUFFERS: Experiment = Experiment {
         cases.push(published());
         cases
     },
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| curve.label == LANES);
-        curves
-    },
+    curves: |e| e.curves_of(|label| label == LANES),
     events: EVENTS,
     claims: &[
         measured(
@@ -96,7 +76,7 @@ const FILL_BUFFERS: Experiment = Experiment {
             "in memory, a step of eight random walks in parallel takes less than a quarter of the \
              time of a step of one walk",
             |e| {
-                e.machine.place_in_memory(e.machine.in_memory())?;
+                e.machine.memory_size()?;
                 at_most(
                     "eight walks over one",
                     in_passes(e, (LANES, 8.0), (LANES, 1.0)),
@@ -131,11 +111,12 @@ const FILL_BUFFERS: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// How many walks reach the shortest time per step.
-fn reached(e: &Evidence<'_>) -> Result<Interval, Untestable> {
-    e.machine.place_in_memory(e.machine.in_memory())?;
+fn reached(e: &Evidence<'_>) -> Testable<Interval> {
+    e.machine.memory_size()?;
     let reached = in_parallel(&e.series(LANES)?);
     reached.ok_or_else(|| {
         Untestable("the limit needs measured times of at least three numbers of walks".to_owned())
@@ -164,7 +145,7 @@ impl Setup for LanesSetup {
         Lanes::span(self.lines())
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let lanes = Lanes::new(region, self.lanes, self.lines(), self.seed)?;
         Ok(Workload::steady(
             ParallelChase::new(lanes),

@@ -39,7 +39,6 @@ const MLP: Experiment = Experiment {
     question: "How many misses does a shuffle keep in flight, and how many more in stages?",
     source: "Startin, \"Observing memory level parallelism with JMH\": L1D_PEND_MISS.PENDING over \
              PENDING_CYCLES",
-    seen: &[],
     about: "The chart shows the misses in flight of three shuffles over the stage length. A CPU \
             finds the misses inside its window of instructions: the fewer instructions an \
             exchange takes, the more exchanges and misses fit into the window. If the CPU has no \
@@ -77,14 +76,13 @@ const MLP: Experiment = Experiment {
     curves: |e| {
         let mut curves = Vec::new();
         for series in [LOOKED_UP, DRAWN, BUFFERED] {
-            let of =
-                |name: &str, at: fn(&Evidence<'_>, &str, f64) -> Result<Interval, Untestable>| {
-                    let found = |stage| Some((stage as f64, at(e, series, stage as f64).ok()?));
-                    Curve {
-                        label: format!("{series}, {name}"),
-                        points: STAGES_OF_POST.into_iter().filter_map(found).collect(),
-                    }
-                };
+            let of = |name: &str, at: fn(&Evidence<'_>, &str, f64) -> Testable<Interval>| {
+                let found = |stage| Some((stage as f64, at(e, series, stage as f64).ok()?));
+                Curve {
+                    label: format!("{series}, {name}"),
+                    points: STAGES_OF_POST.into_iter().filter_map(found).collect(),
+                }
+            };
             curves.push(of("estimated", estimated));
             curves.push(of("counted", pending));
         }
@@ -196,6 +194,7 @@ const MLP: Experiment = Experiment {
              the indices of the next.",
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn chained(machine: &Machine, count: u32) -> Case {
@@ -203,13 +202,13 @@ fn chained(machine: &Machine, count: u32) -> Case {
 }
 
 /// The time of a miss: exchanges in four chains wait for four misses at the same time.
-fn latency(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+fn latency(e: &Evidence<'_>) -> Testable<Interval> {
     let chains = f64::from(LATENCY_CHAINS);
     Ok(e.at(CHAINS, chains)?.scaled(chains))
 }
 
 /// Misses in flight by Little's law: an estimate.
-fn estimated(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untestable> {
+fn estimated(e: &Evidence<'_>, series: &str, x: f64) -> Testable<Interval> {
     let (latency, time) = (latency(e)?, e.at(series, x)?);
     // Both are times, and must be above 0.
     ratio(latency, time)?;
@@ -220,7 +219,7 @@ fn estimated(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untesta
 }
 
 /// Pending misses per cycle with at least one, by the CPU's counters.
-fn pending(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untestable> {
+fn pending(e: &Evidence<'_>, series: &str, x: f64) -> Testable<Interval> {
     ratio(
         e.count(series, x, Quantity::L1dPending),
         e.count(series, x, Quantity::L1dPendingCycles),
@@ -235,13 +234,11 @@ const DEFINITIONS: Experiment = Experiment {
     source: "Startin, \"Observing memory level parallelism with JMH\"; Intel SDM volume 3: PENDING \
              adds up the misses outstanding cycle by cycle, PENDING_CYCLES counts the cycles with \
              one or more",
-    seen: &[],
     about: "Intel counts pending misses by these two events. AMD since Zen 3 counts allocated \
             miss address buffers, which also serve stores and prefetches. The same bounds apply \
             to the counters and to the estimate by Little's law, which needs no counters: a \
             single chain keeps one miss in flight, and no code keeps more misses in flight than \
             the core has buffers.",
-    plot: None,
     cases: |machine| {
         vec![
             chained(machine, 1),
@@ -251,7 +248,6 @@ const DEFINITIONS: Experiment = Experiment {
             published(),
         ]
     },
-    curves: plain_curves,
     events: EVENTS,
     claims: &[
         counted(
@@ -276,13 +272,11 @@ const DEFINITIONS: Experiment = Experiment {
              all cycles of a shuffle",
             |e| {
                 in_memory(e)?;
-                let mut parts = Vec::new();
-                for series in [DRAWN, BUFFERED] {
+                all_of([DRAWN, BUFFERED].map(|series| {
                     let pending = e.count(series, 64.0, Quantity::L1dPendingCycles)?;
                     let share = ratio(pending, e.count(series, 64.0, Quantity::Cycles))?;
-                    parts.push(at_most(&format!("share of cycles, {series}"), share, 1.02));
-                }
-                all_of(parts)
+                    at_most(&format!("share of cycles, {series}"), share, 1.02)
+                }))
             },
         ),
         counted(
@@ -312,19 +306,16 @@ const DEFINITIONS: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Judges that the misses in flight of the shuffles lie between 1 and the published number.
 fn within_buffers(
     e: &Evidence<'_>,
-    number: fn(&Evidence<'_>, &str, f64) -> Result<Interval, Untestable>,
+    number: fn(&Evidence<'_>, &str, f64) -> Testable<Interval>,
 ) -> Judged {
     let most = e.at(PUBLISHED, 1.0)?.middle();
-    let mut parts = Vec::new();
-    for series in [DRAWN, BUFFERED] {
-        parts.push(between(series, number(e, series, 64.0), 1.0, most));
-    }
-    all_of(parts)
+    all_of([DRAWN, BUFFERED].map(|series| between(series, number(e, series, 64.0), 1.0, most)))
 }
 
 const EXPLANATION: Experiment = Experiment {
@@ -334,7 +325,6 @@ const EXPLANATION: Experiment = Experiment {
     question: "Do independent chains of exchanges overlap their misses?",
     source: "Startin, \"Observing memory level parallelism with JMH\": four independent chains, so \
              that a miss in one does not stall the others",
-    seen: &[],
     about: "The exchanges of a shuffle form chains: in a chain each exchange waits for the one \
             before, and the chains are independent. The axis is the number of chains. The misses \
             of independent chains are in flight together, so the time per exchange falls with the \
@@ -347,7 +337,6 @@ const EXPLANATION: Experiment = Experiment {
         Unit::Nanoseconds,
     )),
     cases: |machine| [1, 2, 4, 8].map(|count| chained(machine, count)).into(),
-    curves: plain_curves,
     events: EVENTS,
     claims: &[
         // The misses of four independent chains of execution happen at the same time: a miss in one
@@ -380,4 +369,5 @@ const EXPLANATION: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };

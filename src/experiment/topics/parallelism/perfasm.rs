@@ -1,7 +1,7 @@
 //! Startin's A5 and A6: the time of a shuffle by instruction, and events given as a list.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::AskSetup;
+use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::parallelism::shuffle::{in_memory, shuffle};
 use crate::experiment::topics::parallelism::shuffled::ShuffleSetup;
 use crate::host::Host;
@@ -29,14 +29,12 @@ const PERFASM: Experiment = Experiment {
     source: "Startin, \"Observing memory level parallelism with JMH\": perfasm shows 73.97 % at \
              one store of the simple shuffle, and 10.33 and 10.40 % at two instructions of the \
              loop with precomputed indices, which the compiler unrolled four times",
-    seen: &[],
     about: "A timer interrupts three shuffles and notes the instruction at which each was \
             interrupted. An interrupt waits until the oldest instruction retires, so the samples \
             gather at the instruction behind a load that misses. Four loads in a row share the \
             samples that a single load has alone, whether or not their misses overlap. The \
             system's timer samples, not a counter. With 1,000 samples, a share of one half is \
             accurate to 3 percentage points either way.",
-    plot: None,
     cases: |machine| {
         let case = |series, indices, op, symbol| {
             let of = ShuffleSetup {
@@ -69,8 +67,6 @@ const PERFASM: Experiment = Experiment {
             ),
         ]
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // One store has 73.97 % of the time in the simple shuffle. Two have 10.33 and 10.40 % in the
         // second listing, which shows the loop with precomputed indices that the compiler unrolled
@@ -110,10 +106,11 @@ const PERFASM: Experiment = Experiment {
              however many of its misses are in flight.",
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// A share with its sampling error: two standard deviations of the binomial.
-fn share(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+fn share(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     let percent = e.at(series, 0.0)?.middle();
     let part = (percent / 100.0).clamp(0.0, 1.0);
     let deviation = (part * (1.0 - part) / HottestSetup::SAMPLES as f64).sqrt();
@@ -150,11 +147,7 @@ impl Setup for HottestSetup {
         self.of.bytes()
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let (mut kernel, period) = self.of.prepare(region, context)?.kernel()?;
         kernel.run(period);
         let code = symbols::all().find(|code| code.name == self.symbol);
@@ -216,21 +209,12 @@ const OPTION: Experiment = Experiment {
     question: "Does a list of events replace the default events?",
     source: "Startin, \"Observing memory level parallelism with JMH\": `-prof \
              perfnorm:events=...` overrides the standard events",
-    seen: &[],
     about: "`linefill counters -e LIST` and `counters::Counters` count only the events of the \
             list, so that no other event takes a share of a counter. Without a list they count \
             default events. The experiment counts the events of both cases. The post's two events \
             exist on Intel only.",
-    plot: None,
     cases: |_| {
-        let case = |series, ask| {
-            let setup = AskSetup {
-                name: series,
-                ask,
-                argument: 0,
-            };
-            Case::new(series, 0, setup)
-        };
+        let case = |series, ask| CountSetup::asked(series, 0, ask).at(0);
         vec![
             case(USUAL, |host, _| Ok(host.counted(None)?.len() as f64)),
             case(OURS, |host, _| Ok(among(host, ASKED, true)? as f64)),
@@ -238,8 +222,6 @@ const OPTION: Experiment = Experiment {
             case(POST, |host, _| Ok(among(host, OF_POST, true)? as f64)),
         ]
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // The argument overrides the standard events. To have CPI and cycles as well, name them in
         // the list.
@@ -265,10 +247,11 @@ const OPTION: Experiment = Experiment {
             |e| between("events of the list", e.at(POST, 0.0), 2.0, 2.0),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// How many counted events are in the list, or are not.
-fn among(host: &dyn Host, list: &str, in_it: bool) -> Result<usize, Untestable> {
+fn among(host: &dyn Host, list: &str, in_it: bool) -> Testable<usize> {
     let names = host.counted(Some(list))?;
     let is_in_it = |name: &&String| list.split(',').any(|asked| asked == *name);
     Ok(names.iter().filter(|name| is_in_it(name) == in_it).count())

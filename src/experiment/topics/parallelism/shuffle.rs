@@ -72,31 +72,19 @@ pub(crate) fn chains(machine: &Machine, chains: u32) -> ChainsSetup {
 ///
 /// # Errors
 /// If it does not, because no more memory may be allocated.
-pub(crate) fn in_memory(e: &Evidence<'_>) -> Result<(), Untestable> {
+pub(crate) fn in_memory(e: &Evidence<'_>) -> Testable<()> {
     let bytes = integers(e.machine) * size_of::<u32>();
     e.machine.place_in_memory(bytes).map(|_| ())
 }
 
 /// The time of one point over that of another, pass by pass: points that are measured within
 /// seconds meet the same conditions.
-pub(crate) fn in_passes(
-    e: &Evidence<'_>,
-    of: (&str, f64),
-    to: (&str, f64),
-) -> Result<Interval, Untestable> {
+pub(crate) fn in_passes(e: &Evidence<'_>, of: (&str, f64), to: (&str, f64)) -> Testable<Interval> {
     // If a point was not measured, its own reason is reported.
     e.at(of.0, of.1)?;
     e.at(to.0, to.1)?;
-    let passes = |(series, x): (&str, f64)| {
-        let points = e.pass_by_pass(series);
-        let point = points.into_iter().find(|point| point.0 == x);
-        point.map_or(Vec::new(), |(_, passes)| passes)
-    };
-    let each: Vec<Interval> = side_by_side([&passes(of), &passes(to)])
-        .into_iter()
-        .map(|[of, to]| ratio(of, to))
-        .collect::<Result<_, _>>()?;
-    let together = e.ratio_of(of.0, of.1, &each);
+    let [passes, others] = [of, to].map(|(series, x)| e.passes_at(series, x));
+    let together = e.ratio_of_passes(of.0, of.1, [&passes, &others])?;
     let nothing = || Untestable(format!("`{}` and `{}` have no pass in common", of.0, to.0));
     Ok(together.ok_or_else(nothing)?.widened(0.005))
 }
@@ -109,7 +97,6 @@ const SHUFFLE: Experiment = Experiment {
                indices?",
     source: "Startin, \"Observing memory level parallelism with JMH\": `shuffle`, PRECOMPUTED and \
              THREAD_LOCAL_RANDOM",
-    seen: &[],
     about: "A shuffle exchanges each element of a large array with one at a random index. One \
             variant draws the index, the other reads it from a table. Both miss once per \
             exchange. Drawing takes some forty instructions, which fill the window in which the \
@@ -162,7 +149,6 @@ const SHUFFLE: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: EVENTS,
     claims: &[
         // The post calls the implementation without stages flat as a function of stage length:
@@ -232,6 +218,7 @@ const SHUFFLE: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Events that explain these times.
@@ -243,7 +230,7 @@ const EVENTS: &[Quantity] = &[
 ];
 
 /// The slowest column of a series over its fastest, pass by pass.
-fn spread(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+fn spread(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     for stage in STAGES_OF_POST {
         e.at(series, stage as f64)?;
     }
@@ -270,7 +257,6 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
     question: "Does it help to draw the indices of a stage before the exchanges that use them?",
     source: "Startin, \"Observing memory level parallelism with JMH\": `shuffleBuffered`; lengths \
              above 64 from \"Stages\"",
-    seen: &[],
     about: "The staged shuffle fills a buffer with random indices, then does the exchanges that \
             use them. The axis is the number of indices per stage. In the second loop an exchange \
             takes some twelve instructions, so the CPU sees many exchanges and overlaps their \
@@ -310,7 +296,6 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: EVENTS,
     claims: &[
         // The throughput of the staged implementation clearly rises with the stage length:
@@ -322,14 +307,12 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
              exchange by a factor of 1.03 or less",
             |e| {
                 in_memory(e)?;
-                let mut parts = Vec::new();
-                for pair in STAGES_OF_POST.windows(2) {
+                all_of(STAGES_OF_POST.windows(2).map(|pair| {
                     let [short, long] = [pair[0], pair[1]].map(|stage| (BUFFERED, stage as f64));
                     let slower = in_passes(e, long, short)?;
                     let what = format!("time in stages of {} over {}", pair[1], pair[0]);
-                    parts.push(at_most(&what, slower, 1.03));
-                }
-                all_of(parts)
+                    at_most(&what, slower, 1.03)
+                }))
             },
         )
         .then(0.81, ""),
@@ -360,6 +343,7 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
             ),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The post's small arrays, in integers.
@@ -423,7 +407,6 @@ const STAGES: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: EVENTS,
     claims: &[measured(
         "A8.1",
@@ -448,4 +431,5 @@ const STAGES: Experiment = Experiment {
             all_of(parts)
         },
     )],
+    ..Experiment::PLAIN
 };

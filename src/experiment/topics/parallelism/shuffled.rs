@@ -33,7 +33,7 @@ impl Setup for ShuffleSetup {
         Deck::span(self.count, self.indices)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let deck = deck(region, self.count, self.indices, self.seed)?;
         let mut shuffle = Shuffle::new(deck).with_op(self.op);
         if self.buffered {
@@ -63,7 +63,7 @@ impl Setup for ChainsSetup {
         Deck::span(self.count, Indices::Precomputed)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let deck = deck(region, self.count, Indices::Precomputed, self.seed)?;
         let chains = Chains::new(deck, self.chains)?;
         Ok(Workload::steady(chains, period(self.count)))
@@ -81,12 +81,7 @@ impl Setup for ChainsSetup {
     }
 }
 
-fn deck(
-    region: Region<'_>,
-    count: usize,
-    indices: Indices,
-    seed: u64,
-) -> Result<Deck<'_>, Untestable> {
+fn deck(region: Region<'_>, count: usize, indices: Indices, seed: u64) -> Testable<Deck<'_>> {
     Ok(Deck::new(region, count, indices, seed)?)
 }
 

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::AskSetup;
+use crate::experiment::shared::count::CountSetup;
 use crate::host::{Code, Pages};
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::{LINE, Region};
@@ -48,7 +48,6 @@ const LOOP_ARRAYS: Experiment = Experiment {
             The bars show an array in L1d and one in memory. Hardware prefetchers follow a plain \
             array well, which leaves little for software prefetches to gain. rustc has no such \
             option, and LLVM does not run its pass for it on x86-64.",
-    seen: &[],
     plot: Some(Plot::bars(
         Axis::bytes("array"),
         Axis::linear("time per line"),
@@ -63,23 +62,15 @@ const LOOP_ARRAYS: Experiment = Experiment {
             }
         }
         for (argument, name) in (0..).zip(PREFETCHES) {
-            let setup = AskSetup {
-                name,
-                ask: |host, index| {
-                    host.programs()?;
-                    Ok(prefetches(&SERIES[index as usize].1.assembly()?) as f64)
-                },
-                argument,
-            };
-            cases.push(Case::new(name, 0.0, setup));
+            let setup = CountSetup::asked(name, argument, |host, index| {
+                host.programs()?;
+                Ok(prefetches(&SERIES[index as usize].1.assembly()?) as f64)
+            });
+            cases.push(setup.at(0.0));
         }
         cases
     },
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| !PREFETCHES.contains(&curve.label.as_str()));
-        curves
-    },
+    curves: |e| e.curves_of(|label| !PREFETCHES.contains(&label)),
     events: events::PREFETCHES,
     claims: &[
         // gcc emits prefetches by itself in one case, a loop over an array: it decides whether they
@@ -155,15 +146,16 @@ const LOOP_ARRAYS: Experiment = Experiment {
             |e| at_least("prefetching over not", with_over(e, LEFT_OUT, SMALL), 1.03),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The time per line with the option over that of another loop.
-fn with_over(e: &Evidence<'_>, other: &str, bytes: usize) -> Result<Interval, Untestable> {
+fn with_over(e: &Evidence<'_>, other: &str, bytes: usize) -> Testable<Interval> {
     let x = bytes as f64;
     // If a point is missing, its own reason is reported.
     e.at(other, x)?;
     e.at(WITH, x)?;
-    paired(e, WITH, other, Range { lo: x, hi: x })
+    paired(e, WITH, other, Range::at(x))
 }
 
 /// How the loop is compiled.
@@ -191,11 +183,7 @@ impl Setup for SumSetup {
         self.bytes
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let host = context.host;
         host.programs()?;
         let compiled = self.compiled.code()?;
@@ -303,11 +291,11 @@ fn prefetches(assembly: &str) -> usize {
 
 #[cfg(not(feature = "std"))]
 impl Compiled {
-    fn assembly(self) -> Result<String, Untestable> {
+    fn assembly(self) -> Testable<String> {
         Err(Untestable::without_std())
     }
 
-    fn code(self) -> Result<&'static [u8], Untestable> {
+    fn code(self) -> Testable<&'static [u8]> {
         Err(Untestable::without_std())
     }
 }

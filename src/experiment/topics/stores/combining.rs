@@ -1,6 +1,5 @@
 //! Drepper 6.1, `setbytes`: write combining, and the buffers it takes.
 
-use crate::cpu::Identity;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::lines::FillSetup;
@@ -92,7 +91,7 @@ const SET_BYTES: Experiment = Experiment {
     )),
     cases,
     curves: |e| {
-        let mut curves = plain_curves(e);
+        let mut curves = e.curves();
         curves.retain(drawn);
         curves
     },
@@ -150,13 +149,11 @@ const SET_BYTES: Experiment = Experiment {
              the part is a quarter, a half or three quarters",
             |e| {
                 let whole = e.at(INTERLEAVED, 1.0)?;
-                let mut parts = Vec::new();
-                for (series, _, share) in &PARTS[..3] {
+                all_of(PARTS[..3].iter().map(|(series, _, share)| {
                     let slower = ratio(whole, e.at(series, 1.0))?.scaled(*share);
                     let what = format!("time of {series} over a full line");
-                    parts.push(at_least(&what, slower, 1.0));
-                }
-                all_of(parts)
+                    at_least(&what, slower, 1.0)
+                }))
             },
         ),
         // The write-combining logic sees the stores to a line and issues one write.
@@ -230,22 +227,12 @@ fn cases(machine: &Machine) -> Vec<Case> {
             }
         });
     }
-    cases.push(Case::new(
+    let published = CountSetup::published(
         PUBLISHED,
-        1,
-        CountSetup {
-            name: PUBLISHED,
-            bytes: 0,
-            count: |_, _| {
-                let core = Identity::detect().core();
-                let published = core.and_then(|core| core.combining_buffers.value());
-                published.map(f64::from).ok_or_else(|| {
-                    Untestable::because("the number of buffers of this core is not published")
-                })
-            },
-            argument: 0,
-        },
-    ));
+        |core| core.combining_buffers,
+        "the number of buffers of this core is not published",
+    );
+    cases.push(published.at(1));
     cases.extend(LAPS.map(|(series, passage)| {
         let setup = PollutionSetup::in_l2(machine, passage);
         Case::new(series, setup.hot as f64, setup).in_large_pages()
@@ -256,7 +243,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 /// The number of lines that can be open at a time before the stores become slower by the [`CLIFF`].
 /// The interval begins at the last number that is certainly not slower, and ends before the first
 /// that certainly is.
-fn buffers(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+fn buffers(e: &Evidence<'_>) -> Testable<Interval> {
     let whole = e.at(INTERLEAVED, 1.0)?;
     let (mut least, mut sure) = (1.0, true);
     for (lines, bandwidth) in e.series(INTERLEAVED)? {
@@ -274,7 +261,7 @@ fn buffers(e: &Evidence<'_>) -> Result<Interval, Untestable> {
 
 /// The time of a lap after the passage `index` of [`LAPS`] over that of an undisturbed lap.
 /// Evidence is in bandwidths here, so the quotient is inverted.
-fn slower_lap(e: &Evidence<'_>, index: usize) -> Result<Interval, Untestable> {
+fn slower_lap(e: &Evidence<'_>, index: usize) -> Testable<Interval> {
     let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
     ratio(period(0), period(index))
 }

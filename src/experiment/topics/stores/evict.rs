@@ -70,11 +70,7 @@ const FLUSHES: Experiment = Experiment {
         Unit::CoreCycles,
     )),
     cases,
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| !curve.label.starts_with("load "));
-        curves
-    },
+    curves: |e| e.curves_of(|label| !label.starts_with("load ")),
     events: events::CONFLICTS,
     claims: &[
         measured(
@@ -162,7 +158,7 @@ const FLUSHES: Experiment = Experiment {
              longer than a hit",
             |e| {
                 let (after, before) = (e.at(&reload(Evict::Cldemote), 1.0)?, e.at(CACHED, 1.0)?);
-                let longer = Interval::new(after.lo - before.hi, after.hi - before.lo);
+                let longer = minus(after, before);
                 at_least("core cycles longer", longer, 5.0)
             },
         ),
@@ -204,12 +200,12 @@ fn cases(machine: &Machine) -> Vec<Case> {
 }
 
 /// The time of one line in one state over that of one in another.
-fn one_line(e: &Evidence<'_>, by: Evict, of: &str, to: &str) -> Result<Interval, Untestable> {
+fn one_line(e: &Evidence<'_>, by: Evict, of: &str, to: &str) -> Testable<Interval> {
     ratio(e.at(&flushed(by, of), 1.0), e.at(&flushed(by, to), 1.0))
 }
 
 /// The share that a load behind `by` takes of a load of a line in no cache.
-fn reloaded(e: &Evidence<'_>, by: Evict) -> Result<Interval, Untestable> {
+fn reloaded(e: &Evidence<'_>, by: Evict) -> Testable<Interval> {
     share_of_miss(e.at(&reload(by), 1.0)?, e.at(ABSENT, 1.0)?)
 }
 
@@ -266,7 +262,7 @@ impl Evict {
         }
     }
 
-    fn proven(self, features: Features) -> Result<Proven, Untestable> {
+    fn proven(self, features: Features) -> Testable<Proven> {
         let proven = match self {
             Evict::Clflush => Some(Proven::Clflush),
             Evict::Clflushopt => features.clflushopt().map(Proven::Clflushopt),
@@ -330,11 +326,7 @@ impl Setup for EvictSetup {
         BYTES
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         if self.lines == 0 || self.lines > Self::MOST_LINES {
             return Err(Untestable(format!(
                 "a run has 1 to {} lines, not {}",
@@ -357,11 +349,7 @@ impl Setup for ReloadSetup {
         BYTES
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let evict = match self.then {
             Then::Evict(by) => Some(by.proven(context.features)?),
             Then::Nothing | Then::NonTemporalStores => None,

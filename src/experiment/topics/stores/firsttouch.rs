@@ -44,7 +44,6 @@ const FIRST_TOUCH: Experiment = Experiment {
     question: "How long does the first access to a page take, when the kernel must find and zero \
                the page?",
     source: "beyond the documents; Linux, mmap(2) and madvise(2)",
-    seen: &[],
     about: "A program touches pages that it has allocated but never accessed. Each first touch is \
             a page fault: the kernel finds a frame, zeroes it and maps it. Entering and leaving \
             the kernel takes longer with mitigations against speculative attacks and on virtual \
@@ -78,7 +77,7 @@ const FIRST_TOUCH: Experiment = Experiment {
     },
     // Zeroing is told by the line, and drawn by the page.
     curves: |e| {
-        let mut curves = plain_curves(e);
+        let mut curves = e.curves();
         for curve in curves.iter_mut().filter(|curve| curve.label == ZEROING) {
             for (x, line) in &mut curve.points {
                 *line = line.scaled(lines_of_page(*x));
@@ -86,7 +85,6 @@ const FIRST_TOUCH: Experiment = Experiment {
         }
         curves
     },
-    events: &[],
     claims: &[
         measured(
             "X3.1",
@@ -151,6 +149,7 @@ const FIRST_TOUCH: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The case in pages of the size that it is about.
@@ -173,14 +172,14 @@ fn lines_of_page(x: f64) -> f64 {
 }
 
 /// Bandwidth at which first writes obtain memory.
-fn gigabytes(e: &Evidence<'_>, x: f64) -> Result<Interval, Untestable> {
+fn gigabytes(e: &Evidence<'_>, x: f64) -> Testable<Interval> {
     let unit = Unit::Nanoseconds;
     let nanos = Evidence { unit, ..*e }.at(WRITE, x)?;
     ratio(Interval::exact(page_bytes(x)), nanos)
 }
 
 /// The first write to a page over zeroing as many bytes that are there.
-fn over_zeroing(e: &Evidence<'_>, x: f64) -> Result<Interval, Untestable> {
+fn over_zeroing(e: &Evidence<'_>, x: f64) -> Testable<Interval> {
     let zeroing = e.at(ZEROING, x)?.scaled(lines_of_page(x));
     ratio(e.at(WRITE, x), zeroing)
 }

@@ -22,7 +22,6 @@ const SPLIT_LOCKS: Experiment = Experiment {
     question: "What does a locked addition cost if its word crosses a line boundary?",
     source: "Beyond Drepper 6.2.1 on alignment: `lock xadd`; Intel SDM volume 3, \"Bus Locking\"; \
              Linux, Documentation/arch/x86/buslock.rst",
-    seen: &[],
     about: "Within a line, the core locks only this line during the addition, and the offset of \
             the word should not matter. If the word lies in two lines, the core cannot lock both. \
             Instead it locks the bus: all memory traffic stops, also that of other cores, for \
@@ -42,8 +41,6 @@ const SPLIT_LOCKS: Experiment = Experiment {
         let case = |at| Case::new(SERIES, at as f64, LockSetup { at });
         offsets.into_iter().map(case).collect()
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         measured(
             "X7.1",
@@ -68,6 +65,7 @@ const SPLIT_LOCKS: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Locked additions to a word.
@@ -82,11 +80,7 @@ impl Setup for LockSetup {
         self.at + 8
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let allowed = if self.at % LINE + 8 > LINE {
             Some(context.host.split_locks()?)
         } else {

@@ -66,11 +66,7 @@ const POLICIES: Experiment = Experiment {
         Unit::CoreCycles,
     )),
     cases,
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| SIMULATED.iter().all(|row| row.series != curve.label));
-        curves
-    },
+    curves: |e| e.curves_of(|label| SIMULATED.iter().all(|row| row.series != label)),
     events: events::STORES,
     claims: &[
         // Write-through writes to memory at once whenever the line is written; a variable
@@ -226,7 +222,7 @@ static SIMULATED: [Counted; 6] = [
 
 /// The bus writes of a cache of 32 KiB and 8 ways for stores to these addresses, until loads have
 /// evicted the last line.
-fn bus_writes(hit: WriteHit, stores: impl Iterator<Item = u64>) -> Result<f64, Untestable> {
+fn bus_writes(hit: WriteHit, stores: impl Iterator<Item = u64>) -> Testable<f64> {
     let geometry = Geometry::new(32 << 10, 8, LINE as u64)?;
     let mut cache = Cache::new(Design::lru(geometry).writing(hit, WriteMiss::Allocate));
     for address in stores {
@@ -267,12 +263,12 @@ fn cases(machine: &Machine) -> Vec<Case> {
 }
 
 /// The time of a store under one policy over that under another.
-fn stores(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
+fn stores(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     ratio(e.at(of, AGAIN), e.at(to, AGAIN))
 }
 
 /// The share that loading a line again takes of a load from memory.
-fn reload(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+fn reload(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     share_of_miss(e.at(series, RELOAD)?, e.at(ABSENT, RELOAD)?)
 }
 
@@ -291,7 +287,7 @@ pub enum Policy {
 
 impl Policy {
     /// The reason, if a program cannot have it.
-    fn untestable(self) -> Result<(), Untestable> {
+    fn untestable(self) -> Testable<()> {
         if self == Policy::Uncacheable {
             return Err(Untestable::because(
                 "a program cannot map uncacheable memory: only the kernel sets the type of a page \
@@ -314,11 +310,7 @@ impl Setup for RewriteSetup {
         LINE
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         self.policy.untestable()?;
         let way = match self.policy {
             Policy::WriteBack => RewriteWay::Back,
@@ -348,7 +340,7 @@ impl Setup for ReadBackSetup {
         self.bytes
     }
 
-    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         FillLines::new(region.reborrow(), self.way)?;
         Ok(Workload::shot(
             ReadBackShot {

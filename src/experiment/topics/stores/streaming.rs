@@ -30,7 +30,6 @@ const INTRINSICS: Experiment = Experiment {
     title: "Non-temporal stores and their widths",
     question: "Do all non-temporal stores write their data, and does their width matter?",
     source: "Drepper 6.1, the list of intrinsics",
-    seen: &[],
     about: "A loop writes full lines in order by cached and by non-temporal stores of different \
             widths, beyond the caches. If the write-combining buffers fill faster than memory \
             empties them, the width of non-temporal stores should matter little. The widest store \
@@ -67,11 +66,7 @@ const INTRINSICS: Experiment = Experiment {
         }
         cases
     },
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| STORES.iter().any(|(series, _)| *series == curve.label));
-        curves
-    },
+    curves: |e| e.curves_of(|label| STORES.iter().any(|(series, _)| *series == label)),
     events: events::STORES,
     claims: &[
         // The list of intrinsics for non-temporal stores: si32, si128, pd, pi, ps, sd, ss. The
@@ -112,6 +107,7 @@ const INTRINSICS: Experiment = Experiment {
         )
         .failing("Reading the lines first costs less on this machine than bypassing the caches."),
     ],
+    ..Experiment::PLAIN
 };
 
 fn arrival(store: Streamed) -> String {
@@ -119,7 +115,7 @@ fn arrival(store: Streamed) -> String {
 }
 
 /// The reason, if no working set allowed lies beyond the last-level cache.
-pub(crate) fn beyond_caches(machine: &Machine) -> Result<(), Untestable> {
+pub(crate) fn beyond_caches(machine: &Machine) -> Testable<()> {
     let (largest, memory) = (machine.in_memory(), machine.ranges.memory);
     if memory.holds(largest as f64) {
         return Ok(());
@@ -222,21 +218,13 @@ impl Setup for ArriveSetup {
         true
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         arrived(region, self.store, context.features).map(|bytes| Workload::Count(bytes as f64))
     }
 }
 
 /// Bytes of `region` that hold what `store` wrote there.
-fn arrived(
-    mut region: Region<'_>,
-    store: Streamed,
-    features: Features,
-) -> Result<usize, Untestable> {
+fn arrived(mut region: Region<'_>, store: Streamed, features: Features) -> Testable<usize> {
     // Every byte of the pattern differs from its neighbours and from what lay there before.
     let pattern: [u8; 64] = core::array::from_fn(|index| 0xA0 ^ index as u8);
     region.bytes_mut().fill(0);

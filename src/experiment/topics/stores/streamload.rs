@@ -28,7 +28,6 @@ const LOADS: Experiment = Experiment {
     title: "Non-temporal loads of ordinary memory",
     question: "Does movntdqa bypass the caches when memory is write-back?",
     source: "Drepper 6.1, on movntdqa and streaming load buffers",
-    seen: &[],
     about: "The test reads memory by non-temporal and by plain loads of the same width, over \
             working sets from L1d to memory. The document's streaming load buffers serve \
             write-combining memory, such as a frame buffer. On write-back memory a CPU may ignore \
@@ -42,11 +41,7 @@ const LOADS: Experiment = Experiment {
         Unit::GigabytesPerSecond,
     )),
     cases,
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| LAPS.iter().all(|(series, _)| *series != curve.label));
-        curves
-    },
+    curves: |e| e.curves_of(|label| LAPS.iter().all(|(series, _)| *series != label)),
     events: events::STORES,
     claims: &[
         measured(
@@ -96,6 +91,7 @@ const LOADS: Experiment = Experiment {
             |e| at_least("lap after plain loads", slower_lap(e, 1), 1.3),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn cases(machine: &Machine) -> Vec<Case> {
@@ -130,7 +126,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 }
 
 /// Non-temporal beside plain loads of the width `index`, in L1d, in L2 and in memory.
-fn as_fast(e: &Evidence<'_>, index: usize) -> Result<Vec<Judged>, Untestable> {
+fn as_fast(e: &Evidence<'_>, index: usize) -> Testable<Vec<Judged>> {
     let ranges = &e.machine.ranges;
     let (bytes, plain, past) = WIDTHS[index];
     let mut parts = Vec::new();
@@ -152,7 +148,7 @@ fn as_fast(e: &Evidence<'_>, index: usize) -> Result<Vec<Judged>, Untestable> {
 
 /// The time of a lap after the passage `index` of [`LAPS`] over that of an undisturbed lap.
 /// Evidence is in bandwidths here, so the quotient is inverted.
-fn slower_lap(e: &Evidence<'_>, index: usize) -> Result<Interval, Untestable> {
+fn slower_lap(e: &Evidence<'_>, index: usize) -> Testable<Interval> {
     let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
     ratio(period(0), period(index))
 }

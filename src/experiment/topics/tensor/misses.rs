@@ -30,13 +30,11 @@ pub(crate) const PAGES: Experiment = Experiment {
     question: "How many pages do the reads touch, and how often does the TLB miss?",
     source: "mmpataki, part 7: 3 pages of 2 MiB for the array, 1 for the stack, 4 for the code; \
              26.4 dTLB load misses per operation nested, 6.8 flat",
-    seen: &[],
     about: "The experiment counts, in the kernels' traces, the pages that the reads of references \
             and elements touch, starting at a page of 2 MiB. Nothing is timed. The flat tensor \
             touches one in eight of its pages of 4 KiB. These are more than the entries of most \
             first-level dTLBs, and far fewer than those of the second level, so page walks are \
             needed once and not again in each operation.",
-    plot: None,
     cases: |_| {
         let mut cases: Vec<Case> = [
             (FLAT_4, STRIDES, PAGE),
@@ -51,8 +49,6 @@ pub(crate) const PAGES: Experiment = Experiment {
         cases.push(tally(PAGE_MISSES, 0.0, STRIDES, counted).in_huge_pages());
         cases
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // The array cannot fit a page of 2 MB: it spans at most 3, which are 3 misses of the dTLB.
         computed(
@@ -87,6 +83,7 @@ pub(crate) const PAGES: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 const SIMULATED: &str = "L1d misses of a first operation simulated, flat";
@@ -125,7 +122,6 @@ pub(crate) const MYSTERY: Experiment = Experiment {
     question: "How many misses of L1d do the reads need, and what do the additional misses cost?",
     source: "mmpataki, part 7: 448 misses per operation in a simulation, 7,309 counted; the post \
              leaves the difference open",
-    seen: &[],
     about: "The reads touch 448 lines, so an empty cache misses 448 times. A cache with room for \
             all lines and LRU replacement misses none in later operations. Misses counted there \
             have other causes: the post's own table has 8,458 loads and 5,928 stores per \
@@ -133,7 +129,6 @@ pub(crate) const MYSTERY: Experiment = Experiment {
             ways, the 448 lines fill all ways of some sets; one additional line there evicts them \
             one after the other. The 64 KiB of the post's simulation have room for additional \
             lines.",
-    plot: None,
     cases: |machine| {
         let mut cases = Vec::new();
         if let Some(l1d) = l1d(machine) {
@@ -142,16 +137,8 @@ pub(crate) const MYSTERY: Experiment = Experiment {
         }
         let counted = Tally::Counted(Event::L1D_LOAD_MISSES);
         cases.push(tally(COUNTED, 0.0, STRIDES, counted));
-        cases.push(Case::new(
-            OTHERS,
-            0.0,
-            CountSetup {
-                name: OTHERS,
-                bytes: 0,
-                count: |_, _| Ok(POST.others() / (POST.misses - 448.0)),
-                argument: 0,
-            },
-        ));
+        let others = |_| Ok(POST.others() / (POST.misses - 448.0));
+        cases.push(CountSetup::computed(OTHERS, 0, others).at(0.0));
         for (series, setup) in [
             (FLAT, STRIDES),
             (ON_35_PAGES, of_shape([80, 1, 28, 16])),
@@ -166,7 +153,6 @@ pub(crate) const MYSTERY: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::PRODUCT,
     claims: &[
         simulated(
@@ -233,6 +219,7 @@ pub(crate) const MYSTERY: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The flat tensor's instructions on another shape: its strides decide which lines are read.
@@ -292,16 +279,12 @@ pub(crate) const SIMULATOR: Experiment = Experiment {
                the number depend on the replacement policy?",
     source: "mmpataki, part 7: 64 KiB, 4 ways filled in turn, lines of 64 bytes: 448 misses of \
              1,000,000; and the script behind this number",
-    seen: &[],
     about: "Nothing is timed. A simulator counts the misses of a million reads for several caches \
             and replacement policies. The reads touch 448 lines, so every policy that misses each \
             line once gives 448. The script behind the post takes the index of an element for its \
             address. Nested arrays, as Java has them, do distinguish policies; their expected \
             numbers come from an independent model.",
-    plot: None,
     cases: |_| Counted::cases(&TABLE).collect(),
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // The post's simulator counts 448 misses and 999,552 hits for 65,536 bytes, 4 ways and lines
         // of 64 bytes.
@@ -342,14 +325,11 @@ pub(crate) const SIMULATOR: Experiment = Experiment {
             |e| Counted::all(e, &TABLE[5..]),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Misses of the reads of a pass in a cache that is empty at first.
-fn misses(
-    reads: Reads,
-    (kib, ways): (u64, u64),
-    replacement: Replacement,
-) -> Result<f64, Untestable> {
+fn misses(reads: Reads, (kib, ways): (u64, u64), replacement: Replacement) -> Testable<f64> {
     let geometry = Geometry::new(kib << 10, ways, 64)?;
     let mut cache = Cache::new(Design::lru(geometry).replacing(replacement));
     let sizes = Shape::SERIES.dimensions();

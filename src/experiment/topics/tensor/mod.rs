@@ -64,13 +64,13 @@ fn l1d(machine: &Machine) -> Option<Geometry> {
 }
 
 /// The value of a series that has one place.
-fn only(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+fn only(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     e.at(series, 0.0)
 }
 
 /// The time per read of `of` over that of `to`, which were measured in turn at place 0.
-fn in_turn(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
-    crate::experiment::claim::paired::paired(e, of, to, Range { lo: 0.0, hi: 0.0 })
+fn in_turn(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
+    crate::experiment::claim::paired::paired(e, of, to, Range::at(0.0))
 }
 
 const NESTED_2: &str = "nested boxes, pages of 2 MiB";
@@ -93,7 +93,6 @@ pub(crate) const SERIES: Experiment = Experiment {
                faster?",
     source: "mmpataki, parts 1 to 8; the title and the section `The 60% performance gain` of part \
              7",
-    seen: &[],
     about: "The bars show the time per read of the series' tensor in several layouts, in pages of \
             4 KiB and of 2 MiB. The title's 60 % is judged as the time of the nested tensor over \
             that of the flat tensor in the same pages. Huge pages help if the first-level dTLB has entries for too few small pages. In a virtual machine whose host backs its memory with \
@@ -129,21 +128,12 @@ pub(crate) const SERIES: Experiment = Experiment {
             (OVER_QUOTED, POST_QUOTED as u64),
             (OVER_HUGE, POST_HUGE as u64),
         ] {
-            let setup = CountSetup {
-                name,
-                bytes: 0,
-                count: |_, over| Ok((POST_FLAT / over as f64 - 1.0) * 100.0),
-                argument: over,
-            };
-            cases.push(Case::new(name, 0.0, setup));
+            let gain = |over| Ok((POST_FLAT / over as f64 - 1.0) * 100.0);
+            cases.push(CountSetup::computed(name, over, gain).at(0.0));
         }
         cases
     },
-    curves: |e: &Evidence<'_>| {
-        let mut curves = e.curves();
-        curves.retain(|curve| ![OVER_QUOTED, OVER_HUGE].contains(&curve.label.as_str()));
-        curves
-    },
+    curves: |e: &Evidence<'_>| e.curves_of(|label| ![OVER_QUOTED, OVER_HUGE].contains(&label)),
     events: events::PRODUCT,
     claims: &[
         // The post calls 287 operations per second a 60 % improvement; its table has 133 for the
@@ -189,4 +179,5 @@ pub(crate) const SERIES: Experiment = Experiment {
             |e| between(OVER_HUGE, only(e, OVER_HUGE), 55.0, 65.0),
         ),
     ],
+    ..Experiment::PLAIN
 };

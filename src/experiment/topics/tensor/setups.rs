@@ -42,7 +42,7 @@ impl TensorSetup {
     }
 
     /// Stores the tensor in `region`, ready for the first read of a pass.
-    pub(crate) fn reads<'m>(&self, region: Region<'m>) -> Result<ReadTensor<'m>, Untestable> {
+    pub(crate) fn reads<'m>(&self, region: Region<'m>) -> Testable<ReadTensor<'m>> {
         let tensor = Tensor::new(region, self.shape, self.storage)?;
         Ok(ReadTensor::new(tensor, self.get)?)
     }
@@ -53,7 +53,7 @@ impl Setup for TensorSetup {
         self.storage.bytes(self.shape)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         Ok(Workload::steady(
             self.reads(region)?,
             u64::from(ReadTensor::PASS),
@@ -76,7 +76,7 @@ impl Setup for HarnessSetup {
         self.of.bytes()
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let stretches = u64::from(ReadTensor::PASS / self.reads.max(1));
         Ok(Workload::steady(
             Harness {
@@ -167,11 +167,7 @@ impl Setup for TallySetup {
         true
     }
 
-    fn prepare<'m>(
-        &self,
-        mut region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, mut region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let mut reads = self.of.reads(region.reborrow())?;
         let get = self.of.get;
         let a_pass = |each: u32| f64::from(each) * PASS as f64;
@@ -243,7 +239,7 @@ fn misses(reads: &mut ReadTensor<'_>, geometry: Geometry, passes: u64) -> u64 {
 
 /// The CPU's count per pass: the count around two passes minus the count around one, so that events
 /// that happen once cancel.
-fn counted(host: &dyn Host, reads: &mut ReadTensor<'_>, event: Event) -> Result<f64, Untestable> {
+fn counted(host: &dyn Host, reads: &mut ReadTensor<'_>, event: Event) -> Testable<f64> {
     let group = host.counters(&[event])?;
     if let Some(refusal) = group.refusal(0) {
         return Err(Untestable::because(refusal));

@@ -7,7 +7,7 @@ use crate::experiment::topics::tensor::{
     BOXES, FLAT, NESTED, OF_VECTORS, SHUFFLED, STRIDES, UNCHECKED, VECTORS, shuffled, tally,
 };
 use crate::kernel::Get;
-use crate::mem::{LINE, Region};
+use crate::mem::LINE;
 use crate::pattern::{Heap, Shape};
 
 const ELEMENTS: &str = "elements";
@@ -34,12 +34,10 @@ pub(crate) const PATTERN: Experiment = Experiment {
     question: "What do a million reads at (i % 64, i % 16, i % 28, i % 32) touch, and is their \
                sum the same in every layout?",
     source: "mmpataki, part 7 (and part 1): float[64][16][28][32], sums in f32",
-    seen: &[],
     about: "Nothing is timed. The remainders repeat after 448 reads, the least common multiple of \
             64, 16, 28 and 32. The benchmark therefore reads the same 448 elements again and \
             again. Each element has a line of its own, so the reads touch 28 KiB of lines in 3.5 \
             MiB.",
-    plot: None,
     cases: |machine| {
         let ways = [
             STRIDES,
@@ -60,8 +58,6 @@ pub(crate) const PATTERN: Experiment = Experiment {
         cases.extend(ways.map(|(place, of)| tally(EQUAL, place as f64, of, Tally::EqualBits)));
         cases
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // A million reads miss 448 times, once per line, in a cache with room for these lines.
         computed(
@@ -91,15 +87,14 @@ pub(crate) const PATTERN: Experiment = Experiment {
             ours("the compared layouts must give the same sum"),
             "a million reads sum to the same bits in every layout",
             |e| {
-                let mut parts = Vec::new();
-                for (place, way) in WAYS.into_iter().enumerate() {
+                all_of(WAYS.into_iter().enumerate().map(|(place, way)| {
                     let bits = e.at(EQUAL, place as f64)?;
-                    parts.push(between(&format!("{EQUAL}, {way}"), bits, 32.0, 32.0));
-                }
-                all_of(parts)
+                    between(&format!("{EQUAL}, {way}"), bits, 32.0, 32.0)
+                }))
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 const LOADS: &str = "loads a read";
@@ -111,12 +106,10 @@ pub(crate) const DEREFERENCES: Experiment = Experiment {
     question: "How many loads does it take to reach an element of nested arrays?",
     source: "mmpataki, part 7: all but the last of n dimensions hold pointers, so an element \
              takes 4 dereferences; 7.02 loads per read counted, 1.01 for the flat tensor",
-    seen: &[],
     about: "The trace of our assembly shows the loads per read; nothing is timed. No compiler can \
             omit a load unless it knows that the arrays do not change. Bounds checks add 3 loads: \
             each index is compared with a length, which lies before the array, or beside its \
             address in a vector.",
-    plot: None,
     cases: |machine| {
         let of = |name: &str, of| tally(&format!("{LOADS}, {name}"), 0.0, of, Tally::Loads);
         vec![
@@ -127,8 +120,6 @@ pub(crate) const DEREFERENCES: Experiment = Experiment {
             of(VECTORS, OF_VECTORS),
         ]
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // An access dereferences 4 pointers; the flat layout computes the place of the element.
         computed(
@@ -152,17 +143,16 @@ pub(crate) const DEREFERENCES: Experiment = Experiment {
             tensor("Error in our measurements; The 60% performance gain"),
             "with every index checked, a read of nested arrays takes 7 loads in total",
             |e| {
-                let mut parts = Vec::new();
-                for name in [NESTED, VECTORS] {
+                all_of([NESTED, VECTORS].map(|name| {
                     let loads =
                         crate::experiment::topics::tensor::only(e, &format!("{LOADS}, {name}"))?;
-                    parts.push(between(&format!("{LOADS}, {name}"), loads, 7.0, 7.0));
-                }
-                all_of(parts)
+                    between(&format!("{LOADS}, {name}"), loads, 7.0, 7.0)
+                }))
             },
         )
         .then(7.02, "i7-9750H"),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Layouts whose size is added up array by array.
@@ -203,31 +193,30 @@ pub(crate) const SIZES: Experiment = Experiment {
     title: "The sizes of the layouts",
     question: "How many more bytes do nested arrays with references take than one flat array?",
     source: "mmpataki, part 7: (a1 + a1 a2 + ... + a1 ... a(n-1)) x 4 + a1 ... an x 4 bytes",
-    seen: &[],
     about: "Nothing is timed. Arithmetic gives the bytes of the elements, the references and the \
             array headers of each layout. The post's formula leaves out the header that a Java \
             heap puts before every array, 16 bytes on a 64-bit JVM. The headers take four times \
             the space of the references here.",
-    plot: None,
     cases: |_| {
-        let mut cases = vec![case(FLAT_BYTES, 0, |_, _| {
-            Ok((Shape::SERIES.elements() * 4) as f64)
-        })];
+        let mut cases = vec![
+            CountSetup::computed(FLAT_BYTES, 0, |_| Ok((Shape::SERIES.elements() * 4) as f64))
+                .at(0),
+        ];
         for (number, (series, _, _)) in WALKED.into_iter().enumerate() {
-            cases.push(case(series, number as u64, |_, number| {
+            let setup = CountSetup::computed(series, number as u64, |number| {
                 Ok(walked(WALKED[number as usize].1, Shape::SERIES) as f64)
-            }));
+            });
+            cases.push(setup.at(number as f64));
         }
         for number in 0..SHAPES.len() as u64 {
-            cases.push(case(FORMULA, number, |_, number| {
+            let setup = CountSetup::computed(FORMULA, number, |number| {
                 let shape = Shape::new(SHAPES[number as usize])?;
                 Ok(walked(Heap::FORMULA, shape) as f64 / formula(shape) as f64)
-            }));
+            });
+            cases.push(setup.at(number as f64));
         }
         cases
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // 64 x 16 x 28 x 32 x 4 bytes are 3,670,016; with compressed pointers the nested arrays
         // take 3,789,056.
@@ -252,13 +241,7 @@ pub(crate) const SIZES: Experiment = Experiment {
             tensor("The problem: Java's multidimensional array layout"),
             "for five shapes, the post's formula gives the size of the nested arrays without \
              headers",
-            |e| {
-                let mut parts = Vec::new();
-                for number in 0..SHAPES.len() {
-                    parts.push(exactly(e, FORMULA, number as f64, 1.0));
-                }
-                all_of(parts)
-            },
+            |e| all_of((0..SHAPES.len()).map(|number| exactly(e, FORMULA, number as f64, 1.0))),
         ),
         computed(
             "C3.3",
@@ -277,24 +260,11 @@ pub(crate) const SIZES: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn exactly(e: &Evidence<'_>, series: &str, x: f64, bytes: f64) -> Judged {
     between(series, e.at(series, x), bytes, bytes)
-}
-
-fn case(
-    name: &'static str,
-    argument: u64,
-    count: fn(Region<'_>, u64) -> Result<f64, Untestable>,
-) -> Case {
-    let setup = CountSetup {
-        name,
-        bytes: 0,
-        count,
-        argument,
-    };
-    Case::new(name, argument as f64, setup)
 }
 
 /// The document's formula, for floats and references of 4 bytes.

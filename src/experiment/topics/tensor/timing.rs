@@ -29,7 +29,6 @@ pub(crate) const OPERATION: Experiment = Experiment {
                misses?",
     source: "mmpataki, part 7: 133 operations per second nested, 288 flat; cycles and events per \
              operation by perfnorm",
-    seen: &[],
     about: "An operation is a million reads of a tensor, flat or as nested arrays. The bars show \
             its core cycles and events. Instructions, branches and loads come from the assembly \
             kernels, which have the instructions that compilers make for the index. Misses of L1d \
@@ -147,6 +146,7 @@ pub(crate) const OPERATION: Experiment = Experiment {
         )
         .then(328.0, "i7-9750H"),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The curves per operation of the post, which is a pass. Times were measured per read.
@@ -173,7 +173,6 @@ pub(crate) const INDEX: Experiment = Experiment {
     question: "What does it cost to compute the index by remainders, masks, divisions or calls?",
     source: "mmpataki, parts 7 and 8: 285 operations per second, 144 with prime dimensions, 328 \
              with masks, 102 with get and index not inlined",
-    seen: &[],
     about: "The bars show the time per read of the flat tensor, with its index computed in \
             several ways. A remainder by a power of two takes a mask or three instructions; a \
             remainder by another constant takes two multiplications. Strides that are known only \
@@ -215,7 +214,6 @@ pub(crate) const INDEX: Experiment = Experiment {
         .map(|(series, setup)| Case::new(series, 0.0, setup))
         .collect()
     },
-    curves: plain_curves,
     events: events::PRODUCT,
     claims: &[
         // Part 8: 285 operations per second, and 144 with dimensions of 61, 17, 29 and 31.
@@ -289,6 +287,7 @@ pub(crate) const INDEX: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 const READ: &str = "a read, by N against 2N";
@@ -304,12 +303,10 @@ pub(crate) const HARNESS: Experiment = Experiment {
     question: "How much does a harness add to a measurement, and does the difference of two \
                stretches remove it?",
     source: "mmpataki, part 7: counters of the whole application are not counters of the benchmark",
-    seen: &[],
     about: "Stretches of reads of the flat tensor are timed together with a harness: a call, and \
             two readings of the clock with their fences. The parts before part 7 counted events \
             of a whole JVM. Over a million reads either harness adds almost nothing, over 448 \
             reads it does.",
-    plot: None,
     cases: |_| {
         let mut cases = vec![Case::new(READ, 0.0, STRIDES)];
         cases.extend(READS.map(|reads| {
@@ -318,7 +315,6 @@ pub(crate) const HARNESS: Experiment = Experiment {
         }));
         cases
     },
-    curves: plain_curves,
     events: &[Quantity::Instructions],
     claims: &[
         measured(
@@ -382,11 +378,11 @@ pub(crate) const HARNESS: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The value per read from the difference of two stretches, given the value `of` a stretch.
-fn by_difference(of: impl Fn(f64) -> Result<Interval, Untestable>) -> Result<Interval, Untestable> {
+fn by_difference(of: impl Fn(f64) -> Testable<Interval>) -> Testable<Interval> {
     let (long, short) = (of(4480.0)?, of(448.0)?);
-    let more = Interval::new(long.lo - short.hi, long.hi - short.lo);
-    Ok(more.scaled(1.0 / (4480.0 - 448.0)))
+    Ok(minus(long, short).scaled(1.0 / (4480.0 - 448.0)))
 }

@@ -32,7 +32,6 @@ const CYCLE_ACCURACY: Experiment = Experiment {
     title: "The spread of single runs of a hundred cycles",
     question: "By how many cycles do single runs of the same code differ?",
     source: "Beyond the papers: what an isolated core is for",
-    seen: &[],
     about: "The test times each run by itself; nothing is averaged or left out. A run is 100 \
             operations. A chain of 100 one-cycle instructions takes the same number of core cycles \
             each time, so that differences between its runs come from the measurement: the steps \
@@ -78,7 +77,6 @@ const CYCLE_ACCURACY: Experiment = Experiment {
         };
         SERIES.into_iter().filter_map(curve).collect()
     },
-    events: &[],
     claims: &[
         measured(
             "X15.1",
@@ -100,6 +98,7 @@ const CYCLE_ACCURACY: Experiment = Experiment {
             |e| close(e, WALK_IN_L2),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// One run in so many is slower than this place in their distribution. Of all runs none is slower than the

@@ -2,7 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::shared::walk::{CompanySetup, Lists, WalkSetup};
+use crate::experiment::shared::walk::{CompanySetup, FAR, Lists, latencies, near_and_far};
 use crate::host::Nearness;
 use crate::kernel::Step;
 use crate::model::{HyperThread, least_hit_rate};
@@ -14,8 +14,6 @@ pub(crate) static ALL: &[Experiment] = &[FIG_3_23];
 
 const PAPER: &str = "the formula with the paper's 1.1134";
 const HERE: &str = "the formula with this machine's latencies";
-const NEAR: &str = "L1d";
-const FAR: &str = "memory";
 
 /// `A` of the line that the figure draws; the parameters of the Pentium 4 behind it were never
 /// published.
@@ -37,7 +35,6 @@ const FIG_3_23: Experiment = Experiment {
                alone?",
     source: "Drepper 3.3.4, Figure 3.23 and its formula. From the line, the text reads 60 % -> 10 \
              % and 95 % -> 80 %, and no need below 55 %",
-    seen: &[],
     about: "Two hyper-threads share a cache, so that each thread has a lower hit rate than a \
             thread that runs alone. The formula gives the lowest hit rate at which two threads \
             together are as fast as one thread with the hit rate on the horizontal axis. The line \
@@ -62,32 +59,19 @@ const FIG_3_23: Experiment = Experiment {
     ),
     cases: |machine| {
         let count = |rate: f64| {
-            let setup = CountSetup {
-                name: PAPER,
-                bytes: 0,
-                count: |_, hundredths| {
-                    let alone = hundredths as f64 / 1e4;
-                    Ok(least_hit_rate(alone, ALLOWANCE) * 100.0)
-                },
-                argument: (rate * 100.0).round() as u64,
-            };
-            Case::new(PAPER, rate, setup)
+            let hundredths = (rate * 100.0).round() as u64;
+            let setup = CountSetup::computed(PAPER, hundredths, |hundredths| {
+                Ok(least_hit_rate(hundredths as f64 / 1e4, ALLOWANCE) * 100.0)
+            });
+            setup.at(rate)
         };
         let mut cases: Vec<Case> = RATES.into_iter().map(count).collect();
-        // The same cases as in the table of the latency of each level, so that a run measures them
-        // once.
-        let seed = machine.seed;
-        let near = machine.middle_of(machine.ranges.l1);
-        for (series, bytes) in [(NEAR, near), (FAR, machine.in_memory())] {
-            let setup = WalkSetup::follow(Layout::npad(7), bytes, Order::Random { seed });
-            cases.push(Case::new(series, bytes as f64, setup).in_large_pages());
-        }
+        cases.extend(near_and_far(machine));
         cases.extend(of_one_core(machine));
         cases
     },
     curves: |e| {
-        let mut curves = e.curves();
-        curves.retain(|curve| curve.label == PAPER);
+        let mut curves = e.curves_of(|label| label == PAPER);
         if let Ok(allowance) = allowance(e) {
             let least = |rate: f64| {
                 let at = |allowance| least_hit_rate(rate / 100.0, allowance) * 100.0;
@@ -100,7 +84,6 @@ const FIG_3_23: Experiment = Experiment {
         }
         curves
     },
-    events: &[],
     claims: &[
         // A hit rate of 60 % needs at least 10 % with two threads, and one of 95 % at least 80
         // %.
@@ -148,7 +131,7 @@ const FIG_3_23: Experiment = Experiment {
             "two hyper-threads that miss at every step get more done than one: a step of each \
              takes less than 2 times as long as alone",
             |e| {
-                let memory = e.machine.place_in_memory(e.machine.in_memory())?;
+                let memory = e.machine.memory_size()?;
                 beside_the_other(e, memory, |slower| {
                     at_most("two threads over one, memory", slower, 2.0)
                 })
@@ -168,14 +151,13 @@ const FIG_3_23: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The hit rate that two threads may lose on this machine, over all values of the parameters that
 /// the paper does not state.
-fn allowance(e: &Evidence<'_>) -> Result<Interval, Untestable> {
-    let memory = e.machine.place_in_memory(e.machine.in_memory())?;
-    let (_, hit) = e.last(NEAR)?;
-    let miss = e.at(FAR, memory)?;
+fn allowance(e: &Evidence<'_>) -> Testable<Interval> {
+    let [hit, miss] = latencies(e)?;
     if hit.lo <= 0.0 || miss.lo <= hit.hi {
         return Err(Untestable(format!(
             "the model needs a miss that takes longer than a hit: {miss} and {hit}"

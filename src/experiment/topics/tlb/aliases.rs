@@ -54,8 +54,6 @@ const SYNONYMS: Experiment = Experiment {
         let sets = replacement::cases(machine);
         views.into_iter().chain(sets).collect()
     },
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // The first level is tagged by virtual addresses: do not map one physical location at two
         // of them.
@@ -76,6 +74,7 @@ const SYNONYMS: Experiment = Experiment {
         .failing("L1d finds a line under all its addresses."),
         replacement::LRU,
     ],
+    ..Experiment::PLAIN
 };
 
 const PATCHES: [(&str, Patched); 4] = [
@@ -107,17 +106,13 @@ const SELF_MODIFYING: Experiment = Experiment {
             may compare whole lines or whole pages, so stores to data near code can be as slow as \
             stores to the code. In the last two series, another core writes a number into code or \
             into data, and the time includes the transfer of the line between the cores.",
-    seen: &[],
     plot: Some(Plot::bars(
         Axis::linear("what is written"),
         Axis::log("time of a store and a call"),
         Unit::CoreCycles,
     )),
     cases: |machine| {
-        let cpu_order = &machine.cpu_order;
-        let two = cpu_order
-            .nearest()
-            .and_then(|near| cpu_order.pair(near).ok());
+        let two = machine.cpu_order.two_cores().ok();
         let other = two.map(|[_, other]| other);
         PATCHES
             .map(|(series, patched)| Case::new(series, HERE, PatchSetup { patched }))
@@ -127,7 +122,6 @@ const SELF_MODIFYING: Experiment = Experiment {
             }))
             .collect()
     },
-    curves: plain_curves,
     events: &[Quantity::SelfModifying],
     claims: &[
         // A changed instruction that is in the pipeline already makes the processor throw away a
@@ -160,12 +154,13 @@ const SELF_MODIFYING: Experiment = Experiment {
             "a number that another core writes into running code takes at least 1.5 times as long \
              to arrive as a number written into data",
             |e| {
-                let here = Range { lo: HERE, hi: HERE };
+                let here = Range::at(HERE);
                 let slower = paired(e, HANDOVERS[0].0, HANDOVERS[1].0, here)?;
                 at_least("into code over into data", slower, 1.5)
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// `mov eax, 7; ret`.
@@ -209,7 +204,7 @@ impl Setup for PatchSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let mut pages = context.host.alias(2 * PAGE, View::Code)?;
         pages.write(0, &FUNCTION);
         let memory = (pages, self.patched);
@@ -239,7 +234,7 @@ impl Setup for SynonymSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let page = context.host.alias(PAGE, View::Data)?;
         let first = page.first();
         let second = if self.two { page.second() } else { first };
@@ -292,7 +287,7 @@ impl Setup for HandoverSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let other = self.other.ok_or_else(|| {
             Untestable("the test needs two cores, and this process may use only one".to_owned())
         })?;

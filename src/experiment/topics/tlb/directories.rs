@@ -2,7 +2,7 @@
 
 use crate::experiment::machine::predict::{Places, random};
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::AskSetup;
+use crate::experiment::shared::count::CountSetup;
 use crate::host::Told;
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
@@ -60,19 +60,13 @@ const TLB_USAGE: Experiment = Experiment {
             caches. In a virtual machine, the address of each of these loads must be translated by \
             the hypervisor's tables. A program that chooses its addresses (MAP_FIXED) should stay \
             inside one directory, which covers 1 GiB.",
-    seen: &[],
     plot: Some(Plot::lines(
         Axis::bytes("distance between lines"),
         Axis::log("time per line"),
         Unit::CoreCycles,
     )),
     cases,
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| curve.label != SPREAD);
-        curves
-    },
-    events: &[],
+    curves: |e| e.curves_of(|label| label != SPREAD),
     claims: &[
         // The first optimization is to use fewer pages, as every page is a TLB miss.
         measured(
@@ -145,10 +139,11 @@ const TLB_USAGE: Experiment = Experiment {
             |e| at_least("page directories", e.at(SPREAD, 0.0), 3.0),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The points at a distance of the lines.
-fn at(e: &Evidence<'_>, series: &str, distance: usize) -> Result<Interval, Untestable> {
+fn at(e: &Evidence<'_>, series: &str, distance: usize) -> Testable<Interval> {
     e.series(series)?;
     e.at(series, distance as f64)
 }
@@ -156,37 +151,23 @@ fn at(e: &Evidence<'_>, series: &str, distance: usize) -> Result<Interval, Untes
 /// The time of lines at one distance over the time at another. Both were measured in turn, and each
 /// pass gives a ratio of its own, because the place of the tables in memory differs from pass to
 /// pass.
-fn over(
-    e: &Evidence<'_>,
-    series: &str,
-    distance: usize,
-    base: usize,
-) -> Result<Interval, Untestable> {
-    let points = e.pass_by_pass(series);
+fn over(e: &Evidence<'_>, series: &str, distance: usize, base: usize) -> Testable<Interval> {
     let passes = |distance: usize| {
         at(e, series, distance)?;
-        let found = points.iter().find(|(x, _)| *x == distance as f64);
-        let none = || Untestable(format!("`{series}` was not timed at {distance}"));
-        found.map(|(_, passes)| passes).ok_or_else(none)
+        Ok::<_, Untestable>(e.passes_at(series, distance as f64))
     };
-    let ratios: Vec<Interval> = side_by_side([passes(distance)?, passes(base)?])
-        .into_iter()
-        .map(|[of, to]| ratio(of, to))
-        .collect::<Result<_, _>>()?;
-    let doubt = |ratio: Interval| ratio.widened(0.01);
-    e.ratio_of(series, distance as f64, &ratios)
-        .map(doubt)
+    let (of, to) = (passes(distance)?, passes(base)?);
+    let ratio = e.ratio_of_passes(series, distance as f64, [&of, &to])?;
+    ratio
+        .map(|ratio| ratio.widened(0.01))
         .ok_or_else(|| Untestable(format!("`{series}` has no pass with both distances")))
 }
 
 /// What a page walk adds to a load, where every walk fetches another line of the page table.
-fn walk(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+fn walk(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     let spread = at(e, series, A_LINE_OF_ENTRIES)?;
     let together = at(e, series, IN_ONE_PAGE)?;
-    Ok(Interval::new(
-        spread.lo - together.hi,
-        spread.hi - together.lo,
-    ))
+    Ok(minus(spread, together))
 }
 
 /// Lines `distance` bytes apart, and somewhat more: what is a power of two apart shares a set of
@@ -234,15 +215,8 @@ fn cases(machine: &Machine) -> Vec<Case> {
             cases.push(case.in_reservation().in_turn());
         }
     }
-    cases.push(Case::new(
-        SPREAD,
-        0.0,
-        AskSetup {
-            name: SPREAD,
-            ask: |host, _| Ok(host.told(Told::PageDirectories)?),
-            argument: 0,
-        },
-    ));
+    let spread = CountSetup::asked(SPREAD, 0, |host, _| Ok(host.told(Told::PageDirectories)?));
+    cases.push(spread.at(0.0));
     cases
 }
 
@@ -295,7 +269,7 @@ impl Setup for DisplaceSetup {
         self.displaced.bytes().next_multiple_of(PAGE) + self.layout.span(self.count)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let other = self.displaced.bytes().next_multiple_of(PAGE);
         let (mut others, ring) = if other == 0 {
             (None, region)
@@ -325,7 +299,7 @@ impl Setup for DisplaceSetup {
     }
 
     /// The walk alone, with nothing displaced.
-    fn traced<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn traced<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(region, self.layout, self.count, order)?;
         let walk = Walk::new(ring, Step::Follow)?;

@@ -73,7 +73,7 @@ fn threads(machine: &Machine) -> Vec<usize> {
 }
 
 /// The smallest and the largest memory of the walks.
-fn ends(e: &Evidence<'_>) -> Result<[f64; 2], Untestable> {
+fn ends(e: &Evidence<'_>) -> Testable<[f64; 2]> {
     let strides = strides(e.machine);
     let at = |stride: usize| spread(e.machine, stride) as f64;
     match strides.as_slice() {
@@ -86,7 +86,7 @@ fn ends(e: &Evidence<'_>) -> Result<[f64; 2], Untestable> {
 }
 
 /// What 4 KiB pages cost over larger ones.
-fn cost(e: &Evidence<'_>, larger: &str, x: f64) -> Result<Interval, Untestable> {
+fn cost(e: &Evidence<'_>, larger: &str, x: f64) -> Testable<Interval> {
     paired_at(e, BASE, larger, x)
 }
 
@@ -112,7 +112,6 @@ const LARGE_MEMORY: Experiment = Experiment {
             granted. First touches are page faults: threads of one process share its address space, \
             and the kernel's lists of free pages. The time per page contains giving it back. Over the \
             largest memory, single steps are timed one by one as well, to see how they spread.",
-    seen: &[],
     plot: Some(Plot::lines(
         Axis::bytes("memory"),
         Axis::log("time of a step"),
@@ -150,11 +149,7 @@ const LARGE_MEMORY: Experiment = Experiment {
         }
         cases
     },
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| curve.label != TOUCH);
-        curves
-    },
+    curves: |e| e.curves_of(|label| label != TOUCH),
     claims: &[
         measured(
             "X20.1",
@@ -270,30 +265,8 @@ const LARGE_MEMORY: Experiment = Experiment {
         )
         .holding("A program that waits for many loads at once waits for the slow ones."),
     ],
+    ..Experiment::PLAIN
 };
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::experiment::machine::tests::unknown;
-
-    #[test]
-    fn lines_are_spread_over_as_much_memory_as_is_allowed() {
-        let machine = |full, largest| Machine {
-            full,
-            largest,
-            ..unknown()
-        };
-        let quick = machine(false, 1 << 30);
-        assert_eq!(strides(&quick), [1, 3]);
-        let large = machine(true, 64 << 30);
-        let strides = strides(&large);
-        let most = spread(&large, *strides.last().unwrap());
-        assert!(most <= 64 << 30 && most > 31 << 30, "{most}");
-        assert!(strides.iter().all(|stride| stride % 2 == 1));
-        assert_eq!(super::strides(&machine(true, 1 << 20)).first(), Some(&1));
-    }
-}
 
 /// The figures of the family `hugepages`.
 pub(crate) static FIGURE_7_9: &[Experiment] = &[FIG_7_9];
@@ -319,7 +292,6 @@ const FIG_7_9: Experiment = Experiment {
             large pages. Otherwise each TLB entry covers one of the smaller pages. The curves then \
             coincide inside the reach of the TLB, and beyond it large pages save only one level of \
             the guest's own tables per page walk.",
-    seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-7.9.csv",
         machine: PENTIUM_4,
@@ -327,7 +299,6 @@ const FIG_7_9: Experiment = Experiment {
         columns: &[("4kB Pages", "4 KiB pages"), ("2MB Pages", "2 MiB pages")],
     }]),
     cases,
-    curves: plain_curves,
     events: &[Quantity::DtlbWalks, Quantity::DtlbWalkCycles],
     claims: &[
         // Fewer TLB misses make a random walk up to 38 % faster: 459 cycles against 282 at 2^29
@@ -379,7 +350,7 @@ const FIG_7_9: Experiment = Experiment {
              more than 1.2 times as long in 4 KiB pages as in 2 MiB pages",
             |e| {
                 let x = BEYOND_FIRST as f64;
-                saving(e, HUGE, Range { lo: x, hi: x }, 1.2)
+                saving(e, HUGE, Range::at(x), 1.2)
             },
         )
         .then(1.45, PENTIUM_4),
@@ -389,11 +360,12 @@ const FIG_7_9: Experiment = Experiment {
             "in memory, a random walk takes more than 1.1 times as long in 4 KiB pages as in 1 GiB \
              pages",
             |e| {
-                let x = e.machine.place_in_memory(e.machine.in_memory())?;
-                saving(e, GIANT, Range { lo: x, hi: x }, 1.1)
+                let x = e.machine.memory_size()?;
+                saving(e, GIANT, Range::at(x), 1.1)
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Judges what 4 KiB pages cost over larger ones, which were measured in turn with them.
@@ -433,4 +405,27 @@ fn cases(machine: &Machine) -> Vec<Case> {
         }
     }
     cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::machine::tests::unknown;
+
+    #[test]
+    fn lines_are_spread_over_as_much_memory_as_is_allowed() {
+        let machine = |full, largest| Machine {
+            full,
+            largest,
+            ..unknown()
+        };
+        let quick = machine(false, 1 << 30);
+        assert_eq!(strides(&quick), [1, 3]);
+        let large = machine(true, 64 << 30);
+        let strides = strides(&large);
+        let most = spread(&large, *strides.last().unwrap());
+        assert!(most <= 64 << 30 && most > 31 << 30, "{most}");
+        assert!(strides.iter().all(|stride| stride % 2 == 1));
+        assert_eq!(super::strides(&machine(true, 1 << 20)).first(), Some(&1));
+    }
 }

@@ -42,7 +42,6 @@ const FIG_3_12: Experiment = Experiment {
             smaller of the two. A rise that remains with 2 MiB pages therefore shows 4 KiB pages \
             underneath. If a load from L2 takes about as long as a load from L1d that needs the \
             second-level TLB, the curves of the two offsets lie close together.",
-    seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.12.csv",
         machine: PENTIUM_4,
@@ -53,7 +52,6 @@ const FIG_3_12: Experiment = Experiment {
         ],
     }]),
     cases: fig_3_12_cases,
-    curves: plain_curves,
     events: events::PAGES,
     claims: &[
         // The curve spikes at 2^13 bytes, when elements on 128 pages overflow the 64 entries of
@@ -100,7 +98,7 @@ const FIG_3_12: Experiment = Experiment {
             |e| {
                 let x = at_pages(MANY_PAGES);
                 let (same, rotating) = (e.at(CONSTANT, x)?, e.at(ROTATING, x)?);
-                let (conflicts, pages) = (more(same, rotating), more(rotating, e.at(DENSE, x)?));
+                let (conflicts, pages) = (minus(same, rotating), minus(rotating, e.at(DENSE, x)?));
                 noted(
                     at_least("same over rotating offset", ratio(same, rotating), 1.5),
                     format!(
@@ -151,17 +149,13 @@ const FIG_3_12: Experiment = Experiment {
              smaller of the two.",
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// What a step costs in many pages over what it costs in few.
-fn rise(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+fn rise(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     let few = e.at(series, at_pages(FEW_PAGES))?;
     ratio(e.at(series, at_pages(MANY_PAGES)), few)
-}
-
-/// By how many core cycles `of` exceeds `less`.
-fn more(of: Interval, less: Interval) -> Interval {
-    Interval::new(of.lo - less.hi, of.hi - less.lo)
 }
 
 /// The working set that counts `pages` elements of 64 bytes.
@@ -219,7 +213,6 @@ const FIG_3_17: Experiment = Experiment {
             their tables in the caches. In a small block, the prefetcher can also bring \
             neighbouring lines that the walk needs soon. 2 MiB pages remove the TLB misses but not \
             this effect.",
-    seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.17.csv",
         machine: PENTIUM_4,
@@ -233,7 +226,6 @@ const FIG_3_17: Experiment = Experiment {
         ],
     }]),
     cases: fig_3_17_cases,
-    curves: plain_curves,
     events: events::PAGES,
     claims: &[
         // With increasing block size the curves approach that of the whole list.
@@ -299,16 +291,17 @@ const FIG_3_17: Experiment = Experiment {
         .holding("TLB misses cause part of the gap.")
         .failing("TLB misses do not cause the gap."),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The working set that the claims are about, the largest.
-fn largest(machine: &Machine) -> Result<f64, Untestable> {
+fn largest(machine: &Machine) -> Testable<f64> {
     let largest = machine.working_sets().last().copied();
     machine.place_in_memory(largest.unwrap_or_default())
 }
 
 /// What the whole list costs over blocks of 60 pages, both in 4 KiB pages.
-fn gap_in_base_pages(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+fn gap_in_base_pages(e: &Evidence<'_>) -> Testable<Interval> {
     let x = largest(e.machine)?;
     ratio(e.at(WHOLE, x), e.at("60 pages", x))
 }
@@ -379,7 +372,7 @@ impl Setup for StretchSetup {
         self.walk.bytes()
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let WalkSetup {
             layout,
             count,
@@ -396,11 +389,7 @@ impl Setup for StretchSetup {
     }
 
     /// The walk that the stretches are of.
-    fn traced<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn traced<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         self.walk.with(Step::Follow).prepare(region, context)
     }
 

@@ -4,7 +4,7 @@ use crate::cpu::{Identity, PageSize, Tlbs};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::mem::{PAGE, Region};
+use crate::mem::PAGE;
 use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
 use crate::stats::{Interval, crossing};
@@ -79,19 +79,13 @@ const ENTRIES: Experiment = Experiment {
             early. CPUID is not always right: Golden Cove reports 64 entries for loads, and its \
             manual says 96. One line in each large page shows the number of entries even if a \
             hypervisor backs large pages with small pages; only the reach is then smaller.",
-    seen: &[],
     plot: Some(Plot::lines(
         Axis::log("pages"),
         Axis::log("time"),
         Unit::CoreCycles,
     )),
     cases,
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        let counted = |curve: &Curve| [PUBLISHED, REPORTED].contains(&curve.label.as_str());
-        curves.retain(|curve| !counted(curve));
-        curves
-    },
+    curves: |e| e.curves_of(|label| ![PUBLISHED, REPORTED].contains(&label)),
     events: &[
         Quantity::DtlbMisses,
         Quantity::DtlbWalks,
@@ -156,6 +150,7 @@ const ENTRIES: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn cases(machine: &Machine) -> Vec<Case> {
@@ -182,28 +177,14 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let few = ABOUT_LARGE.into_iter().filter(fits(huge));
     cases.extend(few.map(|n| case(HUGE, large, n).in_huge_pages()));
     for (x, ..) in [SMALL, LARGE, SECOND] {
-        cases.push(count(PUBLISHED, x, published));
-        cases.push(count(REPORTED, x, reported));
+        cases.push(CountSetup::computed(PUBLISHED, x as u64, published).at(x));
+        cases.push(CountSetup::computed(REPORTED, x as u64, reported).at(x));
     }
     cases
 }
 
 /// The entries of the TLB at `x`, as published or as CPUID reports them.
-fn count(
-    series: &'static str,
-    x: f64,
-    count: fn(Region<'_>, u64) -> Result<f64, Untestable>,
-) -> Case {
-    let setup = CountSetup {
-        name: series,
-        bytes: 0,
-        count,
-        argument: x as u64,
-    };
-    Case::new(series, x, setup)
-}
-
-fn published(_: Region<'_>, which: u64) -> Result<f64, Untestable> {
+fn published(which: u64) -> Testable<f64> {
     let known = Identity::detect().translations();
     let entries = known.and_then(|tlbs| match which {
         1 => tlbs.small.value(),
@@ -214,7 +195,7 @@ fn published(_: Region<'_>, which: u64) -> Result<f64, Untestable> {
     entries.map(f64::from).ok_or_else(none)
 }
 
-fn reported(_: Region<'_>, which: u64) -> Result<f64, Untestable> {
+fn reported(which: u64) -> Testable<f64> {
     let tlbs = Tlbs::detect();
     let row = [SMALL, LARGE, SECOND]
         .into_iter()
@@ -234,7 +215,7 @@ struct Knee {
 
 /// The number of pages at which a step crosses the geometric mean of what it costs in `few` pages
 /// and in `many`: at least as many as certainly cost less, fewer than certainly cost more.
-fn knee(e: &Evidence<'_>, series: &str, few: usize, many: usize) -> Result<Knee, Untestable> {
+fn knee(e: &Evidence<'_>, series: &str, few: usize, many: usize) -> Testable<Knee> {
     let mut points = Vec::new();
     for (pages, cost) in e.series(series)? {
         if pages >= few as f64 && pages <= many as f64 {
@@ -265,7 +246,7 @@ fn knee(e: &Evidence<'_>, series: &str, few: usize, many: usize) -> Result<Knee,
 }
 
 /// What a step over so many pages would cost if all lines lay in L1d.
-fn without_lines(e: &Evidence<'_>, pages: f64, cost: Interval) -> Result<Interval, Untestable> {
+fn without_lines(e: &Evidence<'_>, pages: f64, cost: Interval) -> Testable<Interval> {
     let middle = MIDDLE as f64;
     if pages <= middle {
         return Ok(cost);
@@ -280,7 +261,7 @@ fn without_lines(e: &Evidence<'_>, pages: f64, cost: Interval) -> Result<Interva
 /// Judges entries that were found by what is published, or else by what CPUID reports.
 fn as_stated(e: &Evidence<'_>, found: &Knee, x: f64) -> Judged {
     let (published, reported) = (e.at(PUBLISHED, x), e.at(REPORTED, x));
-    let told = |entries: &Result<Interval, Untestable>| match entries {
+    let told = |entries: &Testable<Interval>| match entries {
         Ok(entries) => format!("{:.0}", entries.middle()),
         Err(_) => "unknown".to_owned(),
     };

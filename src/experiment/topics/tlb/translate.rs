@@ -57,7 +57,6 @@ const TRANSLATION: Experiment = Experiment {
         cases.extend(UNMAPPED.map(|pages| case(NULL, Reach::PrefetchNull, pages)));
         cases
     },
-    curves: plain_curves,
     events: events::PAGES,
     claims: &[
         measured(
@@ -94,6 +93,7 @@ const TRANSLATION: Experiment = Experiment {
         )
         .failing("The CPU drops prefetches of unmapped pages without a page walk for each."),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Pages, and what is done in each.
@@ -110,7 +110,7 @@ impl Setup for TranslateSetup {
         self.pages * PAGE
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let translate = Translate::new(region, self.reach, self.pages)?;
         // As many steps of a page and a line come by every page once and more.
         Ok(Workload::steady(translate, self.pages as u64))

@@ -22,7 +22,6 @@ pub(crate) const BRANCHES: Experiment = Experiment {
     title: "Few and many taken branches",
     question: "What does a taken branch cost if its target is remembered, and if not?",
     source: "Drepper 6.2.2: bubbles in the pipeline, branch prediction, and three rules for L1i",
-    seen: &[],
     about: "A chain of jumps runs in a loop; the axis is their number. Branch target buffers \
             remember the targets of jumps in levels, as caches hold data. The cost rises at the \
             size of each level, at some hundreds and some thousands of jumps. Beyond the last \
@@ -48,7 +47,6 @@ pub(crate) const BRANCHES: Experiment = Experiment {
         cases.dedup_by(|a, b| a.series == b.series && a.x == b.x);
         cases
     },
-    curves: plain_curves,
     events: events::CODE,
     claims: &[
         measured(
@@ -87,6 +85,7 @@ pub(crate) const BRANCHES: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The least cost of a forgotten jump over that of a remembered jump.
@@ -94,12 +93,12 @@ const FORGOTTEN: f64 = 2.0;
 
 /// How many jumps are remembered where they stand closest, as [`reach`] has it: for the machine sheet.
 #[cfg(feature = "lab")]
-pub(crate) fn remembered(e: &Evidence<'_>) -> Result<(f64, Option<f64>), Untestable> {
+pub(crate) fn remembered(e: &Evidence<'_>) -> Testable<(f64, Option<f64>)> {
     reach(e, EVERY_16_BYTES)
 }
 
 /// The largest number of jumps that are surely remembered, and the smallest that are surely not.
-fn reach(e: &Evidence<'_>, series: &str) -> Result<(f64, Option<f64>), Untestable> {
+fn reach(e: &Evidence<'_>, series: &str) -> Testable<(f64, Option<f64>)> {
     let few = e.at(series, FEW)?;
     let mut most = FEW;
     for (x, value) in e.series(series)?.into_iter().filter(|(x, _)| *x > FEW) {
@@ -125,7 +124,6 @@ pub(crate) const LOOPS: Experiment = Experiment {
     question: "Up to which size of a loop are its instructions cheaper?",
     source: "Drepper 6.2.2: Core 2's loop stream detector takes loops of up to 18 instructions, \
              four fetches of 16 bytes and four branches",
-    seen: &[],
     about: "Loops of one-byte nop and of three-byte mov instructions run at many sizes; the axis \
             is the number of instructions in the loop. A loop stream detector replays loops of a \
             few dozen instructions; many CPUs since Skylake have it switched off. A cache of decoded instructions has room for some thousand. Each loop ends in a taken branch, and a \
@@ -155,7 +153,6 @@ pub(crate) const LOOPS: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::CODE,
     claims: &[
         // Core 2 may lock a loop of up to 18 instructions into its instruction queue, where they
@@ -177,4 +174,5 @@ pub(crate) const LOOPS: Experiment = Experiment {
              own taken branch.",
         ),
     ],
+    ..Experiment::PLAIN
 };

@@ -3,7 +3,7 @@
 // Calls code that it has just written.
 #![allow(unsafe_code)]
 
-use crate::cpu::{CacheKind, Identity};
+use crate::cpu::CacheKind;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::host::Pages;
@@ -41,7 +41,6 @@ const FOOTPRINT: Experiment = Experiment {
              Cove 4096 (Hardware Times, from Intel's Architecture Day 2021), Redwood Cove 4096 and \
              Lion Cove 5250 (Wikipedia, from Intel); in instructions: Zen 2048 and Zen 2 4096 \
              (AnandTech), Zen 3 4096 and Zen 4 6912 (WikiChip), Zen 5 6144 (Chips and Cheese)",
-    seen: &[],
     about: "Straight-line code of one kind of instruction runs in a loop. The axis is its size in \
             bytes, the height the time per instruction. A cache of decoded micro-operations \
             bypasses the decoders for code that fits it. Code of short instructions has many per \
@@ -65,14 +64,12 @@ const FOOTPRINT: Experiment = Experiment {
                 ));
             }
         }
-        cases.push(published());
+        let missing = "this core has no decoded cache, or no size of it is published";
+        let published = CountSetup::published(PUBLISHED, |core| core.decoded_cache, missing);
+        cases.push(published.at(1));
         cases
     },
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| curve.label != PUBLISHED);
-        curves
-    },
+    curves: |e| e.curves_of(|label| label != PUBLISHED),
     events: events::CODE,
     claims: &[
         // Decoding takes time, above all on x86. Decoded instructions are therefore cached, which
@@ -172,27 +169,11 @@ const FOOTPRINT: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The published capacity, with which the measured one is compared.
 const PUBLISHED: &str = "published micro-operations of the decoded cache";
-
-fn published() -> Case {
-    let count = |_: Region<'_>, _| {
-        let core = Identity::detect().core();
-        let published = core.and_then(|core| core.decoded_cache.value());
-        published.map(f64::from).ok_or_else(|| {
-            Untestable("this core has no decoded cache, or no size of it is published".to_owned())
-        })
-    };
-    let setup = CountSetup {
-        name: PUBLISHED,
-        bytes: 0,
-        count,
-        argument: 0,
-    };
-    Case::new(PUBLISHED, 1, setup)
-}
 
 /// Bytes of code, from 1 KiB.
 fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
@@ -230,7 +211,7 @@ fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
 }
 
 /// Bytes of L1i.
-pub(crate) fn l1i(machine: &Machine) -> Result<f64, Untestable> {
+pub(crate) fn l1i(machine: &Machine) -> Testable<f64> {
     let found = machine
         .caches
         .iter()
@@ -241,7 +222,7 @@ pub(crate) fn l1i(machine: &Machine) -> Result<f64, Untestable> {
 }
 
 /// Bytes of L2.
-fn l2(machine: &Machine) -> Result<f64, Untestable> {
+fn l2(machine: &Machine) -> Testable<f64> {
     machine
         .data_cache(2)
         .map(|cache| cache.size as f64)
@@ -249,12 +230,12 @@ fn l2(machine: &Machine) -> Result<f64, Untestable> {
 }
 
 /// The time per instruction of code that every level holds.
-fn small(e: &Evidence<'_>, filler: Filler) -> Result<Interval, Untestable> {
+fn small(e: &Evidence<'_>, filler: Filler) -> Testable<Interval> {
     e.at(name(filler), 2048.0)
 }
 
 /// The time per instruction of code that L2 holds and L1i does not.
-fn in_l2(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+fn in_l2(e: &Evidence<'_>) -> Testable<Interval> {
     let range = Range {
         lo: 1.9 * l1i(e.machine)?,
         hi: 0.55 * l2(e.machine)?,
@@ -263,7 +244,7 @@ fn in_l2(e: &Evidence<'_>) -> Result<Interval, Untestable> {
 }
 
 /// The largest footprint before the first step of a kind of code, and the smallest after it.
-fn step(e: &Evidence<'_>, filler: Filler) -> Result<(f64, f64), Untestable> {
+fn step(e: &Evidence<'_>, filler: Filler) -> Testable<(f64, f64)> {
     let base = small(e, filler)?;
     let mut fits = 2048.0;
     for (x, value) in e.series(name(filler))? {
@@ -292,7 +273,7 @@ impl Setup for RoutineSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let listing = self.listing;
         let mut write = |bytes: &mut [u8]| listing.write(bytes);
         let code = context
@@ -322,7 +303,6 @@ const UNDEFINED: Experiment = Experiment {
     question: "Does it help to tell the fetcher that the code behind a jump will not be executed?",
     source: "Drepper 6.3.1: ud2, an undefined instruction, after an indirect jump keeps the \
              processor from decoding what follows; \"a very special situation\"",
-    seen: &[],
     about: "Indirect jumps, one per line, run in a scattered order, with ordinary code or with \
             ud2 behind each. The axis is their number. If the CPU remembers a jump's target, it \
             follows the jump at once and does not fetch behind it. Otherwise decoding finds the \
@@ -351,7 +331,6 @@ const UNDEFINED: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::CODE,
     claims: &[
         // After an indirect jump, ud2 tells the fetcher not to waste effort on decoding what
@@ -382,12 +361,10 @@ const UNDEFINED: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
-fn ud2_over_code(e: &Evidence<'_>, jumps: usize) -> Result<Interval, Untestable> {
-    let here = Range {
-        lo: jumps as f64,
-        hi: jumps as f64,
-    };
+fn ud2_over_code(e: &Evidence<'_>, jumps: usize) -> Testable<Interval> {
+    let here = Range::at(jumps as f64);
     paired(e, UD2, CODE, here)
 }

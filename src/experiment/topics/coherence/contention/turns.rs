@@ -28,7 +28,6 @@ pub(super) const THROUGHPUT: Experiment = Experiment {
     question: "How many additions and turns of a lock do all threads together make per second?",
     source: "Beyond Sestoft 4.2: the cases of X18 by throughput, as David, Guerraoui and Trigonakis \
              show them (SOSP 2013)",
-    seen: &[],
     about: "The cases of X18. The vertical axis is the number of threads divided by the time per \
             operation of the slowest thread. A line that all threads want is a station that \
             serves them one after the other. With one thread it waits for nothing; from the \
@@ -40,7 +39,6 @@ pub(super) const THROUGHPUT: Experiment = Experiment {
         Axis::log("million operations per second of all threads"),
         Unit::Count,
     )),
-    events: &[],
     cases,
     curves: |e| {
         let labels = WAYS.iter().map(|(way, _)| series(way, SHARED));
@@ -82,6 +80,7 @@ pub(super) const THROUGHPUT: Experiment = Experiment {
         )
         .holding("A counter needs no lock."),
     ],
+    ..Experiment::PLAIN
 };
 
 pub(super) const FAIRNESS: Experiment = Experiment {
@@ -91,7 +90,6 @@ pub(super) const FAIRNESS: Experiment = Experiment {
     question: "How far does the slowest thread fall behind the fastest?",
     source: "Beyond Sestoft 4.2: the cases of X18 by fairness, as David, Guerraoui and Trigonakis \
              measure it (SOSP 2013)",
-    seen: &[],
     about: "The cases of X18 on one line. The vertical axis is the time of the slowest thread over \
             that of the fastest, for as many operations of either: 1 is fair. Locks that serve \
             threads in the order of their arrival are fair by construction. Elsewhere the line \
@@ -102,7 +100,6 @@ pub(super) const FAIRNESS: Experiment = Experiment {
         Axis::linear("slowest thread over fastest"),
         Unit::Count,
     )),
-    events: &[],
     cases,
     curves: |e| {
         let fair = |(way, _): &(&str, _)| {
@@ -145,4 +142,5 @@ pub(super) const FAIRNESS: Experiment = Experiment {
         )
         .failing("The threads that go ahead are all threads in turn, over the time of a sample."),
     ],
+    ..Experiment::PLAIN
 };

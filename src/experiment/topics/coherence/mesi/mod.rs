@@ -38,16 +38,12 @@ const RULES: Experiment = Experiment {
                copies in any number of caches?",
     source: "Drepper 3.2: a dirty cache line is not present in any other processor's cache; clean \
              copies of the same cache line can reside in arbitrarily many caches",
-    seen: &[],
     about: "A model of the MESI protocol (modified, exclusive, shared, invalid) counts violations \
             of the rules: 4 cores make 100,000 reads, writes and evictions of 8 lines at random. \
             Protocols after MESI relax the first rule. With O, the fifth state of AMD, other \
             caches may hold copies of a modified line, and one cache answers requests for it. F, \
             the fifth state of Intel, marks the one clean copy that answers requests.",
-    plot: None,
     cases: |_| Counted::cases(&RULES_COUNTED).collect(),
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // First rule of the section: a line that is dirty in one cache is in no other cache.
         simulated(
@@ -76,6 +72,7 @@ const RULES: Experiment = Experiment {
             |e| Counted::all(e, &RULES_COUNTED[3..]),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Violations during random accesses.
@@ -164,7 +161,6 @@ const FIGURE: Experiment = Experiment {
     question: "Which state follows each local or remote read and write, and which transitions send \
                a message?",
     source: "Drepper 3.3.4, Figure 3.18 and the text beside it",
-    seen: &[],
     about: "A model applies each event to each state and counts its messages; its table is that of \
             the figure. Caches today have these four states and a fifth that names the cache that \
             answers (F or O). Instead of a bus on which every cache listens, a directory beside \
@@ -186,12 +182,7 @@ const FIGURE: Experiment = Experiment {
         cases.extend(transfer::hit_and_trip(machine));
         cases
     },
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| ARROWS.iter().all(|row| row.series != curve.label));
-        curves
-    },
-    events: &[],
+    curves: |e| e.curves_of(|label| ARROWS.iter().all(|row| row.series != label)),
     claims: &[
         // The figure and the description of its transitions.
         simulated(
@@ -250,6 +241,7 @@ const FIGURE: Experiment = Experiment {
             transfer::trip_over_hit,
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Where the figure's arrows lead: by state, then by event.
@@ -323,7 +315,7 @@ fn of_ones_own(protocol: Protocol) -> f64 {
 }
 
 /// A number, or the reason why there is none.
-type Found = Result<f64, Untestable>;
+type Found = Testable<f64>;
 
 #[cfg(test)]
 mod tests {

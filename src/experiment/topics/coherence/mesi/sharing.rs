@@ -226,7 +226,6 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
     question: "How often must a core request a line because another core wrote to it?",
     source: "Sestoft, sections 3 and 4.2: `addToMean` invalidates the line of the mean in all \
              other caches, and variant 3P leaves it shared",
-    seen: &[],
     about: "A model of the MESI protocol counts the requests for lines that cores send per \
             operation. The cores make one access each in turn, so that a line that several cores \
             write changes its owner at every operation. A dense array therefore causes as many \
@@ -244,11 +243,10 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
     )),
     cases,
     curves: |e| {
-        let mut curves = plain_curves(e);
+        let mut curves = e.curves();
         curves.retain(|curve| curve.points.len() > 1);
         curves
     },
-    events: &[],
     claims: &[
         // Subcase (c): no false sharing is left, because padding scatters the locations.
         simulated(
@@ -309,12 +307,10 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
             "in the model, with 16 cores, compare-and-swap and locks cause more than twice as many \
              requests for a shared number as for dense numbers, because attempts fail",
             |e| {
-                let mut parts = Vec::new();
-                for (update, _) in &UPDATES[2..] {
+                all_of(UPDATES[2..].iter().map(|(update, _)| {
                     let of = |place| value(e, update, place, 16);
-                    parts.push(at_least(update, ratio(of(SHARED), of(DENSE)), 2.0));
-                }
-                all_of(parts)
+                    at_least(update, ratio(of(SHARED), of(DENSE)), 2.0)
+                }))
             },
         ),
         // addToMean invalidates the line of the mean in all other caches, and their next reads of
@@ -345,6 +341,7 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
             |e| Counted::all(e, &MEANS[3..]),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn cases(_: &Machine) -> Vec<Case> {
@@ -353,24 +350,15 @@ fn cases(_: &Machine) -> Vec<Case> {
         .flat_map(|(update, _)| PLACES.iter().map(|(place, _)| series(update, place)));
     let table = cells.enumerate().flat_map(|(cell, series)| {
         CORES.iter().enumerate().map(move |(index, &cores)| {
-            let setup = CountSetup {
-                name: "requests an operation",
-                bytes: 0,
-                count: |_, which| requests(which),
-                argument: (cell * CORES.len() + index) as u64,
-            };
+            let which = (cell * CORES.len() + index) as u64;
+            let setup = CountSetup::computed("requests an operation", which, requests);
             Case::new(series.clone(), cores as f64, setup)
         })
     });
     table.chain(Counted::cases(&MEANS)).collect()
 }
 
-fn value(
-    e: &Evidence<'_>,
-    update: &str,
-    place: &str,
-    cores: usize,
-) -> Result<Interval, Untestable> {
+fn value(e: &Evidence<'_>, update: &str, place: &str, cores: usize) -> Testable<Interval> {
     e.at(&series(update, place), cores as f64)
 }
 

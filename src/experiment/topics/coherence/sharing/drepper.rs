@@ -38,7 +38,6 @@ fn drepper_cases(machine: &Machine) -> Vec<Case> {
                 way,
                 spacing,
                 cpus: cpus.clone(),
-                pace: SampleOf::Slowest,
             };
             cases.push(Case::new(name, threads as f64, setup).in_turn());
         }
@@ -71,7 +70,6 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
     title: "Threads that increment neighbouring words",
     question: "How does the cost of false sharing depend on the number of threads?",
     source: "Drepper 6.4.1, Figure 6.10, program A.3: 500 million increments per thread",
-    seen: &[],
     about: "Each thread increments a word of its own; the words lie on one line or on separate \
             lines. The paper's four Pentium 4 pass a shared line over the front-side bus at almost \
             every increment. A core with a deep store buffer behaves differently: while the line \
@@ -85,9 +83,7 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
         x: "threads",
         columns: COLUMNS,
     }]),
-    events: &[],
     cases: drepper_cases,
-    curves: plain_curves,
     claims: &[
         // Bars of 14.70, 25.02 and 37.42 ns against 3.00, 3.64 and 4.26: two, three and four
         // threads take 390, 587 and 778 % longer.
@@ -159,6 +155,7 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 pub(crate) const FIG_6_11: Experiment = Experiment {
@@ -167,7 +164,6 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
     title: "Threads that increment neighbouring words within one package",
     question: "Is false sharing harmless between cores that share a cache?",
     source: "Drepper 6.4.1, Figure 6.11: the test of Figure 6.10 on a quad-core Core 2",
-    seen: &[],
     about: "Each thread increments a word of its own; the words lie on one line or on separate \
             lines. On the paper's Core 2, two cores share an L2, so that the line seldom leaves \
             this cache. Where every core has its own L2, a core must fetch a modified line from \
@@ -178,13 +174,11 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
         x: "threads",
         columns: COLUMNS,
     }]),
-    events: &[],
     cases: |machine| {
         let mut cases = drepper_cases(machine);
         cases.retain(|case| [OWN_LINES, ONE_LINE].contains(&case.series.as_str()));
         cases
     },
-    curves: plain_curves,
     claims: &[
         // On the quad-core, 1.54, 2.06 and 1.58 s on one line against 1.14: 35 to 81 % longer.
         // Pairs of cores share an L2.
@@ -217,9 +211,10 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
              share an L2.",
         ),
     ],
+    ..Experiment::PLAIN
 };
 
-fn most_of_drepper(e: &Evidence<'_>) -> Result<f64, Untestable> {
+fn most_of_drepper(e: &Evidence<'_>) -> Testable<f64> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     let threads = drepper_threads(e.machine).into_iter().max().unwrap_or(1);
     Ok(threads as f64)

@@ -2,7 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::coherence::sharing::{
-    DENSE, MOST_QUICK, MOST_THREADS, PADDED, PEER, SHARED, WAYS, at_least_cores, case, series,
+    MOST_QUICK, MOST_THREADS, PEER, SHARED, WAYS, at_least_cores, case, series, slower_the_nearer,
 };
 use crate::stats::Interval;
 
@@ -16,7 +16,6 @@ pub(super) const FIG_1: Experiment = Experiment {
     question: "Does the number of locks taken per second grow with the number of threads?",
     source: "Sestoft, section 4.2, Figure 1: 32 M turns (take and release a lock) shared by 1 to \
              64 threads",
-    seen: &[],
     about: "Threads take and release locks: one lock for all, locks side by side, or locks on \
             separate lines. A lock admits one thread at a time, so that more threads cannot take \
             one lock more often; the question is how much slower it becomes. The vertical axis is \
@@ -30,7 +29,6 @@ pub(super) const FIG_1: Experiment = Experiment {
         Axis::log("time per turn of all threads together"),
         Unit::Nanoseconds,
     )),
-    events: &[],
     cases: |machine| {
         let most = if machine.full {
             MOST_THREADS
@@ -58,7 +56,7 @@ pub(super) const FIG_1: Experiment = Experiment {
         cases
     },
     curves: |e| {
-        let mut curves = plain_curves(e);
+        let mut curves = e.curves();
         for curve in &mut curves {
             for (threads, turn) in &mut curve.points {
                 *turn = turn.scaled(1.0 / *threads);
@@ -99,23 +97,15 @@ pub(super) const FIG_1: Experiment = Experiment {
              side are faster than one lock",
             |e| {
                 at_least_cores(&e.machine.cpu_order, 2)?;
-                let at = |place| e.at(&series(WAYS[MUTEX].0, place), 2.0);
-                let (shared, dense, padded) = (at(SHARED)?, at(DENSE)?, at(PADDED)?);
-                all_of([
-                    at_least(
-                        "one lock over locks side by side",
-                        ratio(shared, dense),
-                        1.0,
-                    ),
-                    at_least("side by side over apart", ratio(dense, padded), 1.0),
-                ])
+                slower_the_nearer(e, 2)
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Time per turn of all threads together.
-fn in_all(e: &Evidence<'_>, series: &str, threads: usize) -> Result<Interval, Untestable> {
+fn in_all(e: &Evidence<'_>, series: &str, threads: usize) -> Testable<Interval> {
     let own = e.at(series, threads as f64)?;
     Ok(own.scaled(1.0 / threads as f64))
 }

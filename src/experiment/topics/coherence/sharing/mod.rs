@@ -1,10 +1,9 @@
 //! Threads that write one line: Sestoft 4.2 with Figure 1, Drepper's Figures 6.10 and 6.11.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::words::{IncrementSetup, Spacing};
-use crate::experiment::topics::coherence::mutex::{Library, MutexSetup};
+use crate::experiment::shared::words::Spacing;
+use crate::experiment::topics::coherence::locks::{Library, Way};
 use crate::kernel::IncrementWay;
-use crate::stats::Interval;
 
 mod drepper;
 mod figure_1;
@@ -16,13 +15,6 @@ pub(crate) static ALL: &[Experiment] = &[
     drepper::FIG_6_10,
     drepper::FIG_6_11,
 ];
-
-/// What a thread does.
-#[derive(Clone, Copy, Debug)]
-enum Way {
-    Increment(IncrementWay),
-    Lock(Library),
-}
 
 /// What the threads do: the rows of Sestoft's table, and three kinds of lock for the last row.
 const WAYS: [(&str, Way); 6] = [
@@ -71,12 +63,12 @@ pub(crate) fn on_cores(machine: &Machine) -> Vec<usize> {
 }
 
 /// The largest measured number of threads that each have a core.
-fn most(e: &Evidence<'_>) -> Result<usize, Untestable> {
+pub(crate) fn most(e: &Evidence<'_>) -> Testable<usize> {
     let threads = on_cores(e.machine).into_iter().max().unwrap_or(1);
     at_least_cores(&e.machine.cpu_order, 2).map(|()| threads)
 }
 
-pub(crate) fn at_least_cores(cpu_order: &CpuOrder, cores: usize) -> Result<(), Untestable> {
+pub(crate) fn at_least_cores(cpu_order: &CpuOrder, cores: usize) -> Testable<()> {
     let here = cpu_order.cores();
     if here >= cores {
         return Ok(());
@@ -87,37 +79,28 @@ pub(crate) fn at_least_cores(cpu_order: &CpuOrder, cores: usize) -> Result<(), U
 }
 
 fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<Case> {
-    let (how, kernel) = WAYS[way];
+    let (how, way) = WAYS[way];
     let (place, spacing) = PLACES[place];
     let cpus = machine.cpu_order.of(threads).ok()?;
-    let name = series(how, place);
-    let x = threads as f64;
-    let pace = SampleOf::Slowest;
-    let case = match kernel {
-        Way::Increment(way) => Case::new(
-            name,
-            x,
-            IncrementSetup {
-                way,
-                spacing,
-                cpus,
-                pace,
-            },
-        ),
-        Way::Lock(library) => Case::new(
-            name,
-            x,
-            MutexSetup {
-                library,
-                spacing,
-                cpus,
-                pace,
-            },
-        ),
-    };
+    let case = way.case(series(how, place), spacing, cpus);
     // As in X18, so that a run measures these once.
     let in_both = [SHARED, PADDED].contains(&place);
     Some(if in_both { case.run_by_run(1) } else { case })
+}
+
+/// Judges that locks of the standard library are slower side by side than apart, and one lock for all
+/// threads slower still.
+fn slower_the_nearer(e: &Evidence<'_>, threads: usize) -> Judged {
+    let at = |place| e.at(&series(WAYS[4].0, place), threads as f64);
+    let (shared, dense, padded) = (at(SHARED)?, at(DENSE)?, at(PADDED)?);
+    all_of([
+        at_least(
+            "one lock over locks side by side",
+            ratio(shared, dense),
+            1.0,
+        ),
+        at_least("side by side over apart", ratio(dense, padded), 1.0),
+    ])
 }
 
 const COHERENCE: Experiment = Experiment {
@@ -128,7 +111,6 @@ const COHERENCE: Experiment = Experiment {
                another wrote?",
     source: "Sestoft, section 4.2: 2^25 operations shared by n threads, Xeon E5-2680 v3, 2 x 12 \
              cores",
-    seen: &[],
     about: "Threads increment words or take locks, all in one place, side by side, or on separate \
             lines. The unit of coherence is the line of 64 bytes, not the variable: a line that \
             two cores write moves between them, whether they write the same word or neighbouring \
@@ -160,7 +142,6 @@ const COHERENCE: Experiment = Experiment {
             ],
         }]),
     ),
-    events: &[],
     cases: coherence_cases,
     curves: factors,
     claims: &[
@@ -273,16 +254,7 @@ const COHERENCE: Experiment = Experiment {
             |e| {
                 let threads = most(e)?;
                 at_least_cores(&e.machine.cpu_order, 4)?;
-                let at = |place| e.at(&series(WAYS[4].0, place), threads as f64);
-                let (shared, dense, padded) = (at(SHARED)?, at(DENSE)?, at(PADDED)?);
-                all_of([
-                    at_least(
-                        "one lock over locks side by side",
-                        ratio(shared, dense),
-                        1.0,
-                    ),
-                    at_least("side by side over apart", ratio(dense, padded), 1.0),
-                ])
+                slower_the_nearer(e, threads)
             },
         )
         .then(2.313 / 0.888, "2 x Xeon E5-2680 v3"),
@@ -370,6 +342,7 @@ const COHERENCE: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn dense_over_padded(e: &Evidence<'_>, way: &str) -> Judged {
@@ -397,7 +370,7 @@ fn overhead(e: &Evidence<'_>, way: &str, nanos: f64) -> Judged {
     };
     let at = |place| e.at(&series(way, place), threads as f64);
     let (dense, padded) = (at(DENSE)?, at(PADDED)?);
-    let longer = Interval::new(dense.lo - padded.hi, dense.hi - padded.lo);
+    let longer = minus(dense, padded);
     at_least(
         &format!("nanoseconds longer for each of {threads} threads"),
         longer.scaled(1.0 / threads as f64),

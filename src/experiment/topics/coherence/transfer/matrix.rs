@@ -20,7 +20,6 @@ pub(super) const MATRIX: Experiment = Experiment {
     title: "The round trip between every two CPUs",
     question: "Between which CPUs does a line move quickly?",
     source: "Beyond Drepper 3.3.4: the round trip of X12 for every pair of CPUs",
-    seen: &[],
     about: "Two threads pass one line back and forth, for every pair of CPUs. The blocks of the \
             map are the caches that cores share: pairs within a block should be near, pairs across \
             blocks far. Each pair uses a line on a page of its own, which the first CPU of the \
@@ -40,7 +39,6 @@ pub(super) const MATRIX: Experiment = Experiment {
         unit: Unit::Nanoseconds,
         reference: &[],
     }),
-    events: &[],
     cases: |machine| {
         let cpus = matrix_cpus(machine);
         let mut cases = Vec::new();
@@ -56,7 +54,6 @@ pub(super) const MATRIX: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     claims: &[
         measured(
             "X14.1",
@@ -129,6 +126,7 @@ pub(super) const MATRIX: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn matrix_cpus(machine: &Machine) -> Vec<usize> {
@@ -172,7 +170,7 @@ fn shared(seats: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> Groups {
 ///
 /// # Errors
 /// If there are fewer than three CPUs, or a pair was not measured.
-fn groups(e: &Evidence<'_>) -> Result<(Found<Vec<Groups>>, Vec<CpuLocation>), Untestable> {
+fn groups(e: &Evidence<'_>) -> Testable<(Found<Vec<Groups>>, Vec<CpuLocation>)> {
     let trips = trips(e)?;
     let mut seats = e.machine.cpu_order.seats().to_vec();
     seats.retain(|seat| {
@@ -227,7 +225,7 @@ fn in_words(groups: &Groups) -> String {
 }
 
 /// The round trips between every two CPUs that were measured.
-fn trips(e: &Evidence<'_>) -> Result<Vec<(CpuLocation, CpuLocation, Interval)>, Untestable> {
+fn trips(e: &Evidence<'_>) -> Testable<Vec<(CpuLocation, CpuLocation, Interval)>> {
     let seats = e.machine.cpu_order.seats();
     let seat = |cpu: f64| seats.iter().find(|seat| seat.cpu as f64 == cpu).copied();
     let mut trips = Vec::new();
@@ -253,10 +251,7 @@ fn too_few(e: &Evidence<'_>, reason: &str) -> Untestable {
 
 /// The shortest and the longest round trip of the pairs whose nearness satisfies `near`, of which
 /// there must be two.
-fn extremes(
-    e: &Evidence<'_>,
-    near: impl Fn(Nearness) -> bool,
-) -> Result<[Interval; 2], Untestable> {
+fn extremes(e: &Evidence<'_>, near: impl Fn(Nearness) -> bool) -> Testable<[Interval; 2]> {
     let trips = trips(e)?.into_iter();
     let wanted = trips.filter(|(first, second, _)| near(first.to(second)));
     let mut trips: Vec<Interval> = wanted.map(|(_, _, time)| time).collect();

@@ -34,9 +34,8 @@ fn nearnesses(machine: &Machine) -> impl Iterator<Item = (Nearness, [usize; 2])>
 ///
 /// # Errors
 /// If there is one core.
-fn nearest(e: &Evidence<'_>) -> Result<Nearness, Untestable> {
-    let near = e.machine.cpu_order.nearest();
-    near.ok_or_else(|| Untestable("the test needs two cores, and there is one".to_owned()))
+fn nearest(e: &Evidence<'_>) -> Testable<Nearness> {
+    e.machine.cpu_order.nearest_core()
 }
 
 const ROUND_TRIPS: Experiment = Experiment {
@@ -69,7 +68,6 @@ const ROUND_TRIPS: Experiment = Experiment {
         Axis::linear("round trip"),
         Unit::Nanoseconds,
     )),
-    events: &[],
     cases: |machine| {
         let mut cases = vec![own_hit(), own_miss()];
         for (near, cpus) in nearnesses(machine) {
@@ -77,11 +75,7 @@ const ROUND_TRIPS: Experiment = Experiment {
         }
         cases
     },
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| WAYS.iter().any(|(name, _)| *name == curve.label));
-        curves
-    },
+    curves: |e| e.curves_of(|label| WAYS.iter().any(|(name, _)| *name == label)),
     claims: &[
         measured(
             "X12.1",
@@ -113,17 +107,16 @@ const ROUND_TRIPS: Experiment = Experiment {
                             .to_owned(),
                     ));
                 }
-                let mut parts = Vec::new();
-                for pair in near.windows(2) {
+                all_of(near.windows(2).map(|pair| {
                     let at = |near| e.at(WAYS[0].0, place(near));
                     let longer = ratio(at(pair[1]), at(pair[0]))?;
                     let what = format!("{} over {}", pair[1].name(), pair[0].name());
-                    parts.push(at_least(&what, longer, 1.0));
-                }
-                all_of(parts)
+                    at_least(&what, longer, 1.0)
+                }))
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn trip((name, way): (&str, RoundTripWay), near: Nearness, cpus: [usize; 2]) -> Case {
@@ -174,7 +167,6 @@ const QUAD_CORE: Experiment = Experiment {
     question: "What does it cost to move a line from one last-level cache to another?",
     source: "Drepper, on the quad-core Core 2 behind Figure 3.31: its two L2 caches can \
              communicate only through the front-side bus",
-    seen: &[],
     about: "Two threads pass a word back and forth, as in X12, and the chart shows the round trip \
             by what the two cores share. The paper has no number for it. Today's counterpart of \
             its two L2 caches are core complexes, dies or clusters with a last level each, and the \
@@ -188,7 +180,6 @@ const QUAD_CORE: Experiment = Experiment {
         Axis::linear("round trip"),
         Unit::Nanoseconds,
     )),
-    events: &[],
     cases: |machine| {
         let mut cases = vec![own_miss()];
         let pairs = nearnesses(machine).filter(|(near, _)| *near != Nearness::Core);
@@ -197,11 +188,7 @@ const QUAD_CORE: Experiment = Experiment {
         }
         cases
     },
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| curve.label == WAYS[0].0);
-        curves
-    },
+    curves: |e| e.curves_of(|label| label == WAYS[0].0),
     claims: &[
         // Cores under different L2 caches communicate by the bus that leads out of the package;
         // there is no faster connection. A factor of 2 is our threshold.
@@ -236,11 +223,12 @@ const QUAD_CORE: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The nearness of the nearest cores that share a cache, and of the nearest cores under different
 /// last levels.
-fn across(e: &Evidence<'_>) -> Result<(Nearness, Nearness), Untestable> {
+fn across(e: &Evidence<'_>) -> Testable<(Nearness, Nearness)> {
     let there = |near: &Nearness| e.machine.cpu_order.pair(*near).is_ok();
     let within = [Nearness::Level2, Nearness::LastLevel];
     let beyond = [Nearness::Package, Nearness::System];

@@ -64,13 +64,8 @@ pub(super) const STATES: Experiment = Experiment {
         Axis::linear("time per access"),
         Unit::Nanoseconds,
     )),
-    events: &[],
     cases: state_cases,
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| curve.label != READERS);
-        curves
-    },
+    curves: |e| e.curves_of(|label| label != READERS),
     claims: &[
         measured(
             "X13.1",
@@ -153,17 +148,13 @@ pub(super) const STATES: Experiment = Experiment {
                 let at = |held| e.at(FENCED, held_at(held));
                 let own = at(Held::Own)?;
                 let [upgrade, transfer] =
-                    [at(Held::Shared)?, at(Held::Modified)?].map(|there| longer(there, own));
+                    [at(Held::Shared)?, at(Held::Modified)?].map(|there| minus(there, own));
                 between("upgrade over transfer", ratio(upgrade, transfer), 0.5, 2.0)
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
-
-/// How much longer `there` takes than `own`.
-fn longer(there: Interval, own: Interval) -> Interval {
-    Interval::new(there.lo - own.hi, there.hi - own.lo)
-}
 
 /// The time until a shared line is owned, in multiples of the `addition` to an owned line: the
 /// excess of a fenced addition to a shared line over a fenced addition to an `own` line. Both pay
@@ -171,12 +162,8 @@ fn longer(there: Interval, own: Interval) -> Interval {
 ///
 /// # Errors
 /// If the addition took no time.
-pub(crate) fn upgrade(
-    shared: Interval,
-    own: Interval,
-    addition: Interval,
-) -> Result<Interval, Untestable> {
-    let longer = longer(shared, own);
+pub(crate) fn upgrade(shared: Interval, own: Interval, addition: Interval) -> Testable<Interval> {
+    let longer = minus(shared, own);
     if addition.lo <= 0.0 {
         return Err(Untestable(format!("a locked addition took {addition}")));
     }
@@ -202,8 +189,7 @@ fn readers(e: &Evidence<'_>) -> Judged {
 }
 
 fn state_cases(machine: &Machine) -> Vec<Case> {
-    let near = machine.cpu_order.nearest();
-    let Some(Ok([_, other])) = near.map(|near| machine.cpu_order.pair(near)) else {
+    let Ok([_, other]) = machine.cpu_order.two_cores() else {
         return Vec::new();
     };
     let mut cases = Vec::new();

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 impl CompilerSetup {
     /// Misses of the installed compiler, in all sets or in those that the stored trace keeps.
-    pub(super) fn of_installed(&self, host: &dyn Host, sampled: bool) -> Result<f64, Untestable> {
+    pub(super) fn of_installed(&self, host: &dyn Host, sampled: bool) -> Testable<f64> {
         host.programs()?;
         let levels = traced()?;
         let sets = self.size / self.ways / self.line;
@@ -80,8 +80,8 @@ pub(super) fn is_kept(address: u64) -> bool {
 }
 
 /// What missed in L1, by size of line; traced once in this process.
-fn traced() -> Result<&'static [Levels], Untestable> {
-    static TRACED: OnceLock<Result<Vec<Levels>, Untestable>> = OnceLock::new();
+fn traced() -> Testable<&'static [Levels]> {
+    static TRACED: OnceLock<Testable<Vec<Levels>>> = OnceLock::new();
     let levels = TRACED.get_or_init(trace_installed).as_deref();
     levels.map_err(Untestable::clone)
 }
@@ -90,7 +90,7 @@ fn traced() -> Result<&'static [Levels], Untestable> {
 const MOST_REFERENCES: u64 = 40_000_000;
 
 /// Traces the installed compiler once.
-fn trace_installed() -> Result<Vec<Levels>, Untestable> {
+fn trace_installed() -> Testable<Vec<Levels>> {
     let levels = STORED.map(|(line, _)| Levels::new(line));
     let levels: Result<Vec<Levels>, GeometryError> = levels.into_iter().collect();
     let mut levels = levels?;
@@ -130,7 +130,7 @@ fn trace_installed() -> Result<Vec<Levels>, Untestable> {
 }
 
 /// Starts the installed compiler under valgrind; the trace comes from its standard output.
-fn compile() -> Result<Child, Untestable> {
+fn compile() -> Testable<Child> {
     let missing = |what: &str, error| Untestable(format!("{what}: {error}"));
     let asked = Command::new("gcc")
         .arg("-print-prog-name=cc1")

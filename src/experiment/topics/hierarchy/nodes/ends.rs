@@ -24,7 +24,7 @@ pub(super) struct Ends {
 ///
 /// # Errors
 /// If there is nothing to compare: with how many nodes there are.
-pub(super) fn ends(machine: &Machine) -> Result<Ends, Untestable> {
+pub(super) fn ends(machine: &Machine) -> Testable<Ends> {
     let refused = |reason: String| Err(Untestable(reason));
     let nodes = &machine.nodes;
     let with_memory: Vec<usize> = nodes
@@ -87,9 +87,9 @@ pub(super) fn ends(machine: &Machine) -> Result<Ends, Untestable> {
 ///
 /// # Errors
 /// As [`ends`], and if the working set is too small to lie in memory.
-pub(super) fn measured_ends(e: &Evidence<'_>) -> Result<Ends, Untestable> {
+pub(super) fn measured_ends(e: &Evidence<'_>) -> Testable<Ends> {
     let ends = ends(e.machine)?;
-    e.machine.place_in_memory(e.machine.in_memory())?;
+    e.machine.memory_size()?;
     Ok(ends)
 }
 

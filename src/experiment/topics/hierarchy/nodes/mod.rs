@@ -3,7 +3,7 @@
 mod ends;
 
 use self::ends::{Ends, distance, ends, measured_ends};
-use crate::experiment::claim::evidence::{Extreme, none, ratio};
+use crate::experiment::claim::evidence::Extreme;
 use crate::experiment::prelude::*;
 use crate::host::{MemoryNode, MemoryPolicy, Worker};
 use crate::kernel::{Bandwidth, Motion, Step, Vector, Walk};
@@ -31,7 +31,6 @@ const NODES: Experiment = Experiment {
     question: "How much farther is the memory of another node?",
     source: "Beyond Drepper 5.4 and Figure 5.4: latency and bandwidth from a CPU of each node to memory of \
              each node",
-    seen: &[],
     about: "A machine with several memory controllers far apart has several memory nodes: one per socket, \
             several per socket where the firmware divides it (NPS, SNC), and one without CPUs for memory \
             behind CXL. The map shows the time of a step of a random walk, one line per element, on 2 MiB \
@@ -53,13 +52,8 @@ const NODES: Experiment = Experiment {
         unit: Unit::Nanoseconds,
         reference: &[],
     }),
-    events: &[],
     cases,
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        curves.retain(|curve| curve.label.parse::<usize>().is_ok());
-        curves
-    },
+    curves: |e| e.curves_of(|label| label.parse::<usize>().is_ok()),
     claims: &[
         measured(
             "X19.1",
@@ -169,6 +163,7 @@ const NODES: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn cases(machine: &Machine) -> Vec<Case> {
@@ -253,11 +248,7 @@ impl Setup for NodeSetup {
         self.touched.then_some(self.cpu)
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let region = match self.touched {
             true => Region::new(
                 context
@@ -307,37 +298,25 @@ impl Quotient {
     }
 }
 
-/// The extreme of quotients, with the doubt of all.
-fn extreme(
-    of: &[Quotient],
-    further: fn(Option<Extreme<usize>>, usize, Interval) -> Extreme<usize>,
-) -> Result<Quotient, Untestable> {
-    let mut found = None;
-    for (index, quotient) in of.iter().enumerate() {
-        found = Some(further(found, index, quotient.value));
-    }
-    let found = found.ok_or_else(none)?;
-    Ok(Quotient {
-        value: found.value,
-        ..of[found.at]
-    })
+/// The smallest of quotients, with the doubt of all.
+fn least(of: &[Quotient]) -> Testable<Quotient> {
+    let Extreme { at, value } = Extreme::least(of.iter().map(|of| Ok((of, of.value))))?;
+    Ok(Quotient { value, ..*at })
 }
 
-fn least(of: &[Quotient]) -> Result<Quotient, Untestable> {
-    extreme(of, Extreme::least)
-}
-
-fn most(of: &[Quotient]) -> Result<Quotient, Untestable> {
-    extreme(of, Extreme::most)
+/// The largest of quotients, with the doubt of all.
+fn most(of: &[Quotient]) -> Testable<Quotient> {
+    let Extreme { at, value } = Extreme::most(of.iter().map(|of| Ok((of, of.value))))?;
+    Ok(Quotient { value, ..*at })
 }
 
 /// The time of a step in memory of node `to` from a CPU of node `from`.
-fn walk(e: &Evidence<'_>, from: usize, to: usize) -> Result<Interval, Untestable> {
+fn walk(e: &Evidence<'_>, from: usize, to: usize) -> Testable<Interval> {
     e.at(&from.to_string(), to as f64)
 }
 
 /// Of each CPU that has memory on its own node: steps in memory of each other node over those in it.
-fn of_pairs(e: &Evidence<'_>) -> Result<Vec<Quotient>, Untestable> {
+fn of_pairs(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     let Ends { from, to, .. } = measured_ends(e)?;
     let mut quotients = Vec::new();
     for (from, _) in from.into_iter().filter(|(node, _)| to.contains(node)) {
@@ -357,7 +336,7 @@ fn all_alike() -> Untestable {
 
 /// Of each CPU and each two nodes: steps in memory of the one that is farther, as the firmware states it,
 /// over those in memory of the nearer.
-fn in_order(e: &Evidence<'_>) -> Result<Vec<Quotient>, Untestable> {
+fn in_order(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     let Ends { from, to, .. } = measured_ends(e)?;
     let nodes = &e.machine.nodes;
     let mut quotients = Vec::new();
@@ -383,7 +362,7 @@ fn in_order(e: &Evidence<'_>) -> Result<Vec<Quotient>, Untestable> {
 }
 
 /// Steps in memory of other nodes over those of the own, each over what the firmware states.
-fn stated(e: &Evidence<'_>) -> Result<Vec<Quotient>, Untestable> {
+fn stated(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     let nodes = &e.machine.nodes;
     let mut quotients = Vec::new();
     for quotient in of_pairs(e)? {
@@ -406,7 +385,7 @@ fn stated(e: &Evidence<'_>) -> Result<Vec<Quotient>, Untestable> {
 }
 
 /// The speed of a motion in memory of the farthest node over that in own memory.
-fn speed(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+fn speed(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     let Ends { home, far, .. } = measured_ends(e)?;
     ratio(e.at(series, home as f64)?, e.at(series, far as f64)?)
 }

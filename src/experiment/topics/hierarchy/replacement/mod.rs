@@ -67,7 +67,7 @@ pub type Replaced = Found<Vec<&'static str>>;
 ///
 /// # Errors
 /// If the ways of L1d are unknown, or too little was measured.
-pub fn replaced(e: &Evidence<'_>) -> Result<Replaced, Untestable> {
+pub fn replaced(e: &Evidence<'_>) -> Testable<Replaced> {
     let (ways, _) = shape(e.machine)
         .ok_or_else(|| Untestable("CPUID does not report the ways of L1d".to_owned()))?;
     let (held, lost) = (e.at(HELD, HERE)?, e.at(LOST, HERE)?);
@@ -106,7 +106,7 @@ pub fn replaced(e: &Evidence<'_>) -> Result<Replaced, Untestable> {
 
 /// How much longer a round of `loads` loads takes than a round of lines that are held.
 fn beyond(load: Interval, held: Interval, loads: usize) -> Interval {
-    Interval::new(load.lo - held.hi, load.hi - held.lo).scaled(loads as f64)
+    minus(load, held).scaled(loads as f64)
 }
 
 /// How sure an answer has to be.
@@ -191,7 +191,7 @@ impl Setup for RevisitSetup {
         LINES * self.apart
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let places = self.places().ok_or_else(|| {
             Untestable(format!(
                 "the sequence visits a line more than {} times, or has a line number of {LINES} or \

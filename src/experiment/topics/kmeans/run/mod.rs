@@ -82,7 +82,7 @@ struct Problem {
 
 impl Problem {
     /// The first so many of the note's points.
-    fn new(points: usize) -> Result<Arc<Self>, Untestable> {
+    fn new(points: usize) -> Testable<Arc<Self>> {
         let mut points = vec![Point::default(); points];
         let first = kmeans::scatter(&mut points).ok_or_else(|| {
             Untestable(format!(
@@ -132,7 +132,7 @@ pub struct KMeansSetup {
 
 impl KMeansSetup {
     /// The CPUs whose threads have something to do.
-    fn threads(&self) -> Result<&[usize], Untestable> {
+    fn threads(&self) -> Testable<&[usize]> {
         let threads = &self.cpus[..self.cpus.len().min(self.tasks)];
         match threads.is_empty() {
             true => Err(Untestable("no CPU is known".to_owned())),
@@ -147,7 +147,7 @@ impl Setup for KMeansSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let problem = Problem::new(self.points)?;
         let cpus = self.threads()?;
         let members = match self.way.variant(&problem, self.tasks, &context.features) {
@@ -155,12 +155,14 @@ impl Setup for KMeansSetup {
             Some(variant) => {
                 let parts = [self.tasks, cpus.len()];
                 let run = Arc::new(Run::new(variant, self.points, parts, true));
-                let member = |(index, &cpu)| Worker {
-                    cpu,
-                    kernel: Box::new(Task {
-                        run: Arc::clone(&run),
-                        index,
-                    }),
+                let member = |(index, &cpu)| {
+                    Worker::new(
+                        cpu,
+                        Task {
+                            run: Arc::clone(&run),
+                            index,
+                        },
+                    )
                 };
                 cpus.iter().enumerate().map(member).collect()
             }
@@ -176,19 +178,15 @@ fn streams<'m>(
     host: &'static dyn Host,
     problem: Arc<Problem>,
     cpus: &[usize],
-) -> Result<Worker<'m>, Untestable> {
-    Ok(Worker {
-        cpu: cpus[0],
-        kernel: Box::new(streams::Streams::new(host, problem, cpus)?),
-    })
+) -> Testable<Worker<'m>> {
+    Ok(Worker::new(
+        cpus[0],
+        streams::Streams::new(host, problem, cpus)?,
+    ))
 }
 
 #[cfg(not(feature = "peers"))]
-fn streams<'m>(
-    _: &'static dyn Host,
-    _: Arc<Problem>,
-    _: &[usize],
-) -> Result<Worker<'m>, Untestable> {
+fn streams<'m>(_: &'static dyn Host, _: Arc<Problem>, _: &[usize]) -> Testable<Worker<'m>> {
     Err(without_peers())
 }
 
@@ -233,7 +231,7 @@ impl Clustering {
     ///
     /// # Errors
     /// If there are too few points, a thread cannot be kept on its CPU, or 3P was not built.
-    pub fn find(setup: &KMeansSetup, context: &Context) -> Result<Self, Untestable> {
+    pub fn find(setup: &KMeansSetup, context: &Context) -> Testable<Self> {
         let host = context.host;
         let problem = Problem::new(setup.points)?;
         let cpus = setup.threads()?;
@@ -241,10 +239,7 @@ impl Clustering {
             return Self::of_streams(host, problem, cpus);
         };
         let run = &Run::new(variant, setup.points, [setup.tasks, cpus.len()], false);
-        let member = |(index, &cpu)| Worker {
-            cpu,
-            kernel: Box::new(ToRest { run, index }),
-        };
+        let member = |(index, &cpu)| Worker::new(cpu, ToRest { run, index });
         let mut members: Vec<Worker<'_>> = cpus.iter().enumerate().map(member).collect();
         let manner = RoundOptions {
             ahead: 0,
@@ -265,7 +260,7 @@ impl Clustering {
         host: &'static dyn Host,
         problem: Arc<Problem>,
         cpus: &[usize],
-    ) -> Result<Self, Untestable> {
+    ) -> Testable<Self> {
         let mut streams =
             crate::experiment::topics::kmeans::run::streams::Streams::new(host, problem, cpus)?;
         let (iterations, means) = streams.until_rest(MOST_ITERATIONS);
@@ -273,7 +268,7 @@ impl Clustering {
     }
 
     #[cfg(not(feature = "peers"))]
-    fn of_streams(_: &'static dyn Host, _: Arc<Problem>, _: &[usize]) -> Result<Self, Untestable> {
+    fn of_streams(_: &'static dyn Host, _: Arc<Problem>, _: &[usize]) -> Testable<Self> {
         Err(crate::experiment::topics::kmeans::run::without_peers())
     }
 
@@ -281,7 +276,7 @@ impl Clustering {
     ///
     /// # Errors
     /// As [`find`](Self::find).
-    pub fn once(setup: &KMeansSetup, context: &Context) -> Result<Arc<Self>, Untestable> {
+    pub fn once(setup: &KMeansSetup, context: &Context) -> Testable<Arc<Self>> {
         static FOUND: Mutex<Vec<(KMeansSetup, Arc<Clustering>)>> = Mutex::new(Vec::new());
         let mut found = lock(&FOUND);
         if let Some((_, clustering)) = found.iter().find(|(of, _)| of == setup) {
@@ -336,7 +331,7 @@ impl Setup for ClusteringSetup {
         true
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let found = Clustering::once(&self.of, context)?;
         let one = || {
             let alone = KMeansSetup {

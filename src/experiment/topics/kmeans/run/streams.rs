@@ -91,7 +91,7 @@ impl Streams {
         host: &'static dyn Host,
         problem: Arc<Problem>,
         cpus: &[usize],
-    ) -> Result<Self, Untestable> {
+    ) -> Testable<Self> {
         let threads = cpus.len();
         let homeless = Arc::new(AtomicBool::new(false));
         let (cpus, noted) = (cpus.to_vec(), Arc::clone(&homeless));

@@ -2,9 +2,9 @@
 //! own on sums of each task.
 
 use crate::experiment::sync::{Mutex, PoisonError, RwLock};
-use crate::experiment::topics::kmeans::run::Problem;
 use crate::experiment::topics::kmeans::run::cluster::{Apart, Cluster, EPSILON, lock, mean_of};
 use crate::experiment::topics::kmeans::run::tasks::Variant;
+use crate::experiment::topics::kmeans::run::{Problem, nearest_of};
 use crate::kernel::{Means, NearestWay, Sum, add_to_nearest};
 use crate::pattern::kmeans::{CLUSTERS, Point};
 use crate::prelude::*;
@@ -62,10 +62,7 @@ impl Variant for Lists {
         let clusters = self.clusters();
         for &point in &self.problem.points[points] {
             let means = clusters.iter().map(|cluster| cluster.mean);
-            lock(
-                &clusters[crate::experiment::topics::kmeans::run::nearest_of(means, point)].points,
-            )
-            .push(point);
+            lock(&clusters[nearest_of(means, point)].points).push(point);
         }
     }
 
@@ -111,16 +108,10 @@ impl<C: Cluster> Clusters<C> {
     /// The cluster whose mean is nearest, of several the first.
     #[inline(always)]
     fn closest(&self, point: Point) -> usize {
-        let mut best = 0;
-        let mut least = f64::INFINITY;
-        for (index, cluster) in self.clusters.iter().enumerate() {
-            let distance = point.square_distance(cluster.mean().get());
-            if distance < least {
-                least = distance;
-                best = index;
-            }
-        }
-        best
+        nearest_of(
+            self.clusters.iter().map(|cluster| cluster.mean().get()),
+            point,
+        )
     }
 
     fn finish(&self) -> bool {

@@ -100,7 +100,7 @@ impl MapKind {
     ///
     /// # Panics
     /// If `stripes` is 0.
-    pub fn make(self, stripes: usize, keys: usize) -> Result<Arc<dyn SharedMap>, Untestable> {
+    pub fn make(self, stripes: usize, keys: usize) -> Testable<Arc<dyn SharedMap>> {
         match self {
             MapKind::Striped => Ok(Arc::new(StripedMap::new(stripes, keys))),
             MapKind::StripedWrite => Ok(Arc::new(StripedWriteMap::new(stripes, keys))),

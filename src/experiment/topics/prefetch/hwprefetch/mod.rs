@@ -48,17 +48,12 @@ fn runs(machine: &Machine, elements: usize, path: Path) -> WalkSetup {
 ///
 /// # Errors
 /// If the caches hold as much as may be allocated.
-fn in_memory(e: &Evidence<'_>) -> Result<(), Untestable> {
-    e.machine.place_in_memory(e.machine.in_memory()).map(|_| ())
+fn in_memory(e: &Evidence<'_>) -> Testable<()> {
+    e.machine.memory_size().map(|_| ())
 }
 
 const fn plot(x: Axis) -> Option<Plot> {
     Some(Plot::lines(x, Axis::log("time per line"), Unit::CoreCycles))
-}
-
-/// The difference of two intervals.
-fn minus(of: Interval, less: Interval) -> Interval {
-    Interval::new(of.lo - less.hi, of.hi - less.lo)
 }
 
 fn per(whole: Interval, parts: f64) -> Interval {
@@ -77,11 +72,7 @@ impl Setup for SwitchedOffSetup {
         self.walk.bytes()
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         // First, because it fails on most machines, and laying out the walk takes long.
         let ready = context.host.prefetchers()?;
         let (kernel, period) = self.walk.prepare(region, context)?.kernel()?;
@@ -124,7 +115,6 @@ pub(crate) const BACKWARD: Experiment = Experiment {
     title: "Towards lower addresses",
     question: "Does the prefetcher follow a walk towards lower addresses?",
     source: "Drepper 6.3.1: prefetchers recognise strides in either direction",
-    seen: &[],
     about: "Three walks visit every line of a working set: forwards, backwards and in random \
             order. The axis is the size of the working set. Streamers and stride prefetchers \
             follow either direction; Intel's next-line prefetcher of L1d works forwards only. In \
@@ -152,7 +142,6 @@ pub(crate) const BACKWARD: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // The misses that trigger prefetching can be to succeeding or preceding lines.
@@ -170,6 +159,7 @@ pub(crate) const BACKWARD: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 const TRIANGULAR: &str = "triangular";
@@ -216,7 +206,6 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // Currently prefetch units do not recognise non-linear access patterns.
@@ -243,9 +232,10 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
             |e| at_least("random over forwards", in_a_page(e, RANDOM, FORWARDS), 2.0),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
-fn in_a_page(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
+fn in_a_page(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     in_memory(e)?;
     e.series(of)?;
     e.series(to)?;
@@ -264,7 +254,6 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
     question: "How much of a sequential walk's speed comes from the prefetchers?",
     source: "Drepper 6.3.1: prefetching can be switched off by a model-specific register, \
              IA32_MISC_ENABLE bits 9 and 19 on the CPUs of 2007",
-    seen: &[],
     about: "The same sequential and random walks run with all hardware prefetchers on, then with \
             all off. A walk along a list waits for each line, so without prefetchers a step to \
             the next line should cost nearly as much as a random step. DRAM keeps a difference: \
@@ -288,7 +277,6 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
         let off = walks.map(|(series, walk)| Case::new(series, OFF, SwitchedOffSetup { walk }));
         on.into_iter().chain(off).collect()
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         measured(
@@ -314,9 +302,10 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
-fn forwards_over_random(e: &Evidence<'_>, place: f64) -> Result<Interval, Untestable> {
+fn forwards_over_random(e: &Evidence<'_>, place: f64) -> Testable<Interval> {
     in_memory(e)?;
     if e.machine.prefetchers_off {
         let why = "the prefetchers were off for the whole run, these walks included";

@@ -1,9 +1,7 @@
 //! Which patterns the hardware prefetcher follows: runs, strides, several streams, and the ends of pages.
 
 use crate::experiment::prelude::*;
-use crate::experiment::topics::prefetch::hwprefetch::{
-    RANDOM, in_memory, lines, minus, per, plot, runs,
-};
+use crate::experiment::topics::prefetch::hwprefetch::{RANDOM, in_memory, lines, per, plot, runs};
 use crate::mem::{LINE, PAGE};
 use crate::pattern::{Order, Path};
 use crate::stats::Interval;
@@ -16,7 +14,6 @@ pub(crate) const TRIGGER: Experiment = Experiment {
     title: "How many misses trigger the prefetcher",
     question: "In a run of lines at a random place, which line is the first to arrive early?",
     source: "Drepper 6.3.1: two or more misses trigger prefetching",
-    seen: &[],
     about: "A list consists of runs of neighbouring lines at random places. The axis is the \
             length of the runs. Each point shows the cost per line that a run gains over the next \
             shorter run, so a drop shows the first line that a prefetcher brings early. Intel's \
@@ -77,6 +74,7 @@ pub(crate) const TRIGGER: Experiment = Experiment {
         )
         .failing("On this CPU one miss is enough to fetch the next line."),
     ],
+    ..Experiment::PLAIN
 };
 
 fn run_lengths(machine: &Machine) -> &'static [usize] {
@@ -88,7 +86,7 @@ fn run_lengths(machine: &Machine) -> &'static [usize] {
 }
 
 /// The cost per line that a run has more than the next shorter run, in core cycles.
-fn added_lines(e: &Evidence<'_>) -> Result<Vec<(f64, Interval)>, Untestable> {
+fn added_lines(e: &Evidence<'_>) -> Testable<Vec<(f64, Interval)>> {
     e.series(RUNS)?;
     let mut shorter = (0.0, Interval::exact(0.0));
     let mut lines = Vec::new();
@@ -112,7 +110,6 @@ pub(crate) const STRIDES: Experiment = Experiment {
     question: "Up to which stride do equal steps cost less than random steps?",
     source: "Drepper 6.3.1: strides are recognised within a window of 512 bytes, and never across \
              a page boundary",
-    seen: &[],
     about: "A walk visits every line of a large list by equal steps. The axis is the size of a \
             step; the points at 64 bytes also show a random walk. A stride that the prefetcher \
             follows costs much less than a random step. Intel's stride prefetcher, which learns a \
@@ -146,7 +143,6 @@ pub(crate) const STRIDES: Experiment = Experiment {
         cases.push(Case::new(RANDOM_HUGE, LINE as f64, random).in_huge_pages());
         cases
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // A sequence of misses to succeeding lines triggers the prefetcher.
@@ -225,16 +221,14 @@ pub(crate) const STRIDES: Experiment = Experiment {
         )
         .failing("This core follows strides in a wider window."),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The document's window for strides, in bytes.
 const WINDOW: usize = 512;
 
 /// The strides between two bounds that were measured.
-fn strides(
-    e: &Evidence<'_>,
-    within: core::ops::RangeInclusive<usize>,
-) -> Result<Vec<usize>, Untestable> {
+fn strides(e: &Evidence<'_>, within: core::ops::RangeInclusive<usize>) -> Testable<Vec<usize>> {
     let strides = e.series(STRIDED)?.into_iter().map(|(x, _)| x as usize);
     Ok(strides.filter(|stride| within.contains(stride)).collect())
 }
@@ -244,7 +238,7 @@ fn strided_over_random(
     strided: &str,
     random: &str,
     stride: usize,
-) -> Result<Interval, Untestable> {
+) -> Testable<Interval> {
     in_memory(e)?;
     e.series(strided)?;
     e.series(random)?;
@@ -259,7 +253,6 @@ pub(crate) const STREAMS: Experiment = Experiment {
     title: "Streams that the prefetcher follows at the same time",
     question: "How many sequential walks can be interleaved before a line costs more?",
     source: "Drepper 6.3.1: prefetchers follow 8 to 16 streams",
-    seen: &[],
     about: "Memory is divided into equal parts, and one walk visits a line of each part in turn. \
             The axis is the number of parts (streams). While the prefetcher follows all streams, \
             a line costs little; with more streams than it can track, the cost rises. A few \
@@ -284,7 +277,6 @@ pub(crate) const STREAMS: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // CPUs today can keep track of eight to sixteen separate streams for the higher level
@@ -300,6 +292,7 @@ pub(crate) const STREAMS: Experiment = Experiment {
         )
         .then_between(8.0, 16.0, "CPUs of 2007"),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Lines per stream, about `lines`. Neighbouring streams then start an odd number of lines apart:
@@ -356,7 +349,6 @@ pub(crate) const PAGES: Experiment = Experiment {
     title: "The first line of the next page",
     question: "Does the prefetcher continue into the next page?",
     source: "Drepper 6.3.1: prefetching cannot cross page boundaries",
-    seen: &[],
     about: "A list consists of runs of 32 lines at random places. In one list every run lies \
             inside a page; in the other, every second run crosses a page boundary. The difference \
             of the two is the cost of the first line of a page in the middle of a run. Streamers \
@@ -377,7 +369,6 @@ pub(crate) const PAGES: Experiment = Experiment {
             Case::new(ACROSS, long, across).in_turn(),
         ]
     },
-    curves: plain_curves,
     events: events::WALK,
     claims: &[
         // A program has misses at page boundaries unless it prefetches or reads from the new page
@@ -393,10 +384,7 @@ pub(crate) const PAGES: Experiment = Experiment {
                 let half = e.at(HALVES, length / 2.0)?.scaled(length / 2.0);
                 let whole = e.at(INSIDE, length)?.scaled(length);
                 let line = per(minus(whole, half), length / 2.0);
-                let here = Range {
-                    lo: length,
-                    hi: length,
-                };
+                let here = Range::at(length);
                 let dearer = paired(e, ACROSS, INSIDE, here)?;
                 // Every second run crosses.
                 let crossing = |ratio: f64| 2.0 * (ratio - 1.0) * whole.middle();
@@ -412,4 +400,5 @@ pub(crate) const PAGES: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };

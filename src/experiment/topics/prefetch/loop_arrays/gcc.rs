@@ -31,7 +31,7 @@ const MOST: usize = 4096;
 
 impl Compiled {
     /// The function in assembly.
-    pub(super) fn assembly(self) -> Result<String, Untestable> {
+    pub(super) fn assembly(self) -> Testable<String> {
         let option = (self != Compiled::Plain).then_some(OPTION);
         let mut arguments = vec![
             "-x",
@@ -54,15 +54,15 @@ impl Compiled {
     }
 
     /// The function's machine code, compiled once per process.
-    pub(super) fn code(self) -> Result<&'static [u8], Untestable> {
-        static MADE: [OnceLock<Result<Vec<u8>, Untestable>>; 3] = [const { OnceLock::new() }; 3];
+    pub(super) fn code(self) -> Testable<&'static [u8]> {
+        static MADE: [OnceLock<Testable<Vec<u8>>>; 3] = [const { OnceLock::new() }; 3];
         let made = MADE[self as usize].get_or_init(|| linked(&self.assembly()?));
         made.as_deref().map_err(Untestable::clone)
     }
 }
 
 /// Runs gcc on an input, and returns its standard output.
-fn gcc(arguments: &[&str], input: &str) -> Result<Vec<u8>, Untestable> {
+fn gcc(arguments: &[&str], input: &str) -> Testable<Vec<u8>> {
     let failed = |error| Untestable(format!("gcc: {error}"));
     let machine = Command::new("gcc").arg("-dumpmachine").output();
     let machine = machine.map_err(failed)?.stdout;
@@ -93,7 +93,7 @@ fn gcc(arguments: &[&str], input: &str) -> Result<Vec<u8>, Untestable> {
 }
 
 /// The function alone, linked for address 0. It refers to no address, so it runs anywhere.
-fn linked(assembly: &str) -> Result<Vec<u8>, Untestable> {
+fn linked(assembly: &str) -> Testable<Vec<u8>> {
     static FOLDERS: AtomicU32 = AtomicU32::new(0);
     let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
     let name = format!("linefill-{}-{number}", std::process::id());
@@ -105,7 +105,7 @@ fn linked(assembly: &str) -> Result<Vec<u8>, Untestable> {
     code
 }
 
-fn linked_in(folder: &Path, assembly: &str) -> Result<Vec<u8>, Untestable> {
+fn linked_in(folder: &Path, assembly: &str) -> Testable<Vec<u8>> {
     let output = folder.join("sum.bin");
     let Some(name) = output.to_str() else {
         return Err(Untestable(

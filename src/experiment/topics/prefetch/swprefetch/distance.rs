@@ -2,10 +2,9 @@
 
 use crate::cpu::Hint;
 use crate::experiment::prelude::*;
-use crate::experiment::topics::prefetch::swprefetch::{PLAIN, PrefetchSetup, WORK, setup};
+use crate::experiment::topics::prefetch::swprefetch::{PLAIN, WORK, setup};
 use crate::kernel::{Ahead, Dependence};
 use crate::model::{step_with_prefetch, steps_ahead};
-use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
 use crate::stats::Interval;
 
@@ -55,7 +54,7 @@ impl Dial {
     }
 
     /// What a step takes when nothing misses: the work, the load, and finding the next node.
-    fn step(&self, e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    fn step(&self, e: &Evidence<'_>) -> Testable<Interval> {
         e.at(self.near, NONE)
     }
 }
@@ -70,7 +69,6 @@ pub(crate) const DISTANCE: Experiment = Experiment {
     question: "From which distance on does a prefetch hide the latency of memory?",
     source: "Drepper 6.3: prefetching hides latency if it starts early enough; the walk is that \
              of Figure 6.7",
-    seen: &[],
     about: "A random walk in memory works at each node and prefetches the node some steps ahead. \
             The axis is that distance, and each curve has another amount of work per node. With d \
             prefetches under way, one line arrives per d-th part of the latency. A step therefore \
@@ -94,14 +92,12 @@ pub(crate) const DISTANCE: Experiment = Experiment {
              latency as the work per node takes",
             |e| {
                 let latency = latency(e)?;
-                let mut parts = Vec::new();
-                for dial in &DIALS[1..] {
+                all_of(DIALS[1..].iter().map(|dial| {
                     let work = dial.step(e)?;
                     let hidden = minus(plus(latency, work), e.at(dial.series, 1.0)?);
                     let what = format!("hidden over work, {}", dial.series);
-                    parts.push(at_most(&what, signed_ratio(hidden, work), 1.25));
-                }
-                all_of(parts)
+                    at_most(&what, signed_ratio(hidden, work), 1.25)
+                }))
             },
         ),
         // The distance must be chosen with care: with 160 cycles of work per node, five nodes are
@@ -167,8 +163,7 @@ pub(crate) const DISTANCE: Experiment = Experiment {
              1.5",
             |e| {
                 let latency = latency(e)?;
-                let mut parts = Vec::new();
-                for dial in &DIALS {
+                all_of(DIALS.iter().map(|dial| {
                     let (least, most) = formula(latency, dial.step(e)?);
                     let formula = Interval::new(least.into(), most.into());
                     let found = nearest_good(e, dial)?;
@@ -179,15 +174,14 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                         0.667,
                         1.5,
                     )?;
-                    parts.push(Ok(Judgement {
+                    Ok(Judgement {
                         numbers: format!(
                             "{}: {least} to {most} nodes by the formula, {:.0} to {:.0} measured",
                             judged.numbers, found.lo, found.hi
                         ),
                         ..judged
-                    }));
-                }
-                all_of(parts)
+                    })
+                }))
             },
         )
         .failing(
@@ -195,11 +189,12 @@ pub(crate) const DISTANCE: Experiment = Experiment {
              formula also covers them.",
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The time that a miss adds to a step that waits for it.
-fn latency(e: &Evidence<'_>) -> Result<Interval, Untestable> {
-    e.machine.place_in_memory(e.machine.in_memory())?;
+fn latency(e: &Evidence<'_>) -> Testable<Interval> {
+    e.machine.memory_size()?;
     let waiting = e.at(PLAIN, NONE)?;
     let latency = minus(waiting, DIALS[1].step(e)?);
     if latency.lo <= 0.0 {
@@ -219,7 +214,7 @@ fn formula(latency: Interval, work: Interval) -> (u32, u32) {
 }
 
 /// The least distance at which a node takes no more than 1.1 times the best time.
-fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Result<Interval, Untestable> {
+fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Testable<Interval> {
     const GOOD: f64 = 1.1;
     let mut times = Vec::new();
     for &distance in dial.distances(e.machine) {
@@ -242,10 +237,6 @@ fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Result<Interval, Untestable> {
 
 fn plus(one: Interval, other: Interval) -> Interval {
     Interval::new(one.lo + other.lo, one.hi + other.hi)
-}
-
-fn minus(of: Interval, less: Interval) -> Interval {
-    Interval::new(of.lo - less.hi, of.hi - less.lo)
 }
 
 /// The quotient of an interval that may be negative and one that is not.
@@ -320,7 +311,6 @@ const COUNTED: Experiment = Experiment {
     question: "How many software prefetches fetch a line, and how many of them come too late?",
     source: "Drepper 6.3.2 and 7.1: of the software prefetches of a matrix multiplication, 2.84 % \
              were useful and 2.65 % late; late prefetches are 48 % of the two together",
-    seen: &[],
     about: "The walk is the random walk of Figure 6.7 with one prefetch per node, so events per \
             step are events per prefetch. The axis is the number of nodes between the walk and \
             its prefetch. A prefetch is late if its line is under way when the program \
@@ -342,7 +332,6 @@ const COUNTED: Experiment = Experiment {
         cases.push(case(IN_L1, FIVE as usize, near, machine));
         cases
     },
-    curves: plain_curves,
     events: events::PREFETCHES,
     claims: &[
         counted(
@@ -396,24 +385,17 @@ const COUNTED: Experiment = Experiment {
             |e| between("late 5 ahead", late(e, FIVE), 0.3, 0.66),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// Loads per step that met a prefetch on its way, with the list in memory.
-fn late(e: &Evidence<'_>, ahead: f64) -> Result<Interval, Untestable> {
+fn late(e: &Evidence<'_>, ahead: f64) -> Testable<Interval> {
     e.count(IN_MEMORY, ahead, Quantity::LatePrefetches)
 }
 
 fn case(series: &str, elements: usize, bytes: usize, machine: &Machine) -> Case {
-    let setup = PrefetchSetup {
-        layout: Layout::npad(15),
-        working_set: bytes,
-        order: Order::Random { seed: machine.seed },
-        ahead: Some(Ahead {
-            hint: Hint::T0,
-            elements,
-        }),
-        work: WORK,
-        pace: Dependence::Serial,
-    };
+    let hint = Hint::T0;
+    let ahead = Some(Ahead { hint, elements });
+    let setup = setup(machine, bytes, WORK, ahead, Dependence::Serial);
     Case::new(series, elements as f64, setup)
 }

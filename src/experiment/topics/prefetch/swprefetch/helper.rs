@@ -24,7 +24,6 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
     source: "Drepper 6.3.4, Figure 6.8: the walk of Figure 6.7, and a helper on the other \
              hyper-thread that reads both lines of each node about 100 nodes ahead, held back by a \
              futex",
-    seen: &[],
     about: "A helper thread reads the nodes of a random walk up to 100 nodes ahead of it. The \
             axis is the size of the list. The helper sleeps when it is 100 nodes ahead, and is \
             woken when 50 of them are left. The walk reports its place every 10 nodes and never \
@@ -46,8 +45,6 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
         ],
     }]),
     cases,
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // If the working set fits into L2, the helper reduces performance by 10 to 60 %.
         measured(
@@ -99,6 +96,7 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
             bounded,
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn no_core() -> Untestable {
@@ -221,11 +219,7 @@ impl Setup for HelperSetup {
         self.layout.span(self.layout.count(self.working_set))
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let [walker, helper] = self.cpus;
         if walker == helper {
             return Err(Untestable(
@@ -238,24 +232,24 @@ impl Setup for HelperSetup {
         let ring = ring.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
         let limit = Arc::new(RunAheadLimit::new(context.host, self.lead));
         let walk = |visit| SharedWalk::new(ring, visit);
-        let walker = Worker {
-            cpu: walker,
-            kernel: Box::new(Walker {
+        let walker = Worker::new(
+            walker,
+            Walker {
                 walk: walk(Visit::Work(self.work))?,
                 ring,
                 limit: Arc::clone(&limit),
                 steps: 0,
-            }),
-        };
-        let helper = Worker {
-            cpu: helper,
-            kernel: Box::new(Helper {
+            },
+        );
+        let helper = Worker::new(
+            helper,
+            Helper {
                 walk: walk(Visit::Lines)?,
                 limit: Arc::clone(&limit),
                 steps: 0,
                 goal: 0,
-            }),
-        };
+            },
+        );
         Ok(Workload::Threads {
             members: vec![walker, helper],
             timing: Timing::Helped {
@@ -360,7 +354,6 @@ impl Kernel for Helper<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Features;
     use crate::experiment::Linux;
     use crate::host::RoundOptions;
     use crate::mem::LINE;
@@ -379,11 +372,6 @@ mod tests {
         }
     }
 
-    const CONTEXT: fn() -> Context = || Context {
-        features: Features::detect(),
-        host: &Linux,
-    };
-
     #[test]
     fn a_helper_reads_ahead_and_never_by_more_than_the_bound() {
         let cpus = allowed();
@@ -394,7 +382,7 @@ mod tests {
         let setup = setup([first, last]);
         let mut bytes = vec![0; setup.bytes() + 2 * LINE];
         let region = Region::new(&mut bytes).unwrap();
-        let subject = setup.prepare(region, &CONTEXT()).unwrap();
+        let subject = setup.prepare(region, &Context::here()).unwrap();
         let Workload::Threads {
             mut members,
             timing: Timing::Helped { limit, .. },
@@ -425,7 +413,7 @@ mod tests {
         let setup = setup([0, 0]);
         let mut bytes = vec![0; setup.bytes() + 2 * LINE];
         let region = Region::new(&mut bytes).unwrap();
-        assert!(setup.prepare(region, &CONTEXT()).is_err());
+        assert!(setup.prepare(region, &Context::here()).is_err());
     }
 
     /// A walk that ends by a panic takes its helper along.

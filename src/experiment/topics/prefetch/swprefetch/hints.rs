@@ -56,7 +56,7 @@ pub(crate) const HINTS: Experiment = Experiment {
     )),
     cases: hint_cases,
     curves: |e| {
-        let mut curves = plain_curves(e);
+        let mut curves = e.curves();
         curves.retain(|curve| curve.points.iter().all(|(x, _)| *x == SWEPT));
         curves
     },
@@ -82,13 +82,7 @@ pub(crate) const HINTS: Experiment = Experiment {
             drepper("6.3.2"),
             "after a sequential sweep, a line hits after prefetcht0, prefetcht1, prefetcht2 and \
              prefetchnta: its load takes less than half of a miss",
-            |e| {
-                let mut parts = Vec::new();
-                for (series, _) in &AFTER[..4] {
-                    parts.push(hits(e, series));
-                }
-                all_of(parts)
-            },
+            |e| all_of(AFTER[..4].iter().map(|(series, _)| hits(e, series))),
         )
         .failing(
             "The CPU drops some of the hints, or brings the line to a level that costs half of a \
@@ -152,25 +146,17 @@ fn hint_cases(machine: &Machine) -> Vec<Case> {
             Case::new(series, SWEPT, setup)
         })
         .collect();
-    cases.push(Case::new(
-        NULL,
-        BAD.len() as f64,
-        CountSetup {
-            name: NULL,
-            bytes: 0,
-            count: |_, _| {
-                let mut survived = 0;
-                for address in BAD {
-                    for hint in Hint::ALL {
-                        prefetch(hint, address as *const u8);
-                        survived += 1;
-                    }
-                }
-                Ok(f64::from(survived))
-            },
-            argument: 0,
-        },
-    ));
+    let bad = CountSetup::computed(NULL, 0, |_| {
+        let mut survived = 0;
+        for address in BAD {
+            for hint in Hint::ALL {
+                prefetch(hint, address as *const u8);
+                survived += 1;
+            }
+        }
+        Ok(f64::from(survived))
+    });
+    cases.push(bad.at(BAD.len() as f64));
     cases.extend(LAPS.map(|(series, passage)| {
         let setup = PollutionSetup::in_l2(machine, passage);
         Case::new(series, setup.hot as f64, setup).in_large_pages()

@@ -1,8 +1,9 @@
 //! Drepper 6.3.2, software prefetching: the hints, Figure 6.7, and the distance that pays.
 
-use crate::cpu::{Feature, Hint};
+use crate::cpu::Hint;
 use crate::experiment::machine::predict::{Places, random};
 use crate::experiment::prelude::*;
+use crate::experiment::shared::hint::executed;
 use crate::kernel::{Ahead, Dependence, PrefetchWalk};
 use crate::mem::Region;
 use crate::model::step_with_prefetch;
@@ -39,16 +40,9 @@ impl Setup for PrefetchSetup {
         self.layout.span(self.layout.count(self.working_set))
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
-        let writes = self.ahead.is_some_and(|ahead| ahead.hint == Hint::Write);
-        if writes && !context.features.has(Feature::Prefetchw) {
-            return Err(Untestable(
-                "this CPU executes prefetchw as a no-op".to_owned(),
-            ));
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
+        if let Some(ahead) = self.ahead {
+            executed(ahead.hint, context)?;
         }
         let count = self.layout.count(self.working_set);
         let ring = Ring::new(region, self.layout, count, self.order)?;
@@ -119,7 +113,6 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
     source: "Drepper 6.3.2, Figure 6.7: 128-byte elements, about 160 cycles of work per node, the \
              node 5 ahead is prefetched; here a jump pointer in each node holds the address of \
              that node",
-    seen: &[],
     about: "A random walk works about 160 cycles at each node, without and with a prefetch of a \
             later node. The axis is the size of the list. At a distance of latency over work the \
             prefetch hides the whole miss, if the core can keep that many misses in flight. In \
@@ -135,7 +128,6 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
         columns: &[("One Thread", "no prefetch"), ("With Prefetch", "5 ahead")],
     }]),
     cases,
-    curves: plain_curves,
     events: events::PREFETCHES,
     claims: &[
         // As long as the working set does not exceed the last level, the numbers are identical: the
@@ -146,17 +138,14 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
             "in L1d and L2, a prefetch 5 nodes ahead changes the time per node of a random walk \
              by less than 3 %",
             |e| {
-                let mut parts = Vec::new();
-                for (name, range) in [("L1d", e.machine.ranges.l1), ("L2", e.machine.ranges.l2)] {
-                    let change = paired(e, &ahead(FIVE), PLAIN, range)?;
-                    parts.push(between(
-                        &format!("prefetch over none, {name}"),
-                        change,
-                        0.97,
-                        1.03,
-                    ));
-                }
-                all_of(parts)
+                all_of(
+                    [("L1d", e.machine.ranges.l1), ("L2", e.machine.ranges.l2)].map(
+                        |(name, range)| {
+                            let change = paired(e, &ahead(FIVE), PLAIN, range)?;
+                            between(&format!("prefetch over none, {name}"), change, 0.97, 1.03)
+                        },
+                    ),
+                )
             },
         )
         .then_between(0.98, 1.0, "512 KiB L2 (2007)"),
@@ -199,12 +188,10 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
             "in memory, prefetcht1, prefetcht2 and prefetchnta 5 nodes ahead save more than 5 % \
              of the time per node of a random walk",
             |e| {
-                let mut parts = Vec::new();
-                for (series, hint) in &HINTED[..3] {
+                all_of(HINTED[..3].iter().map(|(series, hint)| {
                     let change = paired(e, series, PLAIN, e.machine.ranges.memory)?;
-                    parts.push(at_most(&format!("{} over none", hint.name()), change, 0.95));
-                }
-                all_of(parts)
+                    at_most(&format!("{} over none", hint.name()), change, 0.95)
+                }))
             },
         )
         .holding(
@@ -231,7 +218,7 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
             "in memory, a random walk takes more than 3 % longer with a prefetch 1 node ahead, \
              and with one 128 nodes ahead, than with the best distance between them",
             |e| {
-                let x = e.machine.place_in_memory(e.machine.in_memory())?;
+                let x = e.machine.memory_size()?;
                 let time = |distance: usize| e.at(&ahead(distance), x);
                 let [nearest, between @ .., farthest] = DISTANCES;
                 let mut best = time(FIVE)?;
@@ -246,6 +233,7 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn ahead(distance: usize) -> String {

@@ -28,7 +28,6 @@ pub(super) const FIG_6_1: Experiment = Experiment {
     question: "When are stores that bypass the cache faster, and when are they slower?",
     source: "Drepper 6.1, Figure 6.1 and Table 6.1: a 3000 x 3000 matrix of 4-byte elements; 5.3 \
              ns per store by row, 14.1 normal and 17.8 non-temporal by column",
-    seen: &[],
     about: "A program fills a matrix with 4-byte stores, cached (normal) or non-temporal, along \
             the rows or along the columns. By row, memory limits both kinds of stores, and \
             non-temporal stores save the read for ownership. By column, successive stores go to \
@@ -56,7 +55,6 @@ pub(super) const FIG_6_1: Experiment = Experiment {
         }
         cases
     },
-    curves: plain_curves,
     events: events::STORES,
     claims: &[
         // 0.048 s for either by row: just as fast.
@@ -119,6 +117,7 @@ pub(super) const FIG_6_1: Experiment = Experiment {
             ),
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 /// The sides of the matrices: the paper's, and one well beyond the last-level cache. The second is
@@ -139,13 +138,11 @@ fn each_matrix(
     to: usize,
     judge: fn(&str, Interval) -> Judged,
 ) -> Judged {
-    let mut parts = Vec::new();
-    for side in sides(e.machine) {
+    all_of(sides(e.machine).into_iter().map(|side| {
         let (of, to) = (SWEEPS[of].0, SWEEPS[to].0);
         let slower = ratio(e.at(of, bytes_of(side)), e.at(to, bytes_of(side)))?;
-        parts.push(judge(&format!("{of} over {to}, {side} x {side}"), slower));
-    }
-    all_of(parts)
+        judge(&format!("{of} over {to}, {side} x {side}"), slower)
+    }))
 }
 
 /// A matrix, and stores of one width that sweep it.
@@ -168,11 +165,7 @@ impl Setup for MatrixSetup {
         self.rows * self.row_bytes
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let width = Width::of(self.width, context.features)
             .ok_or_else(|| Untestable(format!("this CPU has no stores of {} bytes", self.width)))?;
         let matrix = Matrix::new(region, self.rows, self.row_bytes)?;

@@ -15,7 +15,6 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
     question: "Does a thread read as fast beside other threads as alone?",
     source: "Drepper 3.3.4, Figure 3.19: Follow on 128-byte elements; the time is that of the \
              fastest thread",
-    seen: &[],
     about: "Several threads, each on a core, walk lists sequentially, either one common list or a \
             list per thread. The chart shows the time per step of the fastest thread; the record \
             also has the slowest. Threads on one list help each other: the first thread to reach \
@@ -28,8 +27,6 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
             percent faster than a single thread, even if the threads do not affect each other.",
     plot: Plot::over_working_set(&[columns("drepper-fig-3.19.csv")]),
     cases: |machine| cases(machine, FOLLOW),
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // Lines that are only read need no RFO and can be in all caches. The threshold is ours.
         measured(
@@ -48,13 +45,11 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
              10 % allowed",
             |e| {
                 let threads = most(e)?;
-                let mut parts = Vec::new();
-                for (lists, _) in LISTS {
+                all_of(LISTS.map(|(lists, _)| {
                     let slower = slower(e, threads, lists, in_memory(e)?)?;
                     let what = format!("{} over one", series(threads, lists));
-                    parts.push(at_least(&what, slower, 0.9));
-                }
-                all_of(parts)
+                    at_least(&what, slower, 0.9)
+                }))
             },
         ),
         // Up to 18 % for the fastest of two threads: both buses are shared. The paper's processors
@@ -96,6 +91,7 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
         )
         .then(1.34, "four processors on one bus"),
     ],
+    ..Experiment::PLAIN
 };
 
 pub(crate) const FIG_3_20: Experiment = Experiment {
@@ -105,7 +101,6 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
     question: "How effective are caches when threads write to the same list?",
     source: "Drepper 3.3.4, Figure 3.20: Inc on 128-byte elements; the time is that of the fastest \
              thread",
-    seen: &[],
     about: "Several threads, each on a core, walk lists sequentially and increment each element, \
             either on one common list or on a list per thread. The chart shows the time per step \
             of the fastest thread. On one list, a thread must fetch each line that another thread \
@@ -116,8 +111,6 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
             earlier than lists that are read, because modified lines must be written back.",
     plot: Plot::over_working_set(&[columns("drepper-fig-3.20.csv")]),
     cases: |machine| cases(machine, INC),
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // With more than one thread the times of L2 are there at once, with the smallest working
         // sets: lines go back and forth. A factor of 2 is our threshold.
@@ -183,6 +176,7 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
         )
         .then(1.93, "four processors on one bus"),
     ],
+    ..Experiment::PLAIN
 };
 
 pub(crate) const FIG_3_21: Experiment = Experiment {
@@ -192,7 +186,6 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
     question: "Do threads that wait for memory slow each other?",
     source: "Drepper 3.3.4, Figure 3.21: Addnextlast on 128-byte elements in random order; the \
              time is that of the fastest thread",
-    seen: &[],
     about: "Several threads, each on a core, walk lists in random order and add a word of the next \
             element to the current one, either on one common list or on a list per thread. The \
             chart shows the time per step of the fastest thread. A random walk waits for one or \
@@ -204,8 +197,6 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
             the same fetch.",
     plot: Plot::over_working_set(&[columns("drepper-fig-3.21.csv")]),
     cases: |machine| cases(machine, ADD),
-    curves: plain_curves,
-    events: &[],
     claims: &[
         // 827 cycles for two threads and 636 for one at the largest working set. The paper's
         // processors share no cache, so that each fetches the list over the bus itself. Where
@@ -265,4 +256,5 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
             |e| undisturbed(e, Lists::Own, 1.15),
         ),
     ],
+    ..Experiment::PLAIN
 };

@@ -2,7 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::{CompanySetup, Lists};
-use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
+use crate::experiment::topics::coherence::sharing::{at_least_cores, most, on_cores};
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
@@ -166,29 +166,18 @@ fn slower_of(
     threads: usize,
     lists: Lists,
     bytes: usize,
-) -> Result<Interval, Untestable> {
+) -> Testable<Interval> {
     at_least_cores(&e.machine.cpu_order, threads.max(2))?;
     let of = format!("{prefix}{}", series(threads, lists));
     paired_at(e, &of, &format!("{prefix}{ALONE}"), bytes as f64)
 }
 
-fn slower(
-    e: &Evidence<'_>,
-    threads: usize,
-    lists: Lists,
-    bytes: usize,
-) -> Result<Interval, Untestable> {
+fn slower(e: &Evidence<'_>, threads: usize, lists: Lists, bytes: usize) -> Testable<Interval> {
     slower_of(e, "", threads, lists, bytes)
 }
 
-/// The largest measured number of threads.
-fn most(e: &Evidence<'_>) -> Result<usize, Untestable> {
-    let threads = on_cores(e.machine).into_iter().max().unwrap_or(1);
-    at_least_cores(&e.machine.cpu_order, 2).map(|()| threads)
-}
-
 /// The working set that lies in memory.
-fn in_memory(e: &Evidence<'_>) -> Result<usize, Untestable> {
+fn in_memory(e: &Evidence<'_>) -> Testable<usize> {
     let bytes = e.machine.in_memory();
     e.machine.place_in_memory(bytes).map(|_| bytes)
 }
@@ -205,13 +194,11 @@ fn near(machine: &Machine) -> [(&'static str, usize); 2] {
 /// Claims that in L1d and L2 threads on such lists take less than `factor` times as long as one.
 fn undisturbed(e: &Evidence<'_>, lists: Lists, factor: f64) -> Judged {
     let threads = most(e)?;
-    let mut parts = Vec::new();
-    for (name, bytes) in near(e.machine) {
+    all_of(near(e.machine).into_iter().map(|(name, bytes)| {
         let slower = slower(e, threads, lists, bytes)?;
         let what = format!("{} over one, {name}", series(threads, lists));
-        parts.push(at_most(&what, slower, factor));
-    }
-    all_of(parts)
+        at_most(&what, slower, factor)
+    }))
 }
 
 /// Claims that in memory, this number of threads with lists per thread take at least `factor` times

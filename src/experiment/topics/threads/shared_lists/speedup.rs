@@ -17,7 +17,6 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
     question: "How much faster are two and four threads than one on data that lie in memory?",
     source: "Drepper 3.3.4, Table 3.3: the number of threads times the time of one thread over the \
              time of the fastest thread, at the largest working set of Figures 3.19 to 3.21",
-    seen: &[],
     about: "The chart shows the speed-up of several threads over one on lists in memory, for three \
             walks: sequential reads, sequential increments, and random additions. The speed-up is \
             the number of threads times the time of one thread over the time of the fastest \
@@ -73,7 +72,6 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
         }
         curves
     },
-    events: &[],
     claims: &[
         // 1.69 for sequential reads by two threads, of at most 2. The paper's processors share no
         // cache, so that each fetches the list over the bus itself. Where threads share a last
@@ -134,6 +132,7 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
         )
         .then(1.65 / 1.54, "four processors on one bus"),
     ],
+    ..Experiment::PLAIN
 };
 
 impl Test {
@@ -144,12 +143,7 @@ impl Test {
 }
 
 /// How much more threads get done in memory than one.
-fn gain(
-    e: &Evidence<'_>,
-    test: Test,
-    threads: usize,
-    lists: Lists,
-) -> Result<Interval, Untestable> {
+fn gain(e: &Evidence<'_>, test: Test, threads: usize, lists: Lists) -> Testable<Interval> {
     let slower = slower_of(e, &test.prefix(), threads, lists, in_memory(e)?)?;
     ratio(Interval::exact(threads as f64), slower)
 }
@@ -165,7 +159,6 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
     question: "Up to which working set do more threads get more work done?",
     source: "Drepper 3.3.4, Figure 3.22: the number of threads times the time of one thread over \
              the time of the fastest thread, from the data of Figure 3.21",
-    seen: &[],
     about: "The chart shows the speed-up of several threads that walk lists at random and add. The \
             speed-up is the number of threads times the time of one thread over the time of the \
             fastest thread. On lists of their own, each thread has its private caches to itself, \
@@ -199,7 +192,6 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
         curves.retain(|curve| curve.label != ALONE && !curve.points.is_empty());
         curves
     },
-    events: &[],
     claims: &[
         measured(
             "D30.1",
@@ -211,11 +203,11 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
              their number",
             |e| {
                 let threads = most(e)?;
-                let mut parts = Vec::new();
-                for (name, bytes) in near(e.machine) {
-                    parts.push(worth_their_number(e, threads, name, bytes));
-                }
-                all_of(parts)
+                all_of(
+                    near(e.machine)
+                        .into_iter()
+                        .map(|(name, bytes)| worth_their_number(e, threads, name, bytes)),
+                )
             },
         ),
         // In the range of L2 and L3 the speed-up is almost linear: nearly 2 and 4. 0.85 is our
@@ -271,6 +263,7 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
 
 fn worth_their_number(e: &Evidence<'_>, threads: usize, name: &str, bytes: usize) -> Judged {
@@ -284,12 +277,7 @@ fn worth_their_number(e: &Evidence<'_>, threads: usize, name: &str, bytes: usize
 }
 
 /// The speed-up of threads over one thread, if each thread is as fast as the fastest.
-fn speed_up(
-    e: &Evidence<'_>,
-    threads: usize,
-    lists: Lists,
-    bytes: usize,
-) -> Result<Interval, Untestable> {
+fn speed_up(e: &Evidence<'_>, threads: usize, lists: Lists, bytes: usize) -> Testable<Interval> {
     let slower = slower(e, threads, lists, bytes)?;
     ratio(Interval::exact(threads as f64), slower)
 }
@@ -298,7 +286,7 @@ fn speed_up(
 ///
 /// # Errors
 /// If not even two do.
-fn two_in_llc(machine: &Machine) -> Result<usize, Untestable> {
+fn two_in_llc(machine: &Machine) -> Testable<usize> {
     let threads = most_in_llc(machine);
     if threads >= 2 {
         return Ok(threads);

@@ -1,11 +1,78 @@
-//! Threads at locks that serve them in the order of their arrival.
+//! Threads that want words or locks, all at the same time: by additions, by locks that serve them in the
+//! order of their arrival, and by locks of libraries, whose waiting threads sleep.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::words::Spacing;
+use crate::experiment::shared::words::{IncrementSetup, Spacing};
 use crate::host::Worker;
-use crate::kernel::{QueueLock, QueueWay};
+use crate::kernel::{IncrementWay, QueueLock, QueueWay};
 use crate::mem::Region;
 use crate::model::closed_cycle;
+
+#[cfg(feature = "std")]
+mod turns;
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    /// It increments a word, or takes a spin lock.
+    Increment(IncrementWay),
+    /// It takes a lock that serves threads in the order of their arrival.
+    Queue(QueueWay),
+    /// It takes a lock of a library.
+    Lock(Library),
+}
+
+impl Way {
+    /// The case of threads on these CPUs, of which the slowest counts.
+    pub(super) fn case(self, series: String, spacing: Spacing, cpus: Vec<usize>) -> Case {
+        let x = cpus.len() as f64;
+        match self {
+            Way::Increment(way) => Case::new(series, x, IncrementSetup { way, spacing, cpus }),
+            Way::Queue(way) => Case::new(series, x, QueueSetup { way, spacing, cpus }),
+            Way::Lock(of) => Case::new(series, x, MutexSetup { of, spacing, cpus }),
+        }
+    }
+}
+
+/// Whose locks they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Library {
+    /// `std::sync::Mutex<()>`: 8 bytes.
+    Std,
+    /// `parking_lot::Mutex<()>`: 1 byte.
+    ParkingLot,
+}
+
+/// Threads that take locks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MutexSetup {
+    /// The library of the locks.
+    pub of: Library,
+    /// Where the locks lie: in one place, side by side, or on separate lines.
+    pub spacing: Spacing,
+    /// The CPU of each thread.
+    pub cpus: Vec<usize>,
+}
+
+impl Setup for MutexSetup {
+    /// The region is not used: locks lie in memory of their own.
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
+        match self.of {
+            #[cfg(feature = "std")]
+            Library::Std => Ok(self.team::<std::sync::Mutex<()>, 8>()),
+            #[cfg(not(feature = "std"))]
+            Library::Std => Err(Untestable::without_std()),
+            #[cfg(feature = "peers")]
+            Library::ParkingLot => Ok(self.team::<parking_lot::Mutex<()>, 64>()),
+            #[cfg(not(feature = "peers"))]
+            Library::ParkingLot => Err(Untestable::without_peers()),
+        }
+    }
+}
 
 /// A lock that is handed on.
 static HANDOVER: Model = Model {
@@ -17,15 +84,13 @@ static HANDOVER: Model = Model {
 
 /// Threads that take a lock that serves them in the order of their arrival.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct QueueSetup {
+struct QueueSetup {
     /// The lock.
     pub way: QueueWay,
     /// One lock for all threads, or each thread's own.
     pub spacing: Spacing,
     /// The CPU of each thread, all different.
     pub cpus: Vec<usize>,
-    /// Which thread's time counts.
-    pub pace: SampleOf,
 }
 
 impl QueueSetup {
@@ -48,7 +113,7 @@ impl Setup for QueueSetup {
         self.lock() * (self.cpus.len() / self.sharers().max(1))
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         // Who waits for a thread on its own CPU waits until the system takes the CPU away.
         let mut cpus = self.cpus.clone();
         cpus.sort_unstable();
@@ -67,12 +132,9 @@ impl Setup for QueueSetup {
         if locks.len() < self.cpus.len() {
             return Err(too_small());
         }
-        let member = |(lock, &cpu)| Worker {
-            cpu,
-            kernel: Box::new(lock),
-        };
+        let member = |(lock, &cpu)| Worker::new(cpu, lock);
         let members = locks.into_iter().zip(&self.cpus).map(member);
-        Ok(Workload::at_once(members.collect(), self.pace, 1))
+        Ok(Workload::at_once(members.collect(), SampleOf::Slowest, 1))
     }
 
     /// Predicts turns of an MCS lock that several threads want, who do nothing in between. A ticket lock lets
@@ -92,26 +154,65 @@ mod tests {
     use crate::host::{Host, RoundOptions};
     use crate::os::allowed;
 
-    fn setup(way: QueueWay, spacing: Spacing, cpus: Vec<usize>) -> QueueSetup {
-        QueueSetup {
-            way,
+    fn mutexes(spacing: Spacing) -> MutexSetup {
+        MutexSetup {
+            of: Library::Std,
             spacing,
-            cpus,
-            pace: SampleOf::Slowest,
+            cpus: vec![0, 1, 0],
         }
+    }
+
+    #[test]
+    fn locks_lie_where_they_are_said_to() {
+        for bytes in [8, 1] {
+            let places =
+                |spacing| [0, 1, 2].map(|index| mutexes(spacing).lock(index, bytes) * bytes);
+            assert_eq!(places(Spacing::Shared), [0, 0, 0]);
+            assert_eq!(places(Spacing::Apart(8)), [0, bytes, 2 * bytes]);
+            assert_eq!(places(Spacing::Apart(64)), [0, 64, 128]);
+            assert_eq!(places(Spacing::Apart(128)), [0, 128, 256]);
+        }
+    }
+
+    #[test]
+    fn every_thread_takes_its_turns() {
+        let context = Context::here();
+        for library in [Library::Std, Library::ParkingLot] {
+            for spacing in [Spacing::Shared, Spacing::Apart(8), Spacing::Apart(128)] {
+                let setup = MutexSetup {
+                    of: library,
+                    ..mutexes(spacing)
+                };
+                let mut bytes = [0; 256];
+                let region = Region::new(&mut bytes).unwrap();
+                match setup.prepare(region, &context) {
+                    Ok(Workload::Threads { mut members, .. }) => {
+                        assert_eq!(members.len(), 3);
+                        let turns = members.iter_mut().map(|member| member.kernel.run(5));
+                        assert_eq!(turns.sum::<u64>(), 15);
+                    }
+                    Ok(other) => panic!("{other:?}"),
+                    Err(reason) => {
+                        let refused = (library, cfg!(feature = "peers"));
+                        assert_eq!(refused, (Library::ParkingLot, false), "{reason}");
+                    }
+                }
+            }
+        }
+    }
+
+    fn queues(way: QueueWay, spacing: Spacing, cpus: Vec<usize>) -> QueueSetup {
+        QueueSetup { way, spacing, cpus }
     }
 
     /// Each takes its turns though the others wait for the same lock, and leaves it free.
     #[test]
     fn every_thread_takes_its_turns_and_leaves_the_lock_free() {
-        let context = Context {
-            features: crate::cpu::Features::detect(),
-            host: &Linux,
-        };
+        let context = Context::here();
         let cpus = allowed();
         for way in QueueWay::ALL {
             for spacing in [Spacing::Shared, Spacing::Apart(128)] {
-                let setup = setup(way, spacing, cpus.clone());
+                let setup = queues(way, spacing, cpus.clone());
                 let mut bytes = vec![0xff; setup.bytes() + 63];
                 let at = bytes.as_ptr().align_offset(64);
                 let memory = &mut bytes[at..][..setup.bytes()];
@@ -145,11 +246,8 @@ mod tests {
 
     #[test]
     fn threads_of_a_queue_share_no_cpu() {
-        let context = Context {
-            features: crate::cpu::Features::detect(),
-            host: &Linux,
-        };
-        let setup = setup(QueueWay::Mcs, Spacing::Shared, vec![1, 0, 1]);
+        let context = Context::here();
+        let setup = queues(QueueWay::Mcs, Spacing::Shared, vec![1, 0, 1]);
         let mut bytes = vec![0; setup.bytes() + 63];
         let region = Region::new(&mut bytes).unwrap();
         let refused = setup.prepare(region, &context).unwrap_err();

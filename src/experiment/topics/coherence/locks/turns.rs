@@ -99,14 +99,16 @@ impl MutexSetup {
     pub(super) fn team<'m, L: Lock, const N: usize>(&self) -> Workload<'m> {
         let last = self.lock(self.cpus.len().saturating_sub(1), size_of::<L>());
         let locks: Arc<[Line<L, N>]> = (0..=last / N).map(|_| Line::new()).collect();
-        let member = |(index, &cpu): (usize, &usize)| Worker {
-            cpu,
-            kernel: Box::new(Turns {
-                locks: Arc::clone(&locks),
-                index: self.lock(index, size_of::<L>()),
-            }),
+        let member = |(index, &cpu): (usize, &usize)| {
+            Worker::new(
+                cpu,
+                Turns {
+                    locks: Arc::clone(&locks),
+                    index: self.lock(index, size_of::<L>()),
+                },
+            )
         };
         let members = self.cpus.iter().enumerate().map(member).collect();
-        Workload::at_once(members, self.pace, 1)
+        Workload::at_once(members, SampleOf::Slowest, 1)
     }
 }
