@@ -97,8 +97,7 @@ const TABLE_3_2: Experiment = Experiment {
                     ));
                     let at_random = e.at(RANDOM_SIMULATED, x)?;
                     if let Some(before) = before {
-                        let more =
-                            Interval::new(at_random.lo - before.hi, at_random.hi - before.lo);
+                        let more = minus(at_random, before);
                         parts.push(at_least("percentage points more at random", more, 1.0));
                     }
                     before = Some(at_random);

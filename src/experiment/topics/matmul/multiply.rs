@@ -23,16 +23,6 @@ pub enum Multiply {
 }
 
 impl Multiply {
-    /// The ways, from the slowest of the paper's to the widest.
-    pub const ALL: [Multiply; 6] = [
-        Multiply::Paper(MatmulWay::Original),
-        Multiply::Paper(MatmulWay::Transposed),
-        Multiply::Paper(MatmulWay::SubMatrix),
-        Multiply::Paper(MatmulWay::Vectorised),
-        Multiply::Avx2,
-        Multiply::Avx512,
-    ];
-
     /// Bytes of matrices of `side` rows and columns, and of anything that a way keeps beside them.
     fn bytes(self, side: usize) -> usize {
         match self {

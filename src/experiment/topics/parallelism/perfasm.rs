@@ -2,8 +2,8 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
+use crate::experiment::topics::parallelism::ShuffleSetup;
 use crate::experiment::topics::parallelism::shuffle::{in_memory, shuffle};
-use crate::experiment::topics::parallelism::shuffled::ShuffleSetup;
 use crate::host::Host;
 use crate::kernel::{Op, symbols};
 use crate::mem::Region;

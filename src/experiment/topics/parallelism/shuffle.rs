@@ -1,7 +1,7 @@
 //! Startin's shuffles: A1, A2 and A8.
 
 use crate::experiment::prelude::*;
-use crate::experiment::topics::parallelism::shuffled::{ChainsSetup, ShuffleSetup};
+use crate::experiment::topics::parallelism::{ChainsSetup, ShuffleSetup};
 use crate::kernel::Op;
 use crate::pattern::{Deck, Indices};
 use crate::pmu::Quantity;

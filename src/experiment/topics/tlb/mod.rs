@@ -5,14 +5,13 @@ pub mod directories;
 pub mod large;
 pub mod pages;
 pub mod tlb_sets;
-pub mod translate;
 
 families![
     pages,
     tlb_sets,
     directories,
     hugepages in large::FIGURE_7_9,
-    translate,
+    translate in tlb_sets::TRANSLATE,
     aliases,
     large
 ];

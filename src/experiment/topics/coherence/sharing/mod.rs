@@ -5,15 +5,14 @@ use crate::experiment::shared::words::Spacing;
 use crate::experiment::topics::coherence::locks::{Library, Way};
 use crate::kernel::IncrementWay;
 
-mod drepper;
-mod figure_1;
+mod figures;
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[
     COHERENCE,
-    figure_1::FIG_1,
-    drepper::FIG_6_10,
-    drepper::FIG_6_11,
+    figures::FIG_1,
+    figures::FIG_6_10,
+    figures::FIG_6_11,
 ];
 
 /// What the threads do: the rows of Sestoft's table, and three kinds of lock for the last row.

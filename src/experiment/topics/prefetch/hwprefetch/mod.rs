@@ -46,12 +46,6 @@ fn runs(machine: &Machine, elements: usize, path: Path) -> WalkSetup {
 
 /// Every claim of this family is judged in memory.
 ///
-/// # Errors
-/// If the caches hold as much as may be allocated.
-fn in_memory(e: &Evidence<'_>) -> Testable<()> {
-    e.machine.memory_size().map(|_| ())
-}
-
 const fn plot(x: Axis) -> Option<Plot> {
     Some(Plot::lines(x, Axis::log("time per line"), Unit::CoreCycles))
 }
@@ -236,7 +230,7 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
 };
 
 fn in_a_page(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
-    in_memory(e)?;
+    e.machine.memory_size()?;
     e.series(of)?;
     e.series(to)?;
     let x = PAGE_LINES as f64;
@@ -306,7 +300,7 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
 };
 
 fn forwards_over_random(e: &Evidence<'_>, place: f64) -> Testable<Interval> {
-    in_memory(e)?;
+    e.machine.memory_size()?;
     if e.machine.prefetchers_off {
         let why = "the prefetchers were off for the whole run, these walks included";
         return Err(Untestable(why.to_owned()));

@@ -1,7 +1,7 @@
 //! Which patterns the hardware prefetcher follows: runs, strides, several streams, and the ends of pages.
 
 use crate::experiment::prelude::*;
-use crate::experiment::topics::prefetch::hwprefetch::{RANDOM, in_memory, lines, per, plot, runs};
+use crate::experiment::topics::prefetch::hwprefetch::{RANDOM, lines, per, plot, runs};
 use crate::mem::{LINE, PAGE};
 use crate::pattern::{Order, Path};
 use crate::stats::Interval;
@@ -47,7 +47,7 @@ pub(crate) const TRIGGER: Experiment = Experiment {
             "the second line of a run at a random place costs at least half as much as the first: \
              a single miss does not trigger the prefetcher",
             |e| {
-                in_memory(e)?;
+                e.machine.memory_size()?;
                 let lines = added_lines(e)?;
                 let cost = |length: f64| {
                     let found = lines.iter().find(|line| line.0 == length);
@@ -239,7 +239,7 @@ fn strided_over_random(
     random: &str,
     stride: usize,
 ) -> Testable<Interval> {
-    in_memory(e)?;
+    e.machine.memory_size()?;
     e.series(strided)?;
     e.series(random)?;
     ratio(e.at(strided, stride as f64), e.at(random, LINE as f64))
@@ -286,7 +286,7 @@ pub(crate) const STREAMS: Experiment = Experiment {
             drepper("6.3.1"),
             "the prefetcher follows 8 to 16 streams walked in turn before the cost per line rises",
             |e| {
-                in_memory(e)?;
+                e.machine.memory_size()?;
                 knee(&e.series(INTERLEAVED)?)
             },
         )
@@ -379,7 +379,7 @@ pub(crate) const PAGES: Experiment = Experiment {
             "in the middle of a run, the first line of a page costs more than three times a line \
              of the second half of a run inside a page",
             |e| {
-                in_memory(e)?;
+                e.machine.memory_size()?;
                 let length = LONG as f64;
                 let half = e.at(HALVES, length / 2.0)?.scaled(length / 2.0);
                 let whole = e.at(INSIDE, length)?.scaled(length);
