@@ -8,7 +8,7 @@ pub(crate) use super::topics::PENTIUM_4;
 pub(crate) use super::{
     Axis, Basis, Capacity, Case, Claim, Context, CpuOrder, Curve, Evidence, Experiment, Forecast,
     Judged, Judgement, Machine, Model, Parameters, Pass, Plot, Range, Reference, Run, SampleOf,
-    Setup, Shape, Shown, State, Takeaway, Testable, Timing, Touches, Unit, Untestable, Verdict,
-    Workload, all_of, at_least, at_most, between, computed, counted, drepper, events, measured,
-    noted, ours, reported, seen, sestoft, side_by_side, simulated, startin, tensor,
+    Setup, Shape, Shown, State, Testable, Timing, Touches, Unit, Untestable, Verdict, Workload,
+    all_of, at_least, at_most, between, computed, counted, drepper, events, measured, noted, ours,
+    reported, seen, sestoft, side_by_side, simulated, startin, tensor,
 };

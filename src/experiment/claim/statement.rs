@@ -1,6 +1,6 @@
 //! The statement of a claim: its origin, how it is decided, and its document's value.
 
-use super::takeaway::Takeaway;
+use super::takeaway::{Shown, Takeaway, Touches};
 use super::verdict::{Judged, Judgement, Verdict};
 use crate::experiment::{Evidence, Untestable};
 
@@ -273,11 +273,26 @@ impl Claim {
     }
 
     /// The same, with how its number reads as a finding beside the document's own.
-    pub const fn takeaway(self, takeaway: Takeaway) -> Self {
+    pub const fn takeaway(
+        self,
+        shown: Shown,
+        touches: Touches,
+        subject: &'static str,
+        headline: &'static str,
+    ) -> Self {
         Claim {
-            takeaway: Some(takeaway),
+            takeaway: Some(Takeaway::new(shown, touches, subject, headline)),
             ..self
         }
+    }
+
+    /// The same, with what to do about the finding if the claim holds, and if it does not.
+    pub const fn advice(self, holding: &'static str, failing: &'static str) -> Self {
+        let takeaway = match self.takeaway {
+            Some(takeaway) => Some(takeaway.advice(holding, failing)),
+            None => None,
+        };
+        Claim { takeaway, ..self }
     }
 
     /// The same, with a sentence on what follows if it holds.

@@ -60,7 +60,7 @@ impl Touches {
 
 impl Takeaway {
     /// A number that is shown as `shown`.
-    pub const fn new(
+    pub(super) const fn new(
         shown: Shown,
         touches: Touches,
         subject: &'static str,
@@ -76,7 +76,7 @@ impl Takeaway {
     }
 
     /// The same, with what to do if the claim holds and if it does not.
-    pub const fn advice(self, holding: &'static str, failing: &'static str) -> Self {
+    pub(super) const fn advice(self, holding: &'static str, failing: &'static str) -> Self {
         Takeaway {
             advice: [holding, failing],
             ..self

@@ -162,17 +162,15 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         )
         .then(4.4, PENTIUM_4)
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "Reading over writing L1d",
-                "Reading L1d is {now} as fast as writing it",
-            )
-            .advice(
-                "Keep intermediate results in registers: stores are the bottleneck.",
-                "Stores into L1d are not the bottleneck that they were in 2007: count loads and \
+            Shown::Times,
+            Touches::Many,
+            "Reading over writing L1d",
+            "Reading L1d is {now} as fast as writing it",
+        )
+        .advice(
+            "Keep intermediate results in registers: stores are the bottleneck.",
+            "Stores into L1d are not the bottleneck that they were in 2007: count loads and \
                  stores alike.",
-            ),
         )
         .failing("L1d does not write through: stores need not wait for L2."),
         // Beyond L2 writes are slower than reads by a factor of ten.
@@ -190,17 +188,15 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         )
         .then(9.7, PENTIUM_4)
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "Reading over writing memory",
-                "Reading memory is {now} as fast as writing it",
-            )
-            .advice(
-                "Recompute results rather than store them, and write each line only once.",
-                "Writing memory costs about as much as its traffic suggests: count bytes in both \
+            Shown::Times,
+            Touches::Many,
+            "Reading over writing memory",
+            "Reading memory is {now} as fast as writing it",
+        )
+        .advice(
+            "Recompute results rather than store them, and write each line only once.",
+            "Writing memory costs about as much as its traffic suggests: count bytes in both \
                  directions.",
-            ),
         )
         .failing(
             "A write reads its line before and writes it back later; both overlap with other \
@@ -222,16 +218,14 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         )
         .then(1.0, PENTIUM_4)
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Some,
-                "Copying over writing memory",
-                "A copy in memory runs at {now} the rate of a write alone",
-            )
-            .advice(
-                "Combine copies with other work on the data: the reads cost almost nothing.",
-                "Count both sides of a copy: reading costs time, too.",
-            ),
+            Shown::Times,
+            Touches::Some,
+            "Copying over writing memory",
+            "A copy in memory runs at {now} the rate of a write alone",
+        )
+        .advice(
+            "Combine copies with other work on the data: the reads cost almost nothing.",
+            "Count both sides of a copy: reading costs time, too.",
         ),
         // The step at 2^18 bytes comes from the exhaustion of the DTLB, which means more work for each
         // new page: 5.7 to 5.3 bytes per cycle.
@@ -286,17 +280,15 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
         )
         .then(0.96, "Core 2")
         .takeaway(
-            Takeaway::new(
-                Shown::Share,
-                Touches::Many,
-                "Reading memory over reading L1d",
-                "Reads of memory reach {now} of the bandwidth of L1d",
-            )
-            .advice(
-                "Access data sequentially: the prefetchers keep up with 16-byte loads.",
-                "Work in blocks that fit in a cache: one core streams memory more slowly than it \
+            Shown::Share,
+            Touches::Many,
+            "Reading memory over reading L1d",
+            "Reads of memory reach {now} of the bandwidth of L1d",
+        )
+        .advice(
+            "Access data sequentially: the prefetchers keep up with 16-byte loads.",
+            "Work in blocks that fit in a cache: one core streams memory more slowly than it \
                  computes.",
-            ),
         )
         .failing(
             "Prefetching cannot make memory as fast as L1d: the number of outstanding misses \
@@ -317,16 +309,14 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
         )
         .then_between(22.0, 27.0, "Core 2")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Some,
-                "Writing L1d over writing memory",
-                "Writing L1d is {now} as fast as writing memory",
-            )
-            .advice(
-                "Finish all work on a block while it is in a cache, and write it to memory once.",
-                "Writing in blocks gains less than in 2007; sequential order matters more.",
-            ),
+            Shown::Times,
+            Touches::Some,
+            "Writing L1d over writing memory",
+            "Writing L1d is {now} as fast as writing memory",
+        )
+        .advice(
+            "Finish all work on a block while it is in a cache, and write it to memory once.",
+            "Writing in blocks gains less than in 2007; sequential order matters more.",
         ),
         // Once L1d is not sufficient, the speed of writes drops significantly: 15.4 to 6.6 bytes
         // per cycle.
@@ -409,17 +399,15 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
         )
         .then(14.8, "Opteron, family 10h")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Few,
-                "Reading L1d over reading L2",
-                "Reading L1d is {now} as fast as reading L2 sequentially",
-            )
-            .advice(
-                "Choose inner blocks of a loop that fit in L1d.",
-                "For sequential reads, blocks that fit in L2 are nearly as fast as blocks that fit \
+            Shown::Times,
+            Touches::Few,
+            "Reading L1d over reading L2",
+            "Reading L1d is {now} as fast as reading L2 sequentially",
+        )
+        .advice(
+            "Choose inner blocks of a loop that fit in L1d.",
+            "For sequential reads, blocks that fit in L2 are nearly as fast as blocks that fit \
                  in L1d.",
-            ),
         )
         .failing("Prefetching hides L2 from 16-byte loads, or L2 is fast enough without it."),
         // Copies cannot be faster than reads or writes, and take both: 9 bytes per cycle against

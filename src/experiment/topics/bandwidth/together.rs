@@ -270,18 +270,16 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
         )
         .then(0.034, "Core 2")
         .takeaway(
-            Takeaway::new(
-                Shown::Share,
-                Touches::Most,
-                "Speed that each of two threads keeps, writing the same lines",
-                "Two threads that write the same lines keep {now} of their speed each",
-            )
-            .advice(
-                "Give each thread its own data to write, and share only data that no thread \
+            Shown::Share,
+            Touches::Most,
+            "Speed that each of two threads keeps, writing the same lines",
+            "Two threads that write the same lines keep {now} of their speed each",
+        )
+        .advice(
+            "Give each thread its own data to write, and share only data that no thread \
                  writes.",
-                "Plain streams of stores to shared lines cost less than in the paper; atomic \
+            "Plain streams of stores to shared lines cost less than in the paper; atomic \
                  operations pay the full cost.",
-            ),
         )
         .failing("A store queue that requests many lines at once hides part of the transfers."),
         // The performance is as if the data had to be read from memory.
@@ -329,16 +327,14 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
         )
         .then_between(0.58, 0.61, "Core 2")
         .takeaway(
-            Takeaway::new(
-                Shown::Share,
-                Touches::Some,
-                "Speed that each of two threads keeps, writing memory",
-                "Two threads that write memory keep {now} of their speed each",
-            )
-            .advice(
-                "Do not expect a second thread to double the write bandwidth: memory is the limit.",
-                "A second thread adds bandwidth for writes: use it.",
-            ),
+            Shown::Share,
+            Touches::Some,
+            "Speed that each of two threads keeps, writing memory",
+            "Two threads that write memory keep {now} of their speed each",
+        )
+        .advice(
+            "Do not expect a second thread to double the write bandwidth: memory is the limit.",
+            "A second thread adds bandwidth for writes: use it.",
         ),
         // Once L1d is not sufficient, lines are flushed to the shared L2 and the speed is reduced by
         // half: 3.96 of 6.58 bytes per cycle.

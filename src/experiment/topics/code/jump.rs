@@ -108,17 +108,15 @@ const JUMP_TABLE: Experiment = Experiment {
         )
         .then(67.0, "i7-4870HQ")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Some,
-                "A dependent load at the slowest size over the fastest",
-                "A dependent load takes {now} as long in memory as in L1d",
-            )
-            .advice(
-                "Follow fewer pointers: use indices into arrays, or wider nodes.",
-                "Dependent loads cost less than expected: measure before you flatten data \
+            Shown::Times,
+            Touches::Some,
+            "A dependent load at the slowest size over the fastest",
+            "A dependent load takes {now} as long in memory as in L1d",
+        )
+        .advice(
+            "Follow fewer pointers: use indices into arrays, or wider nodes.",
+            "Dependent loads cost less than expected: measure before you flatten data \
                  structures.",
-            ),
         ),
         measured(
             "B12.4",

@@ -154,16 +154,14 @@ const FIG_6_6: Experiment = Experiment {
         )
         .then(2.0, "AMD (2007)")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Few,
-                "Eight loads from one bank over eight from different banks",
-                "Eight loads from one bank of L1d take {now} as long as from different banks",
-            )
-            .advice(
-                "Let loads that run at the same time use different offsets in a line.",
-                "Bank conflicts need no attention here.",
-            ),
+            Shown::Times,
+            Touches::Few,
+            "Eight loads from one bank over eight from different banks",
+            "Eight loads from one bank of L1d take {now} as long as from different banks",
+        )
+        .advice(
+            "Let loads that run at the same time use different offsets in a line.",
+            "Bank conflicts need no attention here.",
         )
         .failing("L1d has no banks, or selects them by other address bits than in the figure."),
     ],

@@ -59,16 +59,14 @@ const FIG_3_4: Experiment = Experiment {
         )
         .then(48.0, "Pentium 4, 2 MiB L3 (2007)")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Some,
-                "A random write in memory over one in L1d",
-                "A random write to memory takes {now} as long as one to L1d",
-            )
-            .advice(
-                "Split data into parts that fit a cache before you update it at random.",
-                "Splitting data to fit a cache saves little for random updates.",
-            ),
+            Shown::Times,
+            Touches::Some,
+            "A random write in memory over one in L1d",
+            "A random write to memory takes {now} as long as one to L1d",
+        )
+        .advice(
+            "Split data into parts that fit a cache before you update it at random.",
+            "Splitting data to fit a cache saves little for random updates.",
         ),
         // Three plateaus, from which the sizes of L1d and L2 are deduced: 2^13 and 2^20 bytes.
         measured(
@@ -221,17 +219,15 @@ const FIG_3_15: Experiment = Experiment {
         )
         .then_between(24.7, 50.8, PENTIUM_4)
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Most,
-                "Random over sequential access, in memory",
-                "A random access to memory takes {now} as long as a sequential one",
-            )
-            .advice(
-                "Lay out data in the order in which you read it. If you cannot, make the data \
+            Shown::Times,
+            Touches::Most,
+            "Random over sequential access, in memory",
+            "A random access to memory takes {now} as long as a sequential one",
+        )
+        .advice(
+            "Lay out data in the order in which you read it. If you cannot, make the data \
                  smaller or keep several accesses in flight.",
-                "Order saves less than in the paper: measure before you reorganise data for it.",
-            ),
+            "Order saves less than in the paper: measure before you reorganise data for it.",
         ),
         // The random curve does not flatten but keeps on rising; by the figure 1.04 to 1.17 times
         // a doubling from 2^23 bytes on.
@@ -377,17 +373,15 @@ const FIG_3_14: Experiment = Experiment {
         )
         .then(6.7, "Pentium 4, 2 MiB L3 (2007)")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "A random step in memory over one in the last level",
-                "A last-level miss takes {now} as long as a hit",
-            )
-            .advice(
-                "Keep data that you access at random smaller than this core's share of the last \
+            Shown::Times,
+            Touches::Many,
+            "A random step in memory over one in the last level",
+            "A last-level miss takes {now} as long as a hit",
+        )
+        .advice(
+            "Keep data that you access at random smaller than this core's share of the last \
                  level.",
-                "Fitting data into the last level gains little: aim at L2.",
-            ),
+            "Fitting data into the last level gains little: aim at L2.",
         ),
         measured(
             "D18.3",

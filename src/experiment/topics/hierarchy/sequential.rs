@@ -70,17 +70,15 @@ const FIG_3_10: Experiment = Experiment {
         )
         .then(2.23, PENTIUM_4)
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Most,
-                "A sequential step in memory over one in L1d",
-                "A sequential walk takes {now} as long in memory as in L1d",
-            )
-            .advice(
-                "Read memory in sequence: the prefetchers then hide most of its latency.",
-                "Sequential order alone does not hide the latency of memory: make elements \
+            Shown::Times,
+            Touches::Most,
+            "A sequential step in memory over one in L1d",
+            "A sequential walk takes {now} as long in memory as in L1d",
+        )
+        .advice(
+            "Read memory in sequence: the prefetchers then hide most of its latency.",
+            "Sequential order alone does not hide the latency of memory: make elements \
                  smaller, or work in blocks that fit a cache.",
-            ),
         )
         .holding("The prefetchers keep up with a sequential walk.")
         .failing("The prefetchers do not keep up with a sequential walk."),
@@ -194,18 +192,16 @@ const FIG_3_11: Experiment = Experiment {
         )
         .then_between(5.1, 5.2, PENTIUM_4)
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "One word of each line over all eight, sequential",
-                "Using one word of each line takes {now} as long per step as using all eight",
-            )
-            .advice(
-                "Pack the data that a loop reads into the same lines: a half-used line costs as \
+            Shown::Times,
+            Touches::Many,
+            "One word of each line over all eight, sequential",
+            "Using one word of each line takes {now} as long per step as using all eight",
+        )
+        .advice(
+            "Pack the data that a loop reads into the same lines: a half-used line costs as \
                  much as a full line.",
-                "Sparsely used lines cost little time in a sequential walk, but they still fill \
+            "Sparsely used lines cost little time in a sequential walk, but they still fill \
                  the caches.",
-            ),
         )
         .failing("The prefetchers bring whole lines nearly as fast as the walk reads words."),
     ],
@@ -285,16 +281,14 @@ const FIG_3_13: Experiment = Experiment {
         )
         .then_between(1.9, 2.23, PENTIUM_4)
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "Incrementing over reading, sequential, in memory",
-                "A walk that writes each element takes {now} as long as a walk that only reads",
-            )
-            .advice(
-                "Write only what has changed: each written line travels twice.",
-                "Measure the cost of writes in your loop: the paper's factor does not apply here.",
-            ),
+            Shown::Times,
+            Touches::Many,
+            "Incrementing over reading, sequential, in memory",
+            "A walk that writes each element takes {now} as long as a walk that only reads",
+        )
+        .advice(
+            "Write only what has changed: each written line travels twice.",
+            "Measure the cost of writes in your loop: the paper's factor does not apply here.",
         )
         .holding("Lines that go back to memory take a share of the bandwidth."),
         // Addnext0 runs faster than Inc for some sizes, for its load of the next element is a

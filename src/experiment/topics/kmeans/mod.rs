@@ -442,16 +442,14 @@ const PADDED: Experiment = Experiment {
             "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24",
         )
         .takeaway(
-            Takeaway::new(
-                Shown::Share,
-                Touches::Some,
-                "Time of padded over unpadded k-means",
-                "Padded clusters take {now} of the time of unpadded ones",
-            )
-            .advice(
-                "Pad data that several tasks update: a distance of one line is enough.",
-                "Padding does not pay in this program: look for other data that tasks share.",
-            ),
+            Shown::Share,
+            Touches::Some,
+            "Time of padded over unpadded k-means",
+            "Padded clusters take {now} of the time of unpadded ones",
+        )
+        .advice(
+            "Pad data that several tasks update: a distance of one line is enough.",
+            "Padding does not pay in this program: look for other data that tasks share.",
         )
         .holding(
             "Only the distance from the mean to the sums differs, so the shared line causes the \

@@ -151,17 +151,15 @@ const FIG_6_4: Experiment = Experiment {
         )
         .then_between(1.20, 1.36, "")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "Split over aligned elements, random walk in memory",
-                "Elements across two lines make a random walk in memory take {now} as long",
-            )
-            .advice(
-                "Align elements that you access at random to their size.",
-                "In memory, alignment hardly affects random access: do not pad for alignment \
+            Shown::Times,
+            Touches::Many,
+            "Split over aligned elements, random walk in memory",
+            "Elements across two lines make a random walk in memory take {now} as long",
+        )
+        .advice(
+            "Align elements that you access at random to their size.",
+            "In memory, alignment hardly affects random access: do not pad for alignment \
                  alone.",
-            ),
         )
         .failing("The core fetches the second line in parallel with the first."),
         measured(
@@ -189,18 +187,16 @@ const FIG_6_4: Experiment = Experiment {
         )
         .then(4.1, "")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "Split over aligned elements, sequential walk in L2",
-                "Elements across two lines make a sequential walk in L2 take {now} as long",
-            )
-            .advice(
-                "Align elements to their size: transfers of lines between L1d and L2 are the \
+            Shown::Times,
+            Touches::Many,
+            "Split over aligned elements, sequential walk in L2",
+            "Elements across two lines make a sequential walk in L2 take {now} as long",
+        )
+        .advice(
+            "Align elements to their size: transfers of lines between L1d and L2 are the \
                  bottleneck.",
-                "Misaligned elements cost less in L2 than in the paper; align the elements that a \
+            "Misaligned elements cost less in L2 than in the paper; align the elements that a \
                  hot loop accesses.",
-            ),
         )
         .failing(
             "The connection between L1d and L2 has become wide enough for two lines per \

@@ -132,17 +132,15 @@ const ORDER_SPLIT: Experiment = Experiment {
         )
         .then(5.2, PENTIUM_4)
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "Whole over split records, sum of one field, in memory",
-                "A sum of one field takes {now} as long over whole records as over split records",
-            )
-            .advice(
-                "Keep the fields that a loop reads together, in arrays separate from other fields.",
-                "Splitting records gains little for this loop: the prefetchers fetch the whole \
+            Shown::Times,
+            Touches::Many,
+            "Whole over split records, sum of one field, in memory",
+            "A sum of one field takes {now} as long over whole records as over split records",
+        )
+        .advice(
+            "Keep the fields that a loop reads together, in arrays separate from other fields.",
+            "Splitting records gains little for this loop: the prefetchers fetch the whole \
                  lines in time.",
-            ),
         )
         .holding(
             "The loop also loads the fields that it does not use, because they share lines \

@@ -217,17 +217,15 @@ const TRANSPOSED: Experiment = Experiment {
         )
         .then(0.234, "Core 2, 2666 MHz")
         .takeaway(
-            Takeaway::new(
-                Shown::Saved,
-                Touches::Some,
-                "Saved by transposing before a product, N = 1000",
-                "Transposing before multiplying saves {now} of the time, N = 1000",
-            )
-            .advice(
-                "Transpose, or work in blocks, before you walk along columns.",
-                "Walking along columns costs little extra at this size; pad rows whose size is a \
+            Shown::Saved,
+            Touches::Some,
+            "Saved by transposing before a product, N = 1000",
+            "Transposing before multiplying saves {now} of the time, N = 1000",
+        )
+        .advice(
+            "Transpose, or work in blocks, before you walk along columns.",
+            "Walking along columns costs little extra at this size; pad rows whose size is a \
                  power of two.",
-            ),
         )
         .failing(
             "The original's misses hide behind its additions; the transposed loop waits for the \
@@ -305,17 +303,15 @@ const SUB_MATRIX: Experiment = Experiment {
         )
         .then(0.738, "Core 2, 2666 MHz")
         .takeaway(
-            Takeaway::new(
-                Shown::Share,
-                Touches::Some,
-                "Time of sub-matrices over transposing, N = 1000",
-                "Sub-matrices take {now} of the time of a transposed product",
-            )
-            .advice(
-                "Work in blocks of whole lines.",
-                "Keep sums in registers: blocks that send them through memory lose more than they \
+            Shown::Share,
+            Touches::Some,
+            "Time of sub-matrices over transposing, N = 1000",
+            "Sub-matrices take {now} of the time of a transposed product",
+        )
+        .advice(
+            "Work in blocks of whole lines.",
+            "Keep sums in registers: blocks that send them through memory lose more than they \
                  save.",
-            ),
         )
         .holding(
             "The eight sums of a line are independent, so an addition does not wait for the one \
@@ -382,16 +378,14 @@ const VECTORISED: Experiment = Experiment {
         )
         .then(0.549, "Core 2, 2666 MHz")
         .takeaway(
-            Takeaway::new(
-                Shown::Share,
-                Touches::Some,
-                "Time with two elements at once over one, N = 1000",
-                "A product takes {now} of the time with two elements at a time",
-            )
-            .advice(
-                "Use vectors in loops whose data is in a cache.",
-                "Vectors of two elements gain nothing here: let the compiler use wider ones.",
-            ),
+            Shown::Share,
+            Touches::Some,
+            "Time with two elements at once over one, N = 1000",
+            "A product takes {now} of the time with two elements at a time",
+        )
+        .advice(
+            "Use vectors in loops whose data is in a cache.",
+            "Vectors of two elements gain nothing here: let the compiler use wider ones.",
         ),
         // The program takes 10 % of the time of the original code.
         measured(

@@ -185,17 +185,15 @@ const SHUFFLE: Experiment = Experiment {
         )
         .then(1.55, "")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Few,
-                "Index drawn over looked up, exchange in memory",
-                "An exchange in memory takes {now} as long with an index that is drawn as with \
+            Shown::Times,
+            Touches::Few,
+            "Index drawn over looked up, exchange in memory",
+            "An exchange in memory takes {now} as long with an index that is drawn as with \
                  one that is looked up",
-            )
-            .advice(
-                "Move long arithmetic out of loops that miss: compute addresses beforehand.",
-                "The arithmetic hides behind the misses here: leave it in the loop.",
-            ),
+        )
+        .advice(
+            "Move long arithmetic out of loops that miss: compute addresses beforehand.",
+            "The arithmetic hides behind the misses here: leave it in the loop.",
         )
         .holding(
             "The instructions that draw an index fill the window of the CPU, which then finds the \
@@ -331,16 +329,14 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
         )
         .then(1.61, "")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Some,
-                "The simple shuffle over one in stages of 64",
-                "The simple shuffle takes {now} as long as one in stages of 64",
-            )
-            .advice(
-                "Compute a batch of addresses first, and then access them: misses overlap.",
-                "This core overlaps the misses by itself: keep the simple loop.",
-            ),
+            Shown::Times,
+            Touches::Some,
+            "The simple shuffle over one in stages of 64",
+            "The simple shuffle takes {now} as long as one in stages of 64",
+        )
+        .advice(
+            "Compute a batch of addresses first, and then access them: misses overlap.",
+            "This core overlaps the misses by itself: keep the simple loop.",
         ),
     ],
     ..Experiment::PLAIN

@@ -97,16 +97,14 @@ pub(crate) const OPERATION: Experiment = Experiment {
         )
         .then(2.16, "i7-9750H")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "Nested over flat arrays, a read",
-                "A read of nested arrays takes {now} as long as one of a flat array",
-            )
-            .advice(
-                "Use one flat array and compute the index.",
-                "Independent reads overlap: flatten for size and simplicity, not for speed.",
-            ),
+            Shown::Times,
+            Touches::Many,
+            "Nested over flat arrays, a read",
+            "A read of nested arrays takes {now} as long as one of a flat array",
+        )
+        .advice(
+            "Use one flat array and compute the index.",
+            "Independent reads overlap: flatten for size and simplicity, not for speed.",
         )
         .failing(
             "The reads are independent: a CPU that computes addresses far ahead overlaps the \
@@ -262,16 +260,14 @@ pub(crate) const INDEX: Experiment = Experiment {
         )
         .then(2.8, "i7-9750H")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Some,
-                "Index function called over inlined, a read",
-                "A read takes {now} as long if its index function is not inlined",
-            )
-            .advice(
-                "Let the compiler inline the function that computes an index.",
-                "The call hides behind other work here: inlining does not make this read faster.",
-            ),
+            Shown::Times,
+            Touches::Some,
+            "Index function called over inlined, a read",
+            "A read takes {now} as long if its index function is not inlined",
+        )
+        .advice(
+            "Let the compiler inline the function that computes an index.",
+            "The call hides behind other work here: inlining does not make this read faster.",
         ),
         measured(
             "C7.4",

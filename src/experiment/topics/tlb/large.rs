@@ -325,18 +325,16 @@ const FIG_7_9: Experiment = Experiment {
         )
         .then(1.63, PENTIUM_4)
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "4 KiB over 2 MiB pages, random walk in memory",
-                "A random walk through memory takes {now} as long in 4 KiB pages as in 2 MiB \
+            Shown::Times,
+            Touches::Many,
+            "4 KiB over 2 MiB pages, random walk in memory",
+            "A random walk through memory takes {now} as long in 4 KiB pages as in 2 MiB \
                  pages",
-            )
-            .advice(
-                "Ask for huge pages (madvise, hugetlb) for large data that you access at \
+        )
+        .advice(
+            "Ask for huge pages (madvise, hugetlb) for large data that you access at \
                  random.",
-                "Huge pages gain little here: reduce cache misses first.",
-            ),
+            "Huge pages gain little here: reduce cache misses first.",
         )
         .failing(
             "The hypervisor backs large pages with small ones, or page walks find their tables \

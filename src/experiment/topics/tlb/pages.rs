@@ -259,17 +259,15 @@ const FIG_3_17: Experiment = Experiment {
         )
         .then(3.95, PENTIUM_4)
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Some,
-                "Random order in the whole list over random order in 60 pages",
-                "Random access over the whole list takes {now} as long as random access within \
+            Shown::Times,
+            Touches::Some,
+            "Random order in the whole list over random order in 60 pages",
+            "Random access over the whole list takes {now} as long as random access within \
                  60 pages",
-            )
-            .advice(
-                "Finish the work on a few pages before you go on to other pages.",
-                "The spread of accesses over pages matters little: reduce cache misses first.",
-            ),
+        )
+        .advice(
+            "Finish the work on a few pages before you go on to other pages.",
+            "The spread of accesses over pages matters little: reduce cache misses first.",
         ),
         // The whole list is significantly influenced by TLB misses: lowering them increases the
         // performance.

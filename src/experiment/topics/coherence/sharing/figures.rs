@@ -211,19 +211,17 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
         )
         .then_between(4.9, 8.8, "four Pentium 4, two to four threads")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Most,
-                "Threads on one line over separate lines",
-                "Threads that increment on one line take {now} as long as threads on separate \
+            Shown::Times,
+            Touches::Most,
+            "Threads on one line over separate lines",
+            "Threads that increment on one line take {now} as long as threads on separate \
                  lines",
-            )
-            .advice(
-                "Pad data that a thread writes often to a line of its own: false sharing costs at \
+        )
+        .advice(
+            "Pad data that a thread writes often to a line of its own: false sharing costs at \
                  least as much as in the paper.",
-                "False sharing costs less than in the paper. Measure before you pad, and pad only \
+            "False sharing costs less than in the paper. Measure before you pad, and pad only \
                  data that threads write often.",
-            ),
         )
         .holding("The line changes its owner at least as often as on the paper's bus.")
         .failing(

@@ -155,17 +155,15 @@ const COHERENCE: Experiment = Experiment {
         )
         .then(12.0, "2 x Xeon E5-2680 v3")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "Two counters on one line over two lines, int++",
-                "Plain counters side by side take {now} as long as counters apart",
-            )
-            .advice(
-                "Keep per-thread counters in registers, or on lines of their own.",
-                "The store buffer hides most of the cost of plain increments. Pad words that \
+            Shown::Times,
+            Touches::Many,
+            "Two counters on one line over two lines, int++",
+            "Plain counters side by side take {now} as long as counters apart",
+        )
+        .advice(
+            "Keep per-thread counters in registers, or on lines of their own.",
+            "The store buffer hides most of the cost of plain increments. Pad words that \
                  threads write often nevertheless.",
-            ),
         ),
         // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. A factor of 2 is
         // our threshold.
@@ -178,18 +176,16 @@ const COHERENCE: Experiment = Experiment {
         )
         .then(14.0, "2 x Xeon E5-2680 v3")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "Two counters on one line over two lines, fetch_add",
-                "Atomic counters side by side take {now} as long as counters apart",
-            )
-            .advice(
-                "Put each thread's counter on a line of its own: 64 bytes, or 128 where the CPU \
+            Shown::Times,
+            Touches::Many,
+            "Two counters on one line over two lines, fetch_add",
+            "Atomic counters side by side take {now} as long as counters apart",
+        )
+        .advice(
+            "Put each thread's counter on a line of its own: 64 bytes, or 128 where the CPU \
                  fetches lines in pairs.",
-                "Padding gains little for these counters: look for data that threads really share \
+            "Padding gains little for these counters: look for data that threads really share \
                  first.",
-            ),
         ),
         // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. A factor of 2 is
         // our threshold.
@@ -222,16 +218,14 @@ const COHERENCE: Experiment = Experiment {
         )
         .then(21.0, "2 x Xeon E5-2680 v3")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "Two locks on one line over two lines, Mutex",
-                "Locks side by side take {now} as long as locks apart",
-            )
-            .advice(
-                "Keep locks, and the data they guard, on lines of their own.",
-                "Padding gains little for these locks: look for contention first.",
-            ),
+            Shown::Times,
+            Touches::Many,
+            "Two locks on one line over two lines, Mutex",
+            "Locks side by side take {now} as long as locks apart",
+        )
+        .advice(
+            "Keep locks, and the data they guard, on lines of their own.",
+            "Padding gains little for these locks: look for contention first.",
         ),
         // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. The lock there is
         // Java's. A factor of 2 is our threshold.

@@ -166,17 +166,15 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
         )
         .then_between(0.92, 0.97, "512 KiB L2 (2007)")
         .takeaway(
-            Takeaway::new(
-                Shown::Saved,
-                Touches::Many,
-                "Saved by software prefetch on a random list",
-                "Software prefetch saves {now} of the time of a walk through a random list in \
+            Shown::Saved,
+            Touches::Many,
+            "Saved by software prefetch on a random list",
+            "Software prefetch saves {now} of the time of a walk through a random list in \
                  memory",
-            )
-            .advice(
-                "Prefetch where you know addresses several steps ahead, and tune the distance.",
-                "Do not add software prefetches to such walks unless you measure a gain.",
-            ),
+        )
+        .advice(
+            "Prefetch where you know addresses several steps ahead, and tune the distance.",
+            "Do not add software prefetches to such walks unless you measure a gain.",
         )
         .holding(
             "The number of misses that the core and its memory can have in flight limits what a \

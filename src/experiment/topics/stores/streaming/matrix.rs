@@ -67,17 +67,15 @@ pub(super) const FIG_6_1: Experiment = Experiment {
         )
         .then(1.0, "IA-32, not named")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Some,
-                "Non-temporal over normal stores, by row",
-                "Non-temporal stores take {now} the time of normal stores to fill a matrix by row",
-            )
-            .advice(
-                "Use non-temporal stores for full lines that the program will not read soon.",
-                "Use normal stores; the only gain of non-temporal stores is that they leave the \
+            Shown::Times,
+            Touches::Some,
+            "Non-temporal over normal stores, by row",
+            "Non-temporal stores take {now} the time of normal stores to fill a matrix by row",
+        )
+        .advice(
+            "Use non-temporal stores for full lines that the program will not read soon.",
+            "Use normal stores; the only gain of non-temporal stores is that they leave the \
                  caches alone.",
-            ),
         ),
         // 0.127 s by column and 0.048 by row.
         measured(
@@ -104,17 +102,15 @@ pub(super) const FIG_6_1: Experiment = Experiment {
         )
         .then(0.160 / 0.048, "IA-32, not named")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Some,
-                "Non-temporal stores by column over by row",
-                "Non-temporal stores take {now} as long by column as by row",
-            )
-            .advice(
-                "Use non-temporal stores only for full lines in sequential order.",
-                "Partial lines cost less than expected, but full lines in sequential order remain \
+            Shown::Times,
+            Touches::Some,
+            "Non-temporal stores by column over by row",
+            "Non-temporal stores take {now} as long by column as by row",
+        )
+        .advice(
+            "Use non-temporal stores only for full lines in sequential order.",
+            "Partial lines cost less than expected, but full lines in sequential order remain \
                  the safe use of non-temporal stores.",
-            ),
         ),
     ],
     ..Experiment::PLAIN

@@ -63,16 +63,14 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
         )
         .then(1.18, "four processors on one bus")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Some,
-                "One reader beside another over one alone, in memory",
-                "A second reading thread makes a walk through memory take {now} as long",
-            )
-            .advice(
-                "Plan memory bandwidth per package, not per core.",
-                "Memory has bandwidth for a second reader: one core does not use all of it.",
-            ),
+            Shown::Times,
+            Touches::Some,
+            "One reader beside another over one alone, in memory",
+            "A second reading thread makes a walk through memory take {now} as long",
+        )
+        .advice(
+            "Plan memory bandwidth per package, not per core.",
+            "Memory has bandwidth for a second reader: one core does not use all of it.",
         )
         .holding("Two readers saturate the path to memory.")
         .failing(
@@ -211,17 +209,15 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
         )
         .then(827.0 / 636.0, "four processors on one bus")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Some,
-                "One random walk beside another over one alone, in memory",
-                "A second random walk makes the first take {now} as long",
-            )
-            .advice(
-                "Random walks of several threads slow each other: leave some memory bandwidth \
+            Shown::Times,
+            Touches::Some,
+            "One random walk beside another over one alone, in memory",
+            "A second random walk makes the first take {now} as long",
+        )
+        .advice(
+            "Random walks of several threads slow each other: leave some memory bandwidth \
                  unused.",
-                "Random walks of two threads hardly slow each other: run them in parallel.",
-            ),
+            "Random walks of two threads hardly slow each other: run them in parallel.",
         ),
         // Around 1,500 cycles in the extreme case: 1,543 for four threads and 636 for one. The
         // paper's processors share no cache, so that each fetches the list over the bus itself.

@@ -107,16 +107,14 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
         )
         .then(1.54, "four processors on one bus")
         .takeaway(
-            Takeaway::new(
-                Shown::Times,
-                Touches::Many,
-                "Two threads over one, random walks of their own",
-                "Two threads that walk lists at random get {now} as much done as one",
-            )
-            .advice(
-                "Add threads to hide misses: the waits of several threads overlap.",
-                "A second thread does not pay: first keep several misses in flight in one thread.",
-            ),
+            Shown::Times,
+            Touches::Many,
+            "Two threads over one, random walks of their own",
+            "Two threads that walk lists at random get {now} as much done as one",
+        )
+        .advice(
+            "Add threads to hide misses: the waits of several threads overlap.",
+            "A second thread does not pay: first keep several misses in flight in one thread.",
         ),
         // 1.65 and 1.54: the additional benefit of four threads is minuscule. 1.2 is our threshold.
         measured(
