@@ -64,10 +64,7 @@ const FIG_6_6: Experiment = Experiment {
             }
         }
         for behind in behind(machine) {
-            let setup = AliasSetup {
-                store: STORE,
-                behind,
-            };
+            let setup = AliasSetup { behind };
             cases.push(Case::new(BEHIND, behind as f64, setup));
         }
         cases
@@ -241,19 +238,17 @@ fn all_loads(e: &Evidence<'_>) -> impl Iterator<Item = Testable<(usize, Interval
 /// A store, and a load that many bytes behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AliasSetup {
-    /// Byte offset of the store, which is one of 8 bytes.
-    pub store: usize,
-    /// Bytes from there to the load, 8 or more.
+    /// Bytes from the store, which is one of 8 bytes, to the load: 8 or more.
     pub behind: usize,
 }
 
 impl Setup for AliasSetup {
     fn bytes(&self) -> usize {
-        self.store + self.behind + 8
+        STORE + self.behind + 8
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let alias = Alias4K::new(region, self.store, self.store + self.behind)?;
+        let alias = Alias4K::new(region, STORE, STORE + self.behind)?;
         Ok(Workload::steady(alias, 1))
     }
 }

@@ -1,6 +1,6 @@
 //! Drepper 3.5.2, critical word load: Figure 3.30.
 
-use crate::experiment::machine::predict::{Places, in_order, random};
+use crate::experiment::machine::predict::{Places, random};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Direction, Fields};
@@ -139,7 +139,7 @@ const STRUCT_RULES: Experiment = Experiment {
             for (series, direction) in DIRECTIONS {
                 let setup = FieldsSetup {
                     working_set: bytes,
-                    order: Order::Random { seed },
+                    seed,
                     direction,
                 };
                 cases.push(Case::new(series, bytes as f64, setup).in_turn());
@@ -170,8 +170,8 @@ const STRUCT_RULES: Experiment = Experiment {
 pub struct FieldsSetup {
     /// Bytes of all elements together.
     pub working_set: usize,
-    /// In which order the elements are visited.
-    pub order: Order,
+    /// Decides the order in which the elements are visited.
+    pub seed: u64,
     /// In which order the fields are read.
     pub direction: Direction,
 }
@@ -186,7 +186,8 @@ impl Setup for FieldsSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let count = LINE_ELEMENT.count(self.working_set);
-        let ring = Ring::new(region, LINE_ELEMENT, count, self.order)?;
+        let order = Order::Random { seed: self.seed };
+        let ring = Ring::new(region, LINE_ELEMENT, count, order)?;
         let fields = Fields::new(ring, self.direction)?;
         Ok(Workload::steady(fields, count as u64))
     }
@@ -194,10 +195,6 @@ impl Setup for FieldsSetup {
     /// The line arrives once, with all its fields.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let places = Places::lines(LINE_ELEMENT.count(self.working_set));
-        match self.order {
-            Order::Random { .. } => random(parameters, places, None),
-            Order::Sequential => in_order(parameters, places, false),
-            _ => None,
-        }
+        random(parameters, places, None)
     }
 }

@@ -107,11 +107,7 @@ const LLC_SHARE: Experiment = Experiment {
         ];
         let array = array(machine);
         for block in blocks(machine) {
-            let setup = BlockedSetup {
-                array,
-                block,
-                times: TIMES,
-            };
+            let setup = BlockedSetup { array, block };
             cases.push(Case::new(BLOCKS, block as f64, setup));
         }
         let whole = LoadSetup {
@@ -255,15 +251,13 @@ fn by_cpuid(_: u64) -> Testable<f64> {
     Ok(share as f64)
 }
 
-/// An array, and blocks of it that are each read several times. An operation is a block.
+/// An array, and blocks of it that are each read three times. An operation is a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockedSetup {
     /// Bytes of the array.
     pub array: usize,
     /// Bytes of a block.
     pub block: usize,
-    /// How often each block is read.
-    pub times: u32,
 }
 
 impl Setup for BlockedSetup {
@@ -272,7 +266,7 @@ impl Setup for BlockedSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let blocked = Blocked::new(region, self.block / LINE, self.times)?;
+        let blocked = Blocked::new(region, self.block / LINE, TIMES)?;
         let period = blocked.pass();
         Ok(Workload::steady(blocked, period))
     }
@@ -289,12 +283,9 @@ impl Setup for BlockedSetup {
             Some(moved(parameters, bytes, flow, &MODEL)?.at_least(4.0))
         };
         let first = reading(self.array)?;
-        let again = f64::from(self.times.saturating_sub(1));
+        let again = f64::from(TIMES - 1);
         let each = first.cycles + again * reading(self.block)?.cycles;
-        Some(Forecast {
-            own_quantity: first.own_quantity && self.times == 1,
-            ..MODEL.forecast(lines as f64 * each)
-        })
+        Some(MODEL.forecast(lines as f64 * each))
     }
 }
 

@@ -232,7 +232,6 @@ fn cases(machine: &Machine) -> Vec<Case> {
             for bytes in sizes.filter(|&bytes| bytes <= machine.largest) {
                 let setup = Core2Setup {
                     walk: walk(bytes, order),
-                    instructions: INSTRUCTIONS,
                     missed,
                 };
                 cases.push(Case::new(label(name, what), bytes as f64, setup));
@@ -343,8 +342,6 @@ impl Missed {
 pub struct Core2Setup {
     /// The walk.
     pub walk: WalkSetup,
-    /// Instructions of a step.
-    pub instructions: u32,
     /// The kind of miss to report.
     pub missed: Missed,
 }
@@ -373,7 +370,7 @@ impl Setup for Core2Setup {
                 counts
             }
         };
-        let instructions = self.walk.count as f64 * f64::from(self.instructions);
+        let instructions = self.walk.count as f64 * f64::from(INSTRUCTIONS);
         let count = counts[self.missed as usize];
         Ok(Workload::Count(100.0 * count as f64 / instructions))
     }

@@ -207,7 +207,6 @@ fn cases(machine: &Machine) -> Vec<Case> {
         for distance in DISTANCES.into_iter().rev() {
             let setup = DisplaceSetup {
                 layout: layout(distance),
-                count: COUNT,
                 displaced,
                 seed: machine.seed,
             };
@@ -255,8 +254,6 @@ impl Displaced {
 pub struct DisplaceSetup {
     /// Where the elements lie.
     pub layout: Layout,
-    /// How many there are.
-    pub count: usize,
     /// What is displaced before each lap.
     pub displaced: Displaced,
     /// Decides the order of the ring.
@@ -266,7 +263,7 @@ pub struct DisplaceSetup {
 impl Setup for DisplaceSetup {
     fn bytes(&self) -> usize {
         // The ring begins on a page of its own.
-        self.displaced.bytes().next_multiple_of(PAGE) + self.layout.span(self.count)
+        self.displaced.bytes().next_multiple_of(PAGE) + self.layout.span(COUNT)
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
@@ -286,12 +283,12 @@ impl Setup for DisplaceSetup {
                 .for_each(|page| others.set_word(page, 1));
         }
         let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(ring, self.layout, self.count, order)?;
+        let ring = Ring::new(ring, self.layout, COUNT, order)?;
         let walk = Walk::new(ring, Step::Follow)?;
         let work = walk.work();
         let shot = DisplaceShot {
             walk,
-            period: self.count as u64,
+            period: COUNT as u64,
             others,
             displaced: self.displaced,
         };
@@ -301,9 +298,9 @@ impl Setup for DisplaceSetup {
     /// The walk alone, with nothing displaced.
     fn traced<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(region, self.layout, self.count, order)?;
+        let ring = Ring::new(region, self.layout, COUNT, order)?;
         let walk = Walk::new(ring, Step::Follow)?;
-        Ok(Workload::steady(walk, self.count as u64))
+        Ok(Workload::steady(walk, COUNT as u64))
     }
 
     /// A lap right after the last one; what is displaced in between is not modelled.
@@ -311,7 +308,7 @@ impl Setup for DisplaceSetup {
         let dense = self.layout == Layout::npad(self.layout.padding());
         (dense && self.displaced == Displaced::Nothing).then_some(())?;
         let places = Places {
-            count: self.count,
+            count: COUNT,
             stride: self.layout.stride(),
             rotating: false,
         };

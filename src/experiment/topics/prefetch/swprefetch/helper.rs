@@ -2,11 +2,11 @@
 
 use crate::cpu::Hint;
 use crate::experiment::prelude::*;
-use crate::experiment::topics::prefetch::swprefetch::{PLAIN, WORK, setup};
+use crate::experiment::topics::prefetch::swprefetch::{NODE, PLAIN, WORK, setup};
 use crate::host::{Nearness, RunAheadBudget, RunAheadLimit, Worker};
 use crate::kernel::{Access, Ahead, Dependence, Kernel, SharedWalk, Visit, Work};
 use crate::mem::Region;
-use crate::pattern::{Layout, Order, Ring, SharedRing};
+use crate::pattern::{Order, Ring, SharedRing};
 use alloc::sync::Arc;
 
 /// The most nodes that the helper may be ahead.
@@ -121,11 +121,8 @@ fn cases(machine: &Machine) -> Vec<Case> {
         cases.push(Case::new(PLAIN, x, walk(None)).in_turn());
         for (series, cpus) in helpers(machine) {
             let setup = HelperSetup {
-                layout: Layout::npad(15),
                 working_set: bytes,
-                order: Order::Random { seed: machine.seed },
-                work: WORK,
-                lead: LEAD,
+                seed: machine.seed,
                 cpus,
             };
             cases.push(Case::new(series, x, setup).in_turn());
@@ -194,16 +191,10 @@ fn bounded(e: &Evidence<'_>) -> Judged {
 /// A walk that a helper runs ahead of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HelperSetup {
-    /// Where the elements lie. Each occupies two lines.
-    pub layout: Layout,
     /// Bytes of all elements together.
     pub working_set: usize,
-    /// In which order they are visited.
-    pub order: Order,
-    /// Dependent multiplications per node, 3 core cycles each.
-    pub work: u32,
-    /// The most nodes that the helper may be ahead.
-    pub lead: u32,
+    /// Decides the order in which they are visited.
+    pub seed: u64,
     /// The CPU of the walk, and that of the helper.
     pub cpus: [usize; 2],
 }
@@ -216,7 +207,7 @@ const BATCH: u32 = 8;
 
 impl Setup for HelperSetup {
     fn bytes(&self) -> usize {
-        self.layout.span(self.layout.count(self.working_set))
+        NODE.span(NODE.count(self.working_set))
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
@@ -226,16 +217,16 @@ impl Setup for HelperSetup {
                 "the helper thread needs a second CPU, and this process has one".to_owned(),
             ));
         }
-        let count = self.layout.count(self.working_set);
-        let ring = Ring::new(region, self.layout, count, self.order)?;
+        let count = NODE.count(self.working_set);
+        let ring = Ring::new(region, NODE, count, Order::Random { seed: self.seed })?;
         let ring = ring.share();
         let ring = ring.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
-        let limit = Arc::new(RunAheadLimit::new(context.host, self.lead));
+        let limit = Arc::new(RunAheadLimit::new(context.host, LEAD));
         let walk = |visit| SharedWalk::new(ring, visit);
         let walker = Worker::new(
             walker,
             Walker {
-                walk: walk(Visit::Work(self.work))?,
+                walk: walk(Visit::Work(WORK))?,
                 ring,
                 limit: Arc::clone(&limit),
                 steps: 0,
@@ -359,15 +350,10 @@ mod tests {
     use crate::mem::LINE;
     use crate::os::{allowed, team};
 
-    const LEAD: u32 = 100;
-
     fn setup(cpus: [usize; 2]) -> HelperSetup {
         HelperSetup {
-            layout: Layout::npad(15),
             working_set: 1 << 20,
-            order: Order::Random { seed: 5 },
-            work: 53,
-            lead: LEAD,
+            seed: 5,
             cpus,
         }
     }
@@ -394,7 +380,7 @@ mod tests {
             ahead: 100_000,
             keep_on: false,
         };
-        let count = setup.layout.count(setup.working_set) as u64;
+        let count = NODE.count(setup.working_set) as u64;
         let proofs = team(&mut members, manner, |team| {
             [1, 5, 1000, 4 * count].map(|operations| {
                 let turns = team.round(operations);

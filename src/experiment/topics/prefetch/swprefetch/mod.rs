@@ -18,15 +18,16 @@ mod hints;
 pub(crate) static ALL: &[Experiment] =
     &[hints::HINTS, FIG_6_7, distance::DISTANCE, helper::FIG_6_8];
 
-/// A ring, the work at each node, and what is prefetched.
+/// An element of the paper's list: 128 bytes.
+const NODE: Layout = Layout::npad(15);
+
+/// A list in random order, the work at each node, and what is prefetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PrefetchSetup {
-    /// Where the elements lie.
-    pub layout: Layout,
     /// Bytes of all elements together.
     pub working_set: usize,
-    /// In which order they are visited.
-    pub order: Order,
+    /// Decides the order in which they are visited.
+    pub seed: u64,
     /// What is prefetched, if anything.
     pub ahead: Option<Ahead>,
     /// Dependent multiplications per node, 3 core cycles each.
@@ -37,15 +38,15 @@ pub struct PrefetchSetup {
 
 impl Setup for PrefetchSetup {
     fn bytes(&self) -> usize {
-        self.layout.span(self.layout.count(self.working_set))
+        NODE.span(NODE.count(self.working_set))
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         if let Some(ahead) = self.ahead {
             executed(ahead.hint, context)?;
         }
-        let count = self.layout.count(self.working_set);
-        let ring = Ring::new(region, self.layout, count, self.order)?;
+        let count = NODE.count(self.working_set);
+        let ring = Ring::new(region, NODE, count, Order::Random { seed: self.seed })?;
         let walk = PrefetchWalk::new(ring, self.ahead, self.work, self.pace)?;
         Ok(Workload::steady(walk, count as u64))
     }
@@ -53,12 +54,10 @@ impl Setup for PrefetchSetup {
     /// Predicts only walks whose work does not overlap the next node's miss. How far work
     /// overlaps a miss depends on the CPU's queues.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
-        let dense = self.layout == Layout::npad(self.layout.padding());
-        let random_order = matches!(self.order, Order::Random { .. });
-        (dense && random_order && self.pace == Dependence::Serial).then_some(())?;
+        (self.pace == Dependence::Serial).then_some(())?;
         let places = Places {
-            count: self.layout.count(self.working_set),
-            stride: self.layout.stride(),
+            count: NODE.count(self.working_set),
+            stride: NODE.stride(),
             rotating: false,
         };
         let step = random(parameters, places, None)?;
@@ -248,9 +247,8 @@ pub(crate) fn setup(
     pace: Dependence,
 ) -> PrefetchSetup {
     PrefetchSetup {
-        layout: Layout::npad(15),
         working_set: bytes,
-        order: Order::Random { seed: machine.seed },
+        seed: machine.seed,
         ahead,
         work,
         pace,
