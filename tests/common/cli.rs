@@ -16,7 +16,18 @@ const SHORT: [&str; 4] = ["--memory", "1MiB", "--budget", "1s"];
 impl Folder {
     /// The program, in this folder.
     pub fn linefill(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_linefill"));
+        self.by(Command::new(env!("CARGO_BIN_EXE_linefill")), args)
+    }
+
+    /// The same, ended by signals. Tests that run in the background or by `nohup` are told to ignore some:
+    /// `env` puts the defaults back.
+    pub fn signalled(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT,HUP", env!("CARGO_BIN_EXE_linefill")]);
+        self.by(command, args)
+    }
+
+    fn by(&self, mut command: Command, args: &[&str]) -> Command {
         command.args(args).current_dir(self.at(""));
         command
             .env_remove("LINEFILL_MASK")

@@ -161,14 +161,10 @@ fn without_sys_and_proc_everything_runs_and_says_what_is_not_known() {
 fn a_signal_ends_the_run_with_what_was_measured() {
     for name in ["INT", "TERM", "HUP"] {
         let folder = Folder::new(&format!("signal-{name}"));
-        // A background job starts with SIGINT ignored: `env` puts the default back.
-        let mut command = Command::new("env");
-        command
-            .args(["--default-signal=INT,HUP", env!("CARGO_BIN_EXE_linefill")])
-            .args(["run", "D14", "D15", "D19", "--memory", "4MiB"])
-            // The part that comes behind the signal is to be short.
-            .args(["--budget", "3s"])
-            .current_dir(folder.at(""));
+        // The part that comes behind the signal is to be short.
+        let command = folder.signalled(&[
+            "run", "D14", "D15", "D19", "--memory", "4MiB", "--budget", "3s",
+        ]);
         let mut run = UnderWay::start(&folder, command);
         // D14 is measured once by then.
         run.until(165);

@@ -162,7 +162,7 @@ fn what_reads_runs_says_that_it_is_none() {
 fn signals_end_it_with_a_whole_record() {
     for signal in ["INT", "TERM"] {
         let folder = Folder::new(&format!("watch-{signal}"));
-        let mut command = folder.linefill(&tiny(&[]));
+        let mut command = folder.signalled(&tiny(&[]));
         let path = folder.at("linefill-watch/record.jsonl");
         let mut watch = UnderWay::go_on(path.clone(), &mut command);
         let before = lines_before_rounds(&path, &mut watch);
