@@ -97,7 +97,7 @@ pub struct Counts {
 }
 
 impl Counters {
-    /// Opens the first [`MOST`] of `named`. Those that the kernel refuses say so in the
+    /// Opens the first [`MOST`] events of `named`. Events that the kernel refuses say so in the
     /// [`Counts`], and the others are counted.
     pub fn open(mut named: Vec<Named>) -> Self {
         named.truncate(MOST);

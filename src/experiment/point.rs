@@ -242,7 +242,7 @@ impl Point {
 pub enum Unit {
     /// Core cycles per operation.
     CoreCycles,
-    /// Nanoseconds an operation.
+    /// Nanoseconds per operation.
     Nanoseconds,
     /// Gigabytes (10^9) read and written a second.
     GigabytesPerSecond,

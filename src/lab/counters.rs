@@ -35,7 +35,7 @@ pub struct CaseRun {
 }
 
 impl Counted {
-    /// Parts `events` into those that the kernel counts for this thread and those that it refuses.
+    /// Parts `events` into events that the kernel counts for this thread and events that it refuses.
     pub fn open(events: Vec<Named>) -> (Self, Refused) {
         let (mut counted, mut refused) = (Vec::new(), Vec::new());
         for Named { name, event } in events {

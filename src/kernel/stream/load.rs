@@ -215,7 +215,7 @@ family! {
 }
 
 family! {
-    /// The shape of those that read blocks: reads `blocks` blocks of 8 lines from the one at `at` on,
+    /// The shape of kernels that read blocks: reads `blocks` blocks of 8 lines from the one at `at` on,
     /// the one at `first` behind the one that ends at `end`, and returns the wrapping sum of their 8-byte
     /// words.
     ///

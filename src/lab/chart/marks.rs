@@ -106,7 +106,7 @@ pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// Of labels around their places, from left to right, those that have room beside the one before.
+/// From left to right, the labels that have room beside the label before.
 pub(super) fn with_room(mut labels: Vec<(f64, String)>) -> Vec<(f64, String)> {
     let mut last = f64::NEG_INFINITY;
     labels.retain(|(x, text)| {

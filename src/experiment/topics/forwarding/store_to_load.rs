@@ -418,7 +418,7 @@ fn swept(store: usize, load: usize) -> String {
 /// The quickest and the slowest place.
 type Ends = (Interval, Interval);
 
-/// The ends of a swept pair's loads that lie inside the store, and of those that stick out.
+/// Where loads of a swept pair end: the loads that lie inside the store, and the loads that stick out.
 fn sides(e: &Evidence<'_>, store: usize, load: usize) -> Testable<(Ends, Ends)> {
     let last = (store - load) as isize;
     let ends = |inside: bool| -> Testable<_> {

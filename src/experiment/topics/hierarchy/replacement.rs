@@ -64,7 +64,7 @@ pub fn is_of(series: &str) -> bool {
 /// The policies that explain what was measured.
 pub type Replaced = Found<Vec<&'static str>>;
 
-/// Which policies explain the sequences that were measured, of those that the simulator knows.
+/// Which of the simulator's policies explain the measured sequences.
 ///
 /// # Errors
 /// If the ways of L1d are unknown, or too little was measured.

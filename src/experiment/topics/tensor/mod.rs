@@ -95,7 +95,8 @@ pub(crate) const SERIES: Experiment = Experiment {
              7",
     about: "The bars show the time per read of the series' tensor in several layouts, in pages of \
             4 KiB and of 2 MiB. The title's 60 % is judged as the time of the nested tensor over \
-            that of the flat tensor in the same pages. Huge pages help if the first-level dTLB has entries for too few small pages. In a virtual machine whose host backs its memory with \
+            that of the flat tensor in the same pages. Huge pages help if the first-level dTLB has \
+            entries for too few small pages. In a virtual machine whose host backs its memory with \
             small pages, they may have no effect.",
     plot: Some(
         Plot::bars(
