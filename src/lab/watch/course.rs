@@ -120,20 +120,25 @@ impl Course {
         }
     }
 
-    /// The measured points of an experiment. Curves that are computed from several points have other places in
-    /// every round.
+    /// The measured points of an experiment, as its chart has them where they are points of the chart. Curves
+    /// that are computed from several points have other places in every round.
     fn points(&mut self, experiment: &'static Experiment, points: &[Point]) {
         let evidence = Evidence::new(&self.machine, points, experiment.unit());
         let curves = (experiment.curves)(&evidence);
         let rate = self.machine.rate;
         for point in points {
-            let drawn = curves.iter().any(|curve| {
-                curve.label == point.series && curve.points.iter().any(|(x, _)| *x == point.x)
+            let drawn = experiment.plot.and_then(|plot| {
+                let curve = curves.iter().find(|curve| curve.label == point.series)?;
+                let (_, value) = curve.points.iter().find(|(x, _)| *x == point.x)?;
+                Some((plot, *value))
             });
-            let axis = experiment.plot.filter(|_| drawn).map(|plot| axis(plot.x));
+            let axis = drawn.map(|(plot, _)| axis(plot.x));
             // Without a yardstick there are no core cycles, and not every point moves bytes.
             let in_unit = |unit| Some((unit, point.interval(unit, rate).ok()?));
-            let value = in_unit(experiment.unit()).or_else(|| in_unit(Unit::Nanoseconds));
+            let value = drawn
+                .map(|(plot, value)| (plot.unit, value))
+                .or_else(|| in_unit(experiment.unit()))
+                .or_else(|| in_unit(Unit::Nanoseconds));
             let Some((unit, value)) = value else { continue };
             let counted = matches!(point.state, State::Counted(_));
             let unit = if counted { "" } else { unit.label() };
@@ -308,6 +313,27 @@ mod tests {
         assert_eq!(course.rounds_outside(), BTreeSet::from([7]));
         assert!(course.figures[0].outside().is_empty(), "the clock");
         assert!(course.figures[1..].iter().all(|of| of.outside().len() == 1));
+    }
+
+    /// The chart of X17 has the bandwidth of all threads, its points that of one.
+    #[test]
+    fn what_a_chart_shows_is_followed() {
+        let mut record = planted(3, |_| 1.0);
+        for round in &mut record.rounds {
+            let mut line = round.points[0].clone();
+            let point = &mut line.point;
+            (line.experiment, point.series, point.x) = ("X17".into(), "read, memory".into(), 8.0);
+            round.points = vec![line];
+        }
+        let course = Course::of(&record);
+        let [_, all] = &course.figures[..] else {
+            panic!("{:?}", course.figures)
+        };
+        assert_eq!(all.name(), "X17 read, memory, 8");
+        let point = &record.rounds[0].points[0].point;
+        let of_one = point.interval(Unit::GigabytesPerSecond, course.machine.rate);
+        let times = f64::from(all.figure.values[0].mid) / of_one.unwrap().middle();
+        assert!((times - 8.0).abs() < 0.01, "{times}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Row X16: a random walk beside streams of the other cores.
+//! Row X16: walks beside streams of the other cores.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -8,6 +8,7 @@ use super::planted::{Planted, Row, row, time};
 const FULL: &str = ".1";
 const HALF: &str = ".2";
 const STORES: &str = ".3";
+const IN_ORDER: &str = ".4";
 
 /// A walk takes 100 alone, `full` and `stores` beside streams without pauses, and `half` beside slower
 /// ones, which come to half of the bandwidth with 1000 additions in a pause.
@@ -19,6 +20,17 @@ fn beside(machine: &Machine, full: f64, half: f64, stores: f64) -> Planted {
             (series, _) if series.starts_with("a random walk beside") => half,
             (series, pause) if series.ends_with("beside a random walk") => 20.0 + pause / 50.0,
             _ => 100.0,
+        })
+    })
+}
+
+/// Beside reads without pauses a random walk takes 200, and one in order so much.
+fn in_order(machine: &Machine, loaded: f64) -> Planted {
+    Planted::new("X16", machine, move |series, _| {
+        time(match series {
+            "a random walk beside reads" => 200.0,
+            "a walk in order beside reads" => loaded,
+            _ => 20.0,
         })
     })
 }
@@ -53,6 +65,13 @@ pub fn rows() -> Vec<Row> {
         }),
         row("X16", STORES, Untestable, |m| {
             beside(m, 200.0, 110.0, 300.0).without(|series, _| series.starts_with("non-temporal"))
+        })
+        .says("was not measured"),
+        row("X16", IN_ORDER, Holds, |m| in_order(m, 30.0)),
+        row("X16", IN_ORDER, DoesNotHold, |m| in_order(m, 180.0)),
+        row("X16", IN_ORDER, Inconclusive, |m| in_order(m, 100.0)),
+        row("X16", IN_ORDER, Untestable, |m| {
+            in_order(m, 30.0).without(|series, _| series == "a walk in order alone")
         })
         .says("was not measured"),
     ]

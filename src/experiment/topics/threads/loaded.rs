@@ -1,4 +1,4 @@
-//! Loaded latency: the time of a random walk in memory while the other cores stream.
+//! Loaded latency: the time of a walk in memory while the other cores stream.
 
 use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
@@ -44,16 +44,39 @@ const BURST_BYTES: f64 = BURST as f64 * BLOCK as f64;
 /// The largest number of threads in a quick run.
 const MOST_QUICK: usize = 8;
 
-const ALONE: &str = "a random walk alone";
+/// A walk whose next line no prefetcher knows.
+const RANDOM: &str = "a random walk";
+
+/// A walk whose next lines prefetchers fetch ahead.
+const IN_ORDER: &str = "a walk in order";
+
+/// The walk while the other cores do nothing.
+fn alone(walk: &str) -> String {
+    format!("{walk} alone")
+}
 
 /// The walk while the others do this.
-fn walk_beside(load: &str) -> String {
-    format!("a random walk beside {load}")
+fn walk_beside(walk: &str, load: &str) -> String {
+    format!("{walk} beside {load}")
 }
 
 /// A stream of this, while one core walks and the others stream.
-fn stream_beside(load: &str) -> String {
-    format!("{load} beside a random walk")
+fn stream_beside(load: &str, walk: &str) -> String {
+    format!("{load} beside {walk}")
+}
+
+/// One line per element.
+const LAYOUT: Layout = Layout::npad(7);
+
+/// A case of a walk. Of one in random order, every step is timed by itself, too: what takes one of them
+/// long is memory. In one in order, a step by itself is mostly the time of taking time.
+fn timed(walk: &str, case: Case) -> Case {
+    let case = case.in_large_pages();
+    if walk == RANDOM {
+        case.run_by_run(1)
+    } else {
+        case
+    }
 }
 
 /// The threads: one walks, and the others stream.
@@ -79,7 +102,9 @@ const LOADED_LATENCY: Experiment = Experiment {
             bandwidth and much latency. One streaming core may not reach the knee, because its \
             number of outstanding misses is limited (X10), and with it the bandwidth of the core. \
             The curves of p99 show single steps, each timed by itself: 99 of 100 steps take at \
-            most this time.",
+            most this time. A walk through the same list in the order of its addresses shows what \
+            prefetchers hide: they fetch its next lines ahead, but only while memory has \
+            bandwidth to spare, and some of them fetch less of their own accord while it has not.",
     plot: Some(Plot::lines(
         Axis::linear("bandwidth of the other cores, GB/s"),
         Axis::linear("time per step of the walk"),
@@ -87,9 +112,13 @@ const LOADED_LATENCY: Experiment = Experiment {
     )),
     cases: |machine| {
         let bytes = machine.in_memory();
-        let order = Order::Random { seed: machine.seed };
-        let alone = WalkSetup::follow(Layout::npad(7), bytes, order);
-        let mut cases = vec![Case::new(ALONE, 0.0, alone).in_large_pages().run_by_run(1)];
+        let random = Order::Random { seed: machine.seed };
+        let orders = [(RANDOM, random), (IN_ORDER, Order::Sequential)];
+        let mut cases: Vec<Case> = Vec::new();
+        for (walk, order) in orders {
+            let setup = WalkSetup::follow(LAYOUT, bytes, order);
+            cases.push(timed(walk, Case::new(alone(walk), 0.0, setup)));
+        }
         let Ok(cpus) = machine.cpu_order.of(threads(machine)) else {
             return cases;
         };
@@ -100,31 +129,37 @@ const LOADED_LATENCY: Experiment = Experiment {
             true => (LOADS.len(), 1),
             false => (QUICK_LOADS, QUICK_PAUSES),
         };
+        let mut beside = |(walk, order): (&str, Order), load: &str, motion, pause: u64| {
+            let setup = |timed| LoadedSetup {
+                bytes,
+                order,
+                motion,
+                pause,
+                timed,
+                cpus: cpus.clone(),
+            };
+            let of = |series, of| Case::new(series, pause as f64, setup(of));
+            cases.push(timed(walk, of(walk_beside(walk, load), Timed::Walk)));
+            cases.push(of(stream_beside(load, walk), Timed::Stream).in_large_pages());
+        };
         for (load, motion, _) in LOADS.into_iter().take(loads) {
             for pause in PAUSES.into_iter().step_by(step) {
-                let of = |series: String, timed| {
-                    let setup = LoadedSetup {
-                        bytes,
-                        motion,
-                        pause,
-                        timed,
-                        seed: machine.seed,
-                        cpus: cpus.clone(),
-                    };
-                    Case::new(series, pause as f64, setup).in_large_pages()
-                };
-                cases.push(of(walk_beside(load), Timed::Walk).run_by_run(1));
-                cases.push(of(stream_beside(load), Timed::Stream));
+                beside(orders[0], load, motion, pause);
             }
+        }
+        // The claim needs the full load; a chart is for those who have the time.
+        let in_order = if machine.full {
+            &PAUSES[..]
+        } else {
+            &PAUSES[..1]
+        };
+        for &pause in in_order {
+            beside(orders[1], READS, Motion::Read, pause);
         }
         cases
     },
     curves: |e| {
         let e = &in_nanoseconds(e);
-        let Ok(alone) = e.at(ALONE, 0.0) else {
-            return Vec::new();
-        };
-        let slow = e.percentile(ALONE, 0.0, Percentile::P99).ok();
         let curve = |label: String, alone: Option<Interval>, points: Vec<(f64, Interval)>| {
             let mut points = points;
             if points.is_empty() {
@@ -134,18 +169,31 @@ const LOADED_LATENCY: Experiment = Experiment {
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
             Some(Curve { label, points })
         };
-        let curves = LOADS.into_iter().flat_map(|(load, _, times)| {
-            let found = loaded(e, load, times);
+        let alone_at = |walk| e.at(&alone(walk), 0.0).ok();
+        let Some(random) = alone_at(RANDOM) else {
+            return Vec::new();
+        };
+        let slow = e.percentile(&alone(RANDOM), 0.0, Percentile::P99).ok();
+        let mut curves: Vec<Curve> = Vec::new();
+        for load in LOADS {
+            let found = loaded(e, RANDOM, load);
             let usual = found.iter().map(|at| (at.bandwidth.middle(), at.latency));
             let single = found
                 .iter()
                 .filter_map(|at| Some((at.bandwidth.middle(), at.slow?)));
-            [
-                curve(format!("beside {load}"), Some(alone), usual.collect()),
-                curve(format!("p99 beside {load}"), slow, single.collect()),
-            ]
-        });
-        curves.flatten().collect()
+            let load = load.0;
+            curves.extend(curve(
+                format!("beside {load}"),
+                Some(random),
+                usual.collect(),
+            ));
+            curves.extend(curve(format!("p99 beside {load}"), slow, single.collect()));
+        }
+        let found = loaded(e, IN_ORDER, LOADS[0]);
+        let in_order = found.iter().map(|at| (at.bandwidth.middle(), at.latency));
+        let label = format!("in order beside {READS}");
+        curves.extend(curve(label, alone_at(IN_ORDER), in_order.collect()));
+        curves
     },
     events: &[],
     claims: &[
@@ -154,7 +202,7 @@ const LOADED_LATENCY: Experiment = Experiment {
             ours("the papers time memory that no other core uses; on servers other cores use it"),
             "while all other cores read memory as fast as they can, a random walk in memory takes \
              more than 1.25 times as long as alone",
-            |e| at_least("beside reads over alone", slowed(e, READS)?.0, 1.25),
+            |e| at_least("beside reads over alone", slowed(e, RANDOM, READS)?.0, 1.25),
         ),
         measured(
             "X16.2",
@@ -162,10 +210,10 @@ const LOADED_LATENCY: Experiment = Experiment {
             "while the other cores read memory at half of their full bandwidth, a random walk in \
              memory takes less than 1.25 times as long as alone",
             |e| {
-                let (_, most) = slowed(e, READS)?;
+                let (_, most) = slowed(e, RANDOM, READS)?;
                 let e = &in_nanoseconds(e);
-                let alone = e.at(ALONE, 0.0)?;
-                let half = at_half(&loaded(e, READS, 1.0), most)?;
+                let alone = e.at(&alone(RANDOM), 0.0)?;
+                let half = at_half(&loaded(e, RANDOM, LOADS[0]), most)?;
                 let share = half.bandwidth.middle() / most;
                 let what = format!(
                     "beside reads at {:.0} % of the bandwidth over alone",
@@ -182,14 +230,30 @@ const LOADED_LATENCY: Experiment = Experiment {
             |e| {
                 let [stores, reads] = [STORES, READS].map(|load| {
                     let e = &in_nanoseconds(e);
-                    slowed(e, load)?;
-                    e.at(&walk_beside(load), 0.0)
+                    slowed(e, RANDOM, load)?;
+                    e.at(&walk_beside(RANDOM, load), 0.0)
                 });
                 at_least(
                     "beside stores over beside reads",
                     ratio(stores?, reads?),
                     1.05,
                 )
+            },
+        ),
+        measured(
+            "X16.4",
+            ours(
+                "prefetching takes bandwidth ahead of need, and prefetchers hold back where it is \
+                 short: the papers time them on idle memory",
+            ),
+            "while all other cores read memory as fast as they can, prefetchers make a walk \
+             in order at least twice as quick as a random walk",
+            |e| {
+                slowed(e, IN_ORDER, READS)?;
+                slowed(e, RANDOM, READS)?;
+                let [random, in_order] =
+                    [RANDOM, IN_ORDER].map(|walk| e.at(&walk_beside(walk, READS), 0.0));
+                at_least("random over in order", ratio(random?, in_order?), 2.0)
             },
         ),
     ],
@@ -213,14 +277,14 @@ struct Loaded {
     slow: Option<Interval>,
 }
 
-/// The results under a load, from the shortest pause on. `e` is in nanoseconds.
-fn loaded(e: &Evidence<'_>, load: &str, times: f64) -> Vec<Loaded> {
+/// The results of a walk under one of [`LOADS`], from the shortest pause on. `e` is in nanoseconds.
+fn loaded(e: &Evidence<'_>, walk: &str, (load, _, times): (&str, Motion, f64)) -> Vec<Loaded> {
     let streams = threads(e.machine).saturating_sub(1) as f64;
     let at = |pause: u64| {
-        let walk = walk_beside(load);
-        let latency = e.at(&walk, pause as f64).ok()?;
-        let slow = e.percentile(&walk, pause as f64, Percentile::P99).ok();
-        let burst = e.at(&stream_beside(load), pause as f64).ok()?;
+        let timed = walk_beside(walk, load);
+        let latency = e.at(&timed, pause as f64).ok()?;
+        let slow = e.percentile(&timed, pause as f64, Percentile::P99).ok();
+        let burst = e.at(&stream_beside(load, walk), pause as f64).ok()?;
         let bytes = streams * times * BURST_BYTES;
         let bandwidth = Interval::new(bytes / burst.hi, bytes / burst.lo);
         Some(Loaded {
@@ -232,17 +296,17 @@ fn loaded(e: &Evidence<'_>, load: &str, times: f64) -> Vec<Loaded> {
     PAUSES.into_iter().filter_map(at).collect()
 }
 
-/// The time of a walk beside this load without pauses over that of a walk alone, and the bandwidth
+/// The time of a walk beside this load without pauses over that of the walk alone, and the bandwidth
 /// of the load in GB/s.
 ///
 /// # Errors
 /// If there is one core, the walk does not lie in memory, or something was not measured.
-fn slowed(e: &Evidence<'_>, load: &str) -> Result<(Interval, f64), Untestable> {
+fn slowed(e: &Evidence<'_>, walk: &str, load: &str) -> Result<(Interval, f64), Untestable> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     e.machine.place_in_memory(e.machine.in_memory())?;
     let e = &in_nanoseconds(e);
-    let slowed = ratio(e.at(&walk_beside(load), 0.0), e.at(ALONE, 0.0))?;
-    let burst = e.at(&stream_beside(load), 0.0)?.middle();
+    let slowed = ratio(e.at(&walk_beside(walk, load), 0.0), e.at(&alone(walk), 0.0))?;
+    let burst = e.at(&stream_beside(load, walk), 0.0)?.middle();
     let streams = threads(e.machine).saturating_sub(1) as f64;
     Ok((slowed, streams * BURST_BYTES / burst))
 }
@@ -269,16 +333,17 @@ enum Timed {
     Stream,
 }
 
-/// A walk in random order beside streams, one thread each.
+/// A walk beside streams, one thread each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct LoadedSetup {
     /// Bytes that the walk works on; a stream has half as many.
     bytes: usize,
+    /// Of the walk.
+    order: Order,
     motion: Motion,
     /// Additions behind each burst.
     pause: u64,
     timed: Timed,
-    seed: u64,
     /// The CPU of each thread, all different. The first measures.
     cpus: Vec<usize>,
 }
@@ -315,10 +380,8 @@ impl Setup for LoadedSetup {
         }
         let too_small = || Untestable("no room for a walk and its streams".to_owned());
         let (own, others) = region.split(self.bytes).ok_or_else(too_small)?;
-        let layout = Layout::npad(7);
-        let count = layout.count(self.bytes);
-        let order = Order::Random { seed: self.seed };
-        let walk = Walk::new(Ring::new(own, layout, count, order)?, Step::Follow)?;
+        let count = LAYOUT.count(self.bytes);
+        let walk = Walk::new(Ring::new(own, LAYOUT, count, self.order)?, Step::Follow)?;
         let mut period = count as u64;
         let mut members = vec![Worker {
             cpu: cpus[0],
@@ -414,10 +477,10 @@ mod tests {
     }
 
     #[test]
-    fn one_core_measures_the_walk_alone() {
+    fn one_core_measures_the_walks_alone() {
         let machine = unknown();
         let cases = (LOADED_LATENCY.cases)(&machine);
-        assert_eq!(cases.len(), 1, "{cases:?}");
+        assert_eq!(cases.len(), 2, "{cases:?}");
     }
 
     #[test]
