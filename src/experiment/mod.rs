@@ -176,6 +176,16 @@ impl Plot {
         }
     }
 
+    /// A line per series, in core cycles per operation.
+    pub const fn cycles(x: Axis, y: Axis) -> Self {
+        Self::lines(x, y, Unit::CoreCycles)
+    }
+
+    /// A line per series, in nanoseconds per operation.
+    pub const fn nanoseconds(x: Axis, y: Axis) -> Self {
+        Self::lines(x, y, Unit::Nanoseconds)
+    }
+
     /// The same, beside the source's own numbers.
     pub const fn beside(self, reference: &'static [Reference]) -> Self {
         Plot { reference, ..self }
@@ -183,8 +193,7 @@ impl Plot {
 
     /// Core cycles over the working set, both axes logarithmic: most of Drepper's figures.
     pub const fn over_working_set(reference: &'static [Reference]) -> Option<Self> {
-        let plot = Self::lines(Axis::WORKING_SET, Axis::log("time"), Unit::CoreCycles);
-        Some(plot.beside(reference))
+        Some(Self::cycles(Axis::WORKING_SET, Axis::log("time")).beside(reference))
     }
 }
 

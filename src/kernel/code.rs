@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
-use crate::kernel::{Access, Kernel, Work};
+use crate::kernel::{Access, Assembled, Kernel, Work};
 use crate::mem::LINE;
 use crate::pattern::Listing;
 
@@ -53,6 +53,14 @@ impl Placed {
             Placed::Loop48 => 13,
             Placed::Target => 10,
         }
+    }
+
+    fn kernel(self) -> Assembled<Aligned> {
+        assembled!(match self {
+            Placed::Loop24 => linefill_codealign_loop24,
+            Placed::Loop48 => linefill_codealign_loop48,
+            Placed::Target => linefill_codealign_target,
+        })
     }
 
     /// Whether it reaches over a boundary of `of` bytes if it starts at `offset`, or ends on one:
@@ -101,13 +109,7 @@ impl Kernel for CodeAlign {
             return 0;
         }
         // SAFETY: there is at least one round, and `new` has seen to the offset.
-        unsafe {
-            match self.placed {
-                Placed::Loop24 => linefill_codealign_loop24(operations, self.offset),
-                Placed::Loop48 => linefill_codealign_loop48(operations, self.offset),
-                Placed::Target => linefill_codealign_target(operations, self.offset),
-            }
-        }
+        unsafe { (self.placed.kernel().call)(operations, self.offset) }
     }
 
     fn work(&self) -> Work {
@@ -123,26 +125,20 @@ impl Kernel for CodeAlign {
     }
 }
 
-unsafe extern "sysv64" {
-    /// Goes `rounds` times round a loop of 24 bytes that starts at byte `offset` of a line;
-    /// returns the rounds.
+family! {
+    /// The shape of the family: goes `rounds` times round a loop, with what is placed at byte `offset`
+    /// of a line; returns the rounds.
     ///
     /// # Safety
     /// `rounds` is not 0, `offset` is less than 64.
-    fn linefill_codealign_loop24(rounds: u64, offset: u32) -> u64;
+    pub type Aligned = unsafe extern "sysv64" fn(rounds: u64, offset: u32) -> u64;
 
-    /// The same with 48 bytes.
-    ///
-    /// # Safety
-    /// As for [`linefill_codealign_loop24`].
-    fn linefill_codealign_loop48(rounds: u64, offset: u32) -> u64;
-
-    /// Goes `rounds` times round a loop at the start of a line that jumps to 25 bytes at byte
-    /// `offset` of another line and back; returns the rounds.
-    ///
-    /// # Safety
-    /// As for [`linefill_codealign_loop24`].
-    fn linefill_codealign_target(rounds: u64, offset: u32) -> u64;
+    /// A loop of 24 bytes.
+    linefill_codealign_loop24
+    /// A loop of 48 bytes.
+    linefill_codealign_loop48
+    /// 25 bytes, to which a loop at the start of another line jumps, and which jump back.
+    linefill_codealign_target
 }
 
 /// Asks for a number, and calls a function until it returns that number. An operation is one
@@ -329,12 +325,7 @@ mod checks {
     impl Oracle<'_, '_> {
         pub(crate) fn codealigns(&mut self) {
             for placed in Placed::ALL {
-                let name = match placed {
-                    Placed::Loop24 => "linefill_codealign_loop24",
-                    Placed::Loop48 => "linefill_codealign_loop48",
-                    Placed::Target => "linefill_codealign_target",
-                };
-                self.check(name, 0..LINE, |&offset, _, then| {
+                self.check(placed.kernel().name, 0..LINE, |&offset, _, then| {
                     then(&mut CodeAlign::new(placed, offset).ok()?)
                 });
             }

@@ -29,6 +29,24 @@ macro_rules! family {
     };
 }
 
+/// An assembled kernel, and the name of its symbol, by which [`verify`] reports it.
+pub(crate) struct Assembled<F> {
+    name: &'static str,
+    call: F,
+}
+
+/// Chooses an assembled kernel by the arms of a `match`, each of which names a symbol.
+macro_rules! assembled {
+    (match $by:tt { $($pattern:pat => $symbol:ident,)+ }) => {
+        match $by {
+            $($pattern => crate::kernel::Assembled {
+                name: stringify!($symbol),
+                call: $symbol,
+            },)+
+        }
+    };
+}
+
 mod chase;
 mod code;
 mod coherence;
@@ -43,7 +61,7 @@ pub mod verify;
 mod work;
 
 pub use chase::*;
-pub use code::*;
+pub use code::{CodeAlign, Function, Handover, NoSuchOffset, Patch, Placed, Routine};
 pub use coherence::*;
 pub use compute::*;
 pub use form::{Form, NoIntrinsics, Vector, Width};

@@ -50,7 +50,6 @@ impl Work {
     }
 
     /// The same, `count` times.
-    #[cfg(any(feature = "std", feature = "experiments"))]
     pub(crate) const fn times(self, count: u32) -> Self {
         Work {
             loads: self.loads * count,
@@ -88,39 +87,31 @@ pub struct Access {
 }
 
 impl Access {
-    /// A load.
-    pub(crate) const fn load(offset: usize, bytes: u32) -> Self {
+    const fn new(kind: Kind, offset: usize, bytes: u32) -> Self {
         Access {
             offset,
             bytes,
-            kind: Kind::Load,
+            kind,
         }
+    }
+
+    /// A load.
+    pub(crate) const fn load(offset: usize, bytes: u32) -> Self {
+        Access::new(Kind::Load, offset, bytes)
     }
 
     /// A store through the cache.
     pub(crate) const fn store(offset: usize, bytes: u32) -> Self {
-        Access {
-            offset,
-            bytes,
-            kind: Kind::Store,
-        }
+        Access::new(Kind::Store, offset, bytes)
     }
 
     /// A store past the cache.
     pub(crate) const fn non_temporal_store(offset: usize, bytes: u32) -> Self {
-        Access {
-            offset,
-            bytes,
-            kind: Kind::NonTemporalStore,
-        }
+        Access::new(Kind::NonTemporalStore, offset, bytes)
     }
 
     /// A software prefetch of the line that holds `offset`.
     pub(crate) const fn prefetch(offset: usize) -> Self {
-        Access {
-            offset,
-            bytes: 0,
-            kind: Kind::Prefetch,
-        }
+        Access::new(Kind::Prefetch, offset, 0)
     }
 }

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::Features;
-use crate::kernel::{Access, Kernel, Work};
+use crate::kernel::{Access, Assembled, Kernel, Work};
 use crate::pattern::{Link, Links, LinksError, Ring};
 
 /// The load of a step, with the way in which it forms its address.
@@ -107,8 +107,8 @@ impl Mode {
         }
     }
 
-    const fn kernel(self) -> Chases {
-        match self {
+    fn kernel(self) -> Assembled<Chases> {
+        assembled!(match self {
             Mode::Base => linefill_chase_base,
             Mode::Disp8 => linefill_chase_disp8,
             Mode::Disp32 => linefill_chase_disp32,
@@ -122,7 +122,7 @@ impl Mode {
             Mode::Xmm16 => linefill_chase_xmm16,
             Mode::Ymm32 => linefill_chase_ymm32,
             Mode::Zmm64 => linefill_chase_zmm64,
-        }
+        })
     }
 
     /// What the CPU lacks for it, if anything.
@@ -205,7 +205,7 @@ impl Kernel for Chase<'_> {
             // SAFETY: the links were made for this mode, are borrowed, and lead from one to the
             // other; `new` has seen to it that the CPU has the load and that wide ones lie inside
             // an element, at a multiple of their size.
-            let link = unsafe { self.mode.kernel()(self.links.cursor(), operations, base) };
+            let link = unsafe { (self.mode.kernel().call)(self.links.cursor(), operations, base) };
             self.links.set_cursor(link);
         }
         self.links.place(self.links.cursor()) as u64
@@ -279,37 +279,12 @@ mod checks {
                 ring(Layout::npad(7), 1, Order::Sequential),
                 ring(Layout::npad(7).spaced(192), 100, RANDOM),
             ];
-            for mode in Mode::ALL {
-                let missing = match mode {
-                    Mode::Ymm32 => features.avx2().is_none(),
-                    Mode::Zmm64 => features.avx512().is_none(),
-                    _ => false,
-                };
-                if missing {
-                    continue;
-                }
-                self.check(symbol(mode), rings, |ring, memory, then| {
+            let there = |mode: &Mode| mode.missing(&features).is_none();
+            for mode in Mode::ALL.into_iter().filter(there) {
+                self.check(mode.kernel().name, rings, |ring, memory, then| {
                     then(&mut Chase::new(ring.build(memory)?, mode, &features).ok()?)
                 });
             }
-        }
-    }
-
-    const fn symbol(mode: Mode) -> &'static str {
-        match mode {
-            Mode::Base => "linefill_chase_base",
-            Mode::Disp8 => "linefill_chase_disp8",
-            Mode::Disp32 => "linefill_chase_disp32",
-            Mode::Index => "linefill_chase_index",
-            Mode::Scaled => "linefill_chase_scaled",
-            Mode::Load32 => "linefill_chase_load32",
-            Mode::Movsxd => "linefill_chase_movsxd",
-            Mode::Movzx16 => "linefill_chase_movzx16",
-            Mode::Movsx16 => "linefill_chase_movsx16",
-            Mode::Xmm8 => "linefill_chase_xmm8",
-            Mode::Xmm16 => "linefill_chase_xmm16",
-            Mode::Ymm32 => "linefill_chase_ymm32",
-            Mode::Zmm64 => "linefill_chase_zmm64",
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::kernel::compute::shuffle::reference::on_deck;
 use crate::kernel::compute::shuffle::trace_exchange;
-use crate::kernel::{Access, Kernel, Work};
+use crate::kernel::{Access, Assembled, Kernel, Work};
 use crate::pattern::{Deck, Indices, Lanes};
 
 /// Bytes of an integer.
@@ -101,14 +101,7 @@ impl<'m> Chains<'m> {
         // SAFETY: array and table have at least `from` elements, which are more than the
         // exchanges, and every entry of the table is the index of an element (`Deck` has seen to
         // that).
-        unsafe {
-            match chains {
-                1 => linefill_chains1(data, table, from, rounds),
-                2 => linefill_chains2(data, table, from, rounds),
-                4 => linefill_chains4(data, table, from, rounds),
-                _ => linefill_chains8(data, table, from, rounds),
-            }
-        }
+        unsafe { (side_by_side(chains).call)(data, table, from, rounds) }
     }
 
     /// The integer that the last exchange put into its place.
@@ -156,30 +149,35 @@ impl Kernel for Chains<'_> {
     }
 }
 
-macro_rules! chains {
-    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
-        unsafe extern "sysv64" {$(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// `data` and `table` have at least `from` elements, those of `data` writable; `from`
-            /// is no less than the exchanges, and `rounds` is not 0. Every entry of the table that
-            /// is read is the index of an element.
-            pub fn $name(data: *mut u32, table: *const u32, from: u64, rounds: u64);
-        )*}
-    };
+/// The kernel of 1, 2, 4 or 8 chains.
+pub(crate) fn side_by_side(chains: u32) -> Assembled<Exchanges> {
+    assembled!(match chains {
+        1 => linefill_chains1,
+        2 => linefill_chains2,
+        4 => linefill_chains4,
+        _ => linefill_chains8,
+    })
 }
 
-chains! {
-    /// Exchanges elements `i - 1` and `table[i - 1]` of `data` for `i` from `from` downwards,
-    /// each exchange waiting for the one before.
-    linefill_chains1,
-    /// The same in 2 chains in turn, a round being an exchange of each.
-    linefill_chains2,
-    /// The same in 4 chains.
-    linefill_chains4,
-    /// The same in 8 chains.
-    linefill_chains8,
+family! {
+    /// The shape of the family: exchanges elements `i - 1` and `table[i - 1]` of `data` for `i` from
+    /// `from` downwards, a round being an exchange of each chain.
+    ///
+    /// # Safety
+    /// `data` and `table` have at least `from` elements, those of `data` writable; `from` is no less
+    /// than the exchanges, and `rounds` is not 0. Every entry of the table that is read is the index
+    /// of an element.
+    pub type Exchanges =
+        unsafe extern "sysv64" fn(data: *mut u32, table: *const u32, from: u64, rounds: u64) -> ();
+
+    /// Each exchange waits for the one before.
+    linefill_chains1
+    /// 2 chains in turn.
+    linefill_chains2
+    /// 4 chains.
+    linefill_chains4
+    /// 8 chains.
+    linefill_chains8
 }
 
 /// Bytes of a word.

@@ -5,7 +5,7 @@
 // Calls assembly with addresses that the ring vouches for.
 #![allow(unsafe_code)]
 
-use crate::kernel::{Access, Kernel, Work};
+use crate::kernel::{Access, Assembled, Kernel, Work};
 use crate::mem::LINE;
 use crate::pattern::Ring;
 
@@ -69,19 +69,23 @@ impl<'m> Fields<'m> {
     }
 }
 
+/// The kernel of elements whose pointer is the first word, or the last.
+fn walk(first: bool, direction: Direction) -> Assembled<Walks> {
+    assembled!(match (first, direction) {
+        (true, Direction::Ascending) => linefill_fields_first_ascending,
+        (true, Direction::Descending) => linefill_fields_first_descending,
+        (false, Direction::Ascending) => linefill_fields_last_ascending,
+        (false, Direction::Descending) => linefill_fields_last_descending,
+    })
+}
+
 impl Kernel for Fields<'_> {
     /// Returns the wrapping sum of all words read, the pointers included.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
             return 0;
         }
-        let first = self.ring.layout().pointer_offset() == 0;
-        let walk: Walks = match (first, self.direction) {
-            (true, Direction::Ascending) => linefill_fields_first_ascending,
-            (true, Direction::Descending) => linefill_fields_first_descending,
-            (false, Direction::Ascending) => linefill_fields_last_ascending,
-            (false, Direction::Descending) => linefill_fields_last_descending,
-        };
+        let walk = walk(self.ring.layout().pointer_offset() == 0, self.direction).call;
         // SAFETY: the cursor is a pointer word of the ring, which is borrowed, and every pointer
         // word holds the address of another; `new` has seen to it that elements have 8 words and
         // that the pointer is the first or the last, as the kernel chosen expects.
@@ -241,21 +245,19 @@ unsafe extern "sysv64" {
 
 /// The patterns on which the kernels are checked against their model.
 mod checks {
+    use super::walk;
     use crate::kernel::verify::{Oracle, PADDED, lines};
     use crate::kernel::{Direction, Fields, Pair};
 
     impl Oracle<'_, '_> {
         pub(crate) fn fields(&mut self) {
-            use Direction::{Ascending, Descending};
-            for (name, word, direction) in [
-                ("linefill_fields_first_ascending", 0, Ascending),
-                ("linefill_fields_first_descending", 0, Descending),
-                ("linefill_fields_last_ascending", 7, Ascending),
-                ("linefill_fields_last_descending", 7, Descending),
-            ] {
-                self.check(name, lines(word), |ring, memory, then| {
-                    then(&mut Fields::new(ring.build(memory)?, direction).ok()?)
-                });
+            for word in [0, 7] {
+                for direction in [Direction::Ascending, Direction::Descending] {
+                    let name = walk(word == 0, direction).name;
+                    self.check(name, lines(word), |ring, memory, then| {
+                        then(&mut Fields::new(ring.build(memory)?, direction).ok()?)
+                    });
+                }
             }
         }
 

@@ -7,7 +7,7 @@
 use crate::cpu::Hint;
 use crate::kernel::chase::walk::padding_offsets;
 use crate::kernel::intrinsics::walk as intrinsics;
-use crate::kernel::{Access, Form, Kernel, Work};
+use crate::kernel::{Access, Assembled, Form, Kernel, Work};
 use crate::pattern::{LayoutError, Ring};
 
 /// Bytes of a word.
@@ -120,15 +120,15 @@ impl<'m> PrefetchWalk<'m> {
     fn walk(&self) -> Walks {
         let hint = self.ahead.map(|ahead| ahead.hint);
         match self.form {
-            Form::Assembly => assembled(self.pace, hint),
+            Form::Assembly => assembled(self.pace, hint).call,
             Form::Intrinsics => compiled(self.pace, hint),
         }
     }
 }
 
 /// The kernel of `asm/prefetch.S`.
-fn assembled(pace: Dependence, hint: Option<Hint>) -> Walks {
-    match (pace, hint) {
+fn assembled(pace: Dependence, hint: Option<Hint>) -> Assembled<Walks> {
+    assembled!(match (pace, hint) {
         (Dependence::Independent, None) => linefill_prefetch_none,
         (Dependence::Independent, Some(Hint::T0)) => linefill_prefetch_t0,
         (Dependence::Independent, Some(Hint::T1)) => linefill_prefetch_t1,
@@ -141,7 +141,7 @@ fn assembled(pace: Dependence, hint: Option<Hint>) -> Walks {
         (Dependence::Serial, Some(Hint::T2)) => linefill_prefetch_t2_serial,
         (Dependence::Serial, Some(Hint::Nta)) => linefill_prefetch_nta_serial,
         (Dependence::Serial, Some(Hint::Write)) => linefill_prefetch_w_serial,
-    }
+    })
 }
 
 /// The kernel by intrinsics.
@@ -238,45 +238,18 @@ family! {
 
 /// The patterns on which the kernels are checked against their model.
 mod checks {
+    use super::assembled;
     use crate::cpu::Hint;
     use crate::kernel::verify::{Oracle, PADDED};
     use crate::kernel::{Ahead, Dependence, Form, PrefetchWalk};
 
-    /// The hints, and the kernels that do not wait for the work and that do.
-    const KERNELS: [(Option<Hint>, [&str; 2]); 6] = [
-        (
-            None,
-            ["linefill_prefetch_none", "linefill_prefetch_none_serial"],
-        ),
-        (
-            Some(Hint::T0),
-            ["linefill_prefetch_t0", "linefill_prefetch_t0_serial"],
-        ),
-        (
-            Some(Hint::T1),
-            ["linefill_prefetch_t1", "linefill_prefetch_t1_serial"],
-        ),
-        (
-            Some(Hint::T2),
-            ["linefill_prefetch_t2", "linefill_prefetch_t2_serial"],
-        ),
-        (
-            Some(Hint::Nta),
-            ["linefill_prefetch_nta", "linefill_prefetch_nta_serial"],
-        ),
-        (
-            Some(Hint::Write),
-            ["linefill_prefetch_w", "linefill_prefetch_w_serial"],
-        ),
-    ];
-
     impl Oracle<'_, '_> {
         pub(crate) fn prefetches(&mut self) {
-            for (hint, names) in KERNELS {
-                let paces = [Dependence::Independent, Dependence::Serial];
-                for (name, pace) in names.into_iter().zip(paces) {
+            for hint in Hint::ALL.map(Some).into_iter().chain([None]) {
+                for pace in [Dependence::Independent, Dependence::Serial] {
                     let rings = PADDED.into_iter().enumerate();
                     let cases = rings.flat_map(|case| Form::ALL.map(|form| (case, form)));
+                    let name = assembled(pace, hint).name;
                     self.check(name, cases, |&((elements, ring), form), memory, then| {
                         let ahead = hint.map(|hint| Ahead { hint, elements });
                         // Both ends of the dial, and what lies between.

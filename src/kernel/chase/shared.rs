@@ -79,21 +79,19 @@ impl<'m> SharedWalk<'m> {
     pub fn new(ring: SharedRing<'m>, visit: Visit) -> Result<Self, VisitError> {
         let layout = ring.layout();
         match visit {
-            Visit::Step(Step::Follow) => {}
-            Visit::Step(step) if layout.padding() == 0 => return Err(VisitError::NoPadding(step)),
-            Visit::Step(_) => {}
-            Visit::Work(work) if work > MOST_WORK => return Err(VisitError::TooMuchWork(work)),
-            Visit::Work(_) => {}
-            Visit::Lines if other_line(layout).is_none() => {
-                return Err(VisitError::OneLine(layout.element()));
+            Visit::Step(step) if step != Step::Follow && layout.padding() == 0 => {
+                Err(VisitError::NoPadding(step))
             }
-            Visit::Lines => {}
+            Visit::Work(work) if work > MOST_WORK => Err(VisitError::TooMuchWork(work)),
+            Visit::Lines if other_line(layout).is_none() => {
+                Err(VisitError::OneLine(layout.element()))
+            }
+            _ => Ok(SharedWalk {
+                at: ring.first(),
+                ring,
+                visit,
+            }),
         }
-        Ok(SharedWalk {
-            at: ring.first(),
-            ring,
-            visit,
-        })
     }
 
     /// Address of the pointer word that the walk comes to next.

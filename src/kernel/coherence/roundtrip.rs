@@ -3,7 +3,7 @@
 // Calls assembly with the address of an atomic word.
 #![allow(unsafe_code)]
 
-use crate::kernel::{Access, Kernel, Work};
+use crate::kernel::{Access, Assembled, Kernel, Work};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// How a thread waits for the token and passes it on.
@@ -14,6 +14,15 @@ pub enum Way {
     Store,
     /// By `lock cmpxchg`, which owns the line each time it looks.
     CompareExchange,
+}
+
+impl Way {
+    fn kernel(self) -> Assembled<Turns> {
+        assembled!(match self {
+            Way::Store => linefill_roundtrip_store,
+            Way::CompareExchange => linefill_roundtrip_compare,
+        })
+    }
 }
 
 /// A thread's part in a ring that hands a token around. An operation is a turn: it waits for the
@@ -62,14 +71,7 @@ impl Kernel for RoundTrip<'_> {
         let (at, threads) = (self.word.as_ptr(), self.threads);
         // SAFETY: an atomic word is aligned, may be written through a shared reference, and is
         // only accessed by whole aligned instructions.
-        self.awaited = unsafe {
-            match self.way {
-                Way::Store => linefill_roundtrip_store(at, operations, self.awaited, threads),
-                Way::CompareExchange => {
-                    linefill_roundtrip_compare(at, operations, self.awaited, threads)
-                }
-            }
-        };
+        self.awaited = unsafe { (self.way.kernel().call)(at, operations, self.awaited, threads) };
         self.awaited
     }
 
@@ -89,30 +91,21 @@ impl Kernel for RoundTrip<'_> {
     }
 }
 
-unsafe extern "sysv64" {
-    /// Waits by loads until the word at `at` is `awaited`, and stores the next number, `operations`
-    /// times, `awaited` growing by `threads` each time; returns what it would wait for next.
+family! {
+    /// The shape of the family: waits until the word at `at` is `awaited`, and makes it the next number,
+    /// `operations` times, `awaited` growing by `threads` each time; returns what it would wait for
+    /// next.
     ///
     /// # Safety
     /// `at` is aligned and valid for reads and writes of 8 bytes, by other threads atomically at
     /// most; `operations` is not 0. Does not return unless others make the word what is awaited.
-    pub fn linefill_roundtrip_store(
-        at: *mut u64,
-        operations: u64,
-        awaited: u64,
-        threads: u64,
-    ) -> u64;
+    pub type Turns =
+        unsafe extern "sysv64" fn(at: *mut u64, operations: u64, awaited: u64, threads: u64) -> u64;
 
-    /// The same by `lock cmpxchg` alone.
-    ///
-    /// # Safety
-    /// As [`linefill_roundtrip_store`].
-    pub fn linefill_roundtrip_compare(
-        at: *mut u64,
-        operations: u64,
-        awaited: u64,
-        threads: u64,
-    ) -> u64;
+    /// By loads, then a store.
+    linefill_roundtrip_store
+    /// By `lock cmpxchg` alone.
+    linefill_roundtrip_compare
 }
 
 /// The patterns on which the kernels are checked against their model.
@@ -122,10 +115,8 @@ mod checks {
 
     impl Oracle<'_, '_> {
         pub(crate) fn roundtrips(&mut self) {
-            for (name, way) in [
-                ("linefill_roundtrip_store", RoundTripWay::Store),
-                ("linefill_roundtrip_compare", RoundTripWay::CompareExchange),
-            ] {
+            for way in [RoundTripWay::Store, RoundTripWay::CompareExchange] {
+                let name = way.kernel().name;
                 self.check(name, [0, 9, 511], |&word, mut memory, then| {
                     memory.set_word(8 * word, 0);
                     then(&mut RoundTrip::new(memory.into_atomics(), word, 0, 1, way)?)

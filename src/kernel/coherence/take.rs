@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::mfence;
-use crate::kernel::{Access, Kernel, Work};
+use crate::kernel::{Access, Assembled, Kernel, Work};
 use crate::mem::LINE;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -90,20 +90,20 @@ impl<'m> AcquireLines<'m> {
     fn after(&self, at: usize, turns: usize) -> usize {
         (at + turns * STEP * APART * LINE) % self.span()
     }
+}
 
-    fn takes(&self) -> Takes {
-        match (self.way, self.fetched) {
-            (AcquireWay::Store, Fetched::Not) => linefill_take_store,
-            (AcquireWay::Store, Fetched::ToRead) => linefill_take_store_t0,
-            (AcquireWay::Store, Fetched::ToWrite) => linefill_take_store_w,
-            (AcquireWay::Add, Fetched::Not) => linefill_take_add,
-            (AcquireWay::Add, Fetched::ToRead) => linefill_take_add_t0,
-            (AcquireWay::Add, Fetched::ToWrite) => linefill_take_add_w,
-            (AcquireWay::AddFenced, Fetched::Not) => linefill_take_fenced,
-            (AcquireWay::AddFenced, Fetched::ToRead) => linefill_take_fenced_t0,
-            (AcquireWay::AddFenced, Fetched::ToWrite) => linefill_take_fenced_w,
-        }
-    }
+fn takes(way: AcquireWay, fetched: Fetched) -> Assembled<Takes> {
+    assembled!(match (way, fetched) {
+        (AcquireWay::Store, Fetched::Not) => linefill_take_store,
+        (AcquireWay::Store, Fetched::ToRead) => linefill_take_store_t0,
+        (AcquireWay::Store, Fetched::ToWrite) => linefill_take_store_w,
+        (AcquireWay::Add, Fetched::Not) => linefill_take_add,
+        (AcquireWay::Add, Fetched::ToRead) => linefill_take_add_t0,
+        (AcquireWay::Add, Fetched::ToWrite) => linefill_take_add_w,
+        (AcquireWay::AddFenced, Fetched::Not) => linefill_take_fenced,
+        (AcquireWay::AddFenced, Fetched::ToRead) => linefill_take_fenced_t0,
+        (AcquireWay::AddFenced, Fetched::ToWrite) => linefill_take_fenced_w,
+    })
 }
 
 impl Kernel for AcquireLines<'_> {
@@ -118,7 +118,7 @@ impl Kernel for AcquireLines<'_> {
             // be written through a shared reference, and is only accessed by whole aligned
             // instructions.
             let next = unsafe {
-                self.takes()(
+                (takes(self.way, self.fetched).call)(
                     lines.cast_mut().cast(),
                     operations,
                     first,
@@ -199,32 +199,20 @@ family! {
 
 /// The patterns on which the kernels are checked against their model.
 mod checks {
+    use super::takes;
     use crate::kernel::verify::Oracle;
     use crate::kernel::{AcquireLines, AcquireWay, Fetched};
 
     impl Oracle<'_, '_> {
         pub(crate) fn takes(&mut self) {
-            use AcquireWay::{Add, AddFenced, Store};
-            use Fetched::{Not, ToRead, ToWrite};
-            for (name, way, fetched) in [
-                ("linefill_take_store", Store, Not),
-                ("linefill_take_store_t0", Store, ToRead),
-                ("linefill_take_store_w", Store, ToWrite),
-                ("linefill_take_add", Add, Not),
-                ("linefill_take_add_t0", Add, ToRead),
-                ("linefill_take_add_w", Add, ToWrite),
-                ("linefill_take_fenced", AddFenced, Not),
-                ("linefill_take_fenced_t0", AddFenced, ToRead),
-                ("linefill_take_fenced_w", AddFenced, ToWrite),
-            ] {
-                self.check(name, [1, 2, 64, 512], |&lines, memory, then| {
-                    then(&mut AcquireLines::new(
-                        memory.into_atomics(),
-                        lines,
-                        way,
-                        fetched,
-                    )?)
-                });
+            for way in AcquireWay::ALL {
+                for fetched in [Fetched::Not, Fetched::ToRead, Fetched::ToWrite] {
+                    let name = takes(way, fetched).name;
+                    self.check(name, [1, 2, 64, 512], |&lines, memory, then| {
+                        let words = memory.into_atomics();
+                        then(&mut AcquireLines::new(words, lines, way, fetched)?)
+                    });
+                }
             }
         }
     }

@@ -246,9 +246,9 @@ mod vectors {
 mod tests {
     use super::*;
 
-    fn numbers(count: usize, from: u64) -> impl Iterator<Item = f64> {
+    fn numbers<const N: usize>(from: usize) -> [f64; N] {
         // Few different ones, so that some distances are equal.
-        (0..count as u64).map(move |n| ((n * 7 + from) * 2_654_435_761 % 37) as f64)
+        core::array::from_fn(|n| ((n * 7 + from) * 2_654_435_761 % 37) as f64)
     }
 
     #[test]
@@ -259,32 +259,16 @@ mod tests {
             features.avx512().map(NearestWay::Avx512),
             Some(NearestWay::widest(&features)),
         ];
-        let mut means = ([0.0; 81], [0.0; 81]);
-        means
-            .0
-            .iter_mut()
-            .zip(numbers(81, 5))
-            .for_each(|(to, x)| *to = x);
-        means
-            .1
-            .iter_mut()
-            .zip(numbers(81, 11))
-            .for_each(|(to, y)| *to = y);
-        let (mut xs, mut ys) = ([0.0; 200], [0.0; 200]);
-        xs.iter_mut()
-            .zip(numbers(200, 1))
-            .for_each(|(to, x)| *to = x);
-        ys.iter_mut()
-            .zip(numbers(200, 2))
-            .for_each(|(to, y)| *to = y);
+        let means: [[f64; 81]; 2] = [5, 11].map(numbers);
+        let [xs, ys]: [[f64; 200]; 2] = [1, 2].map(numbers);
         for way in ways.into_iter().flatten() {
             for count in [0, 1, 7, 8, 9, 31, 32, 33, 64, 200] {
                 for clusters in [1, 2, 81] {
                     let run = |way| {
                         let mut sums = [Sum::default(); 81];
                         let means = Means {
-                            x: &means.0[..clusters],
-                            y: &means.1[..clusters],
+                            x: &means[0][..clusters],
+                            y: &means[1][..clusters],
                         };
                         let sums_of = &mut sums[..clusters];
                         add_to_nearest(way, &xs[..count], &ys[..count], means, sums_of);

@@ -52,15 +52,7 @@ impl Kernel for Passes<'_> {
     }
 
     fn work(&self) -> Work {
-        let exchanges = self.shuffle.pass() as u32;
-        let each = self.shuffle.work();
-        Work {
-            loads: each.loads * exchanges,
-            stores: each.stores * exchanges,
-            bytes_read: each.bytes_read * exchanges,
-            bytes_written: each.bytes_written * exchanges,
-            ..each
-        }
+        self.shuffle.work().times(self.shuffle.pass() as u32)
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {

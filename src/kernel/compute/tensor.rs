@@ -3,7 +3,7 @@
 // Calls assembly with the address of a tensor whose indices were checked.
 #![allow(unsafe_code)]
 
-use crate::kernel::{Access, Kernel, Work};
+use crate::kernel::{Access, Assembled, Kernel, Work};
 use crate::pattern::{Shape, Storage, Tensor};
 
 /// How an element is found.
@@ -80,6 +80,20 @@ impl Get {
             Get::Boxes | Get::Vectors => 5,
             Get::Called => 6,
         }
+    }
+
+    fn kernel(self) -> Assembled<Reads> {
+        assembled!(match self {
+            Get::Strides => linefill_tensor_strides,
+            Get::Masks => linefill_tensor_masks,
+            Get::Primes => linefill_tensor_primes,
+            Get::Array => linefill_tensor_array,
+            Get::Divided => linefill_tensor_divided,
+            Get::Called => linefill_tensor_called,
+            Get::Boxes => linefill_tensor_boxes,
+            Get::BoxesUnchecked => linefill_tensor_boxes_unchecked,
+            Get::Vectors => linefill_tensor_vectors,
+        })
     }
 
     /// Whether it reads a tensor that is stored like this.
@@ -181,17 +195,7 @@ impl<'m> ReadTensor<'m> {
 impl Kernel for ReadTensor<'_> {
     /// Returns the bits of the pass's sum so far.
     fn run(&mut self, operations: u64) -> u64 {
-        let reads: Reads = match self.get {
-            Get::Strides => linefill_tensor_strides,
-            Get::Masks => linefill_tensor_masks,
-            Get::Primes => linefill_tensor_primes,
-            Get::Array => linefill_tensor_array,
-            Get::Divided => linefill_tensor_divided,
-            Get::Called => linefill_tensor_called,
-            Get::Boxes => linefill_tensor_boxes,
-            Get::BoxesUnchecked => linefill_tensor_boxes_unchecked,
-            Get::Vectors => linefill_tensor_vectors,
-        };
+        let reads = self.get.kernel().call;
         let (root, dimensions) = (self.tensor.root(), self.tensor.shape().packed());
         let mut left = operations;
         while left > 0 {
@@ -325,34 +329,35 @@ mod checks {
 
     impl Oracle<'_, '_> {
         pub(crate) fn tensors(&mut self) {
-            let one = |get, shape, storage| TensorCase {
-                get,
-                shape,
-                storage,
-            };
-            let flat = |get, shapes: [Shape; 2]| shapes.map(|shape| one(get, shape, Storage::Flat));
-            for (name, get) in [
-                ("linefill_tensor_strides", Get::Strides),
-                ("linefill_tensor_masks", Get::Masks),
-                ("linefill_tensor_called", Get::Called),
-                ("linefill_tensor_primes", Get::Primes),
-            ] {
-                self.check_cases(name, flat(get, SMALL));
+            for get in [Get::Strides, Get::Masks, Get::Called, Get::Primes] {
+                self.tensor(get, SMALL, [Storage::Flat]);
             }
-            self.check_cases("linefill_tensor_divided", flat(Get::Divided, ODD));
+            self.tensor(Get::Divided, ODD, [Storage::Flat]);
             // The rest is made for one shape. Shared arrays take little memory, and tell the indices of
             // the last dimension from each other; a whole tensor tells them all, and takes long.
-            let whole = |get, storage| one(get, Shape::SERIES, storage);
-            let array = whole(Get::Array, Storage::Flat);
-            self.check_cases("linefill_tensor_array", [array]);
-            let boxes = [Allocation::Shared, Allocation::Natural];
-            let boxes = boxes.map(|how| whole(Get::Boxes, Storage::Boxes(how)));
-            self.check_cases("linefill_tensor_boxes", boxes);
-            let shared = Storage::Boxes(Allocation::Shared);
-            let unchecked = whole(Get::BoxesUnchecked, shared);
-            self.check_cases("linefill_tensor_boxes_unchecked", [unchecked]);
-            let vectors = whole(Get::Vectors, Storage::Vectors(Allocation::Shared));
-            self.check_cases("linefill_tensor_vectors", [vectors]);
+            let boxes = [Allocation::Shared, Allocation::Natural].map(Storage::Boxes);
+            self.tensor(Get::Array, [Shape::SERIES], [Storage::Flat]);
+            self.tensor(Get::Boxes, [Shape::SERIES], boxes);
+            self.tensor(Get::BoxesUnchecked, [Shape::SERIES], [boxes[0]]);
+            let vectors = Storage::Vectors(Allocation::Shared);
+            self.tensor(Get::Vectors, [Shape::SERIES], [vectors]);
+        }
+
+        fn tensor<const N: usize, const M: usize>(
+            &mut self,
+            get: Get,
+            shapes: [Shape; N],
+            storages: [Storage; M],
+        ) {
+            let of = |shape| {
+                move |storage| TensorCase {
+                    get,
+                    shape,
+                    storage,
+                }
+            };
+            let cases = shapes.into_iter().flat_map(|shape| storages.map(of(shape)));
+            self.check_cases(get.kernel().name, cases);
         }
     }
 }

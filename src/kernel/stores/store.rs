@@ -6,7 +6,7 @@
 
 use crate::cpu::sfence;
 use crate::kernel::intrinsics::store as intrinsics;
-use crate::kernel::{Access, Form, Kernel, NoIntrinsics, Width, Work};
+use crate::kernel::{Access, Assembled, Form, Kernel, NoIntrinsics, Width, Work};
 use crate::pattern::Matrix;
 
 /// The direction of the inner loop.
@@ -125,7 +125,7 @@ impl<'m> Store<'m> {
             matrix,
             width,
             temporal,
-            stores: assembled(temporal, width),
+            stores: assembled(temporal, width).call,
             lane,
             at: Position {
                 done: 0,
@@ -145,7 +145,7 @@ impl<'m> Store<'m> {
     /// If the stores are by intrinsics on vectors, and the target is soft-float.
     pub fn by(mut self, form: Form) -> Result<Self, NoIntrinsics> {
         self.stores = match form {
-            Form::Assembly => assembled(self.temporal, self.width),
+            Form::Assembly => assembled(self.temporal, self.width).call,
             Form::Intrinsics => compiled(self.temporal, self.width).ok_or(NoIntrinsics)?,
         };
         Ok(self)
@@ -189,8 +189,8 @@ impl<'m> Store<'m> {
 }
 
 /// The kernel of `asm/store.S`.
-fn assembled(temporal: Temporal, width: Width) -> Stores {
-    match (temporal, width) {
+fn assembled(temporal: Temporal, width: Width) -> Assembled<Stores> {
+    assembled!(match (temporal, width) {
         (Temporal::Cached, Width::W4) => linefill_store4,
         (Temporal::Cached, Width::W8) => linefill_store8,
         (Temporal::Cached, Width::W16) => linefill_store16,
@@ -201,7 +201,7 @@ fn assembled(temporal: Temporal, width: Width) -> Stores {
         (Temporal::NonTemporal, Width::W16) => linefill_stream16,
         (Temporal::NonTemporal, Width::W32(_)) => linefill_stream32,
         (Temporal::NonTemporal, Width::W64(_)) => linefill_stream64,
-    }
+    })
 }
 
 /// The kernel by intrinsics, if the target has it.
@@ -317,6 +317,7 @@ family! {
 
 /// The patterns on which the kernels are checked against their model.
 mod checks {
+    use super::assembled;
     use crate::cpu::Features;
     use crate::kernel::verify::Oracle;
     use crate::kernel::{Form, Store, Sweep, Temporal, Width};
@@ -324,21 +325,14 @@ mod checks {
 
     impl Oracle<'_, '_> {
         pub(crate) fn stores(&mut self, features: Features) {
-            for (bytes, cached, streamed) in [
-                (4, "linefill_store4", "linefill_stream4"),
-                (8, "linefill_store8", "linefill_stream8"),
-                (16, "linefill_store16", "linefill_stream16"),
-                (32, "linefill_store32", "linefill_stream32"),
-                (64, "linefill_store64", "linefill_stream64"),
-            ] {
-                if let Some(width) = Width::of(bytes, features) {
-                    self.store(cached, width, Temporal::Cached);
-                    self.store(streamed, width, Temporal::NonTemporal);
-                }
+            let widths = Width::BYTES.into_iter();
+            for width in widths.filter_map(|bytes| Width::of(bytes, features)) {
+                self.store(width, Temporal::Cached);
+                self.store(width, Temporal::NonTemporal);
             }
         }
 
-        fn store(&mut self, name: &'static str, width: Width, temporal: Temporal) {
+        fn store(&mut self, width: Width, temporal: Temporal) {
             let matrices = [(1, 1), (1, 40), (40, 1), (7, 3), (23, 61)];
             let forms = match width {
                 Width::W4 | Width::W8 => &Form::ALL,
@@ -350,7 +344,7 @@ mod checks {
                 .flat_map(|form| sweeps.map(|sweep| (form, sweep)));
             let cases = cases.flat_map(|case| matrices.map(|matrix| (case, matrix)));
             self.check(
-                name,
+                assembled(temporal, width).name,
                 cases,
                 |&((form, sweep), (rows, columns)), memory, then| {
                     let matrix = Matrix::new(memory, rows, columns * width.bytes()).ok()?;

@@ -4,9 +4,8 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::sfence;
-use crate::kernel::stream::bandwidth as asm;
-use crate::kernel::stream::bandwidth::{BLOCK, BandwidthError, Motion};
-use crate::kernel::{Access, Vector, Work};
+use crate::kernel::stream::bandwidth::*;
+use crate::kernel::{Access, Assembled, Vector, Work};
 use crate::mem::LINE;
 
 /// A motion over the blocks of some memory, round and round.
@@ -54,46 +53,47 @@ impl Blocks {
         (self.done % self.pass()) as usize * BLOCK
     }
 
-    fn blocks(&self) -> asm::MoveBlocks {
+    /// The kernel of a motion by some vectors.
+    pub(crate) fn kernel(motion: Motion, vector: Vector) -> Assembled<MoveBlocks> {
         use Motion as M;
         use Vector as V;
-        match (self.motion, self.vector) {
-            (M::Read, V::Sse2) => asm::linefill_bandwidth_read16,
-            (M::Read, V::Avx2(_)) => asm::linefill_bandwidth_read32,
-            (M::Read, V::Avx512(_)) => asm::linefill_bandwidth_read64,
-            (M::ReadHalves, V::Sse2) => asm::linefill_bandwidth_read_halves16,
-            (M::ReadHalves, V::Avx2(_)) => asm::linefill_bandwidth_read_halves32,
-            (M::ReadHalves, V::Avx512(_)) => asm::linefill_bandwidth_read_halves64,
-            (M::Write, V::Sse2) => asm::linefill_bandwidth_write16,
-            (M::Write, V::Avx2(_)) => asm::linefill_bandwidth_write32,
-            (M::Write, V::Avx512(_)) => asm::linefill_bandwidth_write64,
-            (M::WriteNonTemporal, V::Sse2) => asm::linefill_bandwidth_stream16,
-            (M::WriteNonTemporal, V::Avx2(_)) => asm::linefill_bandwidth_stream32,
-            (M::WriteNonTemporal, V::Avx512(_)) => asm::linefill_bandwidth_stream64,
-            (M::Update, V::Sse2) => asm::linefill_bandwidth_update16,
-            (M::Update, V::Avx2(_)) => asm::linefill_bandwidth_update32,
-            (M::Update, V::Avx512(_)) => asm::linefill_bandwidth_update64,
-            (M::Copy, V::Sse2) => asm::linefill_bandwidth_copy16,
-            (M::Copy, V::Avx2(_)) => asm::linefill_bandwidth_copy32,
-            (M::Copy, V::Avx512(_)) => asm::linefill_bandwidth_copy64,
-            (M::CopyNonTemporal, V::Sse2) => asm::linefill_bandwidth_copy_stream16,
-            (M::CopyNonTemporal, V::Avx2(_)) => asm::linefill_bandwidth_copy_stream32,
-            (M::CopyNonTemporal, V::Avx512(_)) => asm::linefill_bandwidth_copy_stream64,
-            (M::Add, V::Sse2) => asm::linefill_bandwidth_add16,
-            (M::Add, V::Avx2(_)) => asm::linefill_bandwidth_add32,
-            (M::Add, V::Avx512(_)) => asm::linefill_bandwidth_add64,
-            (M::AddThree, V::Sse2) => asm::linefill_bandwidth_add_three16,
-            (M::AddThree, V::Avx2(_)) => asm::linefill_bandwidth_add_three32,
-            (M::AddThree, V::Avx512(_)) => asm::linefill_bandwidth_add_three64,
-            (M::Triad, V::Sse2) => asm::linefill_bandwidth_triad16,
-            (M::Triad, V::Avx2(_)) => asm::linefill_bandwidth_triad32,
-            (M::Triad, V::Avx512(_)) => asm::linefill_bandwidth_triad64,
-            (M::TriadNonTemporal, V::Sse2) => asm::linefill_bandwidth_triad_stream16,
-            (M::TriadNonTemporal, V::Avx2(_)) => asm::linefill_bandwidth_triad_stream32,
-            (M::TriadNonTemporal, V::Avx512(_)) => asm::linefill_bandwidth_triad_stream64,
-            (M::RepStosb, _) => asm::linefill_bandwidth_rep_stosb,
-            (M::RepMovsb, _) => asm::linefill_bandwidth_rep_movsb,
-        }
+        assembled!(match (motion, vector) {
+            (M::Read, V::Sse2) => linefill_bandwidth_read16,
+            (M::Read, V::Avx2(_)) => linefill_bandwidth_read32,
+            (M::Read, V::Avx512(_)) => linefill_bandwidth_read64,
+            (M::ReadHalves, V::Sse2) => linefill_bandwidth_read_halves16,
+            (M::ReadHalves, V::Avx2(_)) => linefill_bandwidth_read_halves32,
+            (M::ReadHalves, V::Avx512(_)) => linefill_bandwidth_read_halves64,
+            (M::Write, V::Sse2) => linefill_bandwidth_write16,
+            (M::Write, V::Avx2(_)) => linefill_bandwidth_write32,
+            (M::Write, V::Avx512(_)) => linefill_bandwidth_write64,
+            (M::WriteNonTemporal, V::Sse2) => linefill_bandwidth_stream16,
+            (M::WriteNonTemporal, V::Avx2(_)) => linefill_bandwidth_stream32,
+            (M::WriteNonTemporal, V::Avx512(_)) => linefill_bandwidth_stream64,
+            (M::Update, V::Sse2) => linefill_bandwidth_update16,
+            (M::Update, V::Avx2(_)) => linefill_bandwidth_update32,
+            (M::Update, V::Avx512(_)) => linefill_bandwidth_update64,
+            (M::Copy, V::Sse2) => linefill_bandwidth_copy16,
+            (M::Copy, V::Avx2(_)) => linefill_bandwidth_copy32,
+            (M::Copy, V::Avx512(_)) => linefill_bandwidth_copy64,
+            (M::CopyNonTemporal, V::Sse2) => linefill_bandwidth_copy_stream16,
+            (M::CopyNonTemporal, V::Avx2(_)) => linefill_bandwidth_copy_stream32,
+            (M::CopyNonTemporal, V::Avx512(_)) => linefill_bandwidth_copy_stream64,
+            (M::Add, V::Sse2) => linefill_bandwidth_add16,
+            (M::Add, V::Avx2(_)) => linefill_bandwidth_add32,
+            (M::Add, V::Avx512(_)) => linefill_bandwidth_add64,
+            (M::AddThree, V::Sse2) => linefill_bandwidth_add_three16,
+            (M::AddThree, V::Avx2(_)) => linefill_bandwidth_add_three32,
+            (M::AddThree, V::Avx512(_)) => linefill_bandwidth_add_three64,
+            (M::Triad, V::Sse2) => linefill_bandwidth_triad16,
+            (M::Triad, V::Avx2(_)) => linefill_bandwidth_triad32,
+            (M::Triad, V::Avx512(_)) => linefill_bandwidth_triad64,
+            (M::TriadNonTemporal, V::Sse2) => linefill_bandwidth_triad_stream16,
+            (M::TriadNonTemporal, V::Avx2(_)) => linefill_bandwidth_triad_stream32,
+            (M::TriadNonTemporal, V::Avx512(_)) => linefill_bandwidth_triad_stream64,
+            (M::RepStosb, _) => linefill_bandwidth_rep_stosb,
+            (M::RepMovsb, _) => linefill_bandwidth_rep_movsb,
+        })
     }
 
     /// How many of the next `left` blocks one call does: the vector kernels go round by
@@ -123,7 +123,7 @@ impl Blocks {
     /// motion does to them, and start on a line. Other threads access them meanwhile by assembly
     /// alone, if at all.
     pub(crate) unsafe fn run(&mut self, memory: *mut u8, operations: u64) -> u64 {
-        let blocks = self.blocks();
+        let blocks = Blocks::kernel(self.motion, self.vector).call;
         self.runs += 1;
         let end = self.done + operations;
         let mut checksum = match self.motion.reads_alone() {

@@ -6,7 +6,7 @@
 use crate::cpu::Sse41;
 #[cfg(target_feature = "sse2")]
 use crate::kernel::intrinsics::load as intrinsics;
-use crate::kernel::{Access, Form, Kernel, NoIntrinsics, Vector, Work};
+use crate::kernel::{Access, Assembled, Form, Kernel, NoIntrinsics, Vector, Work};
 use crate::mem::{LINE, Region};
 
 /// Which load.
@@ -27,27 +27,27 @@ impl LoadWay {
     }
 
     /// The kernel of `asm/load.S`.
-    fn assembled(self) -> Loads {
-        match self {
+    fn assembled(self) -> Assembled<Loads> {
+        assembled!(match self {
             LoadWay::Cached(Vector::Sse2) => linefill_load_cached,
             LoadWay::Cached(Vector::Avx2(_)) => linefill_load_cached32,
             LoadWay::Cached(Vector::Avx512(_)) => linefill_load_cached64,
             LoadWay::NonTemporal(_, Vector::Sse2) => linefill_load_stream,
             LoadWay::NonTemporal(_, Vector::Avx2(_)) => linefill_load_stream32,
             LoadWay::NonTemporal(_, Vector::Avx512(_)) => linefill_load_stream64,
-        }
+        })
     }
 
     /// The kernel of `asm/load.S` that reads blocks.
-    fn in_blocks(self) -> Blocks {
-        match self {
+    fn in_blocks(self) -> Assembled<Blocks> {
+        assembled!(match self {
             LoadWay::Cached(Vector::Sse2) => linefill_load_blocks_cached,
             LoadWay::Cached(Vector::Avx2(_)) => linefill_load_blocks_cached32,
             LoadWay::Cached(Vector::Avx512(_)) => linefill_load_blocks_cached64,
             LoadWay::NonTemporal(_, Vector::Sse2) => linefill_load_blocks_stream,
             LoadWay::NonTemporal(_, Vector::Avx2(_)) => linefill_load_blocks_stream32,
             LoadWay::NonTemporal(_, Vector::Avx512(_)) => linefill_load_blocks_stream64,
-        }
+        })
     }
 
     /// The kernel by intrinsics, if the target has it.
@@ -95,8 +95,8 @@ impl<'m> LoadLines<'m> {
         LoadLines {
             region,
             way,
-            loads: way.assembled(),
-            blocks: whole.then(|| way.in_blocks()),
+            loads: way.assembled().call,
+            blocks: whole.then(|| way.in_blocks().call),
             line: 0,
         }
     }
@@ -252,36 +252,19 @@ mod checks {
 
     impl Oracle<'_, '_> {
         pub(crate) fn loads(&mut self, features: Features) {
-            for (bytes, cached, streamed) in [
-                (
-                    16,
-                    ["linefill_load_cached", "linefill_load_blocks_cached"],
-                    ["linefill_load_stream", "linefill_load_blocks_stream"],
-                ),
-                (
-                    32,
-                    ["linefill_load_cached32", "linefill_load_blocks_cached32"],
-                    ["linefill_load_stream32", "linefill_load_blocks_stream32"],
-                ),
-                (
-                    64,
-                    ["linefill_load_cached64", "linefill_load_blocks_cached64"],
-                    ["linefill_load_stream64", "linefill_load_blocks_stream64"],
-                ),
-            ] {
-                let Some(vector) = Vector::of(bytes, features) else {
-                    continue;
-                };
-                self.load(cached, LoadWay::Cached(vector), bytes == 16);
+            let vectors = Vector::BYTES.into_iter();
+            for vector in vectors.filter_map(|bytes| Vector::of(bytes, features)) {
+                self.load(LoadWay::Cached(vector), vector == Vector::Sse2);
                 if let Some(sse41) = features.sse41() {
-                    self.load(streamed, LoadWay::NonTemporal(sse41, vector), false);
+                    self.load(LoadWay::NonTemporal(sse41, vector), false);
                 }
             }
         }
 
         /// Lines one after the other; and `in_blocks`: one that is all, blocks that leave lines
         /// over, and blocks of a line.
-        fn load(&mut self, [name, blocks]: [&'static str; 2], way: LoadWay, in_blocks: bool) {
+        fn load(&mut self, way: LoadWay, in_blocks: bool) {
+            let blocks = way.in_blocks().name;
             self.check(blocks, [8, 24, 64], |&lines, memory, then| {
                 let (region, _) = memory.split(lines * LINE)?;
                 then(&mut LoadLines::new(region, way))
@@ -291,7 +274,7 @@ mod checks {
             let parts = [(100, 2), (7, 3), (1, 1)].map(|part| (100, Err(part)));
             let parts = parts.into_iter().filter(|_| in_blocks);
             self.check(
-                name,
+                way.assembled().name,
                 lines.chain(parts),
                 |&(lines, reading), memory, then| {
                     let (region, _) = memory.split(lines * LINE)?;

@@ -251,27 +251,16 @@ fn trace_portion(
             result = Err(Difference::Outside(access));
         }
         match access.kind {
-            Kind::Load => {
-                traced.loads += 1;
-                traced.bytes_read += access.bytes;
-            }
-            Kind::Store | Kind::NonTemporalStore => {
-                traced.stores += 1;
-                traced.bytes_written += access.bytes;
-            }
+            Kind::Load => traced = traced.load(1, access.bytes),
+            Kind::Store | Kind::NonTemporalStore => traced = traced.store(1, access.bytes),
             Kind::Prefetch => {}
         }
     });
-    let one = kernel.work();
-    let times = operations as u32;
     let declared = Work {
-        loads: one.loads * times,
-        stores: one.stores * times,
-        bytes_read: one.bytes_read * times,
-        bytes_written: one.bytes_written * times,
         // A trace shows none.
         flops: 0,
         instructions: 0,
+        ..kernel.work().times(operations as u32)
     };
     if traced != declared {
         result = result.and(Err(Difference::Declared {

@@ -214,11 +214,7 @@ const BUFFERS: Experiment = Experiment {
          entries, and 136 loads fit behind one that waits: a load that is done no longer needs an \
          entry of the smaller queue.",
     )],
-    plot: Some(Plot::lines(
-        Axis::log("number"),
-        Axis::log("time of a round, or of a call"),
-        Unit::CoreCycles,
-    )),
+    plot: Some(Plot::cycles(Axis::log("number"), Axis::log("time of a round, or of a call"))),
     cases: |machine| {
         let wanted = |kind: &&Kind| machine.full || kind.name != MOVES;
         let kinds = KINDS.iter().filter(wanted);

@@ -29,10 +29,9 @@ const CODE_ALIGNMENT: Experiment = Experiment {
             decoders, 32 or 64 for the decoded cache. A jump to the end of a piece gets few \
             instructions from it, and code that crosses a boundary needs two pieces. One more \
             cycle per round shows in a loop of one cycle. A longer loop hides it, and so does a buffer for whole loops. Compilers align some loops to 16 or 32 bytes.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::linear("start of the code in the line, byte"),
         Axis::linear("time per round"),
-        Unit::CoreCycles,
     )),
     cases: |_| {
         let at = |placed| {

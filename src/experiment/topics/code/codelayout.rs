@@ -87,10 +87,9 @@ const INLINING: Experiment = Experiment {
             and prefetching hides a part of that. The called candidate stays in L1i and is \
             decoded already. The functions lie in another order than they are called, as in a \
             program.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::bytes("size of all functions, if inlined"),
         Axis::linear("time per function with its candidate"),
-        Unit::CoreCycles,
     )),
     cases: |machine| {
         let bytes = callers(1, true).function();
@@ -203,10 +202,9 @@ const BLOCK_ORDER: Experiment = Experiment {
             core::hint::cold_path(). A test checks the compiler's output for such hints, inlining \
             attributes and optimisation for size (tests/library/codegen/compiled.rs); this \
             experiment does not time them, nor profile-guided builds.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::bytes("size of hot and cold code"),
         Axis::linear("time per block"),
-        Unit::CoreCycles,
     )),
     cases: |machine| {
         let bytes = blocks(1, false).apart();

@@ -27,7 +27,7 @@ const JUMP_TABLE: Experiment = Experiment {
             cache. Sixteen elements share a line, so an array somewhat larger than a cache has \
             some hits in it. The second series adds a check of the index, as Java makes one.",
     plot: Some(
-        Plot::lines(Axis::WORKING_SET, Axis::log("time"), Unit::Nanoseconds).beside(&[Reference {
+        Plot::nanoseconds(Axis::WORKING_SET, Axis::log("time")).beside(&[Reference {
             file: "sestoft_memory_latency.csv",
             machine: "i7-4870HQ and E5-2680v3 (2017)",
             x: "kib",

@@ -44,10 +44,9 @@ const SPECULATION: Experiment = Experiment {
             value before either address is known, as AMD does since Zen 3 (predictive store \
             forwarding). One shared location also delays the following loads, until the predictor \
             trusts them again.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::linear("loads of the location just stored to, %"),
         Axis::linear("time per store and load, with the waits of both"),
-        Unit::CoreCycles,
     )),
     cases,
     events: events::FORWARDING,

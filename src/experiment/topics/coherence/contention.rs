@@ -105,11 +105,7 @@ const CONTENTION: Experiment = Experiment {
             sleeps after a short wait, and lets a running thread go ahead. Where a host stops a \
             virtual CPU, the threads behind it in a queue wait as well; single operations are \
             timed for some seconds at most.",
-    plot: Some(Plot::lines(
-        Axis::linear("threads"),
-        Axis::log("time per operation"),
-        Unit::Nanoseconds,
-    )),
+    plot: Some(Plot::nanoseconds(Axis::linear("threads"), Axis::log("time per operation"))),
     cases,
     curves: |e| {
         let single = |place: Percentile, way: &str| {

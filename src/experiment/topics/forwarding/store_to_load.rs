@@ -323,10 +323,9 @@ const OFFSETS: Experiment = Experiment {
             then from any part. A store of 64 bytes may be split into two of 32, and then nothing \
             is forwarded across the middle. A load with even one byte outside the store needs \
             older data and may have to wait until the store has left for L1d.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::linear("offset of the load from the start of the store, in bytes"),
         Axis::linear("round trip"),
-        Unit::CoreCycles,
     )),
     cases: |machine| {
         let mut cases = Vec::new();

@@ -46,10 +46,9 @@ const FIG_6_6: Experiment = Experiment {
          per cycle instead of three, unless the lines are the same or 4 KiB apart. This is the \
          paper's rule with other address bits.",
     )],
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::log("distance in bytes"),
         Axis::linear("time"),
-        Unit::CoreCycles,
     )),
     cases: |machine| {
         let mut cases = Vec::new();

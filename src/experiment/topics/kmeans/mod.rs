@@ -152,10 +152,9 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
 
 const fn plot(reference: &'static [Reference]) -> Option<Plot> {
     Some(
-        Plot::lines(
+        Plot::nanoseconds(
             Axis::log("tasks"),
             Axis::log("time per point and iteration"),
-            Unit::Nanoseconds,
         )
         .beside(reference),
     )

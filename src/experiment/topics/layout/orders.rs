@@ -76,10 +76,9 @@ const ORDER_SPLIT: Experiment = Experiment {
             loop. It then needs a quarter of the time for 16 instead of 64 bytes per order, if the \
             arithmetic keeps up. Separate arrays save more bytes, and their values lie next to \
             each other, as vector instructions need them.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::bytes("number of orders x 64 bytes"),
         Axis::log("time for 16 orders"),
-        Unit::CoreCycles,
     )),
     cases: |machine| {
         let seed = machine.seed;

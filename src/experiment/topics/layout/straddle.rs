@@ -243,10 +243,9 @@ const THROUGHPUT: Experiment = Experiment {
 };
 
 const fn by_offset(what: &'static str) -> Plot {
-    Plot::lines(
+    Plot::cycles(
         Axis::linear("offset of the access in the line, bytes"),
         Axis::log(what),
-        Unit::CoreCycles,
     )
 }
 

@@ -195,10 +195,9 @@ const STRIPED: Experiment = Experiment {
             of a full run is larger than most L2 caches. Claims compare two maps that run in turn \
             and take the fastest of four runs of each, because in a guest the time of a line \
             between two cores can change fourfold from one second to the next.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::nanoseconds(
         Axis::log("threads"),
         Axis::log("time per operation of all threads together"),
-        Unit::Nanoseconds,
     )),
     cases,
     curves,

@@ -51,10 +51,9 @@ const FILL_BUFFERS: Experiment = Experiment {
             walks. With more walks than buffers, a walk waits for another, and the time stays \
             level or rises a little. With small pages, TLB misses add page walks beside the \
             loads; some cores have fewer page walkers than buffers for misses.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::nanoseconds(
         Axis::log("walks in parallel"),
         Axis::log("time per step"),
-        Unit::Nanoseconds,
     )),
     cases: |machine| {
         let setup = |lanes| LanesSetup {

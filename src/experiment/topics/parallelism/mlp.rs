@@ -331,10 +331,9 @@ const EXPLANATION: Experiment = Experiment {
             number of chains until the core has no more buffers for misses. A single chain can \
             take longer per miss than each of several chains, because memory with one request at \
             a time may lower its clock.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::nanoseconds(
         Axis::log("chains"),
         Axis::log("time per exchange"),
-        Unit::Nanoseconds,
     )),
     cases: |machine| [1, 2, 4, 8].map(|count| chained(machine, count)).into(),
     events: EVENTS,

@@ -104,10 +104,9 @@ const SHUFFLE: Experiment = Experiment {
             here; the curves should be flat. A quick run uses an array of the in-memory working \
             set instead of 400 MB, and times its upper part.",
     plot: Some(
-        Plot::lines(
+        Plot::nanoseconds(
             Axis::log("stage length, which has no effect"),
             Axis::log("time per exchange"),
-            Unit::Nanoseconds,
         )
         .beside(&[Reference {
             file: "startin-shuffle.csv",
@@ -261,24 +260,21 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
             misses. With longer stages the overlap is interrupted less often. A stage of 8 ends \
             before the CPU has drawn the indices of the next, and may lose what it gains.",
     plot: Some(
-        Plot::lines(
-            Axis::log("stage length"),
-            Axis::log("time per exchange"),
-            Unit::Nanoseconds,
-        )
-        .beside(&[Reference {
-            file: "startin-shuffle.csv",
-            machine: MACHINE,
-            x: "stage",
-            columns: &[
-                ("shuffle_random_ns", DRAWN),
-                ("buffered_random_ns", BUFFERED),
-                (
-                    "buffered_random_stages_ns",
-                    "shuffleBuffered, in \"Stages\"",
-                ),
-            ],
-        }]),
+        Plot::nanoseconds(Axis::log("stage length"), Axis::log("time per exchange")).beside(&[
+            Reference {
+                file: "startin-shuffle.csv",
+                machine: MACHINE,
+                x: "stage",
+                columns: &[
+                    ("shuffle_random_ns", DRAWN),
+                    ("buffered_random_ns", BUFFERED),
+                    (
+                        "buffered_random_stages_ns",
+                        "shuffleBuffered, in \"Stages\"",
+                    ),
+                ],
+            },
+        ]),
     ),
     cases: |machine| {
         let mut cases = Vec::new();

@@ -64,10 +64,9 @@ const FLUSHES: Experiment = Experiment {
             orders `clflush` instructions among each other, but not `clflushopt`. `clwb` writes a \
             line back, and the CPU may keep the line or evict it. A second test loads \
             a line after each instruction; the time of the load tells where the line is.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::log("lines per fence"),
         Axis::log("time per line"),
-        Unit::CoreCycles,
     )),
     cases,
     curves: |e| e.curves_of(|label| !label.starts_with("load ")),

@@ -27,10 +27,9 @@ const SPLIT_LOCKS: Experiment = Experiment {
             Instead it locks the bus: all memory traffic stops, also that of other cores, for \
             hundreds or thousands of cycles. Kernels and hypervisors may therefore trap such an \
             access. The test makes it only where neither the kernel nor a hypervisor traps it.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::linear("offset of the word in the line, bytes"),
         Axis::log("time"),
-        Unit::CoreCycles,
     )),
     cases: |machine| {
         let offsets: Vec<usize> = if machine.full {

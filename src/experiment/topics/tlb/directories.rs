@@ -60,10 +60,9 @@ const TLB_USAGE: Experiment = Experiment {
             caches. In a virtual machine, the address of each of these loads must be translated by \
             the hypervisor's tables. A program that chooses its addresses (MAP_FIXED) should stay \
             inside one directory, which covers 1 GiB.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::bytes("distance between lines"),
         Axis::log("time per line"),
-        Unit::CoreCycles,
     )),
     cases,
     curves: |e| e.curves_of(|label| label != SPREAD),

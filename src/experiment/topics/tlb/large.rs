@@ -112,11 +112,7 @@ const LARGE_MEMORY: Experiment = Experiment {
             granted. First touches are page faults: threads of one process share its address space, \
             and the kernel's lists of free pages. The time per page contains giving it back. Over the \
             largest memory, single steps are timed one by one as well, to see how they spread.",
-    plot: Some(Plot::lines(
-        Axis::bytes("memory"),
-        Axis::log("time of a step"),
-        Unit::Nanoseconds,
-    )),
+    plot: Some(Plot::nanoseconds(Axis::bytes("memory"), Axis::log("time of a step"))),
     events: &[Quantity::DtlbWalks, Quantity::DtlbWalkCycles],
     cases: |machine| {
         let mut cases = Vec::new();

@@ -80,11 +80,7 @@ const ENTRIES: Experiment = Experiment {
             early. CPUID is not always right: Golden Cove reports 64 entries for loads, and its \
             manual says 96. One line in each large page shows the number of entries even if a \
             hypervisor backs large pages with small pages; only the reach is then smaller.",
-    plot: Some(Plot::lines(
-        Axis::log("pages"),
-        Axis::log("time"),
-        Unit::CoreCycles,
-    )),
+    plot: Some(Plot::cycles(Axis::log("pages"), Axis::log("time"))),
     cases,
     curves: |e| e.curves_of(|label| ![PUBLISHED, REPORTED].contains(&label)),
     events: &[
@@ -322,10 +318,9 @@ const TRANSLATION: Experiment = Experiment {
         "Zen 4",
         "The core drops a prefetch of null without delay.",
     )],
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::log("pages"),
         Axis::log("time per access"),
-        Unit::CoreCycles,
     )),
     cases: |machine| {
         let counts: &[usize] = if machine.full {

@@ -32,11 +32,7 @@ impl Case for MatmulCase {
     fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
         // What the kernel keeps beside the matrices stays as it was built.
         let mut product = self.build(memory)?.into_product();
-        let block = match self.way {
-            MatmulWay::Original | MatmulWay::Transposed => [1, 8],
-            MatmulWay::SubMatrix | MatmulWay::Vectorised => [8, 8],
-        };
-        twin(&mut product, block, then)
+        twin(&mut product, self.way.block(), then)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use core::hint::black_box;
 
+use crate::kernel::chase::chains::side_by_side;
 use crate::kernel::verify::Oracle;
 use crate::kernel::{Chains, Op, Shuffle};
 use crate::pattern::{Deck, DeckParts, Indices};
@@ -138,18 +139,10 @@ impl Oracle<'_, '_> {
         self.shuffle("linefill_staged_table", Precomputed, stages);
         self.shuffle("linefill_shuffle_random", Generated, simple);
         self.shuffle("linefill_staged_random", Generated, stages);
-        for (name, chains) in [
-            ("linefill_chains1", 1),
-            ("linefill_chains2", 2),
-            ("linefill_chains4", 4),
-            ("linefill_chains8", 8),
-        ] {
+        for chains in [1, 2, 4, 8] {
             let counts = [chains as usize + 1, 30, 1000];
-            self.shuffle(
-                name,
-                Precomputed,
-                counts.map(|count| (count, Way::Chained(chains))),
-            );
+            let cases = counts.map(|count| (count, Way::Chained(chains)));
+            self.shuffle(side_by_side(chains).name, Precomputed, cases);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Blocks that are read, written, updated or copied.
 
 use crate::cpu::Features;
+use crate::kernel::stream::blocks::Blocks;
 use crate::kernel::verify::Oracle;
 use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
 use crate::kernel::{BLOCK, Bandwidth, Motion, Vector};
@@ -47,113 +48,25 @@ impl Case for BandwidthCase {
 
 impl Oracle<'_, '_> {
     pub(crate) fn bandwidths(&mut self, features: Features) {
-        use Motion as M;
-        for (motion, names) in [
-            (
-                M::Read,
-                [
-                    "linefill_bandwidth_read16",
-                    "linefill_bandwidth_read32",
-                    "linefill_bandwidth_read64",
-                ],
-            ),
-            (
-                M::ReadHalves,
-                [
-                    "linefill_bandwidth_read_halves16",
-                    "linefill_bandwidth_read_halves32",
-                    "linefill_bandwidth_read_halves64",
-                ],
-            ),
-            (
-                M::Write,
-                [
-                    "linefill_bandwidth_write16",
-                    "linefill_bandwidth_write32",
-                    "linefill_bandwidth_write64",
-                ],
-            ),
-            (
-                M::WriteNonTemporal,
-                [
-                    "linefill_bandwidth_stream16",
-                    "linefill_bandwidth_stream32",
-                    "linefill_bandwidth_stream64",
-                ],
-            ),
-            (
-                M::Update,
-                [
-                    "linefill_bandwidth_update16",
-                    "linefill_bandwidth_update32",
-                    "linefill_bandwidth_update64",
-                ],
-            ),
-            (
-                M::Copy,
-                [
-                    "linefill_bandwidth_copy16",
-                    "linefill_bandwidth_copy32",
-                    "linefill_bandwidth_copy64",
-                ],
-            ),
-            (
-                M::CopyNonTemporal,
-                [
-                    "linefill_bandwidth_copy_stream16",
-                    "linefill_bandwidth_copy_stream32",
-                    "linefill_bandwidth_copy_stream64",
-                ],
-            ),
-            (
-                M::Add,
-                [
-                    "linefill_bandwidth_add16",
-                    "linefill_bandwidth_add32",
-                    "linefill_bandwidth_add64",
-                ],
-            ),
-            (
-                M::AddThree,
-                [
-                    "linefill_bandwidth_add_three16",
-                    "linefill_bandwidth_add_three32",
-                    "linefill_bandwidth_add_three64",
-                ],
-            ),
-            (
-                M::Triad,
-                [
-                    "linefill_bandwidth_triad16",
-                    "linefill_bandwidth_triad32",
-                    "linefill_bandwidth_triad64",
-                ],
-            ),
-            (
-                M::TriadNonTemporal,
-                [
-                    "linefill_bandwidth_triad_stream16",
-                    "linefill_bandwidth_triad_stream32",
-                    "linefill_bandwidth_triad_stream64",
-                ],
-            ),
-        ] {
-            for (bytes, name) in Vector::BYTES.into_iter().zip(names) {
-                if let Some(vector) = Vector::of(bytes, features) {
-                    self.bandwidth(name, motion, vector);
+        for motion in Motion::ALL {
+            for bytes in Vector::BYTES {
+                // A string takes no vectors.
+                if let Some(vector) = Vector::of(bytes, features)
+                    && (bytes == 16 || !motion.string())
+                {
+                    self.bandwidth(motion, vector);
                 }
             }
         }
-        self.bandwidth("linefill_bandwidth_rep_stosb", M::RepStosb, Vector::Sse2);
-        self.bandwidth("linefill_bandwidth_rep_movsb", M::RepMovsb, Vector::Sse2);
     }
 
-    fn bandwidth(&mut self, name: &'static str, motion: Motion, vector: Vector) {
+    fn bandwidth(&mut self, motion: Motion, vector: Vector) {
         let case = |kib| BandwidthCase {
             kib,
             motion,
             vector,
         };
+        let name = Blocks::kernel(motion, vector).name;
         self.check_cases(name, [1, 2, 3, 64, 127].map(case));
     }
 }

@@ -1,5 +1,6 @@
 //! Bursts of accesses.
 
+use super::kernel;
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 use crate::kernel::{Burst, Places, Transfer, Width};
@@ -24,20 +25,9 @@ const ANY: [Places; 5] = [
 impl Oracle<'_, '_> {
     pub(crate) fn bursts(&mut self, features: Features) {
         use Transfer::{Load, LoadAligned, Store, StoreAligned};
-        for (bytes, name, transfer) in [
-            (4, "linefill_burst_load4", Load),
-            (8, "linefill_burst_load8", Load),
-            (16, "linefill_burst_load16", Load),
-            (16, "linefill_burst_load16_aligned", LoadAligned),
-            (32, "linefill_burst_load32", Load),
-            (64, "linefill_burst_load64", Load),
-            (4, "linefill_burst_store4", Store),
-            (8, "linefill_burst_store8", Store),
-            (16, "linefill_burst_store16", Store),
-            (16, "linefill_burst_store16_aligned", StoreAligned),
-            (32, "linefill_burst_store32", Store),
-            (64, "linefill_burst_store64", Store),
-        ] {
+        let any = [Load, Store].map(|transfer| Width::BYTES.map(|bytes| (transfer, bytes)));
+        let aligned = [(LoadAligned, 16), (StoreAligned, 16)];
+        for (transfer, bytes) in any.into_iter().flatten().chain(aligned) {
             let Some(width) = Width::of(bytes, features) else {
                 continue;
             };
@@ -46,6 +36,7 @@ impl Oracle<'_, '_> {
                 LoadAligned | StoreAligned => &[],
             };
             let places = ALIGNED.into_iter().chain(any.iter().copied());
+            let name = kernel(transfer, width).name;
             self.check(name, places, |&places, memory, then| {
                 then(&mut Burst::new(memory, places, transfer, width).ok()?)
             });

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 mod checks;
-use crate::kernel::{Access, Kernel, Width, Work};
+use crate::kernel::{Access, Assembled, Kernel, Width, Work};
 use crate::mem::{Region, Span};
 
 /// Accesses of a burst.
@@ -210,24 +210,24 @@ impl<'m> Burst<'m> {
     pub fn round(&self) -> u64 {
         (self.places.window / self.places.grain()) as u64
     }
+}
 
-    fn kernel(&self) -> Bursts {
-        match (self.transfer, self.width) {
-            (Transfer::Load, Width::W4) => linefill_burst_load4,
-            (Transfer::Load, Width::W8) => linefill_burst_load8,
-            (Transfer::Load, Width::W16) => linefill_burst_load16,
-            (Transfer::Load, Width::W32(_)) => linefill_burst_load32,
-            (Transfer::Load, Width::W64(_)) => linefill_burst_load64,
-            (Transfer::Store, Width::W4) => linefill_burst_store4,
-            (Transfer::Store, Width::W8) => linefill_burst_store8,
-            (Transfer::Store, Width::W16) => linefill_burst_store16,
-            (Transfer::Store, Width::W32(_)) => linefill_burst_store32,
-            (Transfer::Store, Width::W64(_)) => linefill_burst_store64,
-            // `new` has seen to it that these have 16 bytes.
-            (Transfer::LoadAligned, _) => linefill_burst_load16_aligned,
-            (Transfer::StoreAligned, _) => linefill_burst_store16_aligned,
-        }
-    }
+/// The kernel of a transfer, which has 16 bytes if it is aligned.
+fn kernel(transfer: Transfer, width: Width) -> Assembled<Bursts> {
+    assembled!(match (transfer, width) {
+        (Transfer::Load, Width::W4) => linefill_burst_load4,
+        (Transfer::Load, Width::W8) => linefill_burst_load8,
+        (Transfer::Load, Width::W16) => linefill_burst_load16,
+        (Transfer::Load, Width::W32(_)) => linefill_burst_load32,
+        (Transfer::Load, Width::W64(_)) => linefill_burst_load64,
+        (Transfer::Store, Width::W4) => linefill_burst_store4,
+        (Transfer::Store, Width::W8) => linefill_burst_store8,
+        (Transfer::Store, Width::W16) => linefill_burst_store16,
+        (Transfer::Store, Width::W32(_)) => linefill_burst_store32,
+        (Transfer::Store, Width::W64(_)) => linefill_burst_store64,
+        (Transfer::LoadAligned, _) => linefill_burst_load16_aligned,
+        (Transfer::StoreAligned, _) => linefill_burst_store16_aligned,
+    })
 }
 
 impl Kernel for Burst<'_> {
@@ -237,7 +237,7 @@ impl Kernel for Burst<'_> {
         if operations == 0 {
             return 0;
         }
-        let kernel = self.kernel();
+        let kernel = kernel(self.transfer, self.width).call;
         let Places {
             first,
             apart,

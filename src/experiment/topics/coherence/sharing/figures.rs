@@ -26,10 +26,9 @@ pub(super) const FIG_1: Experiment = Experiment {
             threads share CPUs. If the system suspends a thread that owns the lock, the other \
             threads must wait, too. If a thread instead runs alone for a time slice, it takes the \
             lock without contention, and one lock may even become faster.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::nanoseconds(
         Axis::log("threads"),
         Axis::log("time per turn of all threads together"),
-        Unit::Nanoseconds,
     )),
     cases: |machine| {
         let most = if machine.full {

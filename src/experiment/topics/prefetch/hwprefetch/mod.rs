@@ -47,7 +47,7 @@ fn runs(machine: &Machine, elements: usize, path: Path) -> WalkSetup {
 /// Every claim of this family is judged in memory.
 ///
 const fn plot(x: Axis) -> Option<Plot> {
-    Some(Plot::lines(x, Axis::log("time per line"), Unit::CoreCycles))
+    Some(Plot::cycles(x, Axis::log("time per line")))
 }
 
 fn per(whole: Interval, parts: f64) -> Interval {

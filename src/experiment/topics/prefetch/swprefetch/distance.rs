@@ -76,10 +76,9 @@ pub(crate) const DISTANCE: Experiment = Experiment {
             curves show this. Latency over work, rounded up, is the distance that the formula \
             asks for. If the work is so short that this is a dozen nodes, the number of fill \
             buffers of the core may limit the prefetches in flight.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::log("nodes ahead"),
         Axis::log("time per node"),
-        Unit::CoreCycles,
     )),
     cases,
     curves,
@@ -318,10 +317,9 @@ const COUNTED: Experiment = Experiment {
             should be late, at long distances few. Intel counts loads that meet a late prefetch; \
             AMD has no such event. AMD counts prefetches that fetched nothing; Intel since Ice \
             Lake counts prefetches that found their line in L2.",
-    plot: Some(Plot::lines(
+    plot: Some(Plot::cycles(
         Axis::log("nodes ahead"),
         Axis::log("time per step"),
-        Unit::CoreCycles,
     )),
     cases: |machine| {
         let mut cases: Vec<Case> = DISTANCES
