@@ -9,9 +9,18 @@ use std::time::{Duration, Instant};
 pub use super::folder::{Folder, Ran};
 use linefill::lab::read::read;
 use linefill::lab::record::{Header, PointLine, VerdictLine};
+use serde_json::Value;
+
+/// The record of a run of D14, D15 and D17 on a machine made up for it.
+pub const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
 
 /// What makes a run short: little memory, and no passes beyond the first two, whatever they leave open.
 const SHORT: [&str; 4] = ["--memory", "1MiB", "--budget", "1s"];
+
+/// The arguments of a command line without quotes: `run D14 --budget 1s`.
+pub fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
 
 impl Folder {
     /// The program, in this folder.
@@ -53,6 +62,22 @@ impl Folder {
     /// The record of its last run.
     pub fn record(&self) -> Record {
         Record::at(&self.at("linefill-out/record.jsonl"))
+    }
+}
+
+impl Ran {
+    /// What it printed, which is JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
+    }
+}
+
+/// Panics unless a text has every one of `parts`.
+#[track_caller]
+pub fn assert_has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no {part:?} in {text}");
     }
 }
 

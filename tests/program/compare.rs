@@ -3,11 +3,8 @@
 
 use std::fs;
 
-use crate::common::cli::Folder;
+use crate::common::cli::{Folder, PLANTED, assert_has};
 use linefill::lab::record::Line;
-
-/// A run of D14, D15 and D17 on a machine made up for it.
-const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
 
 /// Writes the planted record with every line as `change` leaves it.
 fn plant(folder: &Folder, name: &str, change: impl Fn(&mut Line)) {
@@ -68,15 +65,16 @@ fn the_page_has_the_curves_the_machines_and_the_verdicts_of_both() {
     assert!(ran.out.contains("slower"), "{}", ran.out);
     assert!(ran.out.contains("page: compare.html"), "{}", ran.out);
     let page = fs::read_to_string(folder.at("compare.html")).unwrap();
-    for wanted in [
-        "<title>linefill: before, after</title>",
-        "after beside before",
-        "D15-title",
-        "time-stamp counter",
-        "1.200",
-    ] {
-        assert!(page.contains(wanted), "{wanted}");
-    }
+    assert_has(
+        &page,
+        &[
+            "<title>linefill: before, after</title>",
+            "after beside before",
+            "D15-title",
+            "time-stamp counter",
+            "1.200",
+        ],
+    );
     // The planted machine's name looks like markup, and nothing is loaded.
     let markup = markup(&page);
     assert!(markup.contains("Planted &lt;CPU&gt; &amp; Co"));
@@ -204,7 +202,7 @@ fn json_has_every_point_and_every_gate() {
     let ran = folder.run(&with(&["--json", "--fail-if", "D15 > 1.05"]));
     assert_eq!(ran.status, Some(1));
     assert!(!folder.at("compare.html").exists());
-    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let json = ran.json();
     assert_eq!(json["records"][1]["name"], "after");
     assert_eq!(json["gates"][0]["passed"], false);
     let differences = json["differences"].as_array().unwrap();

@@ -1,17 +1,13 @@
 //! `linefill counters`: software events counted live, names that are refused or unknown.
 #![cfg(feature = "lab")]
 
-use crate::common::cli::{Folder, Ran};
+use crate::common::cli::{Folder, Ran, assert_has};
 use crate::common::untested;
 use linefill::os::perf::{Pmu, probe, probe_software};
 use serde_json::Value;
 
 /// Pages that are written for the first time, one an operation.
 const FIRST_TOUCH: [&str; 4] = ["--series", "first write", "--", "X3"];
-
-fn json(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out))
-}
 
 /// Why software events do not count here, if they do not: then there is nothing to test.
 fn refused() -> bool {
@@ -30,7 +26,9 @@ fn the_first_touch_of_a_page_is_one_page_fault_whatever_reading_costs() {
     if refused() {
         return;
     }
-    let value = json(&counters("counters-faults", &["-e", "page-faults", "--json"]).ok());
+    let value = counters("counters-faults", &["-e", "page-faults", "--json"])
+        .ok()
+        .json();
     let cases = value["cases"].as_array().unwrap();
     let of_4_kib = cases.iter().find(|case| case["x"] == 0.0);
     let counts = of_4_kib.unwrap()["counts"].as_array().unwrap();
@@ -49,7 +47,7 @@ fn a_list_of_events_replaces_the_usual_one() {
         return;
     }
     let events = |options: &[&str]| {
-        let value = json(&counters("counters-list", options).ok());
+        let value = counters("counters-list", options).ok().json();
         let refused = value["refused"].as_array().unwrap().clone();
         let refused = refused.into_iter().map(|one| one["event"].clone());
         let counted = value["events"].as_array().unwrap().clone();
@@ -91,13 +89,14 @@ fn what_is_refused_says_why_and_the_others_are_counted() {
 fn an_unknown_event_is_named_with_its_neighbours() {
     let ran = counters("counters-unknown", &["-e", "task-clock,page-fault"]);
     assert_eq!((ran.status, ran.out.as_str()), (Some(2), ""));
-    for words in [
-        "unknown event `page-fault`",
-        "`page-faults`",
-        "counters --list",
-    ] {
-        assert!(ran.err.contains(words), "{}", ran.err);
-    }
+    assert_has(
+        &ran.err,
+        &[
+            "unknown event `page-fault`",
+            "`page-faults`",
+            "counters --list",
+        ],
+    );
 }
 
 #[test]

@@ -11,10 +11,7 @@ use linefill::lab::read::read;
 use linefill::lab::record::{Line, MACHINE, Record};
 use linefill::time::Rate;
 
-use crate::common::cli::Folder;
-
-/// A run of D14, D15 and D17 on a machine made up for it.
-const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
+use crate::common::cli::{Folder, PLANTED};
 
 /// A record that is kept.
 const KEPT: &str = "2026-11-23-zen5-guest";
@@ -198,14 +195,9 @@ fn a_program_without_parquet_says_how_to_build_it_with() {
     let folder = Folder::new("export-without-parquet");
     fs::write(folder.at("a.jsonl"), PLANTED).unwrap();
     folder
-        .run(&[
-            "export",
-            "a.jsonl",
-            "--format",
-            "parquet",
-            "--out",
-            "a.parquet",
-        ])
+        .run(&crate::common::cli::words(
+            "export a.jsonl --format parquet --out a.parquet",
+        ))
         .refused(&["built without Parquet", "--features parquet"]);
 }
 

@@ -7,10 +7,7 @@ use std::process::Command;
 use linefill::experiment::{all, find};
 use serde_json::Value;
 
-use crate::common::cli::{Folder, Ran};
-
-/// A run of D14, D15 and D17 on a machine made up for it.
-const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
+use crate::common::cli::{Folder, PLANTED, Ran, assert_has};
 
 /// A folder in which the planted run was the last.
 fn after_a_run(name: &str) -> Folder {
@@ -108,16 +105,17 @@ fn a_record_ends_in_25_lines_that_fit() {
         for line in ran.out.lines() {
             assert!(line.chars().count() <= columns, "{columns}: {line}");
         }
-        for part in [
-            "L1d",
-            "memory",
-            "Drepper",
-            "report.html",
-            "linefill show",
-            "report --all",
-        ] {
-            assert!(ran.out.contains(part), "{part}: {}", ran.out);
-        }
+        assert_has(
+            &ran.out,
+            &[
+                "L1d",
+                "memory",
+                "Drepper",
+                "report.html",
+                "linefill show",
+                "report --all",
+            ],
+        );
     }
 }
 
@@ -303,7 +301,7 @@ fn doctor_fails_for_what_is_bad() {
     for strict in [false, true] {
         let args = ["doctor", "--format", "json", "--strict"];
         let ran = folder.run(&args[..if strict { 4 } else { 3 }]);
-        let json: Value = serde_json::from_str(&ran.out).unwrap();
+        let json = ran.json();
         let has = |state: &str| {
             let mut checks = json["checks"].as_array().unwrap().iter();
             checks.any(|check| check["state"] == state)

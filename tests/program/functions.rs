@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::cli::Folder;
+use crate::common::cli::{Folder, assert_has};
 use linefill::measure::FunctionLine;
 use linefill::stats::Interval;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Writes a benchmark as Criterion does: the interval of its median, and others that mislead.
 fn plant(folder: &Path, id: &str, baseline: &str, [lo, hi]: [f64; 2]) {
@@ -51,14 +51,10 @@ fn planted(name: &str) -> Folder {
     folder
 }
 
-fn json_of(out: &str) -> Value {
-    serde_json::from_str(out).unwrap()
-}
-
 #[test]
 fn the_last_run_is_held_against_the_baseline() {
     let folder = planted("functions-base");
-    let value = json_of(&folder.run(&["compare", "criterion", "--json"]).ok().out);
+    let value = folder.run(&["compare", "criterion", "--json"]).ok().json();
     let functions = value["functions"].as_array().unwrap();
     let names: Vec<&str> = functions
         .iter()
@@ -75,17 +71,18 @@ fn the_last_run_is_held_against_the_baseline() {
     assert!(ratio(2, 0) < 1.0 && 1.0 < ratio(2, 2), "{functions:?}");
     assert_eq!(value["alone"], json!([["gone"], ["fresh"]]));
     let text = folder.run(&["compare", "criterion"]).ok().out;
-    for part in [
-        "new over base",
-        "1.50x slower",
-        "4.01x faster",
-        "no difference shown",
-        "only in base: gone",
-    ] {
-        assert!(text.contains(part), "no {part:?} in {text}");
-    }
+    assert_has(
+        &text,
+        &[
+            "new over base",
+            "1.50x slower",
+            "4.01x faster",
+            "no difference shown",
+            "only in base: gone",
+        ],
+    );
     let args = ["compare", "criterion", "--baseline", "main", "--json"];
-    let value = json_of(&folder.run(&args).ok().out);
+    let value = folder.run(&args).ok().json();
     assert!(value["functions"].as_array().unwrap().iter().all(|of| {
         let ratio = |end: usize| of["ratio"][end].as_f64().unwrap();
         ratio(0) < 1.0 && 1.0 < ratio(2)
@@ -134,12 +131,10 @@ fn lines_of_functions_are_compared_by_cycles_where_both_have_them() {
         |lines: [FunctionLine<'_>; 2]| lines.map(|line| format!("running\n  {line}\n")).concat();
     fs::write(folder.at("before.txt"), text(before)).unwrap();
     fs::write(folder.at("now.txt"), text(now)).unwrap();
-    let value = json_of(
-        &folder
-            .run(&["compare", "before.txt", "now.txt", "--json"])
-            .ok()
-            .out,
-    );
+    let value = folder
+        .run(&["compare", "before.txt", "now.txt", "--json"])
+        .ok()
+        .json();
     let functions = value["functions"].as_array().unwrap();
     assert_eq!(
         (&functions[0]["function"], &functions[0]["unit"]),

@@ -25,7 +25,7 @@ fn list_shows_the_whole_mission() {
     let folder = Folder::new("list");
     let ids = |args: &[&str]| {
         let args: Vec<&str> = args.iter().copied().chain(["--format", "json"]).collect();
-        let json: serde_json::Value = serde_json::from_str(&folder.run(&args).ok().out).unwrap();
+        let json = folder.run(&args).ok().json();
         let rows = json["experiments"].as_array().unwrap().clone();
         let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap().to_owned();
         let ids = rows

@@ -7,10 +7,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::cli::Folder;
-
-/// A run of D14, D15 and D17 on a machine made up for it.
-const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
+use crate::common::cli::{Folder, PLANTED};
 
 /// Hosts of the fleet.
 const HOSTS: u32 = 1000;
@@ -100,7 +97,7 @@ fn of_a_thousand_hosts_the_planted_ones_are_outside_and_no_others() {
         args.extend(more);
         folder.run(&args)
     };
-    let json: Value = serde_json::from_str(&run(&["--format", "json"]).ok().out).unwrap();
+    let json = run(&["--format", "json"]).ok().json();
     assert_eq!(json["records"].as_array().unwrap().len(), HOSTS as usize);
     let list = |value: &Value| value.as_array().unwrap().clone();
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::common::cli::{Folder, Ran, UnderWay};
+use crate::common::cli::{Folder, Ran, UnderWay, words};
 use linefill::cpu::{Identity, PrefetchSwitches};
 use linefill::experiment::{State, Untestable};
 use linefill::lab::record::PrefetchersLine;
@@ -102,15 +102,7 @@ fn a_run_that_is_killed_leaves_them_as_they_were() {
     let Some(switches) = switches() else { return };
     let folder = Folder::new("msr-killed");
     let devices = devices(&folder);
-    let args = [
-        "run",
-        "E35",
-        "--memory",
-        "1MiB",
-        "--allow-msr",
-        "--profile",
-        "full",
-    ];
+    let args = words("run E35 --memory 1MiB --allow-msr --profile full");
     let mut command = folder.linefill(&args);
     command.env("LINEFILL_ROOT", folder.at("root"));
     let run = UnderWay::start(&folder, command);

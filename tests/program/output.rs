@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{fs, io};
 
-use crate::common::cli::{Folder, Ran, UnderWay};
+use crate::common::cli::{Folder, Ran, UnderWay, words};
 
 /// As on a disk with room for files of so many bytes.
 fn on_disk_of(bytes: u64, mut command: Command) -> Command {
@@ -47,17 +47,7 @@ fn a_page_that_the_disk_cuts_short_leaves_the_old_page() {
         (&["report", "linefill-out"], "linefill-out/report.html"),
         (&["compare", "linefill-out", "linefill-out"], "compare.html"),
         (
-            &[
-                "simulate",
-                "--experiment",
-                "D14",
-                "--config",
-                "L1d=32K/8",
-                "--memory",
-                "64KiB",
-                "--html",
-                "heat.html",
-            ],
+            &words("simulate --experiment D14 --config L1d=32K/8 --memory 64KiB --html heat.html"),
             "heat.html",
         ),
     ];

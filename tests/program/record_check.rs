@@ -4,11 +4,9 @@
 
 use std::fs;
 
-use crate::common::cli::Folder;
+use crate::common::cli::{Folder, PLANTED};
 use linefill::lab::read::{Reading, parse};
 use serde_json::{Value, json};
-
-const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
 
 /// The planted record with one of its lines changed.
 fn changed(kind: &str, change: impl FnOnce(&mut Value)) -> (usize, String) {
@@ -43,220 +41,144 @@ fn the_planted_record_is_one() {
 #[test]
 fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
     let huge = json!(1e300);
-    let cases: &[(&str, &[&str], Value, &str)] = &[
+    let runs = |count: u32, p50: u32| {
+        json!({
+            "count": count, "operations": 1, "min": 1, "p50": p50, "p90": 1, "p99": 3, "p99.9": 3, "max": 3,
+        })
+    };
+    // The kind of the line, the place of a value in it, the value, and what is said of it: the place if
+    // nothing stands here.
+    let cases: &[(&str, &str, Value, &str)] = &[
+        ("header", "largest", json!(0), "field `largest`: 0: 4096 to"),
+        ("header", "largest", json!(u64::MAX), ""),
+        ("header", "largest", json!(-1), ""),
+        ("header", "tick_hz", json!(0), "field `tick_hz`: 0.0"),
+        ("header", "tick_hz", huge.clone(), ""),
+        ("header", "tick_hz", Value::Null, ""),
+        ("header", "stated_tick_hz", json!(-1.0), ""),
+        ("header", "core_per_tick", json!(0.0), ""),
+        ("header", "started", json!(u64::MAX), ""),
+        ("header", "resumed", json!(u64::MAX), ""),
+        ("header", "earlier", json!(-1.0), ""),
+        ("header", "load_to_use", json!(0), ""),
         (
             "header",
-            &["largest"],
-            json!(0),
-            "field `largest`: 0: 4096 to",
-        ),
-        ("header", &["largest"], json!(u64::MAX), "field `largest`"),
-        ("header", &["largest"], json!(-1), "field `largest`"),
-        ("header", &["tick_hz"], json!(0), "field `tick_hz`: 0.0"),
-        ("header", &["tick_hz"], huge.clone(), "field `tick_hz`"),
-        ("header", &["tick_hz"], Value::Null, "field `tick_hz`"),
-        (
-            "header",
-            &["stated_tick_hz"],
-            json!(-1.0),
-            "field `stated_tick_hz`",
-        ),
-        (
-            "header",
-            &["core_per_tick"],
-            json!(0.0),
-            "field `core_per_tick`",
-        ),
-        ("header", &["started"], json!(u64::MAX), "field `started`"),
-        ("header", &["resumed"], json!(u64::MAX), "field `resumed`"),
-        ("header", &["earlier"], json!(-1.0), "field `earlier`"),
-        ("header", &["load_to_use"], json!(0), "field `load_to_use`"),
-        (
-            "header",
-            &["profile"],
+            "profile",
             json!("slow"),
             "`slow`: quick, full, smoke, bare",
         ),
-        ("header", &["placement"], json!("west"), "`west`: near, far"),
-        ("header", &["seats"], json!([[0, 0, 0]]), "field `seats[0]`"),
-        ("header", &["seats"], json!(vec![[0; 5]; 9000]), "9000 CPUs"),
-        ("header", &["node"], json!(1024), "field `node`"),
+        ("header", "placement", json!("west"), "`west`: near, far"),
+        ("header", "seats", json!([[0, 0, 0]]), "field `seats[0]`"),
+        ("header", "seats", json!(vec![[0; 5]; 9000]), "9000 CPUs"),
+        ("header", "node", json!(1024), ""),
         (
             "header",
-            &["nodes"],
+            "nodes",
             json!([{"id": 0, "cpus": [], "distances": [300]}]),
             "field `nodes[0].distances`",
         ),
+        ("header", "cpu.family", json!("x"), ""),
+        ("header", "cpu.caches[2].level", json!(0), ""),
+        ("header", "cpu.caches[0].bytes", json!(u64::MAX), ""),
+        ("header", "cpu.tlbs[1].pages", json!([0]), ""),
         (
             "header",
-            &["cpu", "family"],
-            json!("x"),
-            "field `cpu.family`",
-        ),
-        (
-            "header",
-            &["cpu", "caches", "2", "level"],
-            json!(0),
-            "field `cpu.caches[2].level`",
-        ),
-        (
-            "header",
-            &["cpu", "caches", "0", "bytes"],
-            json!(u64::MAX),
-            "field `cpu.caches[0].bytes`",
-        ),
-        (
-            "header",
-            &["cpu", "tlbs", "1", "pages"],
-            json!([0]),
-            "field `cpu.tlbs[1].pages`",
-        ),
-        (
-            "header",
-            &["ports"],
+            "ports",
             json!({"loads": [1, 2], "stores": [1, 2, 3]}),
             "field `ports.loads`",
         ),
-        ("point", &["x"], json!(5e-324), "field `x`: 5e-324"),
-        ("point", &["x"], json!(-1e300), "field `x`: -1e300"),
-        ("point", &["x"], Value::Null, "field `x`"),
-        ("point", &["pass"], json!(-1), "field `pass`"),
-        ("point", &["series"], json!(7), "field `series`"),
+        ("point", "x", json!(5e-324), "field `x`: 5e-324"),
+        ("point", "x", json!(-1e300), "field `x`: -1e300"),
+        ("point", "x", Value::Null, ""),
+        ("point", "pass", json!(-1), ""),
+        ("point", "series", json!(7), ""),
+        ("timed", "timed.median", huge.clone(), ""),
+        ("timed", "timed.median", json!("fast"), ""),
+        ("timed", "timed.mad", json!(-1.0), ""),
+        ("timed", "timed.lo", json!(1e9), "field `timed.median`"),
+        ("timed", "timed.hi", json!(-1e9), ""),
+        ("timed", "timed.min", json!(1e9), "field `timed.lo`"),
+        ("timed", "timed.n", json!(0), "field `timed.n`: 0: 1 to"),
         (
             "timed",
-            &["timed", "median"],
-            huge.clone(),
-            "field `timed.median`",
-        ),
-        (
-            "timed",
-            &["timed", "median"],
-            json!("fast"),
-            "field `timed.median`",
-        ),
-        ("timed", &["timed", "mad"], json!(-1.0), "field `timed.mad`"),
-        (
-            "timed",
-            &["timed", "lo"],
-            json!(1e9),
-            "field `timed.median`",
-        ),
-        ("timed", &["timed", "hi"], json!(-1e9), "field `timed.hi`"),
-        ("timed", &["timed", "min"], json!(1e9), "field `timed.lo`"),
-        (
-            "timed",
-            &["timed", "n"],
-            json!(0),
-            "field `timed.n`: 0: 1 to",
-        ),
-        (
-            "timed",
-            &["timed", "samples"],
+            "timed.samples",
             json!([[1, 2, 3, 0]]),
             "field `timed.n`: 31 of 1 samples",
         ),
         (
             "timed",
-            &["timed", "samples"],
+            "timed.samples",
             json!([[1, 2, 3]]),
             "field `timed.samples[0]`",
         ),
         (
             "timed",
-            &["timed", "samples"],
+            "timed.samples",
             json!(vec![[1, 2, 3, 7]; 31]),
             "field `timed.samples[0][3]`",
         ),
+        ("timed", "timed.work", json!([1, 0, 8]), ""),
         (
             "timed",
-            &["timed", "work"],
-            json!([1, 0, 8]),
-            "field `timed.work`",
-        ),
-        (
-            "timed",
-            &["timed", "work"],
+            "timed.work",
             json!([1, 0, 8, -1]),
             "field `timed.work[3]`",
         ),
+        ("timed", "timed.runs", runs(3, 2), "field `timed.runs.p90`"),
         (
             "timed",
-            &["timed", "runs"],
-            json!({"count": 3, "operations": 1, "min": 1, "p50": 2, "p90": 1, "p99": 3, "p99.9": 3,
-                   "max": 3}),
-            "field `timed.runs.p90`",
-        ),
-        (
-            "timed",
-            &["timed", "runs"],
-            json!({"count": 0, "operations": 1, "min": 1, "p50": 1, "p90": 1, "p99": 1, "p99.9": 1,
-                   "max": 1}),
+            "timed.runs",
+            runs(0, 1),
             "field `timed.runs.count`: 0: 1 to",
         ),
+        ("timed", "timed.interrupts", json!(-1), ""),
+        ("timed", "timed.operations", json!(0), ""),
+        ("timed", "timed.core_per_tick", json!(1e-300), ""),
+        ("timed", "counted", json!(1.0), "one of `timed`, `counted`"),
         (
             "timed",
-            &["timed", "interrupts"],
-            json!(-1),
-            "field `timed.interrupts`",
-        ),
-        (
-            "timed",
-            &["timed", "operations"],
-            json!(0),
-            "field `timed.operations`",
-        ),
-        (
-            "timed",
-            &["timed", "core_per_tick"],
-            json!(1e-300),
-            "field `timed.core_per_tick`",
-        ),
-        (
-            "timed",
-            &["counted"],
-            json!(1.0),
-            "one of `timed`, `counted`",
-        ),
-        (
-            "timed",
-            &["timed", "counts"],
+            "timed.counts",
             json!([{"of": "L1d misses", "lo": 2.0, "hi": 1.0}]),
             "field `timed.counts[0].hi`",
         ),
         (
             "timed",
-            &["timed", "crew"],
+            "timed.crew",
             json!({"members": 0, "cpus": 1, "fastest": 1.0, "slowest": 2.0}),
             "field `timed.crew.members`",
         ),
         (
             "verdict",
-            &["verdict"],
+            "verdict",
             json!("perhaps"),
             "`perhaps`: holds, does not hold",
         ),
-        ("end", &["seconds"], json!(-1.0), "field `seconds`"),
+        ("end", "seconds", json!(-1.0), ""),
         (
             "end",
-            &["kind"],
+            "kind",
             json!("beginning"),
             "`beginning` is no kind of line",
         ),
     ];
     for (kind, path, value, says) in cases {
         let (line, text) = changed(kind, |line| {
-            let (last, path) = path.split_last().unwrap();
             let place = path
-                .iter()
+                .split(['.', '['])
+                .map(|key| key.trim_end_matches(']'))
                 .fold(line, |value, key| match key.parse::<usize>() {
                     Ok(index) => &mut value[index],
-                    Err(_) => &mut value[*key],
+                    Err(_) => &mut value[key],
                 });
-            place[*last] = value.clone();
+            *place = value.clone();
         });
         let (found, problem) = refused(&text);
-        assert_eq!(found, Some(line), "{says}: {problem}");
-        assert!(problem.contains(says), "no {says:?} in {problem:?}");
+        assert_eq!(found, Some(line), "{path}: {problem}");
+        let says = match *says {
+            "" => format!("field `{path}`"),
+            says => says.to_owned(),
+        };
+        assert!(problem.contains(&says), "no {says:?} in {problem:?}");
     }
 }
 

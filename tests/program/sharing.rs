@@ -5,7 +5,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::common::cli::{Folder, Ran};
+use crate::common::cli::{Folder, Ran, assert_has, words};
 use crate::common::untested;
 use linefill::os::{allowed, pin};
 use serde_json::Value;
@@ -38,10 +38,6 @@ fn sharing(folder: &Folder, args: &[&str]) -> Ran {
     folder.run(&[&["sharing"], args].concat())
 }
 
-fn json(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.out).unwrap()
-}
-
 /// The lines that are shared: number, falsely, truly.
 fn shared(value: &Value) -> Vec<(u64, bool, bool)> {
     let shared = value["shared"].as_array().unwrap().iter();
@@ -59,37 +55,27 @@ fn fields_of_a_type_are_found_and_predicted() {
     let Some(folder) = with_program("sharing-type") else {
         return;
     };
-    let fields = [
-        "pool",
-        "--type",
-        "pool",
-        "--field",
-        "stats[0].hits",
-        "--field",
-        "stats[2].misses",
-        "--field",
-        "limit",
-        "--predict",
-    ];
-    let writes = [
-        "--writes",
-        "0:stats[0].hits,1:stats[2].misses",
-        "--reads",
-        "0:limit,1:limit",
-    ];
+    let fields = words(
+        "pool --type pool --field stats[0].hits --field stats[2].misses \
+         --field limit --predict",
+    );
+    let writes = words("--writes 0:stats[0].hits,1:stats[2].misses --reads 0:limit,1:limit");
     let args = [&fields[..], &writes, &["--start", "0"]].concat();
     let text = sharing(&folder, &args).ok().out;
-    for part in [
-        "pool, 160 bytes, aligned to 8, lines of 64 bytes",
-        "Line 0: false sharing: thread 0 writes stats[0].hits, thread 1 writes stats[2].misses.",
-        "thread 1 asks for a line 1.00 times per round",
-        "Not measured: only a prediction was asked for.",
-        "Keep `stats[0].hits` and `stats[2].misses` on lines of their own",
-        "They take 128 bytes then, and 12 now",
-    ] {
-        assert!(text.contains(part), "no {part:?} in {text}");
-    }
-    let value = json(&sharing(&folder, &[&args[..], &["--json"]].concat()).ok());
+    assert_has(
+        &text,
+        &[
+            "pool, 160 bytes, aligned to 8, lines of 64 bytes",
+            "Line 0: false sharing: thread 0 writes stats[0].hits, thread 1 writes stats[2].misses.",
+            "thread 1 asks for a line 1.00 times per round",
+            "Not measured: only a prediction was asked for.",
+            "Keep `stats[0].hits` and `stats[2].misses` on lines of their own",
+            "They take 128 bytes then, and 12 now",
+        ],
+    );
+    let value = sharing(&folder, &[&args[..], &["--json"]].concat())
+        .ok()
+        .json();
     assert_eq!(shared(&value), [(0, true, false)]);
     assert_eq!(value["fields"][1]["offset"], 40);
     assert_eq!(value["fields"][2]["lines"], serde_json::json!([2]));
@@ -100,45 +86,28 @@ fn fields_of_a_type_are_found_and_predicted() {
         value["measured"]["untestable"],
         "only a prediction was asked for"
     );
-    let value = json(&sharing(
+    let value = sharing(
         &folder,
         &[&fields[..], &writes, &["--start", "32", "--json"]].concat(),
-    ));
+    )
+    .json();
     assert_eq!(shared(&value), []);
 }
 
 #[test]
 fn true_sharing_is_told_from_false_sharing() {
     let folder = Folder::new("sharing-true");
-    let args = [
-        "--offset",
-        "0",
-        "--offset",
-        "64:4",
-        "--writes",
-        "0:0,1:0",
-        "--reads",
-        "1:64",
-        "--predict",
-        "--json",
-        "--align",
-        "64",
-    ];
-    let value = json(&sharing(&folder, &args).ok());
+    let args = words(
+        "--offset 0 --offset 64:4 --writes 0:0,1:0 --reads 1:64 --predict \
+         --json --align 64",
+    );
+    let value = sharing(&folder, &args).ok().json();
     assert_eq!(shared(&value), [(0, false, true)]);
     assert_eq!(value["threads"][1]["requests_a_round"], 1.0);
     let advice = value["advice"][0].as_str().unwrap();
     assert!(advice.contains("Give each thread its own"), "{advice}");
     // Readers alone share without harm.
-    let args = [
-        "--offset",
-        "0",
-        "--offset",
-        "8",
-        "--reads",
-        "0:0,1:8",
-        "--predict",
-    ];
+    let args = words("--offset 0 --offset 8 --reads 0:0,1:8 --predict");
     let text = sharing(&folder, &args).ok().out;
     assert!(text.contains("nothing to pad"), "{text}");
 }
@@ -146,12 +115,10 @@ fn true_sharing_is_told_from_false_sharing() {
 #[test]
 fn neighbours_are_measured_beside_padded_ones() {
     let folder = Folder::new("sharing-measured");
-    let args = [
-        "--offset", "0", "--offset", "8", "--offset", "128", "--json",
-    ];
+    let args = words("--offset 0 --offset 8 --offset 128 --json");
     for way in ["atomic", "plain"] {
         let ran = sharing(&folder, &[&args[..], &["--way", way]].concat()).ok();
-        let measured = &json(&ran)["measured"];
+        let measured = &ran.json()["measured"];
         if allowed().len() < 2 {
             assert!(measured["untestable"].as_str().unwrap().contains("2 cores"));
             untested::machine("one CPU measures no sharing");
@@ -190,14 +157,15 @@ fn on_one_cpu_it_predicts_and_says_that_it_cannot_measure() {
     let _pinned = pin(allowed()[0]).unwrap();
     let args = ["--offset", "0", "--offset", "8"];
     let text = sharing(&folder, &args).ok().out;
-    for part in [
-        "Line 0: false sharing",
-        "asks for a line 1.00 times per round",
-        "Not measured: measuring takes 2 cores, and there is 1 that this process may use.",
-        "Keep `0` and `8`",
-    ] {
-        assert!(text.contains(part), "no {part:?} in {text}");
-    }
+    assert_has(
+        &text,
+        &[
+            "Line 0: false sharing",
+            "asks for a line 1.00 times per round",
+            "Not measured: measuring takes 2 cores, and there is 1 that this process may use.",
+            "Keep `0` and `8`",
+        ],
+    );
     assert!(!text.contains("It pays"), "{text}");
 }
 

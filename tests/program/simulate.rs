@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 
-use crate::common::cli::{Folder, Ran};
+use crate::common::cli::{Folder, assert_has, words};
 use linefill::sim::trace::{Decoder, MAGIC};
 use linefill::sim::{Op, Reference};
 use serde_json::Value;
@@ -18,10 +18,6 @@ const TRACE: &str = concat!(
 
 /// Options behind which cachegrind counts 56558 233 233 5448 995 739 5137 800 442.
 const CONFIG: &str = "L1i=32K/8,L1d=32K/8,L2=1M/16";
-
-fn json(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.out).unwrap()
-}
 
 /// The misses of a level, by kind.
 fn misses(config: &Value, level: usize) -> [u64; 3] {
@@ -36,7 +32,7 @@ fn json_has_cachegrinds_counts_for_each_of_several_configurations() {
     let args = [
         "simulate", "--config", CONFIG, "--config", other, "--trace", TRACE, "--json",
     ];
-    let value = json(&folder.run(&args).ok());
+    let value = folder.run(&args).ok().json();
     assert_eq!(value["references"]["total"], 67_143);
     let [first, second] = [0, 1].map(|index| &value["configs"][index]);
     assert_eq!(
@@ -105,9 +101,9 @@ fn a_packed_trace_holds_the_same_and_writes_over_nothing() {
         .unwrap();
     fs::write(folder.at("text"), lines).unwrap();
 
-    let of_text = json(&simulate("text", "packed").ok());
+    let of_text = simulate("text", "packed").ok().json();
     assert_eq!(fs::read(folder.at("packed")).unwrap(), kept);
-    let of_packed = json(&simulate("packed", "").ok());
+    let of_packed = simulate("packed", "").ok().json();
     assert_eq!(of_text["configs"], of_packed["configs"]);
 
     let refused = simulate("text", "text");
@@ -139,16 +135,17 @@ fn a_table_and_maps_show_what_was_counted() {
         page.to_str().unwrap(),
     ];
     let text = folder.run(&args).ok().out;
-    for part in [
-        "L1i",
-        "useful",
-        "memory: ",
-        "page walks",
-        "L1d of ",
-        "misses per set",
-    ] {
-        assert!(text.contains(part), "no {part:?} in {text}");
-    }
+    assert_has(
+        &text,
+        &[
+            "L1i",
+            "useful",
+            "memory: ",
+            "page walks",
+            "L1d of ",
+            "misses per set",
+        ],
+    );
     // 64 sets make one row.
     assert!(
         text.lines().any(|line| line.chars().count() == 8 + 64),
@@ -161,19 +158,11 @@ fn a_table_and_maps_show_what_was_counted() {
 #[test]
 fn an_experiments_own_traces_are_simulated() {
     let folder = Folder::new("simulate-experiment");
-    let args = [
-        "simulate",
-        "--config",
-        "L1d=32K/8",
-        "--experiment",
-        "D15",
-        "--series",
-        "NPAD=*",
-        "--x",
-        "64K",
-        "--json",
-    ];
-    let value = json(&folder.run(&args).ok());
+    let args = words(
+        "simulate --config L1d=32K/8 --experiment D15 --series NPAD=* \
+         --x 64K --json",
+    );
+    let value = folder.run(&args).ok().json();
     let cases = value["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 4);
     for case in cases {
@@ -187,15 +176,7 @@ fn an_experiments_own_traces_are_simulated() {
         let wanted = (operations as f64 * a_step) as u64;
         assert_eq!(misses(&case["configs"][0], 0), [0, wanted, 0], "{case}");
     }
-    let args = [
-        "simulate",
-        "--config",
-        "L1d=32K/8",
-        "--experiment",
-        "D15",
-        "--memory",
-        "64K",
-    ];
+    let args = words("simulate --config L1d=32K/8 --experiment D15 --memory 64K");
     let text = folder.run(&args).ok().out;
     assert!(text.contains("all numbers per operation"), "{text}");
 }
@@ -204,17 +185,7 @@ fn an_experiments_own_traces_are_simulated() {
 fn an_experiments_case_has_a_map_of_the_sets_that_missed() {
     let folder = Folder::new("simulate-case-map");
     let page = folder.at("map.html");
-    let args = [
-        "simulate",
-        "--config",
-        "L1d=32K/8",
-        "--experiment",
-        "D15",
-        "--series",
-        "NPAD=7",
-        "--x",
-        "64K",
-    ];
+    let args = words("simulate --config L1d=32K/8 --experiment D15 --series NPAD=7 --x 64K");
     let html = ["--heat", "--html", page.to_str().unwrap()];
     let text = folder.run(&[&args[..], &html].concat()).ok().out;
     assert!(text.contains("L1d of NPAD=7 at 65536"), "{text}");
@@ -224,11 +195,10 @@ fn an_experiments_case_has_a_map_of_the_sets_that_missed() {
             .unwrap()
             .contains("set 63: 16 misses of 16")
     );
-    let value = json(
-        &folder
-            .run(&[&args[..], &["--heat", "--json"]].concat())
-            .ok(),
-    );
+    let value = folder
+        .run(&[&args[..], &["--heat", "--json"]].concat())
+        .ok()
+        .json();
     let sets = &value["cases"][0]["configs"][0]["levels"][0]["sets"]["misses"];
     assert_eq!(sets.as_array().map(Vec::len), Some(64));
 }
@@ -237,10 +207,14 @@ fn an_experiments_case_has_a_map_of_the_sets_that_missed() {
 fn the_protocol_and_its_messages_are_printed() {
     let folder = Folder::new("simulate-mesi");
     let text = folder.run(&["simulate", "--mesi"]).ok().out;
-    for part in ["local read", "S/E read", "among 2 cores", "invalidated"] {
-        assert!(text.contains(part), "no {part:?} in {text}");
-    }
-    let value = json(&folder.run(&["simulate", "--mesi", "8", "--json"]).ok());
+    assert_has(
+        &text,
+        &["local read", "S/E read", "among 2 cores", "invalidated"],
+    );
+    let value = folder
+        .run(&["simulate", "--mesi", "8", "--json"])
+        .ok()
+        .json();
     let rows = value["transitions"].as_array().unwrap();
     let written = rows
         .iter()
@@ -256,7 +230,7 @@ fn the_protocol_and_its_messages_are_printed() {
 fn an_experiments_threads_talk_in_the_model() {
     let folder = Folder::new("simulate-threads");
     let run = folder.run(&["simulate", "--mesi", "--experiment", "B8", "--json"]);
-    let value = json(&run.ok());
+    let value = run.ok().json();
     let cases = value["cases"].as_array().unwrap();
     let requests = |case: &Value| {
         ["reads", "owns", "announcements"]
@@ -297,15 +271,8 @@ fn what_cannot_be_simulated_is_refused() {
     run(&["--trace", TRACE]).refused(&["--config"]);
     run(&["--config", "L1d=32K/8", "--experiment", "D11"]).refused(&["no case of D11"]);
     run(&["--config", "L1d=32K/8", "--experiment", "D99"]).refused(&["`D99`"]);
-    run(&[
-        "--config",
-        "L1d=32K/8",
-        "--experiment",
-        "D15",
-        "--series",
-        "x",
-    ])
-    .refused(&["no such case", "NPAD=0"]);
+    run(&words("--config L1d=32K/8 --experiment D15 --series x"))
+        .refused(&["no such case", "NPAD=0"]);
     let text = folder.at("text");
     fs::write(&text, "no trace\n").unwrap();
     run(&["--config", "L1d=32K/8", "--trace", "text"]).refused(&["no reference", "lackey"]);

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
-use crate::common::cli::{Folder, Ran, UnderWay};
+use crate::common::cli::{Folder, Ran, UnderWay, words};
 
 /// A disk without room.
 fn full() -> Stdio {
@@ -153,8 +153,7 @@ impl Terminal {
 fn drawn(colours: bool) -> String {
     let folder = Folder::new(&format!("watch-terminal-{colours}"));
     let Terminal { mut ours, theirs } = Terminal::open();
-    let args = "watch D14 --memory 1MiB --every 1s --rounds 2";
-    let mut command = folder.linefill(&args.split(' ').collect::<Vec<_>>());
+    let mut command = folder.linefill(&words("watch D14 --memory 1MiB --every 1s --rounds 2"));
     command.env("TERM", "xterm").env_remove("COLUMNS");
     match colours {
         true => command.env_remove("NO_COLOR"),
@@ -192,9 +191,7 @@ fn a_watch_is_drawn_over_itself_and_has_no_colours_if_told_so() {
 fn a_watch_outlives_who_reads_it() {
     for (name, out) in [("full", full as fn() -> Stdio), ("closed", closed)] {
         let folder = Folder::new(&format!("watch-{name}"));
-        let args = [
-            "watch", "D14", "--memory", "1MiB", "--every", "1s", "--rounds", "2",
-        ];
+        let args = words("watch D14 --memory 1MiB --every 1s --rounds 2");
         let ran = Ran::of_stderr(folder.linefill(&args).stdout(out()));
         match name {
             "full" => ran.refused(&["standard output", "No space left"]),
@@ -227,9 +224,7 @@ fn a_run_outlives_the_terminal_that_shows_its_progress() {
 fn a_terminal_that_is_closed_ends_its_run_with_a_report() {
     let folder = Folder::new("hangup");
     let Terminal { mut ours, theirs } = Terminal::open();
-    let mut command = folder.linefill(&[
-        "run", "D14", "D15", "D19", "--memory", "4MiB", "--budget", "3s",
-    ]);
+    let mut command = folder.linefill(&words("run D14 D15 D19 --memory 4MiB --budget 3s"));
     let line = theirs.as_raw_fd();
     // SAFETY: calls of signal-safety(7), with a descriptor that the child has until it executes.
     unsafe {

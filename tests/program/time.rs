@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::common::cli::{Folder, Ran};
+use crate::common::cli::{Folder, Ran, assert_has, words};
 use crate::common::untested;
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ fn with_kernel(name: &str) -> Option<Folder> {
 
 /// The rows of the JSON: the state, and both ends in nanoseconds.
 fn rows(ran: &Ran) -> Vec<(String, [f64; 2])> {
-    let value: Value = serde_json::from_str(&ran.out).unwrap();
+    let value = ran.json();
     let rows = value["times"].as_array().unwrap().iter();
     let end = |row: &Value, end: usize| row["nanoseconds"][end].as_f64().unwrap();
     rows.map(|row| {
@@ -85,13 +85,14 @@ fn lines_are_timed_warm_and_cold() {
     let text = time(&folder, &["--asm", "mov rax, [rax]", "--unroll", "8"])
         .ok()
         .out;
-    for part in [
-        "core cycles",
-        "4 KiB of memory",
-        "8 copies in the loop against 16",
-    ] {
-        assert!(text.contains(part), "no {part:?} in {text}");
-    }
+    assert_has(
+        &text,
+        &[
+            "core cycles",
+            "4 KiB of memory",
+            "8 copies in the loop against 16",
+        ],
+    );
 }
 
 #[test]
@@ -108,9 +109,7 @@ fn a_function_finds_its_data_and_its_memory() {
     assert_eq!(states(&ran)[1], "a call of an empty function");
     let ran = time(
         &folder,
-        &[
-            "kernel.S", "--symbol", "loops", "--counts", "--format", "json",
-        ],
+        &words("kernel.S --symbol loops --counts --format json"),
     );
     assert_eq!(states(&ran.ok()).len(), 3);
     // An object file needs no assembler.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::common::cli::Folder;
+use crate::common::cli::{Folder, assert_has, words};
 use crate::common::untested;
 use serde_json::{Value, json};
 
@@ -70,12 +70,10 @@ fn lines_bytes_threads_and_variables_are_named() {
             return;
         };
         let ran = folder
-            .run(&[
-                "sharing", "--by", "valgrind", "--json", "--", "./app", "hello",
-            ])
+            .run(&words("sharing --by valgrind --json -- ./app hello"))
             .ok();
         assert!(ran.err.contains("said hello"), "{ran:#?}");
-        let value: Value = serde_json::from_str(&ran.out).unwrap();
+        let value = ran.json();
         assert_eq!(value["threads"], 3);
         let lines = value["lines"].as_array().unwrap();
         assert_eq!(lines.len(), 3, "{value:#}");
@@ -121,29 +119,26 @@ fn the_text_says_who_touches_what_and_what_to_do_next() {
         return;
     };
     let ran = folder
-        .run(&[
-            "sharing", "--by", "valgrind", "--", "./app", "goodbye", "fail",
-        ])
+        .run(&words("sharing --by valgrind -- ./app goodbye fail"))
         .ok();
-    for part in [
-        "writes counters.hits; 4000 accesses",
-        "writes counters.misses, reads counters.limit; 6000 accesses",
-        "writes slots[0].count[1]; 4000 accesses",
-        "writes slots[1].id; 4000 accesses",
-        "writes byte 0 to byte 7",
-        "if they take turns: 3999 transfers, 4000 invalidations, 4000 RFOs (2000 of them upgrades)",
-        "ended with exit status: 3",
-        "what it costs here: linefill sharing --offset",
-        "3 lines are shared falsely.",
-        "at the same bytes (locks, queues)",
-    ] {
-        assert!(ran.out.contains(part), "no {part:?} in {}", ran.out);
-    }
+    assert_has(
+        &ran.out,
+        &[
+            "writes counters.hits; 4000 accesses",
+            "writes counters.misses, reads counters.limit; 6000 accesses",
+            "writes slots[0].count[1]; 4000 accesses",
+            "writes slots[1].id; 4000 accesses",
+            "writes byte 0 to byte 7",
+            "if they take turns: 3999 transfers, 4000 invalidations, 4000 RFOs (2000 of them upgrades)",
+            "ended with exit status: 3",
+            "what it costs here: linefill sharing --offset",
+            "3 lines are shared falsely.",
+            "at the same bytes (locks, queues)",
+        ],
+    );
     assert!(!ran.out.contains("apart"), "{}", ran.out);
     let seldom = folder
-        .run(&[
-            "sharing", "--by", "valgrind", "--least", "10000", "--", "./app",
-        ])
+        .run(&words("sharing --by valgrind --least 10000 -- ./app"))
         .ok();
     assert!(
         seldom.out.contains("No line is shared falsely."),
@@ -168,13 +163,14 @@ fn without_debug_information_bytes_are_named() {
     let ran = folder
         .run(&["sharing", "--by", "valgrind", "--", "./app"])
         .ok();
-    for part in [
-        "Fields have no names",
-        "no debug information",
-        "writes counters+0 to counters+7; 4000 accesses",
-    ] {
-        assert!(ran.out.contains(part), "no {part:?} in {}", ran.out);
-    }
+    assert_has(
+        &ran.out,
+        &[
+            "Fields have no names",
+            "no debug information",
+            "writes counters+0 to counters+7; 4000 accesses",
+        ],
+    );
 }
 
 #[test]
@@ -217,11 +213,11 @@ fn a_process_is_watched_by_the_pmu_or_the_reason_is_named() {
     };
     // A command is watched in either way; it is the trace that says why it is not by the PMU.
     let ran = folder.run(&["sharing", "--json", "--", "./app"]).ok();
-    let value: Value = serde_json::from_str(&ran.out).unwrap();
+    let value = ran.json();
     let myself = std::process::id().to_string();
     let pid = ["sharing", "--pid", &myself, "--for", "1s", "--json"];
     if value["by"]["tool"] == "pmu" {
-        let watched: Value = serde_json::from_str(&folder.run(&pid).ok().out).unwrap();
+        let watched = folder.run(&pid).ok().json();
         assert_eq!(watched["by"]["tool"], "pmu", "{watched:#}");
         folder
             .run(&["sharing", "--pid", "4194304"])

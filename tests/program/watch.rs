@@ -6,7 +6,6 @@ use std::path::Path;
 
 use linefill::lab::read::read_any;
 use linefill::lab::record::Record;
-use serde_json::Value;
 
 use crate::common::cli::{Folder, Ran, UnderWay};
 
@@ -62,7 +61,7 @@ fn rounds_are_recorded_with_their_times_and_drawn() {
     let told = folder
         .run(&["report", "linefill-watch", "--format", "json"])
         .ok();
-    let told: Value = serde_json::from_str(&told.out).unwrap();
+    let told = told.json();
     assert_eq!((&told["rounds"], &told["every"]), (&3.into(), &1.0.into()));
     let figures = told["figures"].as_array().unwrap();
     assert_eq!(figures.len(), 1 + first.points.len());
@@ -87,7 +86,7 @@ fn rounds_are_recorded_with_their_times_and_drawn() {
 fn a_watch_of_a_time_begins_no_round_later() {
     let folder = Folder::new("watch-for");
     let ran = folder.run(&tiny(&["--for", "2s", "--format", "json"])).ok();
-    let told: Value = serde_json::from_str(&ran.out).unwrap();
+    let told = ran.json();
     let rounds = told["rounds"].as_u64().unwrap();
     assert!((1..=2).contains(&rounds), "{ran:?}");
     assert!(watched(&folder).rounds.iter().all(|of| of.at < 2.0 + 0.5));

@@ -8,7 +8,7 @@ use linefill::os::perf::probe_software;
 use serde_json::Value;
 
 use super::reports::with_records;
-use crate::common::cli::Folder;
+use crate::common::cli::{Folder, words};
 use crate::common::golden::{Golden, Hash};
 use crate::common::untested;
 
@@ -43,21 +43,10 @@ fn simulate_sharing_and_layout_print_the_same_json() {
         ],
     );
     whole("simulate --mesi", &["simulate", "--mesi", "4", "--json"]);
-    let sharing = [
-        "sharing",
-        "--offset",
-        "0",
-        "--offset",
-        "64:4",
-        "--writes",
-        "0:0,1:0",
-        "--reads",
-        "1:64",
-        "--align",
-        "64",
-        "--predict",
-        "--json",
-    ];
+    let sharing = words(
+        "sharing --offset 0 --offset 64:4 --writes 0:0,1:0 --reads 1:64 \
+         --align 64 --predict --json",
+    );
     whole("sharing --predict", &sharing);
 
     // A compiler is there, because `build.rs` needs it to assemble the kernels.
@@ -66,9 +55,7 @@ fn simulate_sharing_and_layout_print_the_same_json() {
         .args(["-g", "-c", SOURCE, "-o"])
         .arg(folder.at("plain.o"));
     assert!(compiler.status().unwrap().success());
-    let layout = [
-        "layout", "plain.o", "--type", "foo", "--type", "outer", "--json",
-    ];
+    let layout = words("layout plain.o --type foo --type outer --json");
     let mut types = ran(&folder, &layout);
     for of in types.as_array_mut().unwrap() {
         // Paths of this machine.
@@ -120,16 +107,7 @@ fn what_depends_on_the_host_has_the_same_shape() {
         "json_shapes",
         "Command and path in its JSON: the types that stand there. The values depend on the host.",
     );
-    let args = [
-        "simulate",
-        "--config",
-        "L1d=1K/2",
-        "--experiment",
-        "D15",
-        "--x",
-        "4K",
-        "--json",
-    ];
+    let args = words("simulate --config L1d=1K/2 --experiment D15 --x 4K --json");
     put_shape(&mut golden, "simulate --experiment", &ran(&folder, &args));
     let args = ["sharing", "--offset", "0", "--offset", "8", "--json"];
     let mut value = ran(&folder, &args);
@@ -214,8 +192,7 @@ fn counters_have_the_same_shape() {
 
 /// The JSON that a command prints.
 fn ran(folder: &Folder, args: &[&str]) -> Value {
-    let ran = folder.run(args).ok();
-    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out))
+    folder.run(args).ok().json()
 }
 
 /// Longest text of a value that is there wholly.
