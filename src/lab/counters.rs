@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, Row};
 use serde_json::{Value, json};
 
 use super::progress::Progress;
+use super::rank::grouped;
 use crate::counters::{Each, Named};
 use crate::experiment::{Axis, Experiment, Machine, Rig, Untestable};
 use crate::lab::record::Header;
@@ -71,13 +72,11 @@ impl Refused {
 
     /// Which events, and why, with what would help: `A, B: no PMU (...)`.
     pub fn in_words(&self) -> String {
-        let mut reasons: Vec<(&Refusal, Vec<&str>)> = Vec::new();
-        for (name, refusal) in &self.0 {
-            match reasons.iter_mut().find(|(known, _)| *known == refusal) {
-                Some((_, names)) => names.push(name),
-                None => reasons.push((refusal, vec![name])),
-            }
-        }
+        let reasons = self
+            .0
+            .iter()
+            .map(|(name, refusal)| (refusal, name.as_str()));
+        let reasons = grouped(reasons);
         let words = reasons.into_iter().map(|(refusal, names)| {
             format!("{}: {refusal} ({})", names.join(", "), refusal.mend())
         });

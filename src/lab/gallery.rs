@@ -11,6 +11,7 @@ use super::answer::{Counts, Paper};
 use super::compare::{Side, differences, render as render_comparison};
 use super::fleet::SIDE_BY_SIDE;
 use super::format::{Check, Output, Sheet};
+use super::rank::{grouped, unique};
 use super::record::{MACHINE, VerdictLine};
 use super::report::{ReportView, render as render_report};
 use super::show::check;
@@ -18,7 +19,7 @@ use super::terminal::Screen;
 use super::whole::write_whole;
 use crate::experiment::{Verdict, find_claim};
 use crate::lab::report::first::{patterns, stack};
-use crate::lab::report::page::page;
+use crate::lab::report::page::{page, table};
 
 /// Records side by side.
 #[derive(Debug)]
@@ -82,26 +83,21 @@ impl Gallery {
 
     /// The sections, each with what every record makes of it: a document, then its chapters.
     fn columns(&self) -> Vec<Column> {
-        let papers = || self.sides.iter().flat_map(|side| &side.view.summary.papers);
-        let mut names: Vec<(&str, Option<&str>)> = Vec::new();
-        for paper in papers() {
+        let parts = |paper: &Paper| {
             let chapters = paper.chapters.iter().map(|chapter| Some(chapter.name));
             let several = paper.chapters.len() > 1;
             let chapters = chapters.filter(|_| several);
-            for chapter in [None].into_iter().chain(chapters) {
-                if !names.contains(&(paper.name, chapter)) {
-                    names.push((paper.name, chapter));
-                }
-            }
-        }
+            let name = paper.name;
+            let parts = [None].into_iter().chain(chapters);
+            parts.map(move |part| (name, part)).collect::<Vec<_>>()
+        };
         // The chapters of one paper stand together, in the order in which they first occur.
-        let mut order: Vec<&str> = Vec::new();
-        for (paper, _) in &names {
-            if !order.contains(paper) {
-                order.push(paper);
-            }
-        }
-        names.sort_by_key(|(paper, _)| order.iter().position(|of| of == paper));
+        let papers = self.sides.iter().flat_map(|side| &side.view.summary.papers);
+        let papers = grouped(papers.flat_map(parts)).into_iter();
+        let names = papers.flat_map(|(paper, parts)| {
+            let parts = unique(parts).into_iter();
+            parts.map(move |part| (paper, part))
+        });
         let column = |(paper, chapter): (&str, Option<&str>)| Column {
             name: chapter.unwrap_or(paper).to_owned(),
             whole: chapter.is_none(),
@@ -111,7 +107,7 @@ impl Gallery {
                 .map(|side| counts(side, paper, chapter))
                 .collect(),
         };
-        names.into_iter().map(column).collect()
+        names.map(column).collect()
     }
 
     /// What changed most on any of the machines, with its number on each.
@@ -332,33 +328,19 @@ fn render(gallery: &Gallery) -> String {
     )
 }
 
-fn scroll(label: &str, table: Markup) -> Markup {
-    html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
-}
-
 /// The machines, and a row a section: how many of its claims hold on each.
 fn machines(gallery: &Gallery) -> Markup {
-    let columns = gallery.columns();
-    let table = html! {
-        table.sheet {
-            thead {
-                tr {
-                    th scope="col" { "section" }
-                    @for side in &gallery.sides {
-                        th scope="col" { a href=(file_of(side)) { (side.name) } }
-                    }
+    let link = |side: &Side| html! { a href=(file_of(side)) { (side.name) } };
+    let links = gallery.sides.iter().map(link);
+    let headings = [html! { "section" }].into_iter().chain(links);
+    let rows = html! {
+        @for column in &gallery.columns() {
+            tr {
+                th scope="row" {
+                    @if !column.whole { "\u{2003}" } (column.name)
                 }
-            }
-            tbody {
-                @for column in &columns {
-                    tr {
-                        th scope="row" {
-                            @if !column.whole { "\u{2003}" } (column.name)
-                        }
-                        @for counts in &column.counts {
-                            td { (stack(*counts)) (holds(counts)) }
-                        }
-                    }
+                @for counts in &column.counts {
+                    td { (stack(*counts)) (holds(counts)) }
                 }
             }
         }
@@ -378,35 +360,26 @@ fn machines(gallery: &Gallery) -> Markup {
         section #holding aria-labelledby="holding-title" {
             h2 #holding-title { "How much still holds" }
             p.lead { "How many of the claims that the machine measured and decided hold there." }
-            (scroll("Sections by machines", table))
+            (table("Sections by machines", headings, rows))
         }
     }
 }
 
 /// A row a quantity: what its document has, and each machine.
 fn changed(gallery: &Gallery) -> Markup {
-    let table = html! {
-        table.sheet {
-            thead {
-                tr {
-                    th scope="col" { "quantity" }
-                    th scope="col" { "then" }
-                    @for side in &gallery.sides { th scope="col" { (side.name) } }
-                }
-            }
-            tbody {
-                @for of in gallery.quantities() {
-                    @let experiment = of.claim.split('.').next().unwrap_or_default();
-                    tr {
-                        th scope="row" { (of.subject) br; small { (of.source) } }
-                        td { (of.then) }
-                        @for (side, now) in gallery.sides.iter().zip(&of.now) {
-                            td {
-                                @match now {
-                                    Some(now) => a href={ (file_of(side)) "#" (experiment) } { (now) },
-                                    None => span.none { "–" },
-                                }
-                            }
+    let names = gallery.sides.iter().map(|side| side.name.as_str());
+    let headings = ["quantity", "then"].into_iter().chain(names);
+    let rows = html! {
+        @for of in gallery.quantities() {
+            @let experiment = of.claim.split('.').next().unwrap_or_default();
+            tr {
+                th scope="row" { (of.subject) br; small { (of.source) } }
+                td { (of.then) }
+                @for (side, now) in gallery.sides.iter().zip(&of.now) {
+                    td {
+                        @match now {
+                            Some(now) => a href={ (file_of(side)) "#" (experiment) } { (now) },
+                            None => span.none { "–" },
                         }
                     }
                 }
@@ -416,7 +389,7 @@ fn changed(gallery: &Gallery) -> Markup {
     html! {
         section #changed aria-labelledby="changed-title" {
             h2 #changed-title { "What changed most" }
-            (scroll("Then, and now on each machine", table))
+            (table("Then, and now on each machine", headings, rows))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Lists in the order of a number.
+//! Lists in the order of a number, or by keys in the order in which these first occur.
 //!
 //! A stable sort is compiled anew for every type and every comparison: some 1,800 lines of LLVM's code each. Here
 //! the numbers alone are sorted, with the places of their items, so that two sorts serve all lists.
@@ -33,6 +33,31 @@ pub(super) fn greatest_first<T>(items: &mut [T], number: impl Fn(&T) -> f64) {
     items.sort_by_cached_key(|of| Reverse(Number(number(of))));
 }
 
+/// Each item once, in the order in which they first occur.
+pub(super) fn unique<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for item in items {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+    }
+    found
+}
+
+/// Items by their keys, which are in the order in which they first occur.
+pub(super) fn grouped<K: PartialEq, T>(
+    items: impl IntoIterator<Item = (K, T)>,
+) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +74,12 @@ mod tests {
         assert_eq!(least, ["b", "a", "c", "d"]);
         let greatest = sorted(|items| greatest_first(items, |of| of.1));
         assert_eq!(greatest, ["d", "a", "c", "b"]);
+    }
+
+    #[test]
+    fn keys_and_items_are_in_the_order_in_which_they_first_occur() {
+        assert_eq!(unique(["b", "a", "b", "c", "a"]), ["b", "a", "c"]);
+        let groups = grouped([("b", 1), ("a", 2), ("b", 3)]);
+        assert_eq!(groups, [("b", vec![1, 3]), ("a", vec![2])]);
     }
 }

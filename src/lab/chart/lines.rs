@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::marks::{self, Path, group, px, width, with_room};
 use super::scale::Scale;
 use super::{Drawing, FEW, Role, Series, Value, heading, place};
-use crate::lab::rank::least_first;
+use crate::lab::rank::{grouped, least_first};
 
 /// So many small charts stand open; the others unfold.
 const OPEN: usize = 4;
@@ -55,15 +55,10 @@ fn groups<'a>(labels: &[&'a str]) -> Vec<Vec<&'a str>> {
     let parts = |label: &'a str| label.split([',', ':']).map(str::trim).collect::<Vec<_>>();
     let most = labels.iter().map(|label| parts(label).len()).max();
     let by_part = (0..most.unwrap_or(0)).map(|part| {
-        let mut groups: Vec<(Option<&str>, Vec<&str>)> = Vec::new();
-        for &label in labels {
-            let key = parts(label).get(part).copied();
-            match groups.iter_mut().find(|(of, _)| *of == key) {
-                Some((_, group)) => group.push(label),
-                None => groups.push((key, vec![label])),
-            }
-        }
-        let groups = groups.into_iter().map(|(_, group)| group);
+        let keyed = labels
+            .iter()
+            .map(|&label| (parts(label).get(part).copied(), label));
+        let groups = grouped(keyed).into_iter().map(|(_, group)| group);
         // Curves that share their panel's key with no other curve stand together.
         let (mut groups, alone): (Vec<_>, Vec<_>) = groups.partition(|group| group.len() > 1);
         let alone: Vec<&str> = alone.into_iter().flatten().collect();

@@ -15,6 +15,7 @@ mod scale;
 
 use maud::{Markup, html};
 
+use crate::lab::rank::unique;
 use crate::stats::Interval;
 
 pub(in crate::lab) use cells::step_of;
@@ -190,13 +191,7 @@ const LANES: usize = 44;
 impl<'a> Drawing<'a> {
     /// The labels, each once, in the order in which they first occur.
     fn labels(&self) -> Vec<&'a str> {
-        let mut labels = Vec::new();
-        for series in &self.series {
-            if !labels.contains(&series.label) {
-                labels.push(series.label);
-            }
-        }
-        labels
+        unique(self.series.iter().map(|series| series.label))
     }
 
     /// The places on the horizontal axis, from left to right.

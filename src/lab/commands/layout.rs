@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{Status, say, tell};
 use crate::lab::layout::print::{Style, count, declaration, numbers};
 use crate::lab::layout::{Binary, Definition, Diff, Language, Places, Reorder, Summary, TypeJson};
+use crate::lab::rank::unique;
 use crate::lab::session::debug_tree;
 
 /// Show how a type lies in memory: members, holes, cache lines, and a better order.
@@ -233,18 +234,9 @@ fn show(definition: &Definition, args: &Args) -> String {
 /// Where a definition comes from: `// order.h:12, in a.c, b.c and 3 more`.
 fn from(definition: &Definition) -> String {
     const SHOWN: usize = 3;
-    let mut declared: Vec<&str> = Vec::new();
-    let mut units: Vec<&str> = Vec::new();
-    for origin in &definition.origins {
-        for (text, known) in [
-            (&origin.declared, &mut declared),
-            (&origin.unit, &mut units),
-        ] {
-            if let Some(text) = text.as_deref().filter(|text| !known.contains(text)) {
-                known.push(text);
-            }
-        }
-    }
+    let origins = || definition.origins.iter();
+    let declared = unique(origins().filter_map(|of| of.declared.as_deref()));
+    let units = unique(origins().filter_map(|of| of.unit.as_deref()));
     let some = |texts: &[&str]| match texts.len().saturating_sub(SHOWN) {
         0 => texts.join(", "),
         more => format!("{} and {more} more", texts[..SHOWN].join(", ")),

@@ -15,7 +15,7 @@ pub use difference::{Ahead, Difference, Effect, Larger, Place, differences, effe
 pub(crate) use functions::{FunctionGate, NEW, Source, compared};
 pub use gate::{Beyond, Failure, Gate, GateError, Outcome};
 pub use page::render;
-pub(crate) use print::{Comparison, checks};
+pub(crate) use print::{Comparison, checks, gates_json};
 pub use print::{failures, json, judged, table, verdicts};
 
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ use crate::lab::plain;
 use crate::lab::read::{Reading, read, record_at};
 use crate::lab::record::MACHINE;
 use crate::lab::report::build;
-use crate::lab::report::view::{AxisView, CurveView, Figure, Form, ReportView, Section, Value};
+use crate::lab::report::view::{AxisView, CurveView, Figure, ReportView, Section, Value};
 use crate::lab::run::{PACKED, RECORD};
 
 /// A record as it is compared.
@@ -181,26 +181,17 @@ fn ladder(analysis: &Analysis) -> Option<Section> {
         title: "A random walk, one line an element".to_owned(),
         question: "Where do the caches end, and what does each level cost?".to_owned(),
         source: "What every run measures first: all ranges of working sets come from it".to_owned(),
-        about: String::new(),
-        seen: Vec::new(),
-        claims: Vec::new(),
         figure: Some(Figure {
-            form: Form::Lines,
             x: axis("working set", true),
             y: axis("time", false),
             unit: unit.label().to_owned(),
-            ns_per_cycle: None,
             curves: vec![CurveView {
                 label: LADDER.to_owned(),
                 points: points.collect(),
             }],
-            references: Vec::new(),
-            rules: Vec::new(),
-            prediction: None,
+            ..Figure::default()
         }),
-        untestable: Vec::new(),
-        states: Vec::new(),
-        counted: None,
+        ..Section::default()
     })
 }
 

@@ -1,14 +1,12 @@
 //! A comparison on the terminal and as JSON.
 
-use comfy_table::Row;
 use serde_json::{Value, json};
 
-use super::difference::{Changed, Effect, Larger, changed, effects, times};
+use super::difference::{Changed, Larger, changed, effects, times};
 use super::{Ahead, Difference, Failure, Gate, Outcome, Place, Side, prefetchers_apart};
 use crate::lab::chart::{number, place};
 use crate::lab::format::{self, Check, Output, Sheet};
 use crate::lab::show::paragraph;
-use crate::lab::table;
 use crate::lab::terminal::{FAINT, STRONG, Screen, WARN};
 use crate::stats::Interval;
 
@@ -92,20 +90,12 @@ impl Output for Comparison<'_> {
         }
         sheets.push(machines);
         for (side, found) in self.others() {
-            let title = format!("{} over {}", side.name, self.first());
-            let mut sheet = Sheet::new(&title, &HEADINGS);
-            sheet
-                .rows
-                .extend(effects(found).iter().map(|effect| cells(effect).into()));
-            sheets.push(sheet);
+            sheets.push(effect_sheet(
+                &format!("{} over {}", side.name, self.first()),
+                found,
+            ));
         }
-        let names = self.sides.iter().map(|side| side.name.as_str());
-        let headings: Vec<&str> = ["id", "claim"].into_iter().chain(names).collect();
-        let mut changes = Sheet::new("Verdicts that differ", &headings);
-        changes
-            .rows
-            .extend(changed(self.sides).into_iter().map(change));
-        sheets.push(changes);
+        sheets.push(verdict_sheet(self.sides));
         sheets
     }
 
@@ -130,29 +120,27 @@ pub(crate) fn checks(gates: &[(Gate, Outcome)]) -> impl Iterator<Item = Check> {
     })
 }
 
-const HEADINGS: [&str; 5] = ["id", "experiment", "median", "points", "furthest"];
-
 /// A row an experiment, the largest effect first: how the other record's values lie beside the first's.
 pub fn table(differences: &[Difference], width: u16) -> String {
-    let mut table = table::table(&HEADINGS, width);
+    effect_sheet("", differences).text(width)
+}
+
+fn effect_sheet(title: &str, differences: &[Difference]) -> Sheet {
+    let headings = ["id", "experiment", "median", "points", "furthest"];
+    let mut sheet = Sheet::new(title, &headings);
     for effect in effects(differences) {
-        table.add_row(Row::from(cells(&effect)));
+        sheet.row([
+            &effect.of.id,
+            &effect.of.title,
+            &effect.in_words(),
+            &effect.points_in_words(),
+            &effect.furthest.map(furthest).unwrap_or_default(),
+        ]);
     }
-    table.trim_fmt()
+    sheet
 }
 
-fn cells(effect: &Effect<'_>) -> [String; 5] {
-    let furthest = effect.furthest.map(|(of, at)| furthest(of, at));
-    [
-        effect.of.id.clone(),
-        effect.of.title.clone(),
-        effect.in_words(),
-        effect.points_in_words(),
-        furthest.unwrap_or_default(),
-    ]
-}
-
-fn furthest(difference: &Difference, at: &Place) -> String {
+fn furthest((difference, at): (&Difference, &Place)) -> String {
     let larger = Larger::of(&difference.unit);
     let times = at
         .times()
@@ -168,17 +156,19 @@ pub(super) fn ratio_text(times: f64, Interval { lo, hi }: Interval) -> String {
 
 /// The claims to which the records come to different verdicts; empty if there are none.
 pub fn verdicts(sides: &[Side], width: u16) -> String {
-    let changed = changed(sides);
-    if changed.is_empty() {
-        return String::new();
+    let sheet = verdict_sheet(sides);
+    match sheet.rows.is_empty() {
+        true => String::new(),
+        false => sheet.text(width),
     }
+}
+
+fn verdict_sheet(sides: &[Side]) -> Sheet {
     let names = sides.iter().map(|side| side.name.as_str());
     let headings: Vec<&str> = ["id", "claim"].into_iter().chain(names).collect();
-    let mut table = table::table(&headings, width);
-    for row in changed {
-        table.add_row(Row::from(change(row)));
-    }
-    table.trim_fmt()
+    let mut sheet = Sheet::new("Verdicts that differ", &headings);
+    sheet.rows.extend(changed(sides).into_iter().map(change));
+    sheet
 }
 
 /// A claim and its verdicts.
@@ -254,7 +244,7 @@ pub fn json(sides: &[Side], others: &[Vec<Difference>], gates: &[(Gate, Outcome)
                 })
             })
             .collect::<Vec<_>>(),
-        "gates": gates.iter().map(|(gate, outcome)| judged_json(gate, outcome)).collect::<Vec<_>>(),
+        "gates": gates_json(gates),
     })
 }
 
@@ -295,8 +285,9 @@ fn place_json(place: &Place) -> Value {
     })
 }
 
-fn judged_json(gate: &Gate, outcome: &Outcome) -> Value {
-    let failures = outcome.failures.iter().map(|failure| {
+/// What gates came to.
+pub(crate) fn gates_json(gates: &[(Gate, Outcome)]) -> Value {
+    let failure = |failure: &Failure| {
         json!({
             "record": failure.side,
             "experiment": failure.id,
@@ -304,11 +295,14 @@ fn judged_json(gate: &Gate, outcome: &Outcome) -> Value {
             "x": failure.x,
             "ratio": [failure.ratio.lo, failure.times, failure.ratio.hi],
         })
+    };
+    let judged = gates.iter().map(|(gate, outcome)| {
+        json!({
+            "gate": gate.text,
+            "passed": outcome.failures.is_empty(),
+            "points": outcome.points,
+            "failures": outcome.failures.iter().map(failure).collect::<Vec<_>>(),
+        })
     });
-    json!({
-        "gate": gate.text,
-        "passed": outcome.failures.is_empty(),
-        "points": outcome.points,
-        "failures": failures.collect::<Vec<_>>(),
-    })
+    judged.collect()
 }

@@ -87,6 +87,18 @@ pub(crate) struct Value {
     pub hi: f32,
 }
 
+impl Value {
+    /// The value of a host.
+    pub fn of(host: u32, value: Interval) -> Self {
+        Value {
+            host,
+            lo: value.lo as f32,
+            mid: value.middle() as f32,
+            hi: value.hi as f32,
+        }
+    }
+}
+
 /// Reads the records, as many at a time as there are CPUs.
 ///
 /// # Errors
@@ -135,12 +147,7 @@ fn series_of(record: &Record) -> Vec<(Series, Vec<Value>)> {
             continue;
         };
         for curve in curves {
-            let value = |&(_, value): &(f64, crate::stats::Interval)| Value {
-                host: 0,
-                lo: value.lo as f32,
-                mid: value.middle() as f32,
-                hi: value.hi as f32,
-            };
+            let value = |&(_, value): &(f64, Interval)| Value::of(0, value);
             let figure = |&(x, _): &(f64, _)| Figure {
                 x,
                 values: Vec::new(),
@@ -259,19 +266,12 @@ fn differences(fleet: &Fleet, host: u32, medians: &[Vec<Option<f64>>]) -> Vec<Di
             let (Ok(at), Some(median)) = (at, *median) else {
                 continue;
             };
-            let [lo, mid, hi] = {
-                let value = figure.values[at];
-                [value.lo, value.mid, value.hi].map(f64::from)
-            };
+            let Value { lo, mid, hi, .. } = figure.values[at];
+            let [lo, mid, hi] = [lo, mid, hi].map(f64::from);
             let x = figure.x;
             places.push(Place {
                 x,
-                a: view::Value {
-                    x,
-                    lo: median,
-                    mid: median,
-                    hi: median,
-                },
+                a: view::Value::exact(x, median),
                 b: view::Value { x, lo, mid, hi },
                 ratio: Interval::new(lo, hi).ratio(Interval::exact(median)),
             });

@@ -77,6 +77,11 @@ impl Spread {
         })
     }
 
+    /// From the least value to the greatest: both, both tenths, and the median between them.
+    pub fn places(&self) -> [f64; 5] {
+        [self.min, self.p10, self.median, self.p90, self.max]
+    }
+
     /// How far apart nine tenths of the hosts are: the ninth over the first, less 1.
     pub fn width(&self) -> f64 {
         match self.p10 > 0.0 {

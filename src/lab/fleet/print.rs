@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::outlier::{Census, DISTANCE, LEAST, Otherwise, SCORE, Spread, Usual};
 use super::{Fleet, Series};
 use crate::lab::chart::{number, place};
-use crate::lab::compare::{Gate, Outcome, checks};
+use crate::lab::compare::{Gate, Outcome, checks, gates_json};
 use crate::lab::format::{self, Check, Output, Sheet};
 use crate::lab::terminal::{FAINT, STRONG, Screen};
 
@@ -124,22 +124,13 @@ impl<'f> Summary<'f> {
         ];
         let mut sheet = Sheet::new("Figures over the hosts", &headings);
         for figure in self.ranked().into_iter().take(most) {
-            let Spread {
-                n,
-                min,
-                p10,
-                median,
-                p90,
-                max,
-                ..
-            } = figure.spread;
-            let [min, p10, median, p90, max] = [min, p10, median, p90, max].map(number);
+            let [min, p10, median, p90, max] = figure.spread.places().map(number);
             sheet.row([
                 &figure.series.experiment[0],
                 &figure.series.label,
                 &place(&figure.series.axis, figure.x),
                 figure.series.unit,
-                &n.to_string(),
+                &figure.spread.n.to_string(),
                 &min,
                 &p10,
                 &median,
@@ -263,19 +254,11 @@ impl Output for Summary<'_> {
 
     fn json(&self) -> Value {
         let figure = |of: &Figure<'_>| {
-            let Spread {
-                n,
-                min,
-                p10,
-                median,
-                p90,
-                max,
-                ..
-            } = of.spread;
+            let [min, p10, median, p90, max] = of.spread.places();
             json!({
                 "experiment": of.series.experiment[0], "series": of.series.label, "x": of.x,
-                "unit": of.series.unit, "n": n, "min": min, "p10": p10, "median": median, "p90": p90,
-                "max": max, "outside": of.outside,
+                "unit": of.series.unit, "n": of.spread.n, "min": min, "p10": p10, "median": median,
+                "p90": p90, "max": max, "outside": of.outside,
             })
         };
         let outside = |of: &Outside<'_>| {
@@ -300,18 +283,6 @@ impl Output for Summary<'_> {
         };
         let usual =
             |of: &Usual| json!({ "setting": of.name, "value": of.value, "hosts": of.hosts });
-        let gate = |(gate, outcome): &(Gate, Outcome)| {
-            let failures = outcome.failures.iter().map(|of| {
-                json!({
-                    "record": of.side, "experiment": of.id, "series": of.series, "x": of.x,
-                    "ratio": [of.ratio.lo, of.times, of.ratio.hi],
-                })
-            });
-            json!({
-                "gate": gate.text, "passed": outcome.failures.is_empty(), "points": outcome.points,
-                "failures": failures.collect::<Vec<_>>(),
-            })
-        };
         let names: Vec<&str> = self.fleet.hosts.iter().map(|of| of.name.as_str()).collect();
         json!({
             "records": names,
@@ -319,7 +290,7 @@ impl Output for Summary<'_> {
             "usual": self.usual.iter().map(usual).collect::<Vec<_>>(),
             "figures": self.figures.iter().map(figure).collect::<Vec<_>>(),
             "outliers": self.outliers.iter().map(outlier).collect::<Vec<_>>(),
-            "gates": self.gates.iter().map(gate).collect::<Vec<_>>(),
+            "gates": gates_json(&self.gates),
         })
     }
 

@@ -6,6 +6,7 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::hierarchy::replacement;
 use crate::experiment::{Case, Evidence, Machine, Point, State, Unit};
 use crate::infer::{self, Curve, Found, Level, Sets};
+use crate::lab::rank::grouped;
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
@@ -22,21 +23,10 @@ pub(super) fn conflicts(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f
         .collect();
     lengths.sort_unstable();
     lengths.dedup();
-    let mut distances: Vec<(f64, Vec<(f64, Interval)>)> = Vec::new();
-    for length in lengths {
-        for (lines, time) in curve(machine, points, &length.to_string()) {
-            let bytes = lines * LINE as f64;
-            let at = (f64::from(length), time);
-            match distances
-                .iter_mut()
-                .find(|(distance, _)| *distance == bytes)
-            {
-                Some((_, times)) => times.push(at),
-                None => distances.push((bytes, vec![at])),
-            }
-        }
-    }
-    distances
+    grouped(lengths.into_iter().flat_map(|length| {
+        let curve = curve(machine, points, &length.to_string()).into_iter();
+        curve.map(move |(lines, time)| (lines * LINE as f64, (f64::from(length), time)))
+    }))
 }
 
 /// Those of L1d.

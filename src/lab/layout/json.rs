@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::aggregate::{lines, lines_in_array};
 use super::{Aggregate, Definition, Holes, Member, Reorder, Role};
+use crate::lab::rank::unique;
 
 /// What `pahole` prints below a type, and what another order would save.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -184,16 +185,6 @@ impl<'a> TypeJson<'a> {
             },
         }
     }
-}
-
-fn unique<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut found = Vec::new();
-    for text in texts {
-        if !found.contains(&text) {
-            found.push(text);
-        }
-    }
-    found
 }
 
 fn holes(aggregate: &Aggregate) -> Vec<HoleJson> {

@@ -212,10 +212,7 @@ fn section(
             .map(|seen| (seen.core.to_owned(), seen.text.to_owned()))
             .collect(),
         claims: answer.claims.clone(),
-        figure: figure(answer, machine)?.map(|figure| Figure {
-            ns_per_cycle,
-            ..figure
-        }),
+        figure: figure(answer, machine, ns_per_cycle)?,
         counted: counted(experiment, points, &machine.counting, x.clone()),
         untestable: untestable(points),
         states: answer.states.iter().map(|of| states(of, &x)).collect(),
@@ -263,7 +260,11 @@ const TABLE: Plot = Plot {
     reference: &[],
 };
 
-fn figure(answer: &Answer, machine: &Machine) -> Result<Option<Figure>, ReferenceError> {
+fn figure(
+    answer: &Answer,
+    machine: &Machine,
+    ns_per_cycle: Option<f64>,
+) -> Result<Option<Figure>, ReferenceError> {
     let curves = views(&answer.curves);
     if curves.iter().all(|curve| curve.points.is_empty()) {
         return Ok(None);
@@ -290,7 +291,7 @@ fn figure(answer: &Answer, machine: &Machine) -> Result<Option<Figure>, Referenc
         x: axis(plot.x),
         y: axis(plot.y),
         unit: unit.to_owned(),
-        ns_per_cycle: None,
+        ns_per_cycle,
         rules: rules(&plot, machine, &curves),
         references: references(&plot)?,
         prediction: answer.prediction.as_ref().map(|of| predicted(of, &curves)),

@@ -176,15 +176,10 @@ fn cell(pairs: &Pairs, value: f64) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::report::view::{AxisView, CurveView, Form, Value};
+    use crate::lab::report::view::{CurveView, Form, Value};
 
     fn figure(curves: &[(&str, &[(f64, f64)])]) -> Figure {
-        let value = |&(x, mid): &(f64, f64)| Value {
-            x,
-            lo: mid,
-            mid,
-            hi: mid,
-        };
+        let value = |&(x, mid): &(f64, f64)| Value::exact(x, mid);
         let curve = |(label, points): &(&str, &[(f64, f64)])| CurveView {
             label: (*label).to_owned(),
             points: points.iter().map(value).collect(),
@@ -194,14 +189,9 @@ mod tests {
                 depth: "CPU".to_owned(),
                 mirrored: true,
             },
-            x: AxisView::default(),
-            y: AxisView::default(),
             unit: "ns".to_owned(),
-            ns_per_cycle: None,
             curves: curves.iter().map(curve).collect(),
-            references: Vec::new(),
-            prediction: None,
-            rules: Vec::new(),
+            ..Figure::default()
         }
     }
 

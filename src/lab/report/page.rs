@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac_sha256::Hash;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
 use super::first::{chapter_id, experiments, findings, holding, masthead, paper_id, patterns};
 use super::paper::{annotated, link};
@@ -59,6 +59,40 @@ pub(in crate::lab) fn scripts() -> Markup {
     }
 }
 
+/// A table with these headings, which scrolls where it is wider than its place; `label` is for those who hear
+/// it.
+pub(in crate::lab) fn table(
+    label: &str,
+    headings: impl IntoIterator<Item = impl Render>,
+    rows: Markup,
+) -> Markup {
+    html! {
+        div.scroll role="region" tabindex="0" aria-label=(label) {
+            table.sheet {
+                thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
+/// Links to the sections of experiments, by their ids and titles.
+pub(in crate::lab) fn links<'s>(sections: impl Iterator<Item = (&'s str, &'s str)>) -> Markup {
+    html! {
+        ol {
+            @for (id, title) in sections {
+                li {
+                    a href={ "#" (id) } {
+                        span.dot.none aria-hidden="true" {}
+                        span.id { (id) }
+                        " " span.title { (title) }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// End tags that HTML leaves out where what follows implies them, as it does in all lists and tables here
 /// (HTML, 13.1.2.4, Optional tags). They are a fifteenth of a page.
 const IMPLIED: [&str; 4] = ["</td>", "</th>", "</tr>", "</li>"];
@@ -102,25 +136,14 @@ fn whole(view: &ReportView) -> String {
 fn machine(view: &ReportView) -> Markup {
     let kernel = view.sheet.iter().any(|row| row.kernel.is_some());
     let notes = view.sheet.iter().any(|row| row.differs.is_some());
+    let asked = [kernel.then_some("kernel"), notes.then_some("note")];
+    let headings = ["quantity", "measured", "CPUID"].into_iter();
+    let headings = headings.chain(asked.into_iter().flatten());
+    let rows = html! { @for row in &view.sheet { (sheet_row(row, kernel, notes)) } };
     html! {
         section #machine aria-labelledby="machine-title" {
             h2 #machine-title { "The machine" (link("machine")) }
-            @if !view.sheet.is_empty() {
-                div.scroll role="region" tabindex="0" aria-label="Measured beside reported" {
-                    table.sheet {
-                        thead {
-                            tr {
-                                th scope="col" { "quantity" }
-                                th scope="col" { "measured" }
-                                th scope="col" { "CPUID" }
-                                @if kernel { th scope="col" { "kernel" } }
-                                @if notes { th scope="col" { "note" } }
-                            }
-                        }
-                        tbody { @for row in &view.sheet { (sheet_row(row, kernel, notes)) } }
-                    }
-                }
-            }
+            @if !view.sheet.is_empty() { (table("Measured beside reported", headings, rows)) }
             dl.facts {
                 @for (name, value) in &view.facts {
                     div { dt { (name) } dd { (value) } }

@@ -10,7 +10,7 @@ use super::view::{
 use crate::counters::Quantity;
 use crate::experiment::{Counting, Experiment, Point, Shape};
 use crate::lab::chart::{heading, number, place};
-use crate::lab::rank::least_first;
+use crate::lab::rank::{grouped, least_first, unique};
 use crate::stats::NOISY;
 
 /// Cells of a table that has all of its intervals.
@@ -26,15 +26,7 @@ struct Table<'a> {
 /// A table for this machine, one of what is predicted, then one for each machine of the source; all folded up.
 /// Charts name their numbers by the table's index and the column: the script reads them here.
 pub(super) fn tables(figure: &Figure) -> Markup {
-    let ours = Table {
-        title: titled("Numbers of this machine", &figure.unit),
-        x: &figure.x,
-        columns: figure
-            .curves
-            .iter()
-            .map(|curve| (curve.label.as_str(), curve.points.clone()))
-            .collect(),
-    };
+    let ours = Table::of_curves("Numbers of this machine", figure, &figure.curves);
     let theirs = sources(figure).into_iter().map(|of| Table {
         title: titled(
             &format!("Numbers of the document ({})", of[0].machine),
@@ -51,15 +43,8 @@ pub(super) fn tables(figure: &Figure) -> Markup {
             .collect(),
     });
     let drawn = |of: &&PredictionView| !of.curves.is_empty();
-    let predicted = figure.prediction.as_ref().filter(drawn).map(|of| Table {
-        title: titled("Predicted", &figure.unit),
-        x: &figure.x,
-        columns: of
-            .curves
-            .iter()
-            .map(|curve| (curve.label.as_str(), curve.points.clone()))
-            .collect(),
-    });
+    let predicted = figure.prediction.as_ref().filter(drawn);
+    let predicted = predicted.map(|of| Table::of_curves("Predicted", figure, &of.curves));
     html! {
         (folded(&ours, None))
         @if let Some(predicted) = &predicted { (folded(predicted, None)) }
@@ -69,17 +54,9 @@ pub(super) fn tables(figure: &Figure) -> Markup {
 
 /// The curves of the document, those of one machine from one source together: a table each.
 pub(super) fn sources(figure: &Figure) -> Vec<Vec<&ReferenceView>> {
-    let mut sources: Vec<Vec<&ReferenceView>> = Vec::new();
-    for reference in &figure.references {
-        let same = sources
-            .iter_mut()
-            .find(|of| of[0].source == reference.source && of[0].machine == reference.machine);
-        match same {
-            Some(of) => of.push(reference),
-            None => sources.push(vec![reference]),
-        }
-    }
-    sources
+    let references = figure.references.iter();
+    let keyed = references.map(|of| ((&of.source, &of.machine), of));
+    grouped(keyed).into_iter().map(|(_, of)| of).collect()
 }
 
 fn titled(title: &str, unit: &str) -> String {
@@ -104,7 +81,18 @@ fn folded(table: &Table<'_>, source: Option<&str>) -> Markup {
     }
 }
 
-impl Table<'_> {
+impl<'a> Table<'a> {
+    /// Curves of `figure`, or of what is predicted for it.
+    fn of_curves(title: &str, figure: &'a Figure, curves: &'a [CurveView]) -> Self {
+        let curves = curves.iter();
+        let columns = curves.map(|curve| (curve.label.as_str(), curve.points.clone()));
+        Table {
+            title: titled(title, &figure.unit),
+            x: &figure.x,
+            columns: columns.collect(),
+        }
+    }
+
     fn places(&self) -> Vec<f64> {
         let points = self.columns.iter().flat_map(|column| &column.1);
         let mut places: Vec<f64> = points.map(|value| value.x).collect();
@@ -183,32 +171,23 @@ pub(super) fn counted(
     counting: &Counting,
     x: AxisView,
 ) -> Option<CountedView> {
-    let mut curves: Vec<CurveView> = Vec::new();
-    let mut quantities: Vec<Quantity> = Vec::new();
-    let mut multiplexed = false;
-    for point in points {
-        for count in point.counts() {
-            multiplexed |= count.multiplexed;
-            if !quantities.contains(&count.quantity) {
-                quantities.push(count.quantity);
-            }
-            let label = format!("{}: {}", point.series, count.quantity);
-            let value = Value::at(point.x, count.value);
-            match curves.iter_mut().find(|curve| curve.label == label) {
-                Some(curve) => curve.points.push(value),
-                None => curves.push(CurveView {
-                    label,
-                    points: vec![value],
-                }),
-            }
-        }
-    }
+    let counts = || {
+        let each = points.iter();
+        each.flat_map(|point| point.counts().iter().map(move |count| (point, count)))
+    };
+    let curves = grouped(counts().map(|(point, count)| {
+        let label = format!("{}: {}", point.series, count.quantity);
+        (label, Value::at(point.x, count.value))
+    }));
     if curves.is_empty() {
         return None;
     }
-    for curve in &mut curves {
-        least_first(&mut curve.points, |of| of.x);
-    }
+    let curve = |(label, mut points): (String, Vec<Value>)| {
+        least_first(&mut points, |of| of.x);
+        CurveView { label, points }
+    };
+    let curves = curves.into_iter().map(curve).collect();
+    let quantities = unique(counts().map(|(_, count)| count.quantity));
     let form = match experiment.plot.map(|plot| plot.shape) {
         Some(Shape::Lines) => Form::Lines,
         Some(Shape::Bars) => Form::Bars,
@@ -224,17 +203,14 @@ pub(super) fn counted(
                 ..AxisView::default()
             },
             unit: "per operation".to_owned(),
-            ns_per_cycle: None,
             curves,
-            references: Vec::new(),
-            rules: Vec::new(),
-            prediction: None,
+            ..Figure::default()
         },
         events: quantities
             .into_iter()
             .map(|quantity| (quantity.name().to_owned(), event(quantity)))
             .collect(),
-        multiplexed,
+        multiplexed: counts().any(|(_, count)| count.multiplexed),
     })
 }
 
@@ -254,25 +230,20 @@ pub(super) fn legend(counted: &CountedView) -> Markup {
 
 /// What the experiments that were `run` want counted and this machine does not count: a sentence a
 /// reason, however many points it concerns.
-pub(super) fn uncounted(run: &[&Experiment], counting: &Counting) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for (quantity, answer) in counting.answers() {
-        let Err(reason) = answer else { continue };
+pub(super) fn uncounted<'c>(run: &[&Experiment], counting: &'c Counting) -> Vec<String> {
+    let part = |(quantity, answer): (Quantity, Result<&str, &'c str>)| {
+        let reason = answer.err()?;
         let wants = |experiment: &&&Experiment| experiment.events.contains(&quantity);
         let ids: Vec<&str> = run.iter().filter(wants).map(|of| of.id).collect();
-        if ids.is_empty() {
-            continue;
-        }
         // Many ids would drown what they are about; the sections name their events themselves.
         let part = match ids.len() {
-            ..=3 => format!("{quantity} ({})", ids.join(", ")),
+            0 => return None,
+            1..=3 => format!("{quantity} ({})", ids.join(", ")),
             many => format!("{quantity} ({many} experiments)"),
         };
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, parts)) => parts.push(part),
-            None => reasons.push((reason, vec![part])),
-        }
-    }
+        Some((reason, part))
+    };
+    let reasons = grouped(counting.answers().filter_map(part));
     let sentence = |(reason, parts): (&str, Vec<String>)| {
         format!("Not counted, because {reason}: {}.", parts.join(", "))
     };

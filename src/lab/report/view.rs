@@ -54,7 +54,7 @@ impl ReportView {
 }
 
 /// An experiment that was run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
     /// Id: `D14`.
     pub id: String,
@@ -105,7 +105,7 @@ pub struct CountedView {
 }
 
 /// The numbers of an experiment and how they are drawn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     /// The form.
     pub form: Form,
@@ -154,9 +154,10 @@ impl PredictionView {
 }
 
 /// How numbers are drawn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// A line a curve.
+    #[default]
     Lines,
     /// A bar a curve and x.
     Bars,

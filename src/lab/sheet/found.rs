@@ -18,10 +18,10 @@ const UNSURE: f64 = 0.5;
 
 /// Adds to the sheet what was inferred.
 pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
-    let at = rows.iter().position(|row| row.name == level_name(1));
-    let at = at.unwrap_or(rows.len());
+    let level = |rows: &[Row], level| rows.iter().position(|row| row.name == level_name(level));
+    let at = level(rows, 1).unwrap_or(rows.len());
     rows.splice(at..at, line(header, inferred));
-    let l1 = rows.iter_mut().position(|row| row.name == level_name(1));
+    let l1 = level(rows, 1);
     if let (Some(index), Some(found)) = (l1, &inferred.l1) {
         let sets = found.value;
         let row = &mut rows[index];
@@ -40,12 +40,8 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
         });
     }
     if let (Some(index), Some(policy)) = (l1, &inferred.policy) {
-        let row = Row {
-            name: "L1d replaces".into(),
-            measured: Some(sure(policy, &replacement::named(&policy.value))),
-            ..Row::default()
-        };
-        rows.insert(index + 1, row);
+        let named = replacement::named(&policy.value);
+        rows.insert(index + 1, Row::of("L1d replaces", sure(policy, &named)));
     }
     if let (Some(row), Some(found)) = (named(rows, &level_name(2)), &inferred.l2) {
         // More doubt than not: what can be said is where it lies.
@@ -68,17 +64,13 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     if let (Some(row), Some(found)) = (named(rows, &level_name(2)), &inferred.l2_sets) {
         ways_of_l2(row, header, found);
     }
-    let l2 = rows.iter().position(|row| row.name == level_name(2));
+    let l2 = level(rows, 2);
     if let (Some(index), Some(policy)) = (l2, &inferred.l2_policy) {
-        let row = Row {
-            name: "L2 replaces".into(),
-            measured: Some(match policy {
-                Ok(policy) => sure(policy, policy.value),
-                Err(reason) => format!("not told: {reason}"),
-            }),
-            ..Row::default()
+        let policy = match policy {
+            Ok(policy) => sure(policy, policy.value),
+            Err(reason) => format!("not told: {reason}"),
         };
-        rows.insert(index + 1, row);
+        rows.insert(index + 1, Row::of("L2 replaces", policy));
     }
     if let Some(row) = last_level(rows) {
         row.measured = row
@@ -113,20 +105,15 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
         let measured = sure(found, &format!("{least} to {most}"));
         match *name {
             "reorder buffer" => reorder_buffer(measured, found.value, published),
-            name => Row {
-                name: name.into(),
-                measured: Some(measured),
-                ..Row::default()
-            },
+            name => Row::of(name, measured),
         }
     }));
-    rows.extend(inferred.branches.map(|(most, fewest)| Row {
-        name: "branch targets".into(),
-        measured: Some(match fewest {
+    rows.extend(inferred.branches.map(|(most, fewest)| {
+        let measured = match fewest {
             Some(fewest) => format!("{most} to {} jumps", fewest - 1.0),
             None => format!("{most} jumps or more"),
-        }),
-        ..Row::default()
+        };
+        Row::of("branch targets", measured)
     }));
     rows.extend(inferred.combining.as_ref().map(|found| {
         let known = published(|core| core.combining_buffers);
@@ -138,11 +125,8 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
             differs.map(|_| "not the number published"),
         )
     }));
-    rows.extend(inferred.accuracy.iter().map(|(series, words)| Row {
-        name: format!("single runs, {series}"),
-        measured: Some(words.clone()),
-        ..Row::default()
-    }));
+    let runs = inferred.accuracy.iter();
+    rows.extend(runs.map(|(series, words)| Row::of(format!("single runs, {series}"), words)));
     rows.extend(inferred.parallel.map(|Interval { lo, hi }| {
         let known = published(|core| core.outstanding_misses);
         // X10 judges them alike.
@@ -185,14 +169,12 @@ fn reorder_buffer(
 /// A row of something that a core has so many of.
 fn buffers(name: &str, measured: String, known: Option<u32>, differs: Option<&str>) -> Row {
     Row {
-        name: name.into(),
-        measured: Some(measured),
         cpuid: Some(match known {
             Some(known) => format!("{known}, published for this core"),
             None => "none published for this core".to_owned(),
         }),
         differs: differs.map(str::to_owned),
-        ..Row::default()
+        ..Row::of(name, measured)
     }
 }
 
@@ -250,11 +232,10 @@ fn line(header: &Header, inferred: &Inferred) -> Option<Row> {
     let differs = found.filter(|found| cpuid.or(kernel).is_some_and(|told| told != found.value));
     let bytes = |line: u32| format!("{line} B");
     found.map(|found| Row {
-        name: "line".into(),
-        measured: Some(sure(found, &bytes(found.value))),
         cpuid: cpuid.map(bytes),
         kernel: kernel.map(bytes),
         differs: differs.map(|_| "not the line that is reported".into()),
+        ..Row::of("line", sure(found, &bytes(found.value)))
     })
 }
 
@@ -287,10 +268,8 @@ fn tlb(rows: &mut Vec<Row>, header: &Header, level: u8, name: &str, found: Inter
             row.differs = differs;
         }
         None => rows.push(Row {
-            name: name.to_owned(),
-            measured: Some(measured),
             differs,
-            ..Row::default()
+            ..Row::of(name, measured)
         }),
     }
 }

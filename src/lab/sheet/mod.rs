@@ -3,6 +3,7 @@
 
 mod found;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::experiment::{Evidence, LADDER, Left, Machine, Point, Range, Unit};
@@ -10,13 +11,14 @@ use crate::lab::consistency::last_level_latency;
 use crate::lab::format::{Check, Outcome, Output, Sheet};
 use crate::lab::inferred::Inferred;
 use crate::lab::quiet::Quiet;
+use crate::lab::rank::unique;
 use crate::lab::record::{CacheLine, Header, PrefetchersLine, TlbLine};
 use crate::lab::size::show;
 use crate::lab::terminal::Screen;
 use crate::stats::Interval;
 
 /// A row of the sheet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// What it is.
     pub name: String,
@@ -27,7 +29,19 @@ pub struct Row {
     /// What the kernel says, under `/sys` and `/proc`.
     pub kernel: Option<String>,
     /// In what these disagree, and why that may be.
+    #[serde(rename = "note")]
     pub differs: Option<String>,
+}
+
+impl Row {
+    /// A row of what was measured alone.
+    fn of(name: impl Into<String>, measured: impl Into<String>) -> Self {
+        Row {
+            name: name.into(),
+            measured: Some(measured.into()),
+            ..Row::default()
+        }
+    }
 }
 
 /// By what factor a measured size may miss the stated one: the step of a ladder is good to this.
@@ -107,11 +121,8 @@ fn calibrated(header: &Header, machine: &Machine) -> Vec<Row> {
         (Left::FourLines, "step to every fourth line of memory"),
         (Left::Page, "step to the next page of memory"),
     ] {
-        rows.extend(known.left(left).map(|measured| Row {
-            name: name.into(),
-            measured: Some(cycles(measured)),
-            ..Row::default()
-        }));
+        let measured = known.left(left);
+        rows.extend(measured.map(|measured| Row::of(name, cycles(measured))));
     }
     rows.extend(known.float_addition().map(|measured| {
         let published = known.core().and_then(|core| core.float_add.value());
@@ -120,11 +131,9 @@ fn calibrated(header: &Header, machine: &Machine) -> Vec<Row> {
             (measured / published - 1.0).abs() > SAME_LATENCY
         });
         Row {
-            name: "floating-point addition".into(),
-            measured: Some(cycles(measured)),
             cpuid: published.map(|cycles| format!("{cycles} core cycles, published for this core")),
             differs: differs.map(|_| "not the latency published".into()),
-            ..Row::default()
+            ..Row::of("floating-point addition", cycles(measured))
         }
     }));
     rows
@@ -138,11 +147,9 @@ fn counter(header: &Header) -> Row {
     let stated = header.stated_tick_hz;
     let differs = stated.filter(|hz| (header.tick_hz / hz - 1.0).abs() > SAME_RATE);
     Row {
-        name: "time-stamp counter".into(),
-        measured: Some(gigahertz(header.tick_hz)),
         cpuid: stated.map(gigahertz),
         differs: differs.map(|_| "the stated rate is nominal: the measured one counts".into()),
-        ..Row::default()
+        ..Row::of("time-stamp counter", gigahertz(header.tick_hz))
     }
 }
 
@@ -168,17 +175,12 @@ pub fn level_name(level: u8) -> String {
 
 /// A row a cache that CPUID or the kernel reports, or that was found without them.
 fn caches(header: &Header, machine: &Machine) -> Vec<Row> {
-    let mut places: Vec<(u8, bool)> = Vec::new();
     let reported = header.cpu.caches.iter().chain(&header.kernel_caches);
     let places_reported = reported.map(|cache| (cache.level, cache.holds == INSTRUCTIONS));
     let capacities = machine.ranges.capacities.iter();
     let found = capacities.filter(|capacity| capacity.measured.is_some());
-    for place in places_reported.chain(found.map(|capacity| (capacity.level, false))) {
-        if !places.contains(&place) {
-            places.push(place);
-        }
-    }
-    places
+    let found = found.map(|capacity| (capacity.level, false));
+    unique(places_reported.chain(found))
         .into_iter()
         .map(|(level, instructions)| cache(header, machine, level, instructions))
         .collect()
@@ -362,16 +364,7 @@ impl Output for MachineSheet {
     }
 
     fn json(&self) -> Value {
-        let row = |row: &Row| {
-            json!({
-                "name": row.name,
-                "measured": row.measured,
-                "cpuid": row.cpuid,
-                "kernel": row.kernel,
-                "note": row.differs,
-            })
-        };
-        json!({ "rows": self.0.iter().map(row).collect::<Vec<_>>() })
+        json!({ "rows": self.0 })
     }
 
     fn sheets(&self) -> Vec<Sheet> {

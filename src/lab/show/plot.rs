@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use super::paragraph;
 use crate::lab::chart::{number, place};
 use crate::lab::format::Sheet;
+use crate::lab::rank::unique;
 use crate::lab::report::view::{AxisView, CurveView, Figure, Form, Value};
 use crate::lab::terminal::{FAINT, Screen};
 
@@ -282,13 +283,7 @@ fn legend(figure: &Figure, shown: &[&CurveView], width: usize) -> Screen {
         let more = figure.curves.len() - shown.len();
         screen.add(&format!("     and {more} more curves, in the report\n"));
     }
-    let mut machines: Vec<&str> = Vec::new();
-    for reference in &figure.references {
-        if !machines.contains(&reference.machine.as_str()) {
-            machines.push(&reference.machine);
-        }
-    }
-    for machine in machines {
+    for machine in unique(figure.references.iter().map(|of| &of.machine)) {
         let text = indented(&format!("the document's: {machine}"), width);
         screen.paint(FAINT, &format!("  {DOCUMENT}  {}\n", text.trim_start()));
     }
@@ -427,11 +422,8 @@ mod tests {
             x: axis(true),
             y: axis(false),
             unit: "ns per operation".to_owned(),
-            ns_per_cycle: None,
             curves: (0..curves).map(curve).collect(),
-            references: Vec::new(),
-            rules: Vec::new(),
-            prediction: None,
+            ..Figure::default()
         }
     }
 

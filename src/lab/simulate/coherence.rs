@@ -4,7 +4,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{Choice, chosen, laid_out};
+use super::{CaseRun, Choice, cases_json, chosen, laid_out};
 use crate::experiment::{Arena, Case, Context, Experiment, Machine, Timing, Untestable, Workload};
 use crate::kernel::Kind;
 use crate::lab::table::table;
@@ -102,29 +102,16 @@ pub fn coherence_table(cores: usize, width: u16) -> String {
 
 /// The same as JSON.
 pub fn coherence_json(cores: usize) -> Value {
-    let rows: Vec<Value> = arrows(cores)
-        .iter()
-        .map(|arrow| {
-            json!({
-                "from": arrow.from.letter(),
-                "event": arrow.event.name(),
-                "to": arrow.to.letter(),
-                "messages": messages(arrow.sent),
-            })
+    let row = |arrow: Arrow| {
+        json!({
+            "from": arrow.from.letter(),
+            "event": arrow.event.name(),
+            "to": arrow.to.letter(),
+            "messages": messages(arrow.sent),
         })
-        .collect();
+    };
+    let rows: Vec<Value> = arrows(cores).into_iter().map(row).collect();
     json!({ "protocol": "MESI", "cores": cores, "transitions": rows })
-}
-
-/// A case of several threads, and what their caches sent.
-#[derive(Debug)]
-pub struct TeamRun {
-    /// Its series.
-    pub series: String,
-    /// Its place on the horizontal axis.
-    pub x: f64,
-    /// What came of it.
-    pub outcome: Result<Talk, Untestable>,
 }
 
 /// What the caches of several cores sent.
@@ -152,10 +139,10 @@ pub fn talk(
     machine: &Machine,
     context: &Context,
     choice: &Choice,
-) -> Result<Vec<TeamRun>> {
+) -> Result<Vec<CaseRun<Talk>>> {
     let mut arena = Arena::on(context.host);
     let cases = chosen(experiment, machine, choice)?.into_iter();
-    let run = |case: Case| TeamRun {
+    let run = |case: Case| CaseRun {
         outcome: of_case(&case, &mut arena, context, choice),
         series: case.series,
         x: case.x,
@@ -203,7 +190,7 @@ fn in_turn(members: &mut [Worker<'_>], caches: &mut Mesi, rounds: u64) {
 }
 
 /// What the threads' caches sent, per operation.
-pub fn talk_table(runs: &[TeamRun], width: u16) -> String {
+pub fn talk_table(runs: &[CaseRun<Talk>], width: u16) -> String {
     let mut table = table(&[&["series", "x", "cores"][..], &SENT].concat(), width);
     let mut notes = String::new();
     for run in runs {
@@ -229,25 +216,14 @@ pub fn talk_table(runs: &[TeamRun], width: u16) -> String {
 }
 
 /// The same as JSON.
-pub fn talk_json(id: &str, runs: &[TeamRun]) -> Value {
-    let cases: Vec<Value> = runs
-        .iter()
-        .map(|run| match &run.outcome {
-            Ok(talk) => json!({
-                "series": run.series,
-                "x": run.x,
-                "cores": talk.cores,
-                "operations": talk.operations,
-                "messages": messages(talk.sent),
-            }),
-            Err(reason) => json!({
-                "series": run.series,
-                "x": run.x,
-                "untestable": reason.to_string(),
-            }),
+pub fn talk_json(id: &str, runs: &[CaseRun<Talk>]) -> Value {
+    cases_json(id, runs, |talk| {
+        json!({
+            "cores": talk.cores,
+            "operations": talk.operations,
+            "messages": messages(talk.sent),
         })
-        .collect();
-    json!({ "experiment": id, "cases": cases })
+    })
 }
 
 fn messages(sent: Messages) -> Value {

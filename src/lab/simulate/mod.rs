@@ -5,13 +5,14 @@ mod heat;
 mod print;
 mod source;
 
-pub use coherence::{Talk, TeamRun, coherence_json, coherence_table, talk, talk_json, talk_table};
+pub use coherence::{Talk, coherence_json, coherence_table, talk, talk_json, talk_table};
 pub use heat::{heat_page, heat_text};
 pub use print::{case_json, case_table, trace_json, trace_table};
 pub use source::{Tally, feed};
 
 use anyhow::{Result, bail};
 use glob::Pattern;
+use serde_json::{Value, json};
 
 use crate::experiment::{
     Arena, Case, Context, Experiment, Machine, PageRequest, Untestable, Workload,
@@ -108,13 +109,27 @@ pub struct Choice {
 
 /// A case that was simulated, or why it was not.
 #[derive(Debug)]
-pub struct CaseRun {
+pub struct CaseRun<T> {
     /// Its series.
     pub series: String,
     /// Its place on the horizontal axis.
     pub x: f64,
     /// What came of it.
-    pub outcome: Result<Traced, Untestable>,
+    pub outcome: Result<T, Untestable>,
+}
+
+/// What the cases of an experiment came to: `told` adds what it is to one that was simulated.
+fn cases_json<T>(id: &str, runs: &[CaseRun<T>], told: impl Fn(&T) -> Value) -> Value {
+    let case = |run: &CaseRun<T>| {
+        let mut value = match &run.outcome {
+            Ok(of) => told(of),
+            Err(reason) => json!({ "untestable": reason.to_string() }),
+        };
+        value["series"] = json!(run.series);
+        value["x"] = json!(run.x);
+        value
+    };
+    json!({ "experiment": id, "cases": runs.iter().map(case).collect::<Vec<_>>() })
 }
 
 /// A case's trace through every configuration.
@@ -130,7 +145,7 @@ pub struct Traced {
 
 /// The configurations of every case that has a trace, each named after its case, which is what
 /// tells their maps apart.
-pub fn maps(runs: &[CaseRun]) -> Vec<Config> {
+pub fn maps(runs: &[CaseRun<Traced>]) -> Vec<Config> {
     let mut maps = Vec::new();
     for run in runs {
         let Ok(traced) = &run.outcome else { continue };
@@ -177,7 +192,7 @@ pub fn cases(
     context: &Context,
     choice: &Choice,
     designs: &[(String, HierarchyDesign)],
-) -> Result<Vec<CaseRun>> {
+) -> Result<Vec<CaseRun<Traced>>> {
     let cases = chosen(experiment, machine, choice)?;
     affordable(designs, cases.len())?;
     let mut arena = Arena::on(context.host);

@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
 
-use super::{CaseRun, Config, Tally, Traced, levels};
+use super::{CaseRun, Config, Tally, Traced, cases_json, levels};
 use crate::experiment::Axis;
 use crate::lab::size::show;
 use crate::lab::table::table;
@@ -104,7 +104,7 @@ fn to_the_right(table: &mut Table, first: usize) {
 }
 
 /// What the cases of an experiment came to: misses per operation, a row per case and configuration.
-pub fn case_table(runs: &[CaseRun], x: Option<Axis>, width: u16) -> String {
+pub fn case_table(runs: &[CaseRun<Traced>], x: Option<Axis>, width: u16) -> String {
     let traced = || runs.iter().filter_map(|run| run.outcome.as_ref().ok());
     let names: Vec<String> = traced()
         .flat_map(|traced| &traced.configs)
@@ -196,25 +196,14 @@ pub fn trace_json(name: &str, tally: &Tally, configs: &[Config]) -> Value {
 }
 
 /// What the cases of an experiment came to.
-pub fn case_json(id: &str, runs: &[CaseRun]) -> Value {
-    let cases: Vec<Value> = runs
-        .iter()
-        .map(|run| match &run.outcome {
-            Ok(traced) => json!({
-                "series": run.series,
-                "x": run.x,
-                "operations": traced.operations,
-                "references": traced.references,
-                "configs": traced.configs.iter().map(config).collect::<Vec<_>>(),
-            }),
-            Err(reason) => json!({
-                "series": run.series,
-                "x": run.x,
-                "untestable": reason.to_string(),
-            }),
+pub fn case_json(id: &str, runs: &[CaseRun<Traced>]) -> Value {
+    cases_json(id, runs, |traced| {
+        json!({
+            "operations": traced.operations,
+            "references": traced.references,
+            "configs": traced.configs.iter().map(config).collect::<Vec<_>>(),
         })
-        .collect();
-    json!({ "experiment": id, "cases": cases })
+    })
 }
 
 fn config(config: &Config) -> Value {

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::experiment::{Evidence, Experiment, Machine, Percentile, Point, State, Unit, find};
 use crate::lab::chart::{AxisView, number, place};
 use crate::lab::fleet::{Figure, Spread, Value};
+use crate::lab::rank::unique;
 use crate::lab::record::{MACHINE, Record, RoundLine, points_of};
 use crate::lab::report::build::axis;
 use crate::recorded::machine_of;
@@ -88,13 +89,7 @@ impl Course {
             at: round.at,
         });
         self.clock(round);
-        let mut ids: Vec<&str> = Vec::new();
-        for line in &round.points {
-            if !ids.contains(&line.experiment.as_str()) {
-                ids.push(&line.experiment);
-            }
-        }
-        for id in ids {
+        for id in unique(round.points.iter().map(|line| &line.experiment)) {
             // Of what this version does not know no unit is known.
             if let Some(experiment) = find(id) {
                 self.points(experiment, &points_of(&round.points, id));
@@ -190,12 +185,7 @@ impl Course {
         let values = &mut figures[index].figure.values;
         // A series may have two points at one place.
         if value.middle().is_finite() && values.last().is_none_or(|last| last.host != host) {
-            values.push(Value {
-                host,
-                lo: value.lo as f32,
-                mid: value.middle() as f32,
-                hi: value.hi as f32,
-            });
+            values.push(Value::of(host, value));
         }
     }
 

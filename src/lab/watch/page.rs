@@ -8,9 +8,9 @@ use crate::lab::answer::machine_name;
 use crate::lab::chart::{AxisView, Drawing, Owner, Role, Series, Shape, Value, draw, number};
 use crate::lab::date::Date;
 use crate::lab::fleet::{DISTANCE, LEAST, SCORE};
-use crate::lab::rank::greatest_first;
+use crate::lab::rank::{greatest_first, grouped};
 use crate::lab::record::{Header, Record};
-use crate::lab::report::page::{page, scripts};
+use crate::lab::report::page::{links, page, scripts, table};
 use crate::lab::size::show;
 
 /// The most figures of a curve that a chart draws: the table has all.
@@ -49,14 +49,8 @@ pub(super) fn render(record: &Record, course: &Course) -> String {
 
 /// The figures by their experiments.
 fn parts(course: &Course) -> Vec<(&str, Vec<&Followed>)> {
-    let mut parts: Vec<(&str, Vec<&Followed>)> = Vec::new();
-    for of in course.figures.iter().filter(|of| of.spread().is_some()) {
-        match parts.iter_mut().find(|(id, _)| *id == of.id) {
-            Some((_, figures)) => figures.push(of),
-            None => parts.push((&of.id, vec![of])),
-        }
-    }
-    parts
+    let figures = course.figures.iter();
+    grouped(figures.filter_map(|of| of.spread().map(|_| (of.id.as_str(), of))))
 }
 
 /// The title of a section.
@@ -69,17 +63,7 @@ fn contents(parts: &[(&str, Vec<&Followed>)]) -> Markup {
     html! {
         nav.contents aria-label="Contents" {
             ul { li { a href="#outside" { "Outside" } } }
-            ol {
-                @for (id, figures) in parts {
-                    li {
-                        a href={ "#" (id) } {
-                            span.dot.none aria-hidden="true" {}
-                            span.id { (id) }
-                            " " span.title { (title(figures)) }
-                        }
-                    }
-                }
-            }
+            (links(parts.iter().map(|(id, figures)| (*id, title(figures)))))
         }
     }
 }
@@ -144,6 +128,10 @@ fn unit_of(span: f64) -> (f64, &'static str) {
 fn outside(course: &Course) -> Markup {
     let found = outside_of(course);
     let rounds = course.times.len();
+    let headings = ["time (UTC)", "round", "figure", "value", "median", "score"];
+    let rows = html! {
+        @for (of, out, median) in found.iter().take(ROWS) { (outside_row(course, of, *out, *median)) }
+    };
     html! {
         section #outside aria-labelledby="outside-title" {
             h2 #outside-title { "Outside" }
@@ -160,20 +148,7 @@ fn outside(course: &Course) -> Markup {
                 (100.0 * DISTANCE) " % from the median."
             }
             @if !found.is_empty() {
-                div.scroll role="region" tabindex="0" aria-label="Values outside" {
-                    table.sheet {
-                        thead {
-                            tr {
-                                @for heading in ["time (UTC)", "round", "figure", "value", "median", "score"] {
-                                    th scope="col" { (heading) }
-                                }
-                            }
-                        }
-                        tbody { @for (of, out, median) in found.iter().take(ROWS) {
-                            (outside_row(course, of, *out, *median))
-                        } }
-                    }
-                }
+                (table("Values outside", headings, rows))
                 @if found.len() > ROWS { p { (found.len() - ROWS) " more are in the JSON of linefill report." } }
             }
         }
@@ -196,13 +171,7 @@ fn outside_row(course: &Course, of: &Followed, out: Outside, median: f64) -> Mar
 
 /// The charts and the table of an experiment, a chart per curve.
 fn section(id: &str, figures: &[&Followed], course: &Course) -> Markup {
-    let mut curves: Vec<(&str, Vec<&Followed>)> = Vec::new();
-    for &of in figures {
-        match curves.iter_mut().find(|(label, _)| *label == of.label) {
-            Some((_, figures)) => figures.push(of),
-            None => curves.push((&of.label, vec![of])),
-        }
-    }
+    let curves = grouped(figures.iter().map(|of| (of.label.as_str(), *of)));
     let charts: Vec<Markup> = curves
         .iter()
         .map(|(label, figures)| html! { figure { h3 { (label) } (chart(label, figures, course)) } })
@@ -223,7 +192,7 @@ fn section(id: &str, figures: &[&Followed], course: &Course) -> Markup {
                     @for chart in folded { (chart) }
                 }
             }
-            (table(figures))
+            (numbers(figures))
         }
     }
 }
@@ -351,32 +320,26 @@ fn thinned(values: Vec<Value>, median: f64) -> Vec<Value> {
 }
 
 /// All figures of an experiment: how they are distributed over the rounds.
-fn table(figures: &[&Followed]) -> Markup {
+fn numbers(figures: &[&Followed]) -> Markup {
     let headings = [
         "figure", "least", "p10", "median", "p90", "greatest", "rounds", "outside",
     ];
+    let rows = html! {
+        @for of in figures {
+            @if let Some(spread) = of.spread() {
+                tr {
+                    th scope="row" { (of.name()) ", " (of.unit) }
+                    @for value in spread.places() { td { (number(value)) } }
+                    td { (spread.n) }
+                    td { (of.outside().len()) }
+                }
+            }
+        }
+    };
     html! {
         details.numbers {
             summary { "Numbers (" (figures.len()) @if figures.len() == 1 { " figure)" } @else { " figures)" } }
-            div.scroll role="region" tabindex="0" aria-label="Figures over the rounds" {
-                table.sheet {
-                    thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
-                    tbody {
-                        @for of in figures {
-                            @if let Some(spread) = of.spread() {
-                                tr {
-                                    th scope="row" { (of.name()) ", " (of.unit) }
-                                    @for value in [spread.min, spread.p10, spread.median, spread.p90, spread.max] {
-                                        td { (number(value)) }
-                                    }
-                                    td { (spread.n) }
-                                    td { (of.outside().len()) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
+            (table("Figures over the rounds", headings, rows))
         }
     }
 }

@@ -222,15 +222,8 @@ impl Told<'_> {
         let mut sheet = Sheet::new("Figures over time", &headings);
         for of in &self.course.figures {
             let Some(spread) = of.spread() else { continue };
-            let numbers = [
-                spread.min,
-                spread.p10,
-                spread.median,
-                spread.p90,
-                spread.max,
-            ];
             let mut row = vec![of.name(), of.unit.to_owned(), spread.n.to_string()];
-            row.extend(numbers.map(number));
+            row.extend(spread.places().map(number));
             row.push(of.outside().len().to_string());
             sheet.rows.push(row);
         }

@@ -8,8 +8,8 @@ use maud::{Markup, html};
 use super::{Difference, Effect, Side, effects, prefetchers_apart};
 use crate::lab::chart::{Drawing, Owner, Role, Series, draw, heading, number, place};
 use crate::lab::compare::{Ahead, Place};
-use crate::lab::rank::greatest_first;
-use crate::lab::report::page::{page, scripts};
+use crate::lab::rank::{greatest_first, grouped};
+use crate::lab::report::page::{links, page, scripts, table};
 use crate::lab::report::text::prose;
 use crate::lab::report::view::{Figure, Section, Value};
 use crate::stats::Interval;
@@ -58,17 +58,7 @@ fn contents(sections: &[&Section]) -> Markup {
                 li { a href="#claims" { "Verdicts" } }
                 li { a href="#machines" { "The machines" } }
             }
-            ol {
-                @for section in sections {
-                    li {
-                        a href={ "#" (section.id) } {
-                            span.dot.none aria-hidden="true" {}
-                            span.id { (section.id) }
-                            " " span.title { (section.title) }
-                        }
-                    }
-                }
-            }
+            (links(sections.iter().map(|of| (of.id.as_str(), of.title.as_str()))))
         }
     }
 }
@@ -112,15 +102,10 @@ fn notes(sides: &[Side]) -> Markup {
 
 /// Each text once, with the records that say it.
 fn told(sides: &[Side], texts: fn(&Side) -> &Vec<String>) -> Vec<(&str, String)> {
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
-    for side in sides {
-        for text in texts(side) {
-            match told.iter_mut().find(|(known, _)| known == text) {
-                Some((_, names)) => names.push(&side.name),
-                None => told.push((text, vec![&side.name])),
-            }
-        }
-    }
+    let told = grouped(sides.iter().flat_map(|side| {
+        let texts = texts(side).iter();
+        texts.map(|text| (text.as_str(), side.name.as_str()))
+    }));
     let all = sides.len();
     let names = |names: Vec<&str>| match names.len() {
         count if count == all && all > 1 => "All".to_owned(),
@@ -135,7 +120,7 @@ fn told(sides: &[Side], texts: fn(&Side) -> &Vec<String>) -> Vec<(&str, String)>
 /// beyond doubt.
 fn differences(sides: &[Side], found: &[Vec<Difference>]) -> Markup {
     let first = sides.first().map_or("", |side| side.name.as_str());
-    let others = || sides.iter().skip(1).zip(found);
+    let others = sides.iter().skip(1).zip(found);
     let effects: Vec<Vec<Effect<'_>>> = found.iter().map(|of| effects(of)).collect();
     let mut rows: Vec<&Effect<'_>> = Vec::new();
     for effect in effects.iter().flatten() {
@@ -144,6 +129,16 @@ fn differences(sides: &[Side], found: &[Vec<Difference>]) -> Markup {
         }
     }
     greatest_first(&mut rows, |of| of.size());
+    let names = others.map(|(side, _)| side.name.as_str());
+    let headings = ["experiment"].into_iter().chain(names);
+    let rows = html! {
+        @for row in rows {
+            tr {
+                th scope="row" { a href={ "#" (row.of.id) } { (row.of.id) } " " (row.of.title) }
+                @for effects in &effects { td { (summary(effects, &row.of.id)) } }
+            }
+        }
+    };
     html! {
         section #differences aria-labelledby="differences-title" {
             h2 #differences-title { "Differences" }
@@ -151,26 +146,7 @@ fn differences(sides: &[Side], found: &[Vec<Difference>]) -> Markup {
                 "How much slower or faster than " (first) ", by the median of all points that both have, "
                 "the largest effect first; and how many points differ beyond the doubt of both."
             }
-            div.scroll role="region" tabindex="0" aria-label="Differences by experiment" {
-                table.sheet {
-                    thead {
-                        tr {
-                            th scope="col" { "experiment" }
-                            @for (side, _) in others() { th scope="col" { (side.name) } }
-                        }
-                    }
-                    tbody {
-                        @for row in rows {
-                            tr {
-                                th scope="row" {
-                                    a href={ "#" (row.of.id) } { (row.of.id) } " " (row.of.title)
-                                }
-                                @for effects in &effects { td { (summary(effects, &row.of.id)) } }
-                            }
-                        }
-                    }
-                }
-            }
+            (table("Differences by experiment", headings, rows))
         }
     }
 }

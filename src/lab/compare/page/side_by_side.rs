@@ -4,7 +4,9 @@ use maud::{Markup, html};
 
 use crate::experiment::Verdict;
 use crate::lab::compare::Side;
+use crate::lab::rank::unique;
 use crate::lab::record::VerdictLine;
+use crate::lab::report::page::table;
 use crate::lab::report::text::{badge, prose};
 use crate::lab::sheet::Row;
 
@@ -99,55 +101,34 @@ fn verdict_row(row: &Judged<'_>) -> Markup {
 
 /// The machine sheets, then the facts of the runs.
 pub(super) fn machines(sides: &[Side]) -> Markup {
-    let mut names: Vec<&str> = Vec::new();
-    let mut facts: Vec<&str> = Vec::new();
-    let add = |names: &mut Vec<_>, name| {
-        if !names.contains(&name) {
-            names.push(name);
+    let views = || sides.iter().map(|side| &side.view);
+    let names = unique(views().flat_map(|view| view.sheet.iter().map(|row| row.name.as_str())));
+    let facts = unique(views().flat_map(|view| view.facts.iter().map(|(name, _)| name.as_str())));
+    let headings = ["quantity"].into_iter();
+    let headings = headings.chain(sides.iter().map(|side| side.name.as_str()));
+    let rows = html! {
+        @for name in names {
+            tr {
+                th scope="row" { (name) }
+                @for side in sides {
+                    td { (sheet_cell(side.view.sheet.iter().find(|row| row.name == name))) }
+                }
+            }
+        }
+        @for name in facts {
+            tr {
+                th scope="row" { (name) }
+                @for side in sides {
+                    @let fact = side.view.facts.iter().find(|(fact, _)| fact == name);
+                    td { (fact.map_or("", |(_, value)| value.as_str())) }
+                }
+            }
         }
     };
-    for side in sides {
-        side.view
-            .sheet
-            .iter()
-            .for_each(|row| add(&mut names, row.name.as_str()));
-        side.view
-            .facts
-            .iter()
-            .for_each(|(name, _)| add(&mut facts, name.as_str()));
-    }
     html! {
         section #machines aria-labelledby="machines-title" {
             h2 #machines-title { "The machines" }
-            div.scroll role="region" tabindex="0" aria-label="Machines side by side" {
-                table.sheet {
-                    thead {
-                        tr {
-                            th scope="col" { "quantity" }
-                            @for side in sides { th scope="col" { (side.name) } }
-                        }
-                    }
-                    tbody {
-                        @for name in &names {
-                            tr {
-                                th scope="row" { (name) }
-                                @for side in sides {
-                                    td { (sheet_cell(side.view.sheet.iter().find(|row| row.name == *name))) }
-                                }
-                            }
-                        }
-                        @for name in &facts {
-                            tr {
-                                th scope="row" { (name) }
-                                @for side in sides {
-                                    @let fact = side.view.facts.iter().find(|(fact, _)| fact == name);
-                                    td { (fact.map_or("", |(_, value)| value.as_str())) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
+            (table("Machines side by side", headings, rows))
         }
     }
 }
