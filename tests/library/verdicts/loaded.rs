@@ -71,7 +71,7 @@ pub fn rows() -> Vec<Row> {
         row("X16", IN_ORDER, DoesNotHold, |m| in_order(m, 180.0)),
         row("X16", IN_ORDER, Inconclusive, |m| in_order(m, 100.0)),
         row("X16", IN_ORDER, Untestable, |m| {
-            in_order(m, 30.0).without(|series, _| series == "a walk in order alone")
+            in_order(m, 30.0).without(|series, _| series == "a walk in order beside reads")
         })
         .says("was not measured"),
     ]

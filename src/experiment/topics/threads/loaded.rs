@@ -68,14 +68,13 @@ fn stream_beside(load: &str, walk: &str) -> String {
 /// One line per element.
 const LAYOUT: Layout = Layout::npad(7);
 
-/// A case of a walk. Of one in random order, every step is timed by itself, too: what takes one of them
-/// long is memory. In one in order, a step by itself is mostly the time of taking time.
+/// A case of a walk. Steps of the random walk are timed one by one as well. A step in order is too short
+/// for that: reading the counter would take most of the time.
 fn timed(walk: &str, case: Case) -> Case {
     let case = case.in_large_pages();
-    if walk == RANDOM {
-        case.run_by_run(1)
-    } else {
-        case
+    match walk {
+        RANDOM => case.run_by_run(1),
+        _ => case,
     }
 }
 
@@ -102,9 +101,11 @@ const LOADED_LATENCY: Experiment = Experiment {
             bandwidth and much latency. One streaming core may not reach the knee, because its \
             number of outstanding misses is limited (X10), and with it the bandwidth of the core. \
             The curves of p99 show single steps, each timed by itself: 99 of 100 steps take at \
-            most this time. A walk through the same list in the order of its addresses shows what \
-            prefetchers hide: they fetch its next lines ahead, but only while memory has \
-            bandwidth to spare, and some of them fetch less of their own accord while it has not.",
+            most this time. A second walk goes through the same list in the order of its \
+            addresses, so that prefetchers can fetch its next lines ahead. To do so they need \
+            bandwidth, which the other cores use as well, and some prefetchers fetch less while \
+            memory is busy. Rows of memory that are open already may help this walk, too: \
+            `linefill run X16 --prefetchers off` shows what is left without prefetchers.",
     plot: Some(Plot::lines(
         Axis::linear("bandwidth of the other cores, GB/s"),
         Axis::linear("time per step of the walk"),
@@ -147,13 +148,9 @@ const LOADED_LATENCY: Experiment = Experiment {
                 beside(orders[0], load, motion, pause);
             }
         }
-        // The claim needs the full load; a chart is for those who have the time.
-        let in_order = if machine.full {
-            &PAUSES[..]
-        } else {
-            &PAUSES[..1]
-        };
-        for &pause in in_order {
+        // The claim needs the full load alone. A full run has the whole curve.
+        let rates = if machine.full { PAUSES.len() } else { 1 };
+        for pause in PAUSES.into_iter().take(rates) {
             beside(orders[1], READS, Motion::Read, pause);
         }
         cases
@@ -202,7 +199,7 @@ const LOADED_LATENCY: Experiment = Experiment {
             ours("the papers time memory that no other core uses; on servers other cores use it"),
             "while all other cores read memory as fast as they can, a random walk in memory takes \
              more than 1.25 times as long as alone",
-            |e| at_least("beside reads over alone", slowed(e, RANDOM, READS)?.0, 1.25),
+            |e| at_least("beside reads over alone", slowed(e, READS)?.0, 1.25),
         ),
         measured(
             "X16.2",
@@ -210,7 +207,7 @@ const LOADED_LATENCY: Experiment = Experiment {
             "while the other cores read memory at half of their full bandwidth, a random walk in \
              memory takes less than 1.25 times as long as alone",
             |e| {
-                let (_, most) = slowed(e, RANDOM, READS)?;
+                let (_, most) = slowed(e, READS)?;
                 let e = &in_nanoseconds(e);
                 let alone = e.at(&alone(RANDOM), 0.0)?;
                 let half = at_half(&loaded(e, RANDOM, LOADS[0]), most)?;
@@ -230,7 +227,7 @@ const LOADED_LATENCY: Experiment = Experiment {
             |e| {
                 let [stores, reads] = [STORES, READS].map(|load| {
                     let e = &in_nanoseconds(e);
-                    slowed(e, RANDOM, load)?;
+                    slowed(e, load)?;
                     e.at(&walk_beside(RANDOM, load), 0.0)
                 });
                 at_least(
@@ -246,14 +243,16 @@ const LOADED_LATENCY: Experiment = Experiment {
                 "prefetching takes bandwidth ahead of need, and prefetchers hold back where it is \
                  short: the papers time them on idle memory",
             ),
-            "while all other cores read memory as fast as they can, prefetchers make a walk \
-             in order at least twice as quick as a random walk",
+            "while all other cores read memory as fast as they can, a walk in order, whose lines \
+             prefetchers can fetch ahead, takes at most half as long as a random walk",
             |e| {
-                slowed(e, IN_ORDER, READS)?;
-                slowed(e, RANDOM, READS)?;
-                let [random, in_order] =
-                    [RANDOM, IN_ORDER].map(|walk| e.at(&walk_beside(walk, READS), 0.0));
-                at_least("random over in order", ratio(random?, in_order?), 2.0)
+                testable(e)?;
+                let beside = |walk| e.at(&walk_beside(walk, READS), 0.0);
+                at_least(
+                    "random over in order",
+                    ratio(beside(RANDOM), beside(IN_ORDER)),
+                    2.0,
+                )
             },
         ),
     ],
@@ -296,17 +295,27 @@ fn loaded(e: &Evidence<'_>, walk: &str, (load, _, times): (&str, Motion, f64)) -
     PAUSES.into_iter().filter_map(at).collect()
 }
 
-/// The time of a walk beside this load without pauses over that of the walk alone, and the bandwidth
-/// of the load in GB/s.
-///
 /// # Errors
-/// If there is one core, the walk does not lie in memory, or something was not measured.
-fn slowed(e: &Evidence<'_>, walk: &str, load: &str) -> Result<(Interval, f64), Untestable> {
+/// If there is one core, or the walk does not lie in memory.
+fn testable(e: &Evidence<'_>) -> Result<(), Untestable> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     e.machine.place_in_memory(e.machine.in_memory())?;
+    Ok(())
+}
+
+/// The time of a random walk beside this load without pauses over that of the walk alone, and the
+/// bandwidth of the load in GB/s.
+///
+/// # Errors
+/// As [`testable`], or if something was not measured.
+fn slowed(e: &Evidence<'_>, load: &str) -> Result<(Interval, f64), Untestable> {
+    testable(e)?;
     let e = &in_nanoseconds(e);
-    let slowed = ratio(e.at(&walk_beside(walk, load), 0.0), e.at(&alone(walk), 0.0))?;
-    let burst = e.at(&stream_beside(load, walk), 0.0)?.middle();
+    let slowed = ratio(
+        e.at(&walk_beside(RANDOM, load), 0.0),
+        e.at(&alone(RANDOM), 0.0),
+    )?;
+    let burst = e.at(&stream_beside(load, RANDOM), 0.0)?.middle();
     let streams = threads(e.machine).saturating_sub(1) as f64;
     Ok((slowed, streams * BURST_BYTES / burst))
 }
