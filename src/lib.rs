@@ -158,6 +158,8 @@ pub mod mem;
 #[cfg(target_arch = "x86_64")]
 #[doc(hidden)]
 pub mod model;
+#[cfg(hosted)]
+mod order;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub mod os;
 #[cfg(target_arch = "x86_64")]

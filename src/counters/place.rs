@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::Quantity;
 use crate::cpu::Identity;
+use crate::order;
 use crate::os::Root;
 use crate::os::perf::{Event, Refusal, Software, core_of, general_names, source_of};
 use crate::os::preempt::current_cpu;
@@ -149,7 +150,7 @@ impl Place {
             })
             .filter(|(edits, _)| 3 * edits <= name.len())
             .collect();
-        ranked.sort_by_key(|(edits, _)| *edits);
+        order::by_key(&mut ranked, |(edits, _)| *edits);
         ranked.truncate(MOST);
         match ranked.is_empty() {
             true => begins.map(str::to_owned).into_iter().collect(),

@@ -14,6 +14,7 @@ use crate::experiment::{
     Axis, Claim, Curve, Doubt, Evidence, Experiment, Judgement, Judging, Kind, LADDER, LOOKS,
     Machine, Outcome, Plot, Point, Prediction, Range, Unit, Verdict, all, prediction,
 };
+use crate::order;
 use crate::recorded::machine_of;
 use crate::stats::Interval;
 
@@ -313,7 +314,9 @@ pub(crate) fn drawn(record: &Record) -> (Machine, Vec<Drawn<'_>>) {
             place.unwrap_or(known.len()) + 1
         }
     };
-    found.sort_by(|a, b| place(a).cmp(&place(b)).then(a.id.cmp(b.id)));
+    order::by(&mut found, |a, b| {
+        place(a).cmp(&place(b)).then(a.id.cmp(b.id))
+    });
     (machine, found)
 }
 

@@ -20,6 +20,7 @@ use super::whole::write_whole;
 use crate::experiment::{Verdict, find_claim};
 use crate::lab::report::first::{patterns, stack};
 use crate::lab::report::page::{page, table};
+use crate::order;
 
 /// Records side by side.
 #[derive(Debug)]
@@ -120,7 +121,7 @@ impl Gallery {
                 }
             }
         }
-        found.sort_by_key(|(rank, _)| *rank);
+        order::by_key(&mut found, |(rank, _)| *rank);
         let quantity = |(_, of): (usize, &super::answer::Finding)| Quantity {
             claim: of.claim.clone(),
             subject: of.takeaway.subject,

@@ -1,36 +1,15 @@
 //! Lists in the order of a number, or by keys in the order in which these first occur.
-//!
-//! A stable sort is compiled anew for every type and every comparison: some 1,800 lines of LLVM's code each. Here
-//! the numbers alone are sorted, with the places of their items, so that two sorts serve all lists.
 
-use core::cmp::{Ordering, Reverse};
-
-/// A number with its place in the order of all.
-#[derive(PartialEq)]
-struct Number(f64);
-
-impl Eq for Number {}
-
-impl PartialOrd for Number {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Number {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
+use crate::order;
 
 /// Sorts items by a number, the least first. Items of the same number stay in their order.
 pub(super) fn least_first<T>(items: &mut [T], number: impl Fn(&T) -> f64) {
-    items.sort_by_cached_key(|of| Number(number(of)));
+    order::by(items, |a, b| number(a).total_cmp(&number(b)));
 }
 
 /// Sorts items by a number, the greatest first. Items of the same number stay in their order.
 pub(super) fn greatest_first<T>(items: &mut [T], number: impl Fn(&T) -> f64) {
-    items.sort_by_cached_key(|of| Reverse(Number(number(of))));
+    order::by(items, |a, b| number(b).total_cmp(&number(a)));
 }
 
 /// Each item once, in the order in which they first occur.

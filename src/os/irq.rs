@@ -1,6 +1,8 @@
 //! Interrupts of a CPU: how many it took, and which devices send theirs to it (`/proc/interrupts` and
 //! `/proc/irq`).
 
+use crate::order;
+
 use std::fs;
 use std::path::PathBuf;
 
@@ -73,7 +75,7 @@ impl Interrupts {
         };
         let mut grown: Vec<(u64, &Line)> = self.0.iter().map(|line| (more(line), line)).collect();
         grown.retain(|(more, _)| *more > 0);
-        grown.sort_by_key(|(more, _)| std::cmp::Reverse(*more));
+        order::by_key(&mut grown, |(more, _)| std::cmp::Reverse(*more));
         let words = |(more, line): (u64, &Line)| format!("{more} {} ({})", line.name, line.sender);
         grown.into_iter().map(words).collect()
     }
@@ -123,7 +125,7 @@ pub(super) fn aimed_at(root: &Root, cpu: usize) -> Result<Vec<Irq>, Unreadable> 
             });
         }
     }
-    found.sort_by_key(|irq| irq.number);
+    order::by_key(&mut found, |irq| irq.number);
     Ok(found)
 }
 

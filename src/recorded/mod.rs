@@ -15,6 +15,7 @@ use crate::experiment::{
     Calibration, Counting, CpuOrder, LADDER, Machine, Placement, Point, Ranges, Reach, Rung,
     rung_of,
 };
+use crate::order;
 use crate::pmu::Quantity;
 use crate::prelude::*;
 use crate::record as format;
@@ -53,7 +54,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         .filter(|point| point.series == LADDER)
         .filter_map(|point| rung_of(point, rate))
         .collect();
-    rungs.sort_by(|a, b| a.working_set.total_cmp(&b.working_set));
+    order::by(&mut rungs, |a, b| a.working_set.total_cmp(&b.working_set));
     let machine = Machine {
         load_to_use: header.load_to_use,
         cpu_order: seating_of(header),

@@ -4,6 +4,7 @@ use crate::experiment::{
     Count, Distribution, Machine, Pass, Percentile, Point, Range, State, Testable, Unit,
     Untestable, Value, side_by_side,
 };
+use crate::order;
 use crate::pmu::Quantity;
 use crate::prelude::*;
 use crate::stats::Interval;
@@ -73,7 +74,7 @@ impl Evidence<'_> {
                 reason.unwrap_or_else(|| Untestable(format!("no point of `{label}` was measured")))
             );
         }
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        order::by(&mut points, |a, b| a.0.total_cmp(&b.0));
         Ok(points)
     }
 
@@ -90,7 +91,7 @@ impl Evidence<'_> {
                 _ => None,
             })
             .collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        order::by(&mut points, |a, b| a.0.total_cmp(&b.0));
         points
     }
 
@@ -256,7 +257,7 @@ impl Evidence<'_> {
                 Some((point.x, count.value))
             })
             .collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        order::by(&mut points, |a, b| a.0.total_cmp(&b.0));
         points
     }
 
@@ -316,6 +317,11 @@ impl Evidence<'_> {
 
     /// The curves of the series whose label is wanted.
     pub(crate) fn curves_of(&self, wanted: impl Fn(&str) -> bool) -> Vec<Curve> {
+        self.curves_of_labels(&wanted)
+    }
+
+    /// Compiled once, where the other is for every way to choose.
+    fn curves_of_labels(&self, wanted: &dyn Fn(&str) -> bool) -> Vec<Curve> {
         let mut labels: Vec<&str> = Vec::new();
         for point in self.points {
             if wanted(&point.series) && !labels.contains(&point.series.as_str()) {

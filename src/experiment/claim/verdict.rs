@@ -204,7 +204,12 @@ pub fn noted(judged: Judged, note: impl core::fmt::Display) -> Judged {
 /// # Errors
 /// The reason of the first part that cannot be judged.
 pub fn all_of(parts: impl IntoIterator<Item = Judged>) -> Judged {
-    let parts: Vec<Judgement> = parts.into_iter().collect::<Result<_, _>>()?;
+    let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(whole(&parts))
+}
+
+/// What the parts say together.
+fn whole(parts: &[Judgement]) -> Judgement {
     let numbers = parts.iter().map(|part| part.numbers.as_str());
     let numbers = numbers.collect::<Vec<_>>().join("; ");
     // From the verdict that decides the whole to the one that decides nothing.
@@ -215,7 +220,7 @@ pub fn all_of(parts: impl IntoIterator<Item = Judged>) -> Judged {
         Verdict::Holds,
     ];
     let is_there = |verdict: &Verdict| parts.iter().any(|part| part.verdict == *verdict);
-    Ok(match order.into_iter().find(is_there) {
+    match order.into_iter().find(is_there) {
         Some(verdict) => Judgement {
             verdict,
             numbers,
@@ -225,7 +230,7 @@ pub fn all_of(parts: impl IntoIterator<Item = Judged>) -> Judged {
             Verdict::Untestable,
             "no point that the claim needs was measured".to_owned(),
         ),
-    })
+    }
 }
 
 /// A judgement that holds only if no other guest uses the last level. In a virtual machine, other

@@ -2,6 +2,7 @@
 
 use crate::experiment::{Testable, Untestable};
 use crate::host::{CpuLocation, Nearness};
+use crate::order;
 use crate::prelude::*;
 
 /// Which CPUs a second thread, a third and so on take.
@@ -59,7 +60,7 @@ impl CpuOrder {
         let Some(centre) = centre.or(seats.first()).copied() else {
             return CpuOrder::default();
         };
-        seats.sort_by_key(|seat| {
+        order::by_key(&mut seats, |seat| {
             // The centre stands for its core; of another core, its first CPU does.
             let rank = if seat.core == centre.core {
                 usize::from(seat.cpu != centre.cpu)

@@ -5,6 +5,7 @@
 //! [`shared`](crate::experiment::shared).
 
 use crate::experiment::{Claim, Experiment};
+use crate::order;
 use crate::prelude::*;
 use crate::spelling::distance;
 
@@ -138,7 +139,7 @@ pub(crate) const PENTIUM_4: &str = "Pentium 4, 64-bit, 16 KiB L1d, 1 MiB L2 (200
 /// document asks but every reader of them does.
 pub fn all() -> Vec<&'static Experiment> {
     let mut all: Vec<&'static Experiment> = built().collect();
-    all.sort_by_key(|experiment| place(experiment.id));
+    order::by_key(&mut all, |experiment| place(experiment.id));
     all
 }
 

@@ -1,6 +1,8 @@
 //! Points in lanes, one below the other, where the places of the horizontal axis are a list of things: a
 //! lane a place and label, with the numbers of all owners on it.
 
+use crate::order;
+
 use maud::{Markup, html};
 
 use super::marks::{self, Path, group, px, width, with_room, wrapped};
@@ -104,7 +106,7 @@ pub(super) fn draw(drawing: &Drawing<'_>) -> Markup {
     let index = |series: &Series<'_>| labels.iter().position(|label| *label == series.label);
     // This machine in front of the others.
     let mut order: Vec<&Series<'_>> = drawing.series.iter().collect();
-    order.sort_by_key(|series| drawing.role(series) == Role::Here);
+    order::by_key(&mut order, |series| drawing.role(series) == Role::Here);
     html! {
         div.chart {
             svg.lanes viewBox=(format!("0 0 {WIDE} {}", px(high))) role="img" aria-label=(drawing.title)

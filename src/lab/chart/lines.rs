@@ -7,6 +7,7 @@ use super::marks::{self, Path, group, px, width, with_room};
 use super::scale::Scale;
 use super::{Drawing, FEW, Role, Series, Value, heading, place};
 use crate::lab::rank::{grouped, least_first};
+use crate::order;
 
 /// So many small charts stand open; the others unfold.
 const OPEN: usize = 4;
@@ -120,7 +121,7 @@ pub(super) fn curves(whole: &Drawing<'_>, part: &Drawing<'_>, small: bool) -> Ma
         Role::Outside => 3,
     };
     let mut order: Vec<&Series<'_>> = part.series.iter().collect();
-    order.sort_by_key(behind);
+    order::by_key(&mut order, behind);
     html! {
         svg.lines.small[small] viewBox=(format!("0 0 {wide} {high}")) role="img" aria-label=(part.title)
             data-v="y" data-s=(up.told()) data-u=(part.unit) data-ns=[part.ns_per_cycle.map(|ns| format!("{ns:.6}"))]

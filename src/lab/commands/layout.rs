@@ -11,6 +11,7 @@ use crate::lab::layout::print::{Style, count, declaration, numbers};
 use crate::lab::layout::{Binary, Definition, Diff, Language, Places, Reorder, Summary, TypeJson};
 use crate::lab::rank::unique;
 use crate::lab::session::debug_tree;
+use crate::order;
 
 /// Show how a type lies in memory: members, holes, cache lines, and a better order.
 ///
@@ -149,7 +150,7 @@ fn list(binary: &Binary, args: &Args) -> Result<String> {
     let all = rows.len();
     if let Some(most) = args.top {
         // Stable: types that waste as much stay in the order of their names.
-        rows.sort_by_key(|(_, summary)| Reverse(summary.wasted()));
+        order::by_key(&mut rows, |(_, summary)| Reverse(summary.wasted()));
         rows.retain(|(_, summary)| summary.wasted() > 0);
         rows.truncate(most as usize);
     }

@@ -14,6 +14,7 @@ use super::{Figure, Fleet, Value};
 use crate::cpu::CacheKind;
 use crate::lab::record::{PrefetchersLine, Record, version};
 use crate::lab::size::show;
+use crate::order;
 use crate::recorded::{cache_of, core_of};
 use crate::stats::{mad, median, quantile};
 
@@ -270,7 +271,9 @@ impl<'f> Census<'f> {
             })
         };
         let mut found: Vec<Otherwise> = usual.iter().filter_map(differs).collect();
-        found.sort_by(|a, b| a.shared_by.cmp(&b.shared_by).then(a.name.cmp(&b.name)));
+        order::by(&mut found, |a, b| {
+            a.shared_by.cmp(&b.shared_by).then(a.name.cmp(&b.name))
+        });
         found
     }
 }

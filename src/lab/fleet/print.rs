@@ -8,6 +8,7 @@ use crate::lab::chart::{number, place};
 use crate::lab::compare::{Gate, Outcome, checks, gates_json};
 use crate::lab::format::{self, Check, Output, Sheet};
 use crate::lab::terminal::{FAINT, STRONG, Screen};
+use crate::order;
 
 /// What a fleet comes to.
 pub(crate) struct Summary<'f> {
@@ -98,7 +99,7 @@ impl<'f> Summary<'f> {
                 otherwise: census.otherwise(&usual, &host.settings),
             })
             .collect();
-        outliers.sort_by_key(|of| std::cmp::Reverse(of.points()));
+        order::by_key(&mut outliers, |of| std::cmp::Reverse(of.points()));
         Summary {
             fleet,
             usual,
@@ -111,7 +112,7 @@ impl<'f> Summary<'f> {
     /// The figures, those first of which the most hosts are outside, and then the widest.
     fn ranked(&self) -> Vec<&Figure<'f>> {
         let mut ranked: Vec<&Figure<'f>> = self.figures.iter().collect();
-        ranked.sort_by(|a, b| {
+        order::by(&mut ranked, |a, b| {
             let width = || b.spread.width().total_cmp(&a.spread.width());
             b.outside.cmp(&a.outside).then_with(width)
         });

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::name::Wanted;
 use super::{Aggregate, Binary, Member, Summary};
+use crate::order;
 
 /// How a type lies in memory, as far as it is compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -235,8 +236,9 @@ impl Diff {
         }
         diff.removed = before.into_keys().collect();
         // Stable: types of the same change stay in the order of their names.
-        diff.changed
-            .sort_by_key(|change| core::cmp::Reverse(change.growth()));
+        order::by_key(&mut diff.changed, |change| {
+            core::cmp::Reverse(change.growth())
+        });
         Ok(diff)
     }
 

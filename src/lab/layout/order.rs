@@ -1,6 +1,8 @@
 //! An order of pieces that makes a type smaller, and where a compiler puts members that come in a given
 //! order.
 
+use crate::order;
+
 use core::cmp::Reverse;
 
 use super::Span;
@@ -16,7 +18,9 @@ pub fn best(pieces: &[Piece], fixed: usize, frame: Frame, line: u64) -> (Vec<usi
     let free = pieces.len() - fixed;
     let given: Vec<usize> = (0..pieces.len()).collect();
     let mut by_align = given.clone();
-    by_align[..free].sort_by_key(|&index| Reverse(pieces[index].align()));
+    order::by_key(&mut by_align[..free], |&index| {
+        Reverse(pieces[index].align())
+    });
     let filled = [
         filled(pieces, given.clone(), free, frame),
         filled(pieces, by_align.clone(), free, frame),

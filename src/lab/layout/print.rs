@@ -1,5 +1,7 @@
 //! A type as text, in the manner of `pahole`.
 
+use crate::order;
+
 use super::{Aggregate, Hole, Holes, Kind, Language, Member, Role, Span, Summary, Variant};
 
 /// How a type is printed.
@@ -102,7 +104,7 @@ impl Lines {
     ) {
         // By their places: a compiler of Rust does not keep to the definition.
         let mut sorted: Vec<&Member> = members.iter().collect();
-        sorted.sort_by_key(|member| member.span);
+        order::by_key(&mut sorted, |member| member.span);
         let mut holes = holes.iter().peekable();
         for member in sorted {
             while let (Some(hole), Some(span)) = (holes.peek(), member.span)

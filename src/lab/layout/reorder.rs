@@ -1,5 +1,7 @@
 //! What a type would gain from another order of its members.
 
+use crate::order;
+
 use super::aggregate::lines;
 use super::order::{Frame, Piece, Placed, best, place, straddling};
 use super::{Aggregate, Kind, Language, Member, Role};
@@ -97,7 +99,7 @@ impl Plan {
     fn of(aggregate: &Aggregate) -> Option<Self> {
         // In the order of addresses, which a Rust compiler may have chosen.
         let mut places: Vec<usize> = (0..aggregate.members.len()).collect();
-        places.sort_by_key(|&index| aggregate.members[index].span);
+        order::by_key(&mut places, |&index| aggregate.members[index].span);
         let member = |index: &usize| &aggregate.members[*index];
         let (movable, pinned): (Vec<usize>, Vec<usize>) = places
             .into_iter()

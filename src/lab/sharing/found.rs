@@ -8,6 +8,7 @@ use super::model::{MOST, Turns};
 use super::program::{How, Sampling, Traced, Variable};
 use super::trace::{Bytes, Part, SharedLine, stretches};
 use crate::lab::layout::{Binary, Contents, Places};
+use crate::order;
 
 /// The lines of a watched program that threads share falsely.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ impl<'t> FalselyShared<'t> {
             let end = shared.address + line;
             let on = |of: &&Variable| of.address < end && shared.address < of.address + of.size;
             let mut on: Vec<&Variable> = traced.variables.iter().filter(on).collect();
-            on.sort_by_key(|of| (of.address, &of.name));
+            order::by_key(&mut on, |of| (of.address, &of.name));
             on.dedup_by_key(|of| of.address);
             (shared, on)
         });

@@ -13,6 +13,7 @@ use crate::experiment::{
 };
 use crate::kernel::RoundTripWay;
 use crate::lab::session::Session;
+use crate::order;
 use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
 
@@ -146,7 +147,7 @@ fn chosen(scheme: &Scheme, start: u64, cpus: usize) -> Vec<usize> {
         .map(|touch| touch.thread)
         .collect();
     let mut threads = scheme.threads();
-    threads.sort_by_key(|thread| !involved.contains(thread));
+    order::by_key(&mut threads, |thread| !involved.contains(thread));
     threads.truncate(cpus);
     threads.sort_unstable();
     threads

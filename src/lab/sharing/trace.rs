@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use anyhow::{Result, bail};
 
 use super::model::{Order, Turns, in_turns};
+use crate::order;
 use crate::sim::Op;
 use crate::sim::trace::lackey;
 
@@ -241,7 +242,7 @@ impl Trace {
                 truly_alone += 1;
             }
         }
-        falsely.sort_by_key(|line| {
+        order::by_key(&mut falsely, |line| {
             let modified: u64 = line.parts.iter().map(|part| part.modified).sum();
             (core::cmp::Reverse((modified, line.weight)), line.address)
         });

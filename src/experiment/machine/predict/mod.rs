@@ -10,6 +10,7 @@ pub(in crate::experiment) use crate::experiment::machine::predict::memory::{
     Flow, Places, in_flight, in_order, moved, random, window,
 };
 use crate::experiment::{Curve, Evidence, Experiment, Measured, Point, State, ThreadStats};
+use crate::order;
 use crate::prelude::*;
 use crate::stats::{Interval, Summary, median};
 
@@ -79,7 +80,7 @@ impl Outcome {
     /// What predictions come to; `None` if no point tests a model.
     pub fn of<'a>(predictions: impl Iterator<Item = &'a Prediction>) -> Option<Self> {
         let mut points: Vec<&Compared> = predictions.flat_map(|of| &of.points).collect();
-        points.sort_by(|one, other| one.setup.cmp(&other.setup));
+        order::by(&mut points, |one, other| one.setup.cmp(&other.setup));
         points.dedup_by(|one, other| one.setup == other.setup);
         let (own, counted): (Vec<&Compared>, Vec<&Compared>) =
             points.into_iter().partition(|point| point.own_quantity);
@@ -194,6 +195,6 @@ fn lacks(missed: &[&'static str]) -> Vec<&'static str> {
             None => found.push((lack, 1)),
         }
     }
-    found.sort_by_key(|(_, count)| ::core::cmp::Reverse(*count));
+    order::by_key(&mut found, |(_, count)| ::core::cmp::Reverse(*count));
     found.into_iter().map(|(lack, _)| lack).collect()
 }

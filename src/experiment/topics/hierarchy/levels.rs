@@ -6,6 +6,7 @@ use crate::experiment::shared::arithmetic::RegisterSetup;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::{latencies, near_and_far};
 use crate::model::Reuse;
+use crate::order;
 use crate::stats::Interval;
 
 /// The rows of this family.
@@ -34,7 +35,9 @@ fn cases(machine: &Machine) -> Vec<Case> {
     // over one line in eight needs little room: its lines fall in an eighth of L2's sets, which a
     // span of four times L2 overfills, and are half as many as L2 holds.
     cases.extend(behind_l2(machine).map(|bytes| walk(3, LINES, bytes)));
-    cases.sort_by_key(|case| LEVELS.iter().position(|level| *level == case.series));
+    order::by_key(&mut cases, |case| {
+        LEVELS.iter().position(|level| *level == case.series)
+    });
     cases
 }
 

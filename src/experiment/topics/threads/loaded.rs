@@ -8,6 +8,7 @@ use crate::host::Worker;
 use crate::kernel::Access;
 use crate::kernel::{Addition, BLOCK, Bandwidth, Kernel, Motion, Step, Vector, Walk, Work};
 use crate::mem::Region;
+use crate::order;
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 
@@ -163,7 +164,7 @@ const LOADED_LATENCY: Experiment = Experiment {
                 return None;
             }
             points.extend(alone.map(|alone| (0.0, alone)));
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            order::by(&mut points, |a, b| a.0.total_cmp(&b.0));
             Some(Curve { label, points })
         };
         let alone_at = |walk| e.at(&alone(walk), 0.0).ok();

@@ -12,6 +12,7 @@ use super::print::ratio_text;
 use super::{Beyond, GateError, Larger, difference};
 use crate::lab::format::{self, Check, Output, Sheet};
 use crate::lab::terminal::{STRONG, Screen};
+use crate::order;
 use crate::stats::Interval;
 
 /// The doubt that is added to each value, as a share: other physical pages and another minute, which
@@ -126,7 +127,7 @@ pub(crate) fn compared(first: &Source, other: &Source) -> Functions {
     let both = first.functions.iter();
     let both = both.filter_map(|of| Some(Pair::of(of, &named(other, &of.name)?)));
     let mut pairs: Vec<Pair> = both.collect();
-    pairs.sort_by(|a, b| {
+    order::by(&mut pairs, |a, b| {
         let ((sure, seems), (sure_of_b, seems_of_b)) = (a.effect(), b.effect());
         sure_of_b
             .total_cmp(&sure)

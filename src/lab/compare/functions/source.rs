@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 
+use crate::order;
 use crate::stats::Interval;
 
 /// The folder of Criterion's last run of a benchmark.
@@ -86,7 +87,7 @@ impl Source {
         } else {
             functions = in_file(path)?;
         }
-        functions.sort_by(|a, b| a.name.cmp(&b.name));
+        order::by(&mut functions, |a, b| a.name.cmp(&b.name));
         if let Some(pair) = functions
             .windows(2)
             .find(|pair| pair[0].name == pair[1].name)

@@ -17,6 +17,7 @@ use super::super::{Aggregate, Contents, Definition, Origin};
 use super::types::{Types, number};
 use super::{At, Node, Scopes, UnitAt, is_aggregate};
 use crate::lab::plain;
+use crate::order;
 
 /// How many suggestions are made, and how many names an error lists.
 const SUGGESTIONS: usize = 5;
@@ -258,7 +259,7 @@ impl<'a> Types<'_, 'a> {
         }
         let count = near.len();
         let mut near: Vec<(String, usize)> = near.into_iter().collect();
-        near.sort_by_key(|(_, distance)| *distance);
+        order::by_key(&mut near, |(_, distance)| *distance);
         let close = 1 + text.chars().count() / 3;
         near.retain(|(_, distance)| *distance <= close);
         let names: Vec<&String> = near.iter().map(|(path, _)| path).collect();

@@ -2,6 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::code::footprint::{RoutineSetup, name};
+use crate::order;
 use crate::pattern::{Filler, LOOP, Listing};
 use crate::stats::Side;
 
@@ -43,7 +44,9 @@ pub(crate) const BRANCHES: Experiment = Experiment {
                 cases.push(Case::new(series, count as f64, RoutineSetup { listing }));
             }
         }
-        cases.sort_by(|a, b| a.series.cmp(&b.series).then(a.x.total_cmp(&b.x)));
+        order::by(&mut cases, |a, b| {
+            a.series.cmp(&b.series).then(a.x.total_cmp(&b.x))
+        });
         cases.dedup_by(|a, b| a.series == b.series && a.x == b.x);
         cases
     },

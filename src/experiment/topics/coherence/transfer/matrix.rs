@@ -6,6 +6,7 @@ use crate::experiment::topics::coherence::transfer::nearest;
 use crate::host::{CpuLocation, Nearness};
 use crate::infer::{Found, Groups, clusters};
 use crate::kernel::RoundTripWay;
+use crate::order;
 use crate::stats::Interval;
 
 /// Number of CPUs whose pairs a quick run measures.
@@ -255,7 +256,7 @@ fn extremes(e: &Evidence<'_>, near: impl Fn(Nearness) -> bool) -> Testable<[Inte
     let trips = trips(e)?.into_iter();
     let wanted = trips.filter(|(first, second, _)| near(first.to(second)));
     let mut trips: Vec<Interval> = wanted.map(|(_, _, time)| time).collect();
-    trips.sort_by(|a, b| a.middle().total_cmp(&b.middle()));
+    order::by(&mut trips, |a, b| a.middle().total_cmp(&b.middle()));
     match &trips[..] {
         &[shortest, .., longest] => Ok([shortest, longest]),
         _ => {

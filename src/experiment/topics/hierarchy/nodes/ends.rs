@@ -2,6 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::host::{MemoryNode, Nodes};
+use crate::order;
 
 /// Nodes whose CPUs a quick run measures from, and nodes whose memory it measures.
 const FEW_FROM: usize = 2;
@@ -62,7 +63,7 @@ pub(super) fn ends(machine: &Machine) -> Testable<Ends> {
     let far = far.unwrap_or(home);
     let mut to = with_memory.clone();
     if !machine.full {
-        from.sort_by_key(|(node, _)| (*node != home, *node != far));
+        order::by_key(&mut from, |(node, _)| (*node != home, *node != far));
         from.truncate(FEW_FROM);
         // What is measured from, the farthest, and then one of each distance before others.
         let rank = |node: usize| {
@@ -71,7 +72,7 @@ pub(super) fn ends(machine: &Machine) -> Testable<Ends> {
             let chosen = node == home || node == far || from.iter().any(|(of, _)| *of == node);
             (!chosen, repeated.count(), node)
         };
-        to.sort_by_key(|node| rank(*node));
+        order::by_key(&mut to, |node| rank(*node));
         to.truncate(FEW_TO);
         to.sort_unstable();
     }
