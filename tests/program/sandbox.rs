@@ -172,7 +172,7 @@ fn a_refused_getrusage_is_a_note() {
     };
     let doctor = doctor.answered().out;
     assert!(doctor.contains("getrusage"), "{doctor}");
-    let args = ["run", "D11", "B13", "--memory", "1MiB"];
+    let args = ["run", "D11", "B13", "--memory", "1MiB", "--budget", "1s"];
     under(&NO_USAGE, &folder, &args).unwrap().ok();
     let record = folder.record();
     assert_eq!(record.interrupted, Some(false));
@@ -190,7 +190,7 @@ fn a_refused_sleep_is_done_without() {
         return;
     };
     doctor.answered();
-    let args = ["run", "D11", "F1", "--memory", "1MiB"];
+    let args = ["run", "D11", "F1", "--memory", "1MiB", "--budget", "1s"];
     under(&NO_SLEEP, &folder, &args).unwrap().ok();
     assert_eq!(folder.record().interrupted, Some(false));
 }
@@ -240,7 +240,7 @@ fn a_small_stack_is_enough() {
         &["list"],
         &["--help"],
         &["doctor"],
-        &["run", "D11", "E4", "--memory", "1MiB"],
+        &["run", "D11", "E4", "--memory", "1MiB", "--budget", "1s"],
     ];
     for args in run {
         let mut command = folder.linefill(args);

@@ -27,15 +27,6 @@ fn boot(words: &str) -> Boot {
     boot_image(image(), machine, words)
 }
 
-/// One run for all tests that only read what it says.
-fn run() -> &'static Boot {
-    static BOOT: OnceLock<Boot> = OnceLock::new();
-    BOOT.get_or_init(|| {
-        let words = format!("run={ROWS} profile=smoke largest=262144 seed={SEED}");
-        boot(&words)
-    })
-}
-
 /// The numbers that an experiment counted, by series and place.
 fn counted(record: &Record, experiment: &str) -> Vec<(String, f64, f64)> {
     let points = record.points_of(experiment).into_iter();
@@ -46,13 +37,21 @@ fn counted(record: &Record, experiment: &str) -> Vec<(String, f64, f64)> {
     counted.collect()
 }
 
+/// One boot, and all that its record is good for: tests of their own would wait for it on every thread.
 #[test]
-fn a_run_on_the_bare_host_is_a_record_of_every_row() {
+fn a_run_on_the_bare_host_is_a_record_that_counts_and_is_reported() {
     if !have_qemu() {
         return;
     }
-    assert_eq!(run().status, Some(PASSED));
-    let record = run().record();
+    let words = format!("run={ROWS} profile=smoke largest=262144 seed={SEED}");
+    let run = boot(&words);
+    assert_eq!(run.status, Some(PASSED));
+    is_a_record_of_every_row(&run.record());
+    counts_what_linux_counts(&run.record());
+    is_reported_compared_and_shown_in_a_gallery(&run);
+}
+
+fn is_a_record_of_every_row(record: &Record) {
     let header = &record.header;
     assert_eq!(header.host.as_deref(), Some("bare"));
     assert_eq!((header.os.as_deref(), &*header.profile), (None, "smoke"));
@@ -84,21 +83,16 @@ fn a_run_on_the_bare_host_is_a_record_of_every_row() {
 
 /// The simulator and arithmetic come to the same on every host, save the misses in C2 (at 4): they depend on
 /// the addresses that an allocator gives.
-#[test]
-fn what_is_counted_is_what_linux_counts() {
-    if !have_qemu() {
-        return;
-    }
-    let bare = run().record();
+fn counts_what_linux_counts(bare: &Record) {
     let folder = Folder::new("bare-run-linux");
     let seed = SEED.to_string();
     folder
-        .run(&["run", "D10", "C2", "--seed", &seed, "--out", "."])
+        .run_short(&["D10", "C2", "--seed", &seed, "--out", "."])
         .ok();
     let linux = std::fs::read(folder.at("record.jsonl")).unwrap();
     let linux = parse(&linux).unwrap().record;
     for row in ["D10", "C2"] {
-        let [mut counts, mut linux] = [&bare, &linux].map(|record| counted(record, row));
+        let [mut counts, mut linux] = [bare, &linux].map(|record| counted(record, row));
         if row == "C2" {
             counts.retain(|(_, x, _)| *x < 4.0);
             linux.retain(|(_, x, _)| *x < 4.0);
@@ -108,13 +102,9 @@ fn what_is_counted_is_what_linux_counts() {
     }
 }
 
-#[test]
-fn the_record_is_reported_compared_and_shown_in_a_gallery() {
-    if !have_qemu() {
-        return;
-    }
+fn is_reported_compared_and_shown_in_a_gallery(run: &Boot) {
     let folder = Folder::new("bare-run-report");
-    std::fs::write(folder.at("serial.jsonl"), &run().serial).unwrap();
+    std::fs::write(folder.at("serial.jsonl"), &run.serial).unwrap();
     folder.run(&["report", "serial.jsonl"]).ok();
     let page = std::fs::read_to_string(folder.at("report.html")).unwrap();
     for part in ["<dt>host</dt>", "D14", "D10", "QEMU TCG"] {
