@@ -108,12 +108,12 @@ fn features_can_be_masked() {
 #[test]
 fn a_limited_address_space_is_lived_with() {
     let folder = Folder::new("rlimit");
-    let run = "ulimit -v 131072; exec \"$0\" run D14 --budget 1s";
+    let run = "ulimit -v 65536; exec \"$0\" run D14 --budget 1s";
     let mut command = Command::new("sh");
     command.args(["-c", run, env!("CARGO_BIN_EXE_linefill")]);
     Ran::of(command.current_dir(folder.at(""))).ok();
     let record = folder.record();
-    assert!(record.header.largest <= 32 << 20);
+    assert!(record.header.largest <= 16 << 20);
     assert_eq!(record.interrupted, Some(false));
 }
 
