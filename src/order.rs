@@ -33,6 +33,8 @@ fn places(items: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Ve
 
 #[cfg(test)]
 mod tests {
+    use core::cmp::Reverse;
+
     use super::*;
     use crate::pattern::Rng;
 
@@ -48,7 +50,7 @@ mod tests {
             let mut ours = items.clone();
             by_key(&mut ours, |item| item.0);
             assert_eq!(ours, sorted);
-            sorted.sort_by(|a, b| b.0.cmp(&a.0));
+            sorted.sort_by_key(|item| Reverse(item.0));
             by(&mut ours, |a, b| b.0.cmp(&a.0));
             assert_eq!(ours, sorted);
         }

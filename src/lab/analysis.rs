@@ -12,7 +12,7 @@ use super::sheet::{self, Row};
 use super::undecided::{Measured, experiments_of, in_doubt, is_whole, points_by_id};
 use crate::experiment::{
     Axis, Claim, Curve, Doubt, Evidence, Experiment, Judgement, Judging, Kind, LADDER, LOOKS,
-    Machine, Outcome, Plot, Point, Prediction, Range, Unit, Verdict, all, prediction,
+    Machine, Outcome, Plot, Point, Prediction, Range, Unit, Verdict, all, possible, prediction,
 };
 use crate::order;
 use crate::recorded::machine_of;
@@ -78,7 +78,7 @@ impl Analysis {
     pub fn of(record: Record) -> Self {
         let mut points = points_by_id(&record.points);
         let mut measured = |id: &str| points.remove(id).unwrap_or_default();
-        let ladder = measured(MACHINE);
+        let ladder: Vec<Point> = measured(MACHINE).into_iter().map(possible).collect();
         let machine = machine_of(&record.header, &ladder);
         // A selection that this version does not know adds nothing to what was measured.
         let asked = select(&record.header.selection).unwrap_or_default();

@@ -183,6 +183,10 @@ impl Calibration {
                 continue;
             };
             let cycles = cycles(measured, machine);
+            // Noise: nothing is predicted from it.
+            if cycles <= 0.0 {
+                continue;
+            }
             match point.series.as_str() {
                 PAGES => self.page_step = Some(cycles),
                 ROUND_TRIP => self.round_trip = Some(cycles),

@@ -285,6 +285,17 @@ impl Doubt {
     }
 }
 
+/// A point that describes the machine, which nothing else confirms: untestable if its time is not positive, as
+/// on a machine that was busy with other work for most of one of the stretches that are subtracted.
+pub fn possible(point: Point) -> Point {
+    let timed = point.measured().map(|measured| measured.ticks.interval);
+    if timed.is_none_or(|ticks| ticks.middle() > 0.0) {
+        return point;
+    }
+    let state = State::Untestable(Untestable(NEGATIVE.to_owned()));
+    Point { state, ..point }
+}
+
 /// Replaces the interval of the passes by the interval of the value. Passes that are not positive keep
 /// their interval.
 fn settle(measured: &mut Measured, priors: &Priors, judged: Judging) {
