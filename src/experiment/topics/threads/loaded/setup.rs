@@ -1,0 +1,160 @@
+//! A walk beside streams that pause.
+
+use super::{BURST, LAYOUT};
+use crate::experiment::prelude::*;
+use crate::host::Worker;
+use crate::kernel::{Access, Addition, Bandwidth, Kernel, Motion, Step, Vector, Walk, Work};
+use crate::mem::Region;
+use crate::pattern::{Order, Ring};
+
+/// The thread whose time is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Timed {
+    /// The walk's: an operation is a step.
+    Walk,
+    /// A stream's: an operation is a burst.
+    Stream,
+}
+
+/// A walk beside streams, one thread each.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct LoadedSetup {
+    /// Bytes that the walk works on; a stream has half as many.
+    pub(super) bytes: usize,
+    /// Of the walk.
+    pub(super) order: Order,
+    pub(super) motion: Motion,
+    /// Additions behind each burst.
+    pub(super) pause: u64,
+    pub(super) timed: Timed,
+    /// The CPU of each thread, all different. The first measures.
+    pub(super) cpus: Vec<usize>,
+}
+
+impl LoadedSetup {
+    fn stream_bytes(&self) -> usize {
+        self.bytes / 2
+    }
+}
+
+impl Setup for LoadedSetup {
+    fn bytes(&self) -> usize {
+        self.bytes + self.stream_bytes() * self.cpus.len().saturating_sub(1)
+    }
+
+    fn moves_pages(&self) -> bool {
+        true
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
+        // The one that is timed runs on the measuring CPU.
+        let mut cpus = self.cpus.clone();
+        let ([_, _, ..], timed) = (&cpus[..], self.timed) else {
+            return Err(Untestable(
+                "the test needs two CPUs, and there is one".to_owned(),
+            ));
+        };
+        if timed == Timed::Stream {
+            cpus.swap(0, 1);
+        }
+        let too_small = || Untestable("no room for a walk and its streams".to_owned());
+        let (own, others) = region.split(self.bytes).ok_or_else(too_small)?;
+        let count = LAYOUT.count(self.bytes);
+        let walk = Walk::new(Ring::new(own, LAYOUT, count, self.order)?, Step::Follow)?;
+        let mut period = count as u64;
+        let mut members = vec![Worker {
+            cpu: cpus[0],
+            kernel: Box::new(walk),
+        }];
+        let parts = others.into_bytes();
+        let parts = parts.chunks_exact_mut(self.stream_bytes().max(1));
+        for (part, &cpu) in parts.zip(&cpus[1..]) {
+            // Pages of the hugetlb pool stay where they are before Linux 5.18.
+            let _ = context.host.first_touched_on(part, cpu);
+            let stream = Bandwidth::new(Region::new(part)?, self.motion, Vector::Sse2)?;
+            if timed == Timed::Stream {
+                period = stream.pass() / BURST;
+            }
+            members.push(Worker {
+                cpu,
+                kernel: Box::new(PacedStream {
+                    stream,
+                    pause: Addition::default(),
+                    additions: self.pause,
+                }),
+            });
+        }
+        if members.len() < cpus.len() {
+            return Err(too_small());
+        }
+        if timed == Timed::Stream {
+            members.swap(0, 1);
+        }
+        Ok(Workload::at_once(members, SampleOf::First, period))
+    }
+}
+
+/// A stream that pauses behind each burst. An operation is a burst and its pause.
+struct PacedStream<'m> {
+    stream: Bandwidth<'m>,
+    pause: Addition,
+    /// Additions of a pause.
+    additions: u64,
+}
+
+impl Kernel for PacedStream<'_> {
+    fn run(&mut self, operations: u64) -> u64 {
+        let mut checksum = 0u64;
+        for _ in 0..operations {
+            checksum = checksum.wrapping_add(self.stream.run(BURST));
+            // The sum is the same however long the pause is.
+            core::hint::black_box(self.pause.run(self.additions));
+        }
+        checksum
+    }
+
+    fn work(&self) -> Work {
+        self.stream.work().times(BURST as u32)
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let bursts = (0..operations).map(|_| self.stream.trace(BURST, sink));
+        bursts.fold(0, u64::wrapping_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A paced stream does what the stream alone does, whatever the pause.
+    #[test]
+    fn a_pause_changes_no_access() {
+        let [mut paced, mut plain] = [vec![0; (1 << 14) + 63], vec![0; (1 << 14) + 63]];
+        let stream = |bytes| {
+            let region = Region::new(bytes).unwrap();
+            Bandwidth::new(region, Motion::Update, Vector::Sse2).unwrap()
+        };
+        let mut alone = stream(&mut plain);
+        let mut paced = PacedStream {
+            stream: stream(&mut paced),
+            pause: Addition::default(),
+            additions: 5,
+        };
+        let of = |kernel: &mut dyn Kernel, operations| {
+            let mut accesses = Vec::new();
+            kernel.trace(operations, &mut |access| accesses.push(access));
+            accesses
+        };
+        assert_eq!(of(&mut paced, 3), of(&mut alone, 3 * BURST));
+        assert_eq!(paced.work(), alone.work().times(BURST as u32));
+        assert_eq!(
+            paced.run(2),
+            alone.run(BURST).wrapping_add(alone.run(BURST))
+        );
+    }
+}
