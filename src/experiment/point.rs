@@ -195,6 +195,13 @@ fn amount_a_nano(amount: f64, ticks: Interval, rate: Rate) -> Option<Interval> {
     Interval::exact(amount).ratio(nanos)
 }
 
+impl Measured {
+    /// Whether an operation took time at all: on a busy machine the stretch that is subtracted can be the longer one.
+    pub fn took_time(&self) -> bool {
+        self.ticks.interval.middle() > 0.0
+    }
+}
+
 impl Point {
     /// What was timed, if it was.
     pub fn measured(&self) -> Option<&Measured> {

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 
 use linefill::experiment::topics::topic_of;
 use linefill::experiment::{Claim, Document, Experiment, Verdict, all, find_claim};
-use linefill::lab::answer::{Counts, Summary, findings, papers};
-use linefill::lab::record::{ThenLine, VerdictLine};
+use linefill::lab::analysis::Analysis;
+use linefill::lab::answer::{Counts, Summary, findings, ladder, papers};
+use linefill::lab::read::parse;
+use linefill::lab::record::{MACHINE, PointLine, ThenLine, VerdictLine};
+use linefill::stats::Interval;
 
 fn line(experiment: &Experiment, claim: &Claim, verdict: Verdict) -> VerdictLine {
     VerdictLine {
@@ -188,4 +191,31 @@ fn every_claim_stands_in_one_section_and_sums_agree() {
     assert_eq!(sum(Counts::holds), whole.holds());
     // Every chapter of the contents has claims.
     assert_eq!(papers[0].chapters.len(), 12);
+}
+
+/// A run of three experiments on a machine made up for this.
+const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
+
+/// A busy machine can take longer for the stretch that is subtracted.
+#[test]
+fn a_transfer_that_took_less_than_nothing_is_no_number() {
+    let transfer = |sign: f64| {
+        let mut record = parse(PLANTED.as_bytes()).expect("a record").record;
+        let of_machine = |line: &&PointLine| line.experiment == MACHINE;
+        let mut line = record.points.iter().find(of_machine).unwrap().clone();
+        line.point.series = "a line to the nearest core and back, by lock cmpxchg".to_owned();
+        let ticks = &mut line.point.measured_mut().unwrap().ticks;
+        ticks.median = 100.0 * sign;
+        ticks.interval = Interval::exact(ticks.median);
+        record.points.push(line);
+        Analysis::of(record)
+    };
+    let [right, wrong] = [1.0, -1.0].map(transfer);
+    assert!(matches!(ladder(&right).other_core, Some(Ok(_))));
+    assert!(right.machine.calibration.round_trip().is_some());
+    let Some(Err(reason)) = ladder(&wrong).other_core else {
+        panic!("a time of less than nothing");
+    };
+    assert!(reason.contains("came out negative"), "{reason}");
+    assert_eq!(wrong.machine.calibration.round_trip(), None);
 }

@@ -4,7 +4,7 @@
 use linefill::counters::Quantity;
 use linefill::experiment::{Claim, Count, Verdict, all, find_claim};
 use linefill::lab::analysis::Analysis;
-use linefill::lab::answer::{Counts, Summary, findings, ladder, papers};
+use linefill::lab::answer::{Counts, Summary, findings, papers};
 use linefill::lab::read::parse;
 use linefill::lab::record::{CountingLine, MACHINE, PointLine, Record, ThenLine, VerdictLine};
 use linefill::lab::report::view::{
@@ -55,30 +55,6 @@ fn counting() -> ReportView {
         }
     }
     report(record)
-}
-
-/// A busy machine can take longer for the stretch that is subtracted.
-#[test]
-fn a_transfer_that_took_less_than_nothing_is_no_number() {
-    let transfer = |sign: f64| {
-        let mut record = planted_record();
-        let of_machine = |line: &&PointLine| line.experiment == MACHINE;
-        let mut line = record.points.iter().find(of_machine).unwrap().clone();
-        line.point.series = "a line to the nearest core and back, by lock cmpxchg".to_owned();
-        let ticks = &mut line.point.measured_mut().unwrap().ticks;
-        ticks.median = 100.0 * sign;
-        ticks.interval = Interval::exact(ticks.median);
-        record.points.push(line);
-        Analysis::of(record)
-    };
-    let [right, wrong] = [1.0, -1.0].map(transfer);
-    assert!(matches!(ladder(&right).other_core, Some(Ok(_))));
-    assert!(right.machine.calibration.round_trip().is_some());
-    let Some(Err(reason)) = ladder(&wrong).other_core else {
-        panic!("a time of less than nothing");
-    };
-    assert!(reason.contains("came out negative"), "{reason}");
-    assert_eq!(wrong.machine.calibration.round_trip(), None);
 }
 
 #[test]

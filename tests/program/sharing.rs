@@ -129,7 +129,12 @@ fn neighbours_are_measured_beside_padded_ones() {
         // Those that share are measured, if not all can be.
         assert_eq!(threads[0]["thread"], 0);
         assert_eq!(threads[1]["thread"], 1);
-        // What is noise on a busy machine may come out at nothing, and has no ratio then.
+        // On a busy machine, an operation may come out as taking less than nothing: a reason stands there then, and
+        // there is no ratio.
+        let timed = |of: &Value| match of["untestable"].as_str() {
+            Some(reason) => reason.contains("came out negative"),
+            None => of["lo"].is_f64(),
+        };
         let in_order = |of: &Value| {
             let number = |end: &str| of[end].as_f64();
             assert!(
@@ -137,12 +142,12 @@ fn neighbours_are_measured_beside_padded_ones() {
                 "{ran:#?}"
             );
         };
-        assert!(measured["round_trip_ns"]["lo"].is_f64(), "{ran:#?}");
+        assert!(timed(&measured["round_trip_ns"]), "{ran:#?}");
         in_order(&measured["round_trip_ns"]);
         let layouts = measured["layouts"].as_array().unwrap();
         assert_eq!(layouts.len(), 3);
         for layout in layouts {
-            assert!(layout["ns_a_round"]["lo"].is_f64(), "{ran:#?}");
+            assert!(timed(&layout["ns_a_round"]), "{ran:#?}");
             in_order(&layout["ns_a_round"]);
             in_order(&layout["over_own_lines"]);
             in_order(&layout["over_pairs_of_lines"]);

@@ -12,7 +12,7 @@ use crate::experiment::shared::arithmetic::{AdditionSetup, OrdersSetup};
 use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::shared::words::RoundTripSetup;
-use crate::experiment::{Case, Machine, Measured, Point, Range, State, Unit};
+use crate::experiment::{Case, Machine, Measured, Point, Range, Unit};
 use crate::kernel::{BLOCK, Motion, RoundTripWay};
 use crate::mem::{LINE, PAGE};
 use crate::pattern::{Arrangement, Layout, Order, Orders};
@@ -179,14 +179,10 @@ impl Calibration {
     /// The same with what these points tell; others of the ladder's are passed over.
     pub fn with(mut self, points: &[Point], machine: &Machine) -> Self {
         for point in points {
-            let State::Measured(measured) = &point.state else {
+            let Some(measured) = point.measured().filter(|of| of.took_time()) else {
                 continue;
             };
             let cycles = cycles(measured, machine);
-            // Noise: nothing is predicted from it.
-            if cycles <= 0.0 {
-                continue;
-            }
             match point.series.as_str() {
                 PAGES => self.page_step = Some(cycles),
                 ROUND_TRIP => self.round_trip = Some(cycles),

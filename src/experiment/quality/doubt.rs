@@ -285,11 +285,9 @@ impl Doubt {
     }
 }
 
-/// A point that describes the machine, which nothing else confirms: untestable if its time is not positive, as
-/// on a machine that was busy with other work for most of one of the stretches that are subtracted.
+/// A point that is shown by itself, without a claim that is judged on it: untestable if it took no time at all.
 pub fn possible(point: Point) -> Point {
-    let timed = point.measured().map(|measured| measured.ticks.interval);
-    if timed.is_none_or(|ticks| ticks.middle() > 0.0) {
+    if point.measured().is_none_or(Measured::took_time) {
         return point;
     }
     let state = State::Untestable(Untestable(NEGATIVE.to_owned()));

@@ -9,7 +9,7 @@ use super::{Layout, Scheme};
 use crate::experiment::shared::words::{RoundTripSetup, SharedFieldsSetup, SharedWord, WordWay};
 use crate::experiment::{
     Case, Effort, Machine, Point, Rig, SampleOf, State, ThreadStats, Unit, Untestable, mark_remote,
-    merged,
+    merged, possible,
 };
 use crate::kernel::RoundTripWay;
 use crate::lab::session::Session;
@@ -115,7 +115,7 @@ pub fn measure(
         points.extend(cases.iter().map_while(|case| rig.measure(case)));
     }
     mark_remote(&mut points);
-    let points = merged(points);
+    let points: Vec<Point> = merged(points).into_iter().map(possible).collect();
     let of = |name: &str| match points.iter().find(|point| point.series == name) {
         Some(point) => point.interval(Unit::Nanoseconds, session.rate),
         None => Err(Untestable("it was stopped before".to_owned())),
