@@ -1,13 +1,12 @@
 //! Interrupts of a CPU: how many it took, and which devices send theirs to it (`/proc/interrupts` and
 //! `/proc/irq`).
 
-use crate::order;
-
 use std::fs;
 use std::path::PathBuf;
 
 use super::root::{Root, Unreadable, read};
 use super::sysfs::list;
+use crate::order;
 
 /// How many interrupts of each kind a CPU took since boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
