@@ -77,9 +77,9 @@ pub struct Confidence {
     pub ratios: Prior,
     /// The share of intervals that may miss their value.
     pub error: f64,
-    /// The share of its width that the interval of a ratio keeps: 1, but where further passes are
+    /// The share of their width that intervals are supposed to have: 1, but where further passes are
     /// supposed.
-    pub narrowed: f64,
+    pub width: f64,
 }
 
 impl Measured {
@@ -135,12 +135,19 @@ impl Measured {
         percentile(&self.runs, place, unit, rate, self.core_per_tick)
     }
 
-    /// Supposes that intervals have `share` of their width: what further passes would come to.
+    /// Supposes that intervals have `share` of their width, and that passes lie by `share` as far from their
+    /// median: what further passes would come to.
     pub fn narrow(&mut self, share: f64) {
         self.ticks.interval = self.ticks.interval.narrowed(share);
+        let median = self.ticks.median;
+        for pass in &mut self.passes {
+            let [lo, hi] =
+                [pass.interval.lo, pass.interval.hi].map(|of| median + share * (of - median));
+            pass.interval = Interval::new(lo, hi);
+        }
         if let Some(of) = &mut self.confidence {
             of.cycles = of.cycles.map(|cycles| cycles.narrowed(share));
-            of.narrowed = share;
+            of.width = share;
         }
     }
 

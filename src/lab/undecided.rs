@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::record::PointLine;
 use crate::experiment::{
-    Case, Claim, Doubt, Evidence, Experiment, Kind, LOOKS, Machine, Point, Range, State, Verdict,
-    all, mark_remote, merged,
+    Case, Claim, Doubt, Evidence, Experiment, Kind, Machine, Point, Range, Verdict, all,
+    mark_remote, merged,
 };
 use crate::lab::rank::greatest_first;
 
@@ -40,21 +40,15 @@ pub struct Undecided {
     pub experiment: &'static Experiment,
     /// Its id.
     pub claim: &'static str,
-    /// The widest share of their widths at which intervals would decide it; 0 if none would.
+    /// The widest share of their widths at which intervals would decide it if their middles stay; 0 if
+    /// none would.
     pub share: f64,
     /// The points, by series and x.
     points: Vec<(String, f64)>,
 }
 
 impl Undecided {
-    /// Whether it is measured in further passes after a look: after the first, when intervals are far from
-    /// their values, always; later, if intervals of a tenth of their widths would decide it. Other claims
-    /// ask about a value that lies on their threshold.
-    pub fn is_worth_measuring(&self, look: u32) -> bool {
-        look == LOOKS[0] || self.share > 0.0
-    }
-
-    /// The cases whose points the claim reads, each with those that it is measured in turn with.
+    /// The cases of these points, each with those that it is measured in turn with.
     pub fn cases<'c>(&self, of_experiment: &'c [Case]) -> Vec<&'c Case> {
         let is_read = |case: &Case| {
             let mut points = self.points.iter();
@@ -149,37 +143,7 @@ fn open(
         decide(&narrowed.collect::<Vec<_>>()).0 != Verdict::Inconclusive
     };
     let share = SHARES.into_iter().find(is_decided).unwrap_or(0.0);
-    let mut by_series: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (index, point) in points.iter().enumerate() {
-        by_series.entry(&point.series).or_default().push(index);
-    }
-    let by_series: Vec<Vec<usize>> = by_series.into_values().collect();
-    let mut points = points.to_vec();
-    // Whether the judgement changes with the intervals of these points.
-    let mut are_read = |of: &[usize]| {
-        let wider = |index: &usize| {
-            let wider = with_width(&points[*index], WIDER).state;
-            core::mem::replace(&mut points[*index].state, wider)
-        };
-        let before: Vec<State> = of.iter().map(wider).collect();
-        let read = decide(&points) != now;
-        for (index, state) in of.iter().zip(before) {
-            points[*index].state = state;
-        }
-        read
-    };
-    let mut read = Vec::new();
-    for of_series in by_series {
-        if are_read(&of_series) {
-            let mut alone = of_series.clone();
-            alone.retain(|index| are_read(&[*index]));
-            // Of a curve's steps and medians no point decides by itself.
-            read.extend(match alone.is_empty() {
-                true => of_series,
-                false => alone,
-            });
-        }
-    }
+    let read = read(points, |points| decide(points) != now);
     let place = |index: usize| (points[index].series.clone(), points[index].x);
     Some(Undecided {
         experiment,
@@ -187,6 +151,38 @@ fn open(
         share,
         points: read.into_iter().map(place).collect(),
     })
+}
+
+/// The places of the points that a claim reads: its judgement `changes` with wider intervals of each by itself,
+/// or of all of a series if of none alone, as with the steps and medians of a curve.
+fn read(points: &[Point], changes: impl Fn(&[Point]) -> bool) -> Vec<usize> {
+    let mut by_series: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, point) in points.iter().enumerate() {
+        by_series.entry(&point.series).or_default().push(index);
+    }
+    let mut mixed = points.to_vec();
+    let mut are_read = |of: &[usize]| {
+        for &index in of {
+            mixed[index] = with_width(&points[index], WIDER);
+        }
+        let read = changes(&mixed);
+        for &index in of {
+            mixed[index] = points[index].clone();
+        }
+        read
+    };
+    let mut found = Vec::new();
+    for of_series in by_series.into_values() {
+        if are_read(&of_series) {
+            let mut alone = of_series.clone();
+            alone.retain(|index| are_read(&[*index]));
+            found.extend(match alone.is_empty() {
+                true => of_series,
+                false => alone,
+            });
+        }
+    }
+    found
 }
 
 /// The point with intervals of `share` of their widths.

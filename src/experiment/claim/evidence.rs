@@ -7,7 +7,7 @@ use crate::experiment::{
 use crate::order;
 use crate::pmu::Quantity;
 use crate::prelude::*;
-use crate::stats::Interval;
+use crate::stats::{Interval, Prior};
 
 /// The least uncertainty of a number that is compared with another case's, as a share of it. The
 /// passes show what other physical pages or another minute change, and the interval contains it;
@@ -95,41 +95,49 @@ impl Evidence<'_> {
         points
     }
 
-    /// The value behind ratios of a series at `x` to another's, pass by pass, or the range of all ratios
-    /// if it is unknown how passes differ. `None` if there are no ratios.
-    pub(crate) fn ratio_of(&self, label: &str, x: f64, passes: &[Interval]) -> Option<Interval> {
-        let measured = self.point(label, x).ok().and_then(Point::measured);
-        let confidence = measured.and_then(|of| of.confidence);
-        let estimate = confidence.and_then(|of| of.ratios.estimate(passes, of.error));
+    /// The value behind ratios of these points, pass by pass, whose first is divided by the others; or the
+    /// range of all ratios if it is unknown how passes differ. `None` if there are no ratios.
+    pub(crate) fn ratio_of(&self, points: &[(&str, f64)], passes: &[Interval]) -> Option<Interval> {
+        let confidence = |&(label, x): &(&str, f64)| {
+            let measured = self.point(label, x).ok().and_then(Point::measured);
+            measured.and_then(|of| of.confidence)
+        };
+        let estimate = points.first().and_then(confidence).and_then(|first| {
+            let widths = points.iter().filter_map(confidence).map(|of| of.width);
+            let widest = widths.fold(0.0, f64::max);
+            let prior = Prior {
+                variance: first.ratios.variance * widest * widest,
+                ..first.ratios
+            };
+            prior.estimate(passes, first.error)
+        });
         let all = || passes.iter().copied().reduce(Interval::hull);
-        let narrowed = confidence.map_or(1.0, |of| of.narrowed);
-        let interval = estimate.map(|of| of.interval).or_else(all);
-        interval.map(|of| of.narrowed(narrowed))
+        estimate.map(|of| of.interval).or_else(all)
     }
 
     /// The passes of a series at `x`; none if it was not timed there.
     pub(crate) fn passes_at(&self, label: &str, x: f64) -> Vec<Pass> {
-        let mut points = self.pass_by_pass(label).into_iter();
-        let point = points.find(|point| point.0 == x);
-        point.map_or(Vec::new(), |(_, passes)| passes)
+        let measured = self.point(label, x).ok().and_then(Point::measured);
+        let passes = measured.and_then(|of| of.passes(self.unit, self.machine.rate));
+        passes.unwrap_or_default()
     }
 
-    /// The value behind the ratios of a series at `x` to another point that was measured in turn with it,
-    /// pass by pass. `None` if they have no pass in common.
+    /// The value behind the ratios of a point to another that was measured in turn with it, pass by pass,
+    /// each by its series and x. `None` if they have no pass in common.
     ///
     /// # Errors
     /// If a pass has no ratio.
     pub(crate) fn ratio_of_passes(
         &self,
-        label: &str,
-        x: f64,
-        [of, to]: [&[Pass]; 2],
+        of: (&str, f64),
+        to: (&str, f64),
     ) -> Testable<Option<Interval>> {
-        let pairs = side_by_side([of, to]).into_iter();
+        let passes = [of, to].map(|(label, x)| self.passes_at(label, x));
+        let pairs = side_by_side(passes.each_ref().map(Vec::as_slice)).into_iter();
         let each: Vec<Interval> = pairs
             .map(|[of, to]| ratio(of, to))
             .collect::<Testable<_>>()?;
-        Ok(self.ratio_of(label, x, &each))
+        Ok(self.ratio_of(&[of, to], &each))
     }
 
     /// The value of a series at `x`, with the uncertainty of a comparison between cases.

@@ -4,24 +4,15 @@ use crate::experiment::{Curve, Evidence, Range, Testable, Untestable};
 use crate::prelude::*;
 use crate::stats::Interval;
 
-/// This many points are too few for a 95 % interval of their median. It takes six points, whose least
-/// and greatest are the bounds of the interval.
-const FEW: usize = 6;
-
 /// The ratio of two series that were measured in turn on the same memory in the same order: the
-/// median over the range of the points' [ratios](paired_points), or the range of all ratios if there
-/// are few points.
+/// median over the range of the points' [ratios](paired_points), end by end.
 pub(crate) fn paired(e: &Evidence<'_>, of: &str, to: &str, range: Range) -> Testable<Interval> {
     let inside: Vec<Interval> = paired_points(e, of, to)?
         .into_iter()
         .filter(|(x, _)| e.is_sure(range, *x))
         .map(|(_, ratio)| ratio)
         .collect();
-    let together = match inside.len() {
-        0..FEW => inside.into_iter().reduce(Interval::hull),
-        _ => Interval::median_of(&inside),
-    };
-    together.ok_or_else(|| {
+    Interval::median_of(&inside).ok_or_else(|| {
         Untestable(format!(
             "`{of}` and `{to}` have no point in common in the {range}"
         ))
@@ -42,13 +33,9 @@ pub(crate) fn paired_points(
     // If a series has no points, its own reason is reported.
     e.series(of)?;
     e.series(to)?;
-    let bases = e.pass_by_pass(to);
     let mut ratios = Vec::new();
-    for (x, passes) in e.pass_by_pass(of) {
-        let Some((_, base)) = bases.iter().find(|point| point.0 == x) else {
-            continue;
-        };
-        let ratio = e.ratio_of_passes(of, x, [&passes, base])?;
+    for (x, _) in e.pass_by_pass(of) {
+        let ratio = e.ratio_of_passes((of, x), (to, x))?;
         ratios.extend(ratio.map(|ratio| (x, ratio.widened(0.005))));
     }
     Ok(ratios)
@@ -92,10 +79,10 @@ pub(crate) fn slowdown(e: &Evidence<'_>, label: &str, base: &str, slow: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Measured, Point, Quality, State, Unit, merged};
+    use crate::experiment::{Confidence, Measured, Point, Quality, State, Unit, merged};
     use crate::kernel::Work;
     use crate::measure::Ended;
-    use crate::stats::Summary;
+    use crate::stats::{Prior, Summary};
 
     fn timed(series: &str, median: f64) -> Point {
         let mut values = [0.999, 1.0, 1.001].map(|share| share * median);
@@ -135,5 +122,48 @@ mod tests {
         };
         let slower = paired(&evidence, "b", "a", range).unwrap();
         assert!(slower.lo > 1.09 && slower.hi < 1.11, "{slower}");
+    }
+
+    /// Passes over the one alone would not tell more about the ratio.
+    #[test]
+    fn the_interval_of_a_ratio_is_that_of_the_passes_of_both() {
+        let machine = crate::experiment::machine::tests::unknown();
+        let passes = [
+            ("a", 10.0),
+            ("b", 10.8),
+            ("a", 10.4),
+            ("b", 11.6),
+            ("a", 10.2),
+            ("b", 11.4),
+        ];
+        let mut points = merged(passes.map(|(series, time)| timed(series, time)).to_vec());
+        for point in &mut points {
+            point.measured_mut().unwrap().confidence = Some(Confidence {
+                cycles: None,
+                states: None,
+                ratios: Prior {
+                    dof: 4.0,
+                    variance: 1e-4,
+                },
+                error: 0.05,
+                width: 1.0,
+            });
+        }
+        let width = |shares: [f64; 2]| {
+            let mut points = points.clone();
+            for (point, share) in points.iter_mut().zip(shares) {
+                point.measured_mut().unwrap().narrow(share);
+            }
+            let evidence = Evidence::new(&machine, &points, Unit::CoreCycles);
+            paired_at(&evidence, "b", "a", 4096.0).unwrap().doubt()
+        };
+        let now = width([1.0, 1.0]);
+        assert!(width([0.1, 0.1]) < 0.3 * now);
+        for shares in [[0.1, 1.0], [1.0, 0.1]] {
+            assert!(width(shares) > 0.5 * now, "{shares:?}");
+        }
+        for shares in [[3.0, 1.0], [1.0, 3.0]] {
+            assert!(width(shares) > 1.5 * now, "{shares:?}");
+        }
     }
 }

@@ -233,8 +233,8 @@ fn whole(parts: &[Judgement]) -> Judgement {
     }
 }
 
-/// A judgement that holds only if no other guest uses the last level. In a virtual machine, other
-/// guests may have filled it meanwhile, so `does not hold` becomes inconclusive.
+/// A judgement that fails only if no other guest uses the last level. In a virtual machine, other
+/// guests may have filled it meanwhile, so `does not hold` becomes untestable: no further pass decides it.
 ///
 /// # Errors
 /// If there is no judgement.
@@ -243,12 +243,19 @@ pub(crate) fn unless_strangers(e: &Evidence<'_>, judged: Judged) -> Judged {
     if judgement.verdict != Verdict::DoesNotHold || !e.machine.calibration.is_guest() {
         return Ok(judgement);
     }
-    let mut open = noted(
-        Ok(judgement),
+    Ok(untestable(
+        judgement,
         "in a virtual machine, other guests may have used the last level meanwhile",
-    )?;
-    open.verdict = Verdict::Inconclusive;
-    Ok(open)
+    ))
+}
+
+/// A judgement whose numbers tell nothing about the claim, for this reason.
+pub(crate) fn untestable(judgement: Judgement, reason: &str) -> Judgement {
+    Judgement {
+        verdict: Verdict::Untestable,
+        numbers: format!("{}; {reason}", judgement.numbers),
+        value: None,
+    }
 }
 
 /// Checks that the system reports processors and caches as the hardware has them.

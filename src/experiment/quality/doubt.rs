@@ -309,7 +309,7 @@ fn settle(measured: &mut Measured, priors: &Priors, judged: Judging) {
         states: ticks.and_then(|of| of.states),
         ratios: priors.ratios,
         error,
-        narrowed: 1.0,
+        width: 1.0,
     });
     if let Some(ticks) = ticks {
         measured.ticks.interval = ticks.interval;

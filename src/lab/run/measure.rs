@@ -243,7 +243,7 @@ fn further(
             let plan = planned(experiments, machine, pass);
             notebook.rig.move_house();
             notebook.setups.clear();
-            for of in open.iter().filter(|of| of.is_worth_measuring(look)) {
+            for of in &open {
                 let (experiment, claim) = (of.experiment, of.claim);
                 let cases = plan.iter().find(|(of, _)| of.id == experiment.id);
                 let cases = of.cases(cases.map_or(&[][..], |(_, cases)| cases));

@@ -124,7 +124,7 @@ fn measure_all(notebook: &mut Notebook<'_>, run: &Run<'_>, began: Instant) -> Re
     let earlier = Duration::try_from_secs_f64(header.earlier).unwrap_or_default();
     let budget = header.budget.map(Duration::try_from_secs_f64);
     let budget = budget.and_then(Result::ok).unwrap_or(profile.length());
-    let schedule = Schedule::to(Some(began + budget.saturating_sub(earlier)));
+    let schedule = Schedule::with_looks(began + budget.saturating_sub(earlier), budget);
     measure::cases(
         notebook,
         &machine,

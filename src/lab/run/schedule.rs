@@ -18,6 +18,10 @@ const SAMPLING: f64 = 0.5;
 /// judge by.
 const LEAST: f64 = 0.2;
 
+/// The share of a run's time that is kept for the claims that its passes leave open: samples of one pass agree
+/// better than passes do, so that further passes tell more than longer ones.
+const KEPT: f64 = 0.4;
+
 /// What a point costs besides its working set, as bytes that are laid out, flushed and walked once.
 const A_POINT: f64 = 8.0 * 1048576.0;
 
@@ -32,6 +36,8 @@ fn size_of(cases: &[Case]) -> f64 {
 pub(super) struct Schedule {
     /// When it is to be over; `None` if it takes as long as it takes.
     until: Option<Instant>,
+    /// What is kept of its time when the passes over everything are over.
+    kept: Duration,
     /// Seconds of each experiment when it was measured last.
     took: HashMap<&'static str, f64>,
     /// The size of the points of each.
@@ -43,8 +49,17 @@ impl Schedule {
     pub fn to(until: Option<Instant>) -> Self {
         Schedule {
             until,
+            kept: Duration::ZERO,
             took: HashMap::new(),
             sizes: HashMap::new(),
+        }
+    }
+
+    /// For a run of this length that is to be over at `until`, and measures open claims further.
+    pub fn with_looks(until: Instant, length: Duration) -> Self {
+        Schedule {
+            kept: length.mul_f64(KEPT),
+            ..Schedule::to(Some(until))
         }
     }
 
@@ -87,7 +102,7 @@ impl Schedule {
         let takes = |of: &[&Experiment]| of.iter().map(time).sum::<f64>();
         let expected = takes(rest) + f64::from(passes) * takes(all);
         let left = until.saturating_duration_since(Instant::now());
-        share(left.as_secs_f64(), expected)
+        share(left.saturating_sub(self.kept).as_secs_f64(), expected)
     }
 }
 
@@ -140,6 +155,13 @@ mod tests {
         );
         schedule.plan("D3", &points(5));
         assert_eq!(schedule.sampling(&[unknown], 0, &[]), 1.0);
+        // Less is left for the passes if open claims are to be measured further.
+        let (until, length) = (schedule.until.unwrap(), Duration::from_secs(100));
+        assert_eq!(schedule.sampling(&[short, short], 0, &[]), 1.0);
+        let mut kept = Schedule::with_looks(until, length);
+        kept.took("D2", Duration::from_secs(40));
+        assert_eq!(kept.sampling(&[short], 0, &[]), 1.0);
+        assert!(kept.sampling(&[short, short], 0, &[]) < 1.0);
         schedule.until = None;
         assert_eq!(schedule.sampling(&[long], 2, &[long]), 1.0);
         assert!(!schedule.is_over());

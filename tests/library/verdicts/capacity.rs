@@ -60,7 +60,7 @@ pub fn rows() -> Vec<Row> {
             random(m, [5.0, 16.0, 70.0, 84.0])
         })
         .says("memory over the last level 1.20"),
-        row("D18", WORTH, Inconclusive, |m| {
+        row("D18", WORTH, Untestable, |m| {
             random(&guest(m), [5.0, 16.0, 70.0, 84.0])
         })
         .says("other guests may have used the last level"),

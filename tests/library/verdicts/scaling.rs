@@ -132,6 +132,10 @@ pub fn rows() -> Vec<Row> {
             scaling(m, Scaling { shared, ..USUAL })
         }),
         row("X17", LAST_LEVEL, Inconclusive, |m| {
+            let shared = 0.8;
+            scaling(m, Scaling { shared, ..USUAL })
+        }),
+        row("X17", LAST_LEVEL, Untestable, |m| {
             let shared = 0.4;
             scaling(m, Scaling { shared, ..USUAL }).on(guest(m))
         })

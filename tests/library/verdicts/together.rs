@@ -271,7 +271,7 @@ fn fig_3_29() -> Vec<Row> {
             let write = [0.33; 4];
             kept("D41", m, Kept { write, ..OPTERON })
         }),
-        row("D41", FASTER, Inconclusive, |m| {
+        row("D41", FASTER, Untestable, |m| {
             let write = [0.33; 4];
             kept("D41", &guest(m), Kept { write, ..OPTERON })
         })

@@ -1,6 +1,6 @@
 //! Drepper 3.2 and 3.3.2, random walks: Figures 3.4, 3.14 and 3.15.
 
-use crate::experiment::claim::verdict::unless_strangers;
+use crate::experiment::claim::verdict::{unless_strangers, untestable};
 use crate::experiment::machine::ranges::steps;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
@@ -128,7 +128,7 @@ pub(crate) fn steps_by_ends(points: &[(f64, Interval)]) -> [Vec<f64>; 3] {
 
 /// Judges that one of the steps lies within a factor of 2 of `bytes`. A `shared` cache may have
 /// less room for this core while the curve is measured than it had for the ladder, so a step within
-/// a factor of 4 decides nothing.
+/// a factor of 4 tells nothing, and no further pass would.
 pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: bool) -> Judged {
     let distance = |step: f64| (step / bytes).ln().abs();
     let nearest: Vec<f64> = found
@@ -156,12 +156,13 @@ pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: boo
             value: None,
         },
         Some(at) => {
-            let mut judged = between(&what, at, kib / 2.0, kib * 2.0)?;
+            let judged = between(&what, at, kib / 2.0, kib * 2.0)?;
             let near = between(&what, at, kib / 4.0, kib * 4.0)?.verdict != Verdict::DoesNotHold;
             if shared && near && judged.verdict == Verdict::DoesNotHold {
-                judged.verdict = Verdict::Inconclusive;
+                untestable(judged, "other cores may have used the last level meanwhile")
+            } else {
+                judged
             }
-            judged
         }
     })
 }

@@ -83,8 +83,7 @@ pub(crate) fn in_passes(e: &Evidence<'_>, of: (&str, f64), to: (&str, f64)) -> T
     // If a point was not measured, its own reason is reported.
     e.at(of.0, of.1)?;
     e.at(to.0, to.1)?;
-    let [passes, others] = [of, to].map(|(series, x)| e.passes_at(series, x));
-    let together = e.ratio_of_passes(of.0, of.1, [&passes, &others])?;
+    let together = e.ratio_of_passes(of, to)?;
     let nothing = || Untestable(format!("`{}` and `{}` have no pass in common", of.0, to.0));
     Ok(together.ok_or_else(nothing)?.widened(0.005))
 }
@@ -231,19 +230,16 @@ fn spread(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     for stage in STAGES_OF_POST {
         e.at(series, stage as f64)?;
     }
-    let points = e.pass_by_pass(series);
-    let columns = STAGES_OF_POST.map(|stage| {
-        let column = points.iter().find(|(x, _)| *x == stage as f64);
-        column.map_or(&[][..], |(_, passes)| passes)
-    });
+    let columns = STAGES_OF_POST.map(|stage| (series, stage as f64));
+    let passes = columns.map(|(series, stage)| e.passes_at(series, stage));
     let mut all = Vec::new();
-    for of_pass in side_by_side(columns) {
+    for of_pass in side_by_side(passes.each_ref().map(Vec::as_slice)) {
         let most = of_pass.into_iter().reduce(Interval::most);
         let least = of_pass.into_iter().reduce(Interval::least);
         all.push(most.zip(least).map(|(most, least)| ratio(most, least)));
     }
     let all: Vec<Interval> = all.into_iter().flatten().collect::<Result<_, _>>()?;
-    e.ratio_of(series, STAGES_OF_POST[0] as f64, &all)
+    e.ratio_of(&columns, &all)
         .ok_or_else(|| Untestable(format!("no pass of `{series}` has all four columns")))
 }
 

@@ -151,12 +151,9 @@ fn at(e: &Evidence<'_>, series: &str, distance: usize) -> Testable<Interval> {
 /// pass gives a ratio of its own, because the place of the tables in memory differs from pass to
 /// pass.
 fn over(e: &Evidence<'_>, series: &str, distance: usize, base: usize) -> Testable<Interval> {
-    let passes = |distance: usize| {
-        at(e, series, distance)?;
-        Ok::<_, Untestable>(e.passes_at(series, distance as f64))
-    };
-    let (of, to) = (passes(distance)?, passes(base)?);
-    let ratio = e.ratio_of_passes(series, distance as f64, [&of, &to])?;
+    at(e, series, distance)?;
+    at(e, series, base)?;
+    let ratio = e.ratio_of_passes((series, distance as f64), (series, base as f64))?;
     ratio
         .map(|ratio| ratio.widened(0.01))
         .ok_or_else(|| Untestable(format!("`{series}` has no pass with both distances")))
