@@ -48,7 +48,7 @@ pub struct Undecided {
 }
 
 impl Undecided {
-    /// The cases of these points, each with those that it is measured in turn with.
+    /// The cases of these points, and the cases that are measured in turn with them.
     pub fn cases<'c>(&self, of_experiment: &'c [Case]) -> Vec<&'c Case> {
         let is_read = |case: &Case| {
             let mut points = self.points.iter();
@@ -90,7 +90,7 @@ pub fn undecided(
 }
 
 /// Whether every case of an experiment has a point.
-pub(super) fn is_whole(experiment: &Experiment, machine: &Machine, points: &[Point]) -> bool {
+pub fn is_whole(experiment: &Experiment, machine: &Machine, points: &[Point]) -> bool {
     let cases = (experiment.cases)(machine);
     let has_point = |case: &Case| points.iter().any(|point| case.is_at(point));
     cases.iter().all(has_point)

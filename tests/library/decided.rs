@@ -12,7 +12,7 @@ use linefill::experiment::{
 };
 use linefill::lab::analysis::{Analysis, Answer};
 use linefill::lab::read::read;
-use linefill::lab::undecided::{Measured, in_doubt, undecided};
+use linefill::lab::undecided::{Measured, in_doubt, is_whole, undecided};
 use linefill::pattern::Rng;
 use linefill::stats::Interval;
 
@@ -54,14 +54,10 @@ impl Planted {
             }
             point
         };
-        // Experiments that have cases which the record is too old for are left out: a run measures them
-        // all, and asks what is open of whole experiments only.
-        let is_whole = |answer: &&Answer| {
-            let cases = (answer.experiment.cases)(&machine);
-            let has_point = |case: &Case| answer.points.iter().any(|point| case.is_at(point));
-            cases.iter().all(has_point)
-        };
-        let points = answers.iter().filter(is_whole).map(|answer| {
+        // The record is older than some cases. A run measures all of them, and asks what is open of whole
+        // experiments only.
+        let whole = |answer: &&Answer| is_whole(answer.experiment, &machine, &answer.points);
+        let points = answers.iter().filter(whole).map(|answer| {
             let points = answer.points.iter().map(exact).collect();
             (answer.experiment, points)
         });

@@ -95,8 +95,8 @@ impl Evidence<'_> {
         points
     }
 
-    /// The value behind ratios of these points, pass by pass, whose first is divided by the others; or the
-    /// range of all ratios if it is unknown how passes differ. `None` if there are no ratios.
+    /// The value behind `passes`, which are ratios of these points to each other; or the range of all
+    /// ratios if it is unknown how passes differ. `None` if there are no ratios.
     pub(crate) fn ratio_of(&self, points: &[(&str, f64)], passes: &[Interval]) -> Option<Interval> {
         let confidence = |&(label, x): &(&str, f64)| {
             let measured = self.point(label, x).ok().and_then(Point::measured);

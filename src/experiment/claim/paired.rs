@@ -31,10 +31,10 @@ pub(crate) fn paired_points(
     to: &str,
 ) -> Testable<Vec<(f64, Interval)>> {
     // If a series has no points, its own reason is reported.
-    e.series(of)?;
+    let points = e.series(of)?;
     e.series(to)?;
     let mut ratios = Vec::new();
-    for (x, _) in e.pass_by_pass(of) {
+    for (x, _) in points {
         let ratio = e.ratio_of_passes((of, x), (to, x))?;
         ratios.extend(ratio.map(|ratio| (x, ratio.widened(0.005))));
     }

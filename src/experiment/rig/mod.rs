@@ -41,7 +41,8 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// For a run of about three minutes. A third of a lap of memory warms caches up as well as a whole lap.
+    /// For a run of about three minutes. The warm-up ends before a lap of memory does: times are the same as after
+    /// a whole one.
     pub const QUICK: Effort = Effort {
         warm_up: 0.05,
         sampling: 0.035,
