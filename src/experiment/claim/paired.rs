@@ -84,6 +84,11 @@ mod tests {
     use crate::measure::Ended;
     use crate::stats::{Prior, Summary};
 
+    const EVERYWHERE: Range = Range {
+        lo: 0.0,
+        hi: f64::INFINITY,
+    };
+
     fn timed(series: &str, median: f64) -> Point {
         let mut values = [0.999, 1.0, 1.001].map(|share| share * median);
         Point {
@@ -116,12 +121,23 @@ mod tests {
         let passes = [("a", 10.0), ("b", 11.0), ("a", 20.0), ("b", 22.0)];
         let points = merged(passes.map(|(series, time)| timed(series, time)).to_vec());
         let evidence = Evidence::new(&machine, &points, Unit::CoreCycles);
-        let range = Range {
-            lo: 0.0,
-            hi: f64::INFINITY,
-        };
-        let slower = paired(&evidence, "b", "a", range).unwrap();
+        let slower = paired(&evidence, "b", "a", EVERYWHERE).unwrap();
         assert!(slower.lo > 1.09 && slower.hi < 1.11, "{slower}");
+    }
+
+    #[test]
+    fn the_ratio_over_a_range_is_the_median_of_its_points() {
+        let machine = crate::experiment::machine::tests::unknown();
+        let at = |x: f64, ratio: f64| {
+            [("a", 10.0), ("b", 10.0 * ratio)].map(|(series, time)| Point {
+                x,
+                ..timed(series, time)
+            })
+        };
+        let points = [at(1.0, 1.0), at(2.0, 1.1), at(3.0, 1.5)].concat();
+        let evidence = Evidence::new(&machine, &points, Unit::CoreCycles);
+        let slower = paired(&evidence, "b", "a", EVERYWHERE).unwrap();
+        assert!(slower.lo > 1.08 && slower.hi < 1.12, "{slower}");
     }
 
     /// Passes over the one alone would not tell more about the ratio.

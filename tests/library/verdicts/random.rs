@@ -60,6 +60,15 @@ pub fn rows() -> Vec<Row> {
             levels(&guest(m), [5.0, 16.0, 16.5, 17.0])
         })
         .says("other guests may have used the last level"),
+        row("D8", STEPS, Untestable, |m| {
+            // More room than the ladder found, as if other cores used the last level then.
+            let room = 3.0 * m.ranges.capacities[2].usable();
+            Planted::new("D8", m, |_, x| {
+                let memory = if x > room { 400.0 } else { 70.0 };
+                time(by_level(m, x, [5.0, 16.0, 70.0, memory]))
+            })
+        })
+        .says("other cores may have used the last level"),
         row("D8", STEPS, Inconclusive, |m| {
             // The lower ends of the intervals are flat: noise as large as the steps.
             Planted::new("D8", m, |_, x| {
