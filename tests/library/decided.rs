@@ -16,7 +16,7 @@ use linefill::lab::undecided::{Measured, in_doubt, is_whole, undecided};
 use linefill::pattern::Rng;
 use linefill::stats::Interval;
 
-use super::passes::{Points, Shape, kept};
+use super::passes::{Moments, Points, Shape, kept};
 
 /// A machine whose points have known values, and how their passes differ.
 struct Planted {
@@ -24,6 +24,8 @@ struct Planted {
     /// The points, without any doubt.
     values: Measured,
     shape: Shape,
+    /// The correlation of passes over points that are measured one after the other.
+    shared: f64,
     noise: BTreeMap<String, BTreeMap<String, Points>>,
 }
 
@@ -39,7 +41,7 @@ const LEFT: f64 = 0.5;
 
 impl Planted {
     /// The machine of a kept record, with the noise that was seen on the machine of this name.
-    fn new(record: &str, noise: &str, shape: Shape) -> Self {
+    fn new(record: &str, noise: &str, shape: Shape, shared: f64) -> Self {
         let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
         let record = read(&records.join(record)).unwrap().record;
         let Analysis {
@@ -65,12 +67,13 @@ impl Planted {
             values: points.collect(),
             machine: machine.clone(),
             shape,
+            shared,
             noise: kept(noise),
         }
     }
 
     /// One pass over a point. How restless a point is does not change between runs.
-    fn pass(&self, id: &str, point: &Point, bytes: usize, rng: &mut Rng) -> Point {
+    fn pass(&self, id: &str, point: &Point, bytes: usize, normal: f64) -> Point {
         let mut point = point.clone();
         let mut hash = DefaultHasher::new();
         (id, &point.series, point.x.to_bits()).hash(&mut hash);
@@ -84,18 +87,18 @@ impl Planted {
                 None => alike.values().flatten().collect(),
             };
             let residuals = alike[(hash.finish() % alike.len() as u64) as usize];
-            let value = measured.ticks.median * self.shape.pass(rng, residuals);
+            let value = measured.ticks.median * self.shape.pass(normal, residuals);
             measured.ticks.median = value;
             measured.ticks.interval = Interval::exact(value).widened(WITHIN);
         }
         point
     }
 
-    /// Adds a pass to the points that are `wanted`. Returns how many.
+    /// Adds a pass to the points that are `wanted`, one after the other. Returns how many.
     fn measure(
         &self,
         passes: &mut Passes,
-        rng: &mut Rng,
+        (rng, moments): (&mut Rng, &mut Moments),
         wanted: impl Fn(&'static str, &Point) -> bool,
     ) -> usize {
         let mut measured = 0;
@@ -105,7 +108,7 @@ impl Planted {
                 if wanted(experiment.id, value) {
                     let case = cases.iter().find(|case| case.is_at(value));
                     let bytes = case.map_or(0, |case| case.setup.bytes());
-                    passes.push(self.pass(experiment.id, value, bytes, rng));
+                    passes.push(self.pass(experiment.id, value, bytes, moments.next(rng)));
                     measured += 1;
                 }
             }
@@ -152,7 +155,11 @@ impl Planted {
             .collect();
         let mut all = 0;
         for _ in 0..LOOKS[0] {
-            all = self.measure(&mut passes, rng, |_, _| true);
+            all = self.measure(
+                &mut passes,
+                (rng, &mut Moments::new(self.shared)),
+                |_, _| true,
+            );
         }
         let two = self.together(&passes);
         let spread = self.judge(&two, None);
@@ -165,6 +172,7 @@ impl Planted {
             let open = undecided(&self.machine, None, &doubt, &points);
             for _ in look..next {
                 let mut known: HashSet<(&str, String, u64)> = HashSet::new();
+                let moments = &mut Moments::new(self.shared);
                 for of in &open {
                     let id = of.experiment.id;
                     let cases = (of.experiment.cases)(&self.machine);
@@ -176,7 +184,7 @@ impl Planted {
                         let is_new = |id: &'static str, point: &Point| {
                             new.contains(&(id, point.series.clone(), point.x.to_bits()))
                         };
-                        left -= self.measure(&mut passes, rng, is_new) as f64;
+                        left -= self.measure(&mut passes, (rng, moments), is_new) as f64;
                     }
                     known.extend(new);
                 }
@@ -263,8 +271,8 @@ fn pairs(planted: &Planted, count: u64) -> ([Shares; WAYS.len()], [usize; 2]) {
 fn runs_on_planted_machines_decide_rightly() {
     let count = std::env::var("LINEFILL_PAIRS").ok();
     let count = count.and_then(|count| count.parse().ok()).unwrap_or(1);
-    for (noise, shape) in [("zen4", Shape::Normal), ("zen5", Shape::Kept)] {
-        let planted = Planted::new("2026-11-22-zen4-guest.jsonl.zst", noise, shape);
+    for (noise, shape, shared) in [("zen4", Shape::Normal, 0.4), ("zen5", Shape::Kept, 0.6)] {
+        let planted = Planted::new("2026-11-22-zen4-guest.jsonl.zst", noise, shape, shared);
         let (shares, [sooner, contrary]) = pairs(&planted, count);
         println!(
             "noise of {noise}, {} claims, {} runs:",
