@@ -272,7 +272,7 @@ fn runs_on_planted_machines_decide_rightly() {
     let count = std::env::var("LINEFILL_PAIRS").ok();
     let count = count.and_then(|count| count.parse().ok()).unwrap_or(1);
     for (noise, shape, shared) in [("zen4", Shape::Normal, 0.4), ("zen5", Shape::Kept, 0.6)] {
-        let planted = Planted::new("2026-11-22-zen4-guest.jsonl.zst", noise, shape, shared);
+        let planted = Planted::new("2026-11-25-zen4-guest.jsonl.zst", noise, shape, shared);
         let (shares, [sooner, contrary]) = pairs(&planted, count);
         println!(
             "noise of {noise}, {} claims, {} runs:",

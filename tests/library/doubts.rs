@@ -11,7 +11,7 @@ use linefill::stats::Interval;
 /// The last record.
 fn last() -> Record {
     let records = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
-    read(&records.join("2026-11-22-zen4-guest.jsonl.zst"))
+    read(&records.join("2026-11-25-zen4-guest.jsonl.zst"))
         .unwrap()
         .record
 }
@@ -81,7 +81,7 @@ fn passes_are_doubted_as_those_of_similar_points_differ() {
     assert!((alone - 0.01).abs() < 1e-9, "{alone}");
     // Disturbed passes may have taken half as long undisturbed.
     let disturbed = doubt(&[Quality::Disturbed, Quality::Disturbed], bytes);
-    assert!(disturbed > 0.35, "{disturbed}");
+    assert!(disturbed > 0.3, "{disturbed}");
 }
 
 /// Claims are judged on the value; what is drawn is what the passes showed.

@@ -96,7 +96,7 @@ fn a_shared_point_counts_once() {
 /// How long a core keeps a contended line is published of no core.
 #[test]
 fn contended_lines_are_not_predicted() {
-    let view = report(record("2026-11-22-zen4-guest.jsonl.zst"));
+    let view = report(record("2026-11-25-zen4-guest.jsonl.zst"));
     for id in ["B8", "F1", "F2"] {
         assert!(view.sections.iter().any(|section| section.id == id));
         assert!(view.predictions().all(|(section, _)| section.id != id));

@@ -33,7 +33,7 @@ use crate::recorded::core_of;
 Examples:
   linefill show D14                     of the last run
   linefill show D14.2                   the same, by the id of a claim
-  linefill show D19 --record records/2026-11-22-zen4-guest.jsonl.zst
+  linefill show D19 --record records/2026-11-25-zen4-guest.jsonl.zst
   linefill show 'E1*'                   some
   linefill show --all                   all that the record has")]
 pub(super) struct ShowArgs {

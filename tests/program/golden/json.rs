@@ -80,7 +80,7 @@ fn compare_prints_the_same_json_for_the_kept_records() {
          and\nthe shape of its differences.",
     );
     let gate = ["--fail-if", "bandwidth/D35 < 0.0001"];
-    let args = ["compare", "2026-11-20.jsonl", "2026-11-22.jsonl", "--json"];
+    let args = ["compare", "2026-11-20.jsonl", "2026-11-25.jsonl", "--json"];
     let value = ran(&folder, &[&args[..], &gate].concat());
     let mut of_experiments: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for key in ["differences", "verdicts"] {

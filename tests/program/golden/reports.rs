@@ -13,7 +13,7 @@ use crate::common::untested;
 const RECORDS: [(&str, &str); 3] = [
     ("planted", "tests/fixtures/record/planted.jsonl"),
     ("2026-11-20", "records/2026-11-20-zen4-guest.jsonl.zst"),
-    ("2026-11-22", "records/2026-11-22-zen4-guest.jsonl.zst"),
+    ("2026-11-25", "records/2026-11-25-zen4-guest.jsonl.zst"),
 ];
 
 /// A folder with the records under their short names, or `None` where they are not: the published
