@@ -24,8 +24,6 @@ struct Planted {
     /// The points, without any doubt.
     values: Measured,
     shape: Shape,
-    /// The correlation of passes over points that are measured one after the other.
-    shared: f64,
     noise: BTreeMap<String, BTreeMap<String, Points>>,
 }
 
@@ -41,7 +39,7 @@ const LEFT: f64 = 0.5;
 
 impl Planted {
     /// The machine of a kept record, with the noise that was seen on the machine of this name.
-    fn new(record: &str, noise: &str, shape: Shape, shared: f64) -> Self {
+    fn new(record: &str, noise: &str, shape: Shape) -> Self {
         let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
         let record = read(&records.join(record)).unwrap().record;
         let Analysis {
@@ -67,7 +65,6 @@ impl Planted {
             values: points.collect(),
             machine: machine.clone(),
             shape,
-            shared,
             noise: kept(noise),
         }
     }
@@ -155,11 +152,7 @@ impl Planted {
             .collect();
         let mut all = 0;
         for _ in 0..LOOKS[0] {
-            all = self.measure(
-                &mut passes,
-                (rng, &mut Moments::new(self.shared)),
-                |_, _| true,
-            );
+            all = self.measure(&mut passes, (rng, &mut Moments::default()), |_, _| true);
         }
         let two = self.together(&passes);
         let spread = self.judge(&two, None);
@@ -172,7 +165,7 @@ impl Planted {
             let open = undecided(&self.machine, None, &doubt, &points);
             for _ in look..next {
                 let mut known: HashSet<(&str, String, u64)> = HashSet::new();
-                let moments = &mut Moments::new(self.shared);
+                let moments = &mut Moments::default();
                 for of in &open {
                     let id = of.experiment.id;
                     let cases = (of.experiment.cases)(&self.machine);
@@ -271,8 +264,8 @@ fn pairs(planted: &Planted, count: u64) -> ([Shares; WAYS.len()], [usize; 2]) {
 fn runs_on_planted_machines_decide_rightly() {
     let count = std::env::var("LINEFILL_PAIRS").ok();
     let count = count.and_then(|count| count.parse().ok()).unwrap_or(1);
-    for (noise, shape, shared) in [("zen4", Shape::Normal, 0.4), ("zen5", Shape::Kept, 0.6)] {
-        let planted = Planted::new("2026-11-25-zen4-guest.jsonl.zst", noise, shape, shared);
+    for (noise, shape) in [("zen4", Shape::Normal), ("zen5", Shape::Kept)] {
+        let planted = Planted::new("2026-11-25-zen4-guest.jsonl.zst", noise, shape);
         let (shares, [sooner, contrary]) = pairs(&planted, count);
         println!(
             "noise of {noise}, {} claims, {} runs:",
