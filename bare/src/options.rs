@@ -15,6 +15,8 @@ pub struct Options<'w> {
     pub run: Option<&'w str>,
     /// How much time they take.
     pub profile: Profile,
+    /// Every kernel is checked before anything is timed.
+    pub verify: bool,
     /// A failure on purpose.
     pub plant: Option<Plant>,
     /// Counters that CPUID does not report are taken for granted.
@@ -51,6 +53,7 @@ impl<'w> Options<'w> {
             seed: SEED,
             run: None,
             profile: Profile::Quick,
+            verify: true,
             plant: None,
             plant_pmu: false,
         };
@@ -59,8 +62,8 @@ impl<'w> Options<'w> {
             if !understood {
                 say(format_args!(
                     "not understood: {word} (accepted: largest=BYTES, seed=NUMBER, run=NAMES, \
-                     profile=quick, profile=smoke, plant=failure, plant=exception, plant=panic, \
-                     plant=pmu; and {own})"
+                     profile=quick, profile=smoke, verify=off, plant=failure, plant=exception, \
+                     plant=panic, plant=pmu; and {own})"
                 ));
             }
         }
@@ -81,6 +84,7 @@ impl<'w> Options<'w> {
             Some(("run", names)) => self.run = Some(names),
             Some(("profile", "quick")) => self.profile = Profile::Quick,
             Some(("profile", "smoke")) => self.profile = Profile::Smoke,
+            Some(("verify", "off")) => self.verify = false,
             Some(("plant", "failure")) => self.plant = Some(Plant::Failure),
             Some(("plant", "exception")) => self.plant = Some(Plant::Exception),
             Some(("plant", "panic")) => self.plant = Some(Plant::Panic),
