@@ -243,8 +243,9 @@ impl Kernel for ReadTensor<'_> {
                     _ => sink(Access::load(reference, 8)),
                 }
             }
-            sink(Access::load(self.tensor.offset(at), 4));
-            self.sum += self.tensor.element(at);
+            let offset = self.tensor.offset(at);
+            sink(Access::load(offset, 4));
+            self.sum += self.tensor.float_at(offset);
             self.read += 1;
         }
         u64::from(self.sum.to_bits())

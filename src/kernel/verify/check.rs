@@ -251,8 +251,14 @@ fn trace_portion(
             result = Err(Difference::Outside(access));
         }
         match access.kind {
-            Kind::Load => traced = traced.load(1, access.bytes),
-            Kind::Store | Kind::NonTemporalStore => traced = traced.store(1, access.bytes),
+            Kind::Load => {
+                traced.loads += 1;
+                traced.bytes_read += access.bytes;
+            }
+            Kind::Store | Kind::NonTemporalStore => {
+                traced.stores += 1;
+                traced.bytes_written += access.bytes;
+            }
             Kind::Prefetch => {}
         }
     });

@@ -229,7 +229,14 @@ impl<'m> Tensor<'m> {
     /// # Panics
     /// If the tensor has no such element.
     pub fn element(&self, at: [usize; 4]) -> f32 {
-        let offset = self.offset(at);
+        self.float_at(self.offset(at))
+    }
+
+    /// The element at a byte offset.
+    ///
+    /// # Panics
+    /// If the region ends before it does.
+    pub(crate) fn float_at(&self, offset: usize) -> f32 {
         let (bytes, _) = self.region.bytes()[offset..]
             .split_first_chunk()
             .expect("an element inside the region");

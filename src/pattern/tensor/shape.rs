@@ -42,7 +42,9 @@ impl Shape {
 
     /// The dimensions.
     pub fn dimensions(&self) -> [usize; 4] {
-        self.0.map(usize::from)
+        // One by one: asked for at each read, and quick without optimisation too.
+        let [first, second, third, fourth] = self.0;
+        [first.into(), second.into(), third.into(), fourth.into()]
     }
 
     /// Elements of the tensor; `usize::MAX` if they cannot be counted.
@@ -61,9 +63,10 @@ impl Shape {
     /// The place of an element among all, counted along the last dimension first; `usize::MAX` if
     /// it cannot be counted.
     pub fn place(&self, at: [usize; 4]) -> usize {
-        let each = |(index, stride): (usize, usize)| index.saturating_mul(stride);
-        let along = at.into_iter().zip(self.strides()).map(each);
-        along.fold(0, usize::saturating_add)
+        let strides = self.strides();
+        let along = |dimension: usize| at[dimension].saturating_mul(strides[dimension]);
+        let outer = along(0).saturating_add(along(1));
+        outer.saturating_add(along(2)).saturating_add(along(3))
     }
 
     /// The remainders of `number` by the dimensions: where the series' benchmark reads.
