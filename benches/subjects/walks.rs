@@ -1,10 +1,8 @@
 //! Walks: what a step costs in each level, by order, by what it does, and by pages.
 
-mod common;
+use crate::common::cases::Bench;
 
-use common::cases::Bench;
-
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("walks") else {
         return;
     };

@@ -1,8 +1,6 @@
 //! Associativity: lists that fall into one set of L1d, as long as it has ways and longer.
 
-mod common;
-
-use common::cases::Bench;
+use crate::common::cases::Bench;
 
 /// Ways assumed where CPUID tells none: those of most CPUs with 32 KiB of L1d.
 const WAYS: u32 = 8;
@@ -10,7 +8,7 @@ const WAYS: u32 = 8;
 /// The distance, in lines, after which the sets of such a cache repeat.
 const PERIOD: f64 = 64.0;
 
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("associativity") else {
         return;
     };

@@ -3,3 +3,5 @@
 pub mod cases;
 pub mod clock;
 pub mod driver;
+pub mod likwid;
+pub mod path;

@@ -8,28 +8,7 @@ use linefill::stats::median;
 use linefill::time::Rate;
 
 use super::clock::{Clock, CoreCycles, Ticks};
-
-/// The bench targets. The name of each begins the names of all its benchmarks.
-const SUBJECTS: &[&str] = &[
-    "bandwidth",
-    "walks",
-    "nontemporal",
-    "writes",
-    "prefetch",
-    "alignment",
-    "associativity",
-    "criticalword",
-    "elements",
-    "forms",
-    "forwarding",
-    "maps",
-    "matmul",
-    "mlp",
-    "overhead",
-    "sharing",
-    "sim",
-    "tensor",
-];
+use crate::SUBJECTS;
 
 /// Samples a benchmark.
 const SAMPLES: usize = 20;
@@ -170,7 +149,7 @@ impl<C: Clock + 'static> Timer<C> {
 }
 
 /// Whether the command line leaves this subject in. Criterion's own filter decides in the end;
-/// this saves the other targets from laying out what will not run.
+/// this saves the other subjects from laying out what will not run.
 fn asked_for(subject: &str) -> bool {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let named = |subject: &str| {
@@ -180,7 +159,7 @@ fn asked_for(subject: &str) -> bool {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
     };
-    named(subject) || !SUBJECTS.iter().any(|other| named(other))
+    named(subject) || !SUBJECTS.iter().any(|(other, _)| named(other))
 }
 
 /// Keeps the thread on the last CPU it may use: the first ones serve more interrupts.

@@ -1,10 +1,8 @@
 //! Alignment: elements and accesses that straddle two lines, or two pages.
 
-mod common;
+use crate::common::cases::Bench;
 
-use common::cases::Bench;
-
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("alignment") else {
         return;
     };

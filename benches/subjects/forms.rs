@@ -1,15 +1,8 @@
 //! Kernels by intrinsics against the same ones in assembly, alternately on the same memory.
 
-mod common {
-    pub mod clock;
-    // Pairs of samples are no benchmarks of Criterion's: of the driver it takes the rest.
-    #[allow(dead_code)]
-    pub mod driver;
-}
-
 use std::hint::black_box;
 
-use common::driver::Driver;
+use crate::common::driver::Driver;
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Ahead, Dependence, FillLines, FillWay, FlushLines, FlushWay, Form, Kernel, LoadLines, LoadWay,
@@ -30,7 +23,7 @@ const SAMPLE: f64 = 200_000.0;
 /// Memory that the L1d of every CPU holds, and memory that no cache does, as far as a bench has time.
 const SIZES: [(usize, &str); 2] = [(16 << 10, "16 KiB"), (64 << 20, "64 MiB")];
 
-fn main() {
+pub fn main() {
     let Some(driver) = Driver::new("forms") else {
         return;
     };

@@ -1,11 +1,9 @@
 //! The instruction side: where code lies in a line, what is inlined, and where cold code lies.
 
-mod common;
-
-use common::cases::Bench;
+use crate::common::cases::Bench;
 use linefill::cpu::CacheKind;
 
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("code") else {
         return;
     };

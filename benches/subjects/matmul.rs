@@ -1,9 +1,7 @@
 //! Matrix multiplication: Drepper's four ways, two in tiles, and the crate `matrixmultiply`.
 //! Elements of the throughput are floating-point operations.
 
-mod common;
-
-use common::cases::{Bench, Sampled};
+use crate::common::cases::{Bench, Sampled};
 use criterion::Throughput;
 use linefill::time::{start, stop};
 
@@ -13,7 +11,7 @@ const PAPER: usize = 1000;
 /// A power of two.
 const POWER: usize = 1024;
 
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("matmul") else {
         return;
     };

@@ -1,12 +1,7 @@
 //! Sestoft's k-means: an iteration in each of the note's variants and of our own, on one thread and
 //! on one thread per core. Elements of the throughput are points.
 
-mod common {
-    pub mod clock;
-    pub mod driver;
-}
-
-use common::driver::Driver;
+use crate::common::driver::Driver;
 use criterion::Throughput;
 use linefill::cpu::Features;
 use linefill::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay};
@@ -31,7 +26,7 @@ const WAYS: [(&str, KMeansWay); 7] = [
     ("own sums, vectors", KMeansWay::Vectors),
 ];
 
-fn main() {
+pub fn main() {
     let Some(mut driver) = Driver::new("kmeans") else {
         return;
     };

@@ -1,10 +1,8 @@
 //! Non-temporal stores and loads against those through the cache.
 
-mod common;
+use crate::common::cases::Bench;
 
-use common::cases::Bench;
-
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("nontemporal") else {
         return;
     };

@@ -2,11 +2,9 @@
 //!
 //! Locks across two lines are left to the lab, which needs few: each stops everybody's memory.
 
-mod common;
+use crate::common::cases::Bench;
 
-use common::cases::Bench;
-
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("forwarding") else {
         return;
     };

@@ -2,16 +2,10 @@
 //! that of counting: a scope read by system call, and by `rdpmc` where that is allowed; where it is
 //! not, the instructions that it would take.
 
-mod common {
-    pub mod clock;
-    pub mod driver;
-    pub mod path;
-}
-
 use std::hint::black_box;
 
-use common::driver::{Driver, Timed};
-use common::path;
+use crate::common::driver::{Driver, Timed};
+use crate::common::path;
 use linefill::counters;
 use linefill::kernel::Kernel;
 use linefill::measure::{Buffers, NoMonitor, Plan, Sample, steady};
@@ -19,7 +13,7 @@ use linefill::os::Switches;
 use linefill::os::perf::{Counter, Event};
 use linefill::time::{start, stop, yardstick};
 
-fn main() {
+pub fn main() {
     let Some(mut driver) = Driver::new("overhead") else {
         return;
     };

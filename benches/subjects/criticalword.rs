@@ -1,10 +1,8 @@
 //! The critical word: the pointer in the first word of a line, or in the last.
 
-mod common;
+use crate::common::cases::Bench;
 
-use common::cases::Bench;
-
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("criticalword") else {
         return;
     };

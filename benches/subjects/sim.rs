@@ -11,13 +11,6 @@
 //! A rate is of the references that are served, and the time is that of all that is done for them,
 //! stripping included. Reading a trace is not: cachegrind has none.
 
-mod common {
-    pub mod clock;
-    pub mod driver;
-}
-#[path = "../tests/kernels/sim/valgrind.rs"]
-mod valgrind;
-
 use std::hint::black_box;
 use std::io;
 use std::mem::MaybeUninit;
@@ -25,14 +18,14 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use common::driver::{Driver, Timed};
+use crate::common::driver::{Driver, Timed};
+use crate::valgrind::Program;
 use criterion::Throughput;
 use linefill::pattern::Rng;
 use linefill::sim::{
     Cache, Design, Geometry, Hierarchy, HierarchyDesign, Reference, Stack, Stripped,
 };
 use linefill::time::{start, stop};
-use valgrind::Program;
 
 /// References of a trace that is made here: enough that no branch predictor learns it.
 const LENGTH: usize = 1 << 18;
@@ -47,7 +40,7 @@ const SMALLEST: &str = "16384,4,64";
 /// The same for all of one way and more.
 const ONE_WAY: &str = "4096,1,64";
 
-fn main() {
+pub fn main() {
     let Some(mut driver) = Driver::new("sim") else {
         return;
     };

@@ -1,14 +1,12 @@
 //! Threads: what they do to each other on one line, a line's way to another core and back, and
 //! what two of them read, write and copy at once.
 
-mod common;
-
-use common::cases::Bench;
+use crate::common::cases::Bench;
 
 /// Ways to count, with what they are called in the table.
 const WAYS: [&str; 4] = ["int++", "fetch_add", "spin lock", "Mutex"];
 
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("sharing") else {
         return;
     };

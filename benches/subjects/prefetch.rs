@@ -1,9 +1,7 @@
 //! Software prefetching: what each hint does, how far ahead it pays, and what it costs without a
 //! translation; loads that pass a store.
 
-mod common;
-
-use common::cases::Bench;
+use crate::common::cases::Bench;
 
 /// Loads that are held against a hit. All of them, hits too, include the start/stop pair, whose
 /// own cost the bench `overhead` shows.
@@ -16,7 +14,7 @@ const LOADS: [&str; 6] = [
     "after prefetchw",
 ];
 
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("prefetch") else {
         return;
     };

@@ -1,9 +1,7 @@
 //! Misses in flight: what a shuffle gains by drawing its indices in stages, and how many walks side
 //! by side pay.
 
-mod common;
-
-use common::cases::Bench;
+use crate::common::cases::Bench;
 
 const LOOKED_UP: &str = "shuffle, index looked up";
 const DRAWN: &str = "shuffle, index drawn";
@@ -11,7 +9,7 @@ const BUFFERED: &str = "shuffleBuffered, index drawn";
 const CHAINS: &str = "exchanges in n chains";
 const LANES: &str = "a step of one of n walks";
 
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("mlp") else {
         return;
     };

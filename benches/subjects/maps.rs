@@ -1,12 +1,10 @@
 //! Sestoft's program with the maps that he compares, and those that stand for Java's: from an empty
 //! map on, by one thread and by one a core.
 
-mod common;
-
-use common::cases::Bench;
+use crate::common::cases::Bench;
 use linefill::experiment::topics::maps::map::MapKind;
 
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("maps") else {
         return;
     };

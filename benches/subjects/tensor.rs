@@ -1,10 +1,8 @@
 //! The tensor series: reads through references against reads of one run, and what an index costs.
 
-mod common;
+use crate::common::cases::Bench;
 
-use common::cases::Bench;
-
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("tensor") else {
         return;
     };

@@ -1,10 +1,8 @@
 //! Elements: what lies beside the bytes that are used.
 
-mod common;
+use crate::common::cases::Bench;
 
-use common::cases::Bench;
-
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("elements") else {
         return;
     };

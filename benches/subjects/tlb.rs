@@ -1,11 +1,9 @@
 //! The TLBs: what a step costs within the reach of each level and beyond, by the size of the pages,
 //! and what a page walk costs.
 
-mod common;
+use crate::common::cases::Bench;
 
-use common::cases::Bench;
-
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("tlb") else {
         return;
     };

@@ -1,18 +1,12 @@
 //! Bandwidth of one core: what of the ports' limit is reached, and how likwid-bench and plain loops
 //! compare at the same working set in the same run.
 
-mod common {
-    pub mod clock;
-    pub mod driver;
-    pub mod likwid;
-}
-
 use std::hint::black_box;
 
 use criterion::Throughput;
 
-use common::driver::{Driver, Timed};
-use common::likwid::{Likwid, PROGRAM};
+use crate::common::driver::{Driver, Timed};
+use crate::common::likwid::{Likwid, PROGRAM};
 use linefill::cpu::{Caches, Features, Identity, Ports};
 use linefill::experiment::{Arena, Linux, PageRequest};
 use linefill::kernel::{BLOCK, Bandwidth, Kernel, Motion, Vector};
@@ -76,7 +70,7 @@ const SUBJECTS: [Workload; 7] = [
     subject("non-temporal copy", Motion::CopyNonTemporal, "copy_mem"),
 ];
 
-fn main() {
+pub fn main() {
     let Some(mut driver) = Driver::new("bandwidth") else {
         return;
     };

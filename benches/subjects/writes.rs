@@ -1,10 +1,8 @@
 //! What becomes of a store: write policies, flushed lines, pages that the kernel finds first.
 
-mod common;
+use crate::common::cases::Bench;
 
-use common::cases::Bench;
-
-fn main() {
+pub fn main() {
     let Some(mut bench) = Bench::new("writes") else {
         return;
     };
