@@ -162,7 +162,7 @@ fn a_signal_ends_the_run_with_what_was_measured() {
     for name in ["INT", "TERM", "HUP"] {
         let folder = Folder::new(&format!("signal-{name}"));
         // The part that comes behind the signal is to be short.
-        let command = folder.signalled(&words("run D14 D15 D19 --memory 4MiB --budget 3s"));
+        let command = folder.signalled(&words("run D14 D15 D19 --memory 4MiB --budget 1s"));
         let mut run = UnderWay::start(&folder, command);
         // D14 is measured once by then.
         run.until(165);
