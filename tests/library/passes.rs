@@ -69,8 +69,8 @@ fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(uniform).sum::<f64>() - 6.0
 }
 
-/// The share of normally distributed numbers below `normal`, less than 1 (Tocher 1963, The Art of
-/// Simulation): within 2 per mille.
+/// The share of normally distributed numbers below `normal`, less than 1, to 0.2 per mille (Page 1977,
+/// Approximations to the cumulative normal function and its inverse for use on a pocket calculator).
 fn share_below(normal: f64) -> f64 {
     let cubed = 0.044_715 * normal.powi(3);
     let share = 1.0 / (1.0 + (-2.0 * (2.0 / PI).sqrt() * (normal + cubed)).exp());
