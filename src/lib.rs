@@ -85,7 +85,7 @@
 //! | `rustc-asm` | kernels assembled by rustc, without a C compiler |
 //! | `record` | the lines of a record as types |
 //!
-//! The README shows every command, and how to embed a kernel on Linux and without an operating system.
+//! The README shows every command, and how to embed a kernel on Linux; `docs/EMBED.md` shows how elsewhere.
 //!
 //! The rooms, each of which uses only those to its right:
 //!

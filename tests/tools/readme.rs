@@ -1,5 +1,6 @@
-//! What README.md says under "Embed a kernel" is done to the letter, in fresh packages: a program for
-//! Linux, and one that boots in QEMU without an operating system. Each prints what a step costs.
+//! Follows README.md, "Embed a kernel", and docs/EMBED.md to the letter in fresh packages: a program for Linux, a
+//! static library that a C compiler links, and a program that boots in QEMU without an operating system.
+//! Each prints what a step costs.
 
 use crate::common::target;
 use crate::common::untested::starts;
@@ -8,19 +9,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const README: &str = include_str!("../../README.md");
+const ELSEWHERE: &str = include_str!("../../docs/EMBED.md");
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const QEMU: &str = "qemu-system-x86_64";
 
-/// The code blocks of the section, in their order, without the fences.
-fn blocks() -> Vec<&'static str> {
-    let (_, section) = README
-        .split_once("\n## Embed a kernel\n")
+/// The code blocks of a section, in their order, without the fences.
+fn blocks(text: &'static str, section: &str) -> Vec<&'static str> {
+    let (_, section) = text
+        .split_once(&format!("\n## {section}\n"))
         .expect("the section");
     let section = section.split("\n## ").next().unwrap_or_default();
     let between = section.split("\n```").collect::<Vec<_>>();
     let inside = between.chunks_exact(2).map(|pair| pair[1]);
     let blocks = inside.map(|block| block.split_once('\n').expect("a fence").1);
     blocks.collect()
+}
+
+/// Of the README: the function, the commands that make a package for Linux, and its `main.rs`.
+fn on_linux() -> [&'static str; 3] {
+    blocks(README, "Embed a kernel")[..]
+        .try_into()
+        .expect("three blocks")
 }
 
 /// A folder outside of any package, with the checkout beside what is made in it.
@@ -84,9 +93,7 @@ fn ticks(output: &Output) -> f64 {
 /// The example `embed` is what the section shows.
 #[test]
 fn the_section_shows_the_example() {
-    let [walk, _, main, ..] = blocks()[..] else {
-        panic!("blocks are missing");
-    };
+    let [walk, _, main] = on_linux();
     let same = |shown: &str, example: &str| assert_eq!(shown.trim(), example.trim());
     same(walk, include_str!("../../examples/embed/walk.rs"));
     same(main, include_str!("../../examples/embed/main.rs"));
@@ -94,9 +101,7 @@ fn the_section_shows_the_example() {
 
 #[test]
 fn a_program_for_linux_prints_what_a_step_costs() {
-    let [walk, new, main, ..] = blocks()[..] else {
-        panic!("blocks are missing");
-    };
+    let [walk, new, main] = on_linux();
     let fresh = Fresh::new("linefill-readme-linux");
     let files = [("src/walk.rs", walk), ("src/main.rs", main)];
     fresh.package("walk", new, &files);
@@ -110,7 +115,9 @@ fn a_static_library_without_std_is_linked_by_a_c_compiler() {
     if !starts("cc") {
         return;
     }
-    let [walk, _, _, new, lib, main, build, ..] = blocks()[..] else {
+    let [walk, ..] = on_linux();
+    let blocks = blocks(ELSEWHERE, "In a static library without std");
+    let [new, lib, main, build] = blocks[..] else {
         panic!("blocks are missing");
     };
     let fresh = Fresh::new("linefill-readme-static");
@@ -129,7 +136,9 @@ fn a_program_without_an_operating_system_prints_what_a_step_costs() {
     if !starts(QEMU) || !target::installed("x86_64-unknown-none") {
         return;
     }
-    let [walk, _, _, _, _, _, _, new, main, boot, ..] = blocks()[..] else {
+    let [walk, ..] = on_linux();
+    let blocks = blocks(ELSEWHERE, "Without an operating system");
+    let [new, main, boot] = blocks[..] else {
         panic!("blocks are missing");
     };
     let fresh = Fresh::new("linefill-readme-bare");
