@@ -23,7 +23,7 @@ pub enum Fill {
         /// The seed of the permutation.
         seed: u64,
     },
-    /// A random permutation that is one cycle: the fill that measures what it is meant to measure.
+    /// A random permutation that is one cycle: the only random fill that visits all elements.
     Cycle {
         /// The seed of the cycle.
         seed: u64,

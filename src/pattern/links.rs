@@ -7,12 +7,12 @@ use crate::mem::Region;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Link {
-    /// 8 bytes: its address minus `less` bytes, which the load adds again.
+    /// 8 bytes: the next element's address minus `less` bytes, which the load adds again.
     Address {
         /// The bytes subtracted.
         less: usize,
     },
-    /// Its distance from the start of the region.
+    /// The next element's distance from the start of the region.
     Offset {
         /// Bytes of a link: 2, 4 or 8.
         bytes: usize,

@@ -55,8 +55,8 @@ impl Arrangement {
     }
 }
 
-/// Orders in a region. Prices are whole cents below a thousand units, so that their sum is exact in any
-/// order of addition; half of the orders are paid, at random.
+/// Orders in a region. Prices are whole cents below 100,000 cents, so that their sum is exact in any order
+/// of addition; half of the orders are paid, at random.
 #[derive(Debug)]
 pub struct Orders<'m> {
     region: Region<'m>,
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn the_structures_are_those_of_the_paper() {
         use core::mem::offset_of;
-        // As pahole prints them: 57 bytes of members and a hole of 7 behind `paid`.
+        // As pahole prints them: 57 bytes of members and a hole of 7 after `paid`.
         assert_eq!(size_of::<WholeOrder>(), 64);
         assert_eq!(offset_of!(WholeOrder, price), 0);
         assert_eq!(offset_of!(WholeOrder, paid), 8);

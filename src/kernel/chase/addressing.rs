@@ -203,7 +203,7 @@ impl Kernel for Chase<'_> {
                 Mode::Scaled => self.links.base().wrapping_sub(NEAR),
                 _ => self.links.base(),
             };
-            // SAFETY: the links were made for this mode, are borrowed, and each leads to another;
+            // SAFETY: the links were made for this mode, are borrowed, and each points to another;
             // `new` has checked that the CPU has the load and that wide loads lie inside an
             // element, at a multiple of their size.
             let link = unsafe { (self.mode.kernel().call)(self.links.cursor(), operations, base) };

@@ -13,7 +13,7 @@ use crate::pattern::{Layout, SharedRing};
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// What a walk along a shared ring does at each element.
+/// The accesses and the work of a walk at each element of a shared ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Visit {
@@ -23,7 +23,7 @@ pub enum Visit {
     /// [`PrefetchWalk`](crate::kernel::PrefetchWalk) without a prefetch at
     /// [`Dependence::Serial`](crate::kernel::Dependence::Serial).
     Work(u32),
-    /// A load of a word in the element's other line besides the pointer, as a helper thread does.
+    /// A load of the pointer and of a word in the element's other line, as a helper thread does.
     Lines,
 }
 
@@ -31,7 +31,7 @@ pub enum Visit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VisitError {
-    /// The step needs a word besides the pointer.
+    /// The step needs a word in addition to the pointer.
     NoPadding(Step),
     /// More than [`MOST_WORK`] multiplications.
     TooMuchWork(u32),

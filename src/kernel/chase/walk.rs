@@ -13,7 +13,7 @@ use crate::pattern::{Layout, Ring, Visits};
 /// Bytes of a word.
 const WORD: u32 = 8;
 
-/// What a walk does to each element.
+/// The step of a walk: its accesses to each element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Step {
@@ -32,7 +32,7 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WalkError {
-    /// The step needs a word besides the pointer.
+    /// The step needs a word in addition to the pointer.
     NoPadding(Step),
 }
 

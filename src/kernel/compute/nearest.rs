@@ -170,9 +170,9 @@ mod vectors {
             let mut x = [_mm512_set1_pd(0.0); VECTORS];
             let mut y = x;
             for vector in 0..VECTORS {
-                // SAFETY: the block holds the eight numbers.
+                // SAFETY: the block holds eight numbers from there on.
                 x[vector] = unsafe { _mm512_loadu_pd(block[vector * LANES..][..LANES].as_ptr()) };
-                // SAFETY: likewise.
+                // SAFETY: the block holds eight numbers from there on.
                 y[vector] = unsafe { _mm512_loadu_pd(ys[vector * LANES..][..LANES].as_ptr()) };
             }
             let mut least = [_mm512_set1_pd(f64::INFINITY); VECTORS];
@@ -212,9 +212,9 @@ mod vectors {
             let mut x = [_mm256_set1_pd(0.0); VECTORS];
             let mut y = x;
             for vector in 0..VECTORS {
-                // SAFETY: the block holds the four numbers.
+                // SAFETY: the block holds four numbers from there on.
                 x[vector] = unsafe { _mm256_loadu_pd(block[vector * LANES..][..LANES].as_ptr()) };
-                // SAFETY: likewise.
+                // SAFETY: the block holds four numbers from there on.
                 y[vector] = unsafe { _mm256_loadu_pd(ys[vector * LANES..][..LANES].as_ptr()) };
             }
             let mut least = [_mm256_set1_pd(f64::INFINITY); VECTORS];

@@ -19,7 +19,7 @@ const PORTIONS: [u64; 9] = [1, 0, 2, 3, 5, 64, 257, 1000, 1];
 pub struct Mismatch {
     /// The index of the case among the kernel's cases, from 0.
     pub case: usize,
-    /// What differs.
+    /// The difference.
     pub difference: Difference,
 }
 
@@ -32,9 +32,9 @@ pub enum Difference {
     Checksum {
         /// The index of the portion, from 0.
         portion: usize,
-        /// What the kernel returned.
+        /// The value that the kernel returned.
         kernel: u64,
-        /// What the twin returned.
+        /// The value that the twin returned.
         twin: u64,
     },
     /// A byte of the memory differs after the run.

@@ -259,7 +259,7 @@ impl Indirect {
         Span::of(LINE).times(self.count)
     }
 
-    /// Instructions per round: one computes the address, one jumps.
+    /// Instructions per round: two per jump, one to compute the address and one to jump.
     pub(super) fn instructions(&self) -> usize {
         self.count.saturating_mul(2)
     }

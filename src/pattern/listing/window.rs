@@ -56,7 +56,7 @@ impl Between {
         self.instructions()[0].len()
     }
 
-    /// The instructions before them in each round.
+    /// The instructions between the chain and the repeated instructions.
     fn before(self) -> &'static [&'static [u8]] {
         match self {
             Between::Loads => WAITING_LOAD,

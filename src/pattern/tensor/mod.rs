@@ -174,8 +174,8 @@ impl<'m> Tensor<'m> {
         self.storage
     }
 
-    /// Address of the first element of the outermost array in a flat tensor or in vectors; in boxes,
-    /// address of the outermost array with its header.
+    /// Address of the first element of a flat tensor or of the outermost vector; in boxes, address of the
+    /// outermost array with its header.
     pub fn root(&self) -> usize {
         let first = match self.storage {
             Storage::Flat => 0,

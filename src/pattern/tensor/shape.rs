@@ -93,7 +93,7 @@ impl Shape {
 /// Bytes of a float.
 pub(super) const FLOAT: usize = 4;
 
-/// How a heap places the arrays of a nested tensor: three levels of arrays of references, and after them
+/// How a heap places the arrays of a nested tensor: three levels of arrays of references, and a fourth of
 /// arrays of floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Heap {
