@@ -174,7 +174,7 @@ mod checks {
                 if arrangement == Arrangement::Apart && features.avx2().is_none() {
                     continue;
                 }
-                // One batch, a few, and a number that is no power of two.
+                // One batch, a few, and a number that is not a power of two.
                 self.check(name, [16, 64, 1008], |&count, memory, then| {
                     let orders = Orders::new(memory, arrangement, count, 11).ok()?;
                     then(&mut Outstanding::new(orders, &features).ok()?)
