@@ -1,10 +1,10 @@
-/* A chain of floating-point additions that touches no memory: how long a sum waits for each.
+/* A chain of floating-point additions that touches no memory: the latency of an addition.
 
    rdi  bits of a double
    rsi  additions, not 0
-   rax  result: the bits of the double with 1 added to it that often
+   rax  result: the bits of the double plus 1, rsi times
 
-   No renamer folds `addsd`. The loop's own instructions run beside the addition. */
+   No renamer eliminates `addsd`. The loop's own instructions run in parallel with the addition. */
 
 #include "linefill.h"
 

@@ -1,13 +1,13 @@
-/* A store to one place, then a load of another whose address may be the same in its low bits.
+/* A store to one address, then a load from another address that may have the same low bits.
 
    rdi  address of the store
    rsi  address of the load, a word that holds its own address
    rdx  iterations, not 0
    rax  result: the word loaded last
 
-   1 load, 8 bytes, 1 store, 8 bytes per iteration. What is stored is the number of iterations left.
-   Each load waits for the one before and for nothing else, as long as the two share no byte: if the
-   core takes them for the same at first, that shows as latency. */
+   1 load, 8 bytes, 1 store, 8 bytes per iteration. The stored value is the number of iterations left.
+   Each load waits only for the load before, as long as load and store share no byte. If the core at first
+   takes the two addresses for the same, the latency rises. */
 
 #include "linefill.h"
 

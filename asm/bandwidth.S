@@ -1,31 +1,30 @@
-/* Reads, writes, updates and copies blocks of 512 bytes, round and round (Drepper, section 3.5.1),
-   as fast as the load and store ports let them.
+/* Reads, writes, updates, copies and adds up blocks of 512 bytes, round and round (Drepper, section 3.5.1),
+   at the limit of the load and store ports.
 
-   rdi  address of the block to begin with; where there are two halves, in the first
+   rdi  address of the first block; with several parts, in the first part
    rsi  blocks, not 0
-   rdx  address of the block to go on with behind the last
-   rcx  address behind the last block
-   r8   value to be written, or added, every 8 bytes; where there are two halves or more parts, the
-        bytes from a place in each to its partner in the next
-   rax  result: the address where the next block would begin; of the reads, the wrapping sum of
-        the 8-byte words in the last 128 bytes read, which are what the registers still hold
+   rdx  address of the block that follows after the last
+   rcx  address after the last block
+   r8   value to write or to add, every 8 bytes; with several parts, the bytes from a place in each part
+        to its partner in the next
+   rax  result: the address of the next block; for the reads, the wrapping sum of the 8-byte words in
+        the last 128 bytes read, which the registers hold after the loop
 
-   An iteration is a block, and its partners where there are two halves or more parts, by 512 / width
-   accesses each, in the order of their addresses.
-   Behind the last block it goes on with the first by a conditional move: a branch there would be
-   mispredicted once a round, which in a small working set costs more than it moves. Blocks begin
-   on lines. Between a cached and a non-temporal kernel only the store differs. The caller
-   fences.
+   An iteration is a block, with its partners if there are several parts, moved by 512 / width accesses
+   each, in ascending order. After the last block a conditional move goes back to the first: a branch
+   there would be mispredicted once per round, which in a small working set costs more than the move.
+   Blocks begin on lines. The cached and the non-temporal kernel of a width differ only in the store. The
+   caller fences.
 
-   The reads of two halves take a line of the first, then its partner in the second. On Zen 4 two
-   loads under way together lose a cycle in 17 if their lines are in different sets of L1d, once
-   the working set exceeds 1 KiB: 64-byte loads in any order but this, where partners lie a
-   multiple of 4 KiB apart, and 32-byte loads if they pair up across lines, as chance has it. With
-   fewer than 1,024 bytes per iteration the pairs slip out of step here, too. */
+   The reads of two halves load a line of the first half, then its partner in the second half. On Zen 4,
+   once the working set exceeds 1 KiB, two loads that execute together lose a cycle in 17 if their lines
+   are in different sets of the L1d. That happens to 64-byte loads in any other order than this one with
+   partners a multiple of 4 KiB apart, and to 32-byte loads if they happen to pair up across lines. With
+   fewer than 1,024 bytes per iteration the pairs get out of step in this order, too. */
 
 #include "linefill.h"
 
-/* The begin and the end of the loop over blocks. */
+/* The beginning and the end of the loop over blocks. */
 .macro blocks
         .balign 64
 1:
@@ -39,7 +38,7 @@
         jnz     1b
 .endm
 
-/* `r8` in all of register `number`. */
+/* Copies `r8` to all of register `number`. */
 .macro spread reg, number
         .ifc    \reg, xmm
         movq    xmm\number, r8
@@ -105,8 +104,8 @@ kernel \name
 kernel_end \name
 .endm
 
-/* 1024 / width loads, no store. A load whose place has bit 6 set belongs to the second half, at
-   the line that its partner has just read. */
+/* 1024 / width loads, no store. A load at an offset with bit 6 set reads the second half, at the line
+   whose partner has just been read. */
 .macro reads_of_halves name, op, reg, width
 kernel \name
         blocks
@@ -144,7 +143,7 @@ kernel \name
 kernel_end \name
 .endm
 
-/* 512 / width loads and as many stores, each to where its load was, with `r8` added. */
+/* 512 / width loads and as many stores to the same places, with `r8` added. */
 .macro updates name, op, reg, width
 kernel \name
         spread  \reg, 8
@@ -156,7 +155,7 @@ kernel \name
         .ifc    \reg, xmm
         paddq   xmm\number, xmm8
         .else
-        # The register above 7 comes first: both assemblers then find the shorter encoding.
+        # With the register above 7 first, both assemblers find the shorter encoding.
         vpaddq  \reg\number, \reg\()8, \reg\number
         .endif
         \op     [rdi + at], \reg\number
@@ -169,9 +168,10 @@ kernel \name
 kernel_end \name
 .endm
 
-/* 512 / width loads from the first half and as many stores to the second, line by line: groups of
-   two lines and more copy memory a tenth to a fifth slower on Zen 4, and the caches no faster. The
-   stores have no index register, so that they may take the store port without one on Haswell. */
+/* 512 / width loads from the first half and as many stores to the second, line by line: groups of two
+   and more lines are a tenth to a fifth slower in memory on Zen 4, and no faster in the caches. The
+   stores have no index register, so that on Haswell they can use the store-address port that
+   does not support one. */
 .macro copies name, load, store, reg, width
 kernel \name
         blocks
@@ -196,9 +196,9 @@ kernel \name
 kernel_end \name
 .endm
 
-/* `reg` number = the sum of one vector of each source: of two (at rdi and r9), of three (at r10, too), or
-   of the first and twice the second, as the triad of STREAM has it for the scalar 2. They lie `here`
-   bytes into the block. */
+/* Makes `reg` number the sum of one vector of each source, `here` bytes into the block: of two sources (at
+   rdi and r9), of three (also at r10), or of the first and twice the second, which is STREAM's triad for
+   the scalar 2. */
 .macro sum_of sources, load, reg, number, other
         \load   \reg\number, [rdi + here]
         \load   \reg\other, [r9 + here]
@@ -220,8 +220,8 @@ kernel_end \name
         .endif
 .endm
 
-/* 512 / width loads of each source and as many stores to the last part, line by line as the copies
-   have it. In integers, of which no value slows the sum. */
+/* 512 / width loads from each source and as many stores to the last part, line by line as in the copies.
+   Integer sums, because no value makes them slower. */
 .macro sums name, sources, load, store, reg, width
 kernel \name
         blocks
@@ -303,8 +303,8 @@ sums    linefill_bandwidth_triad_stream16, triad, movdqa, movntdq, xmm, 16
 sums    linefill_bandwidth_triad_stream32, triad, vmovdqa, vmovntdq, ymm, 32
 sums    linefill_bandwidth_triad_stream64, triad, vmovdqa64, vmovntdq, zmm, 64
 
-/* One instruction for all blocks up to the last; the CPU chooses how. `rax` is the address behind
-   them. There is no next round, and `rdx` and `rcx` are not read. */
+/* One instruction for all blocks up to the last; the CPU chooses the accesses. `rax` is the address after
+   them. There is no next round; `rdx` and `rcx` are not read. */
 kernel linefill_bandwidth_rep_stosb
         mov     rcx, rsi
         shl     rcx, 9

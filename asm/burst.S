@@ -1,18 +1,18 @@
-/* Independent accesses of one width, eight at a time, at places that a few registers choose.
+/* Independent accesses of one width, eight at a time, at places that registers determine.
 
    rdi  address of the first place
    rsi  index of the first burst, in bytes
-   rdx  bytes from a burst's index to the next
+   rdx  bytes from a burst's index to the index of the next burst
    rcx  mask that wraps the index
-   r8   bytes from an access of a burst to the next
+   r8   bytes from one access of a burst to the next
    r9   bursts, not 0
-   rax  result: low 8 bytes of the last value loaded or stored (low 4 where the width is 4)
+   rax  result: low 8 bytes of the last value loaded or stored (low 4 if the width is 4)
 
-   8 loads or 8 stores of one width an iteration, and nothing else: at rdi + (index & rcx) + k * r8
-   for k from 0 to 7. No access waits for another; the index is a chain of one cycle an iteration.
-   Kernels of one width differ in the direction of the access alone, and those that end in
-   `_aligned` from their neighbours in the instruction: `movdqa` for `movdqu`. Stores write the
-   index behind their burst, unwrapped and repeated every 8 bytes. */
+   8 loads or 8 stores of one width per iteration, and no other access: at rdi + (index & rcx) + k * r8
+   for k from 0 to 7. No access waits for another; the index is a dependence chain of one cycle per
+   iteration. Kernels of one width differ only in the direction of the access; the `_aligned` kernels
+   have `movdqa` instead of `movdqu`. Stores write the index of the next burst, not wrapped and repeated
+   every 8 bytes. */
 
 #include "linefill.h"
 
@@ -24,7 +24,7 @@
         \op     \place, \reg
 .endm
 
-/* Has `reg` hold the index where it is stored. */
+/* Copies the index to all of `reg`, if it is stored. */
 .macro repeat direction, reg
         .ifc    \direction, store
         .ifc    \reg, xmm0

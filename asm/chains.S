@@ -1,18 +1,19 @@
-/* Exchanges as in shuffle.S by a table of indices, but each waits for one before it: to the next
-   index is added what that exchange loaded from memory, cleared by an `and` that the CPU does not
-   see through. What was loaded waits in an xmm register, which costs some cycles. The exchanges are dealt out to 1, 2, 4 or 8 chains in turn, so that as many are
-   under way at a time.
+/* Exchanges as in shuffle.S by a table of indices, but each exchange waits for the previous exchange of
+   its chain. An `and` with 0, which no CPU takes for a zeroing idiom, clears the integer that the previous
+   exchange loaded; the result is added to the next index. The integer waits in an xmm register, which
+   costs some cycles. The exchanges are distributed over 1, 2, 4 or 8 interleaved chains, so that as many are
+   outstanding at a time.
 
    rdi  the integers, 32 bits each
    rsi  the indices, 32 bits each, entry i - 1 for i
    rdx  the first i
-   rcx  rounds, not 0: an exchange of every chain
+   rcx  rounds, not 0; a round is one exchange per chain
 
    5 loads, 20 bytes, 3 stores, 12 bytes per exchange; a round is an iteration. */
 
 #include "linefill.h"
 
-/* An exchange of the chain whose last loaded integer is in \last. */
+/* An exchange of the chain whose last loaded integer is in \last; \nth is the chain's number. */
 .macro link last, nth
         movq    r8, \last
         and     r8, 0

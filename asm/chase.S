@@ -1,12 +1,13 @@
-/* From a load to the address of the next, by addressing mode and by the register loaded.
+/* Walks in which each load takes its address from the load before, by addressing mode and by destination
+   register.
 
-   rdi  what the load before the first would have loaded
+   rdi  the first link: the value that a previous step would have loaded
    rsi  steps, not 0
-   rdx  what an offset counts from, where the mode adds a register
-   rax  result: what the last step loaded
+   rdx  the address from which offsets count, if the mode adds a register
+   rax  result: the link that the last step loaded
 
-   1 load per step, no store. Each load's address comes from the load before it and from nothing
-   else; `dec` and `jnz` run beside. Bytes a load: 8, or as its operand says. */
+   1 load per step, no store. Each load's address depends only on the load before; `dec` and `jnz` run in
+   parallel. Bytes per load: 8, or as the operand says. */
 
 #include "linefill.h"
 
@@ -21,7 +22,7 @@ kernel \name
 kernel_end \name
 .endm
 
-/* By way of a vector register. */
+/* Loads through a vector register. */
 .macro vector name, load, back, register
 kernel \name
         mov     rax, rdi
@@ -37,22 +38,22 @@ kernel \name
 kernel_end \name
 .endm
 
-/* What was loaded is an address, less the displacement. */
+/* The link is an address minus the displacement. */
 chase linefill_chase_base, mov rax, [rax]
 chase linefill_chase_disp8, mov rax, [rax + 64]
 chase linefill_chase_disp32, mov rax, [rax + 4096]
 
-/* It is an offset: in bytes, or in words of 8 bytes. */
+/* The link is an offset, in bytes or in words of 8 bytes. */
 chase linefill_chase_index, mov rax, [rdx + rax]
 chase linefill_chase_scaled, mov rax, [rdx + rax*8 + 64]
 
-/* The same, of fewer bytes. */
+/* The link is an offset in bytes, of 4 or 2 bytes. */
 chase linefill_chase_load32, mov eax, [rdx + rax]
 chase linefill_chase_movsxd, movsxd rax, dword ptr [rdx + rax]
 chase linefill_chase_movzx16, movzx eax, word ptr [rdx + rax]
 chase linefill_chase_movsx16, movsx rax, word ptr [rdx + rax]
 
-/* An address again; the last two load 32 and 64 bytes. */
+/* The link is an address. The kernels load 8, 16, 32 and 64 bytes. */
 vector linefill_chase_xmm8, movq, movq, xmm0
 vector linefill_chase_xmm16, movdqa, movq, xmm0
 vector linefill_chase_ymm32, vmovdqa, vmovq, ymm0

@@ -1,12 +1,12 @@
-/* Code at every offset of a line: 64 copies of it, the copy k at byte k of a line, so that they
-   differ in nothing but where they lie.
+/* Code at every offset of a line: 64 copies, copy k at byte k of a line. The copies differ only in their
+   place.
 
    rdi  rounds, not 0
-   esi  the offset, 0 to 63
+   esi  offset in the line, 0 to 63
    rax  result: rounds done
 
-   No load, no store. Each copy lies on lines of its own. The instructions are a four-byte `nop`
-   as often as is said, and the three that count: 8 bytes, of which the last two fuse. */
+   No load, no store. Each copy is on separate lines. The instructions are four-byte `nop`s, as many as
+   given, and the three that count rounds: 8 bytes, of which the last two instructions fuse. */
 
 #include "linefill.h"
 
@@ -16,8 +16,8 @@
         .endr
 .endm
 
-/* A loop that starts at the offset: \count nops and the counting. From a copy to the next it is
-   257 bytes: four lines and one byte. */
+/* A loop that starts at the offset: \count nops and the counting. From one copy to the next it is 257
+   bytes: four lines and one byte. */
 .macro loop_at name, count
 kernel \name
         imul    esi, esi, 257
@@ -35,7 +35,7 @@ kernel \name
         ret
         .fill   257 - (. - 1b), 1, 0x90
         .endr
-        /* Never reached: the last copy ends in padding, and a function in `ret`. */
+        /* Never reached: ends the function in `ret`, because the last copy ends in padding. */
         ret
 kernel_end \name
 .endm
@@ -43,9 +43,9 @@ kernel_end \name
 loop_at linefill_codealign_loop24, 4
 loop_at linefill_codealign_loop48, 10
 
-/* A block of 25 bytes at the offset, to which a loop that stays where it is jumps, and which jumps
-   back: five nops and the jump. From a loop to the next it is 256 bytes; its block lies a line
-   behind it. */
+/* A block of 25 bytes at the offset: five nops and a jump. A loop that stays at the start of a line jumps
+   to the block, and the block jumps back. From one loop to the next it is 256 bytes; the block follows its
+   loop by a line plus the offset. */
 kernel linefill_codealign_target
         shl     esi, 8
         lea     rdx, [rip + 2f]

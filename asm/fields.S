@@ -1,13 +1,13 @@
-/* A walk that reads all 8 words of every 64-byte element, in the order of their addresses or
-   against it.
+/* A walk that reads all 8 words of every 64-byte element, in ascending or descending order of their
+   addresses.
 
    rdi  address of a pointer word
    rsi  steps, not 0
    rax  result: address of the pointer word after the last step
    rdx  result: wrapping sum of all words read, the pointers included
 
-   8 loads, 64 bytes per step, no store. All kernels have the same instructions in another order.
-   Four accumulators keep the sum out of the way of the pointer chain. */
+   8 loads, 64 bytes per step, no store. All kernels have the same instructions in different orders.
+   Four accumulators keep the sum off the pointer chain. */
 
 #include "linefill.h"
 

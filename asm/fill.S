@@ -1,16 +1,16 @@
-/* Fills lines (Drepper, section 6.1, `setbytes`), by 16-byte stores or by the CPU's own.
+/* Fills lines (Drepper, section 6.1, `setbytes`), with 16-byte stores or with `rep stosb`.
 
    rdi  address of the first line
    rsi  lines, not 0 (groups of lines in the interleaved kernel)
    rdx  value: a byte, repeated 8 times
-   rcx  lines of a group, not 0, in the interleaved kernel
-   rax  result: address behind the last line
+   rcx  lines per group, not 0, in the interleaved kernel
+   rax  result: address after the last line
 
    No loads. The caller fences. */
 
 #include "linefill.h"
 
-/* 4 stores, 64 bytes per iteration, in the order of their addresses: one line. */
+/* 4 stores, 64 bytes, a whole line per iteration, in ascending order. */
 .macro fills name, op
 kernel \name
         movq    xmm0, rdx
@@ -31,7 +31,7 @@ kernel_end \name
 fills linefill_fill_cached, movdqa
 fills linefill_fill_stream, movntdq
 
-/* Only the first quarters of each line, by non-temporal stores: 1 to 3 stores, 16 to 48 bytes an
+/* Non-temporal stores to only the first quarters of each line: 1 to 3 stores, 16 to 48 bytes per
    iteration. */
 .macro fills_part name, quarters
 kernel \name
@@ -57,8 +57,8 @@ fills_part linefill_fill_quarter, 1
 fills_part linefill_fill_half, 2
 fills_part linefill_fill_three_quarters, 3
 
-/* The first quarter of every line of the group, then the second of every line, and so on.
-   1 store, 16 bytes per iteration of the inner loop: a quarter of a line. */
+/* The first quarter of every line of the group, then the second of every line, and so on. 1 store, 16
+   bytes, a quarter of a line per iteration of the inner loop. */
 kernel linefill_fill_interleaved
         movq    xmm0, rdx
         punpcklqdq xmm0, xmm0
@@ -82,7 +82,7 @@ kernel linefill_fill_interleaved
         ret
 kernel_end linefill_fill_interleaved
 
-/* One instruction for all lines; the CPU chooses how. */
+/* One instruction for all lines; the CPU chooses the stores. */
 kernel linefill_fill_rep_stosb
         mov     rcx, rsi
         shl     rcx, 6

@@ -2,10 +2,10 @@
 
    rdi  address of the first line
    rsi  lines, not 0
-   rax  result: address behind the last line
+   rax  result: address after the last line
 
-   1 flush of a line per iteration, no load, no store. Between the kernels only the instruction
-   differs. The caller fences. */
+   1 flush of a line per iteration, no load, no store. The kernels differ only in the instruction. The
+   caller fences. */
 
 #include "linefill.h"
 

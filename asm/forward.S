@@ -1,27 +1,27 @@
-/* Store, then load what was stored: how long a value is on its way through memory.
+/* A store, then a load of the stored value: the latency of a value through memory.
 
    rdi  address of the store
-   rsi  bytes from there to the load
+   rsi  bytes from the store to the load
    rdx  round trips, not 0
    rcx  value
-   r8   bytes from there to the second store, in the kernels that have one
+   r8   bytes from the first store to the second, in the kernels with two stores
    rax  result: low 8 bytes of the value after the last round trip
 
-   A round trip is 1 store of the first number's bytes and 1 load of the second's; in the kernels of
-   `_two` it is 2 stores of the same value and a load twice as wide. What is loaded is stored next,
-   so that every access waits for the one before. Narrow loads extend with zeros; where the value is
-   wider than 8 bytes it begins as rcx, repeated. The places are in registers of their own, none of
-   them a copy of another, so that no renamer can tell from the operands whether they are the same:
-   Zen 2 and later and Ice Lake and later pass a value from a store to a load of the same operand
-   without the store queue. In the kernel that ends in `_renamed` the operands are the same.
+   A round trip is 1 store of the first number's bytes and 1 load of the second number's bytes. In the
+   `_two` kernels it is 2 stores of the same value and a load twice as wide. The loaded value is stored
+   next, so that every access waits for the one before. Narrow loads zero-extend. A value wider than 8
+   bytes begins as rcx, repeated. The addresses are in separate registers, none of them a copy of
+   another, so that no renamer can tell from the operands whether the addresses are equal: Zen 2 and
+   later and Ice Lake and later pass a value from a store to a load with the same operand without the
+   store queue. In the `_renamed` kernel the operands are the same.
 
-   Up to 8 bytes the value stays in a general register; beyond that in a vector register, also where
-   one of the accesses has only 8 bytes. In the kernel that ends in `_general` the store is made from
-   a vector register and the load into a general one: the `movq` between them is in the round trip. */
+   A value of up to 8 bytes stays in a general register, unless one of the accesses is wider; a wider
+   value stays in a vector register. In the `_general` kernel the store is from a vector register and the
+   load into a general register: the `movq` between them is part of the round trip. */
 
 #include "linefill.h"
 
-/* `put` stores `from` and `get` loads `to`, from `size` bytes where the operands do not tell; `wide`
+/* `put` stores `from`, and `get` loads `to`, with `size` where the operands leave the size open; `wide`
    is the widest register among them. `mode` is `two`, `renamed` or `general`. */
 .macro trips name, wide, put, from, get, to, size, mode
 kernel \name

@@ -1,15 +1,15 @@
-/* Increments of a word that other threads may increment as well, and turns of a spin lock.
+/* Increments of a word that other threads may also increment, and turns of a spin lock.
 
    rdi  address of the word, aligned
    rsi  operations, not 0
-   rax  result: the word after the last increment; the operations, of a lock
+   rax  result: the word after the last increment; for the lock, the operations
 
    An iteration is an operation:
      plain    1 load, 8 bytes; 1 store, 8 bytes, in one instruction that is not atomic: increments
-              get lost where others increment, too
-     compare  2 loads, 16 bytes; 1 store, 8 bytes, if nobody comes in between
-     spin     1 load, 8 bytes; 2 stores, 16 bytes, if the lock is free: taken by an exchange, given
-              back by a plain store. While it is not, it is only looked at
+              get lost if other threads increment too
+     compare  2 loads, 16 bytes; 1 store, 8 bytes, if no other thread writes in between
+     spin     1 load, 8 bytes; 2 stores, 16 bytes, if the lock is free: taken with an exchange, released
+              with a plain store. While the lock is taken, the thread only reads it
    The third way of Sestoft's table, getAndIncrement, is `linefill_lock_add`. */
 
 #include "linefill.h"

@@ -1,9 +1,9 @@
 /* Sestoft's memory latency loop (note A.1): `k = a[k]` on 32-bit indices.
 
    rdi  the slots
-   rsi  index
+   rsi  the first index
    rdx  steps, not 0
-   rcx  number of slots, where the index is checked
+   rcx  number of slots, used by the kernel that checks the index
    rax  result: the last index */
 
 #include "linefill.h"

@@ -1,12 +1,12 @@
-/* Walks along several rings side by side: a step of each in turn, so that as many loads are under
-   way as there are rings.
+/* Interleaved walks along several rings, so that as many loads are outstanding as there are rings.
 
-   rdi  addresses of the pointer words that the walks come to next
+   rdi  address of the walks' cursors: the addresses of their next pointer words
    rsi  walks, not 0
-   rdx  rounds, not 0: a step of every walk
+   rdx  rounds, not 0; a round is one step per walk
 
    2 loads, 16 bytes, 1 store, 8 bytes per step: the cursor is loaded and stored, as there are more
-   walks than registers. It waits some cycles for itself, where its ring waits for memory. */
+   walks than registers. The load of a cursor waits some cycles for its last store, in addition to the
+   wait of the ring's load for memory. */
 
 #include "linefill.h"
 

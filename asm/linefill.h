@@ -1,4 +1,4 @@
-/* What every file of kernels begins and ends with. Objects are ELF, or COFF for UEFI. */
+/* The beginning and the end of every file of kernels. Objects are ELF, or COFF for UEFI. */
 
 #if defined(LINEFILL_UEFI) && defined(__ELF__)
 #error "this compiler writes ELF objects, and UEFI programs are linked from COFF: use clang"
@@ -6,8 +6,8 @@
 
         .intel_syntax noprefix
 
-/* A global function that starts on a line of its own, so that its loop does not move when a
-   neighbour grows; `name` to `name`_end are its bytes, for the tests that disassemble it. */
+/* A global function that starts on a separate line, so that its loop does not move when a neighbour grows.
+   `name` to `name`_end are its bytes, for the tests that disassemble it. */
 
 #ifdef __ELF__
 

@@ -1,20 +1,20 @@
 /* Reads whole lines and adds up their words: line by line, or in blocks of 8 lines.
 
-   rdi  address of the first line, or block
-   rsi  lines, or blocks, not 0
-   rdx  of blocks: address of the block to go on with behind the last
-   rcx  of blocks: address behind the last block
+   rdi  address of the first line or block
+   rsi  lines or blocks, not 0
+   rdx  blocks: address of the block that follows after the last
+   rcx  blocks: address after the last block
    rax  result: wrapping sum of all 8-byte words
 
    Lines: 4 loads of 16 bytes, 2 of 32 or 1 of 64, 64 bytes per iteration, no store. Each load of a
-   line has an accumulator of its own, so that the additions never wait for each other within a line.
+   line has its own accumulator, so that the additions of a line do not wait for each other.
 
-   Blocks: 512 bytes per iteration, and four accumulators in turn. Where all lines are in L1d, the
-   loop over lines takes longer than its loads: a wide core begins one iteration a cycle, and pays for
-   a mispredicted branch at the end of each round. Blocks leave so little loop that the load ports
-   decide, and go on with the first block behind the last without a branch.
+   Blocks: 512 bytes per iteration, with four accumulators used cyclically. If all lines are in the L1d,
+   the loop over lines takes longer than its loads: a wide core begins one iteration per cycle, and pays
+   for a mispredicted branch at the end of each round. Blocks make the loop so short that the load ports
+   are the limit, and wrap around to the first block without a branch.
 
-   Between the kernels of a width only the load differs.
+   The kernels of a width differ only in the load.
 
    linefill_load_blocks_cached: 32 loads, 512 bytes
    linefill_load_blocks_stream: 32 loads, 512 bytes
@@ -107,7 +107,7 @@ kernel_end \name
 loads64 linefill_load_cached64, vmovdqa64
 loads64 linefill_load_stream64, vmovntdqa
 
-/* Behind a block: the next, or the first behind the last. */
+/* Goes to the next block, or from the last to the first. */
 .macro next_block
         add     rdi, 512
         cmp     rdi, rcx
@@ -148,7 +148,7 @@ kernel_end \name
 blocks linefill_load_blocks_cached, movdqa
 blocks linefill_load_blocks_stream, movntdqa
 
-/* The same with registers of 32 or 64 bytes; `quads` are the places of each four. */
+/* Like `blocks`, with registers of 32 or 64 bytes; `quads` are the offsets of the groups of four loads. */
 .macro wide_blocks name, op, reg, width, quads:vararg
 kernel \name
         vpxor   xmm0, xmm0, xmm0

@@ -1,12 +1,12 @@
-/* A locked addition, again and again.
+/* Repeated locked additions.
 
    rdi  address of the word
    rsi  additions, not 0
-   rax  result: the word as it was before the last addition
+   rax  result: the word before the last addition
 
-   1 load, 8 bytes; 1 store, 8 bytes per iteration, by one `lock xadd`. Within a line the core keeps
-   the line for the instruction's time; across two lines it has to keep everybody else from memory
-   (Intel SDM volume 3, section "Bus Locking"). */
+   1 load, 8 bytes; 1 store, 8 bytes per iteration, by one `lock xadd`. Within a line the core holds
+   the line for the duration of the instruction; across two lines it has to keep all other cores from
+   memory (Intel SDM volume 3, section "Bus Locking"). */
 
 #include "linefill.h"
 

@@ -1,15 +1,15 @@
 /* Multiplication of square matrices of doubles: Drepper, section 6.2.1 and appendix A.1. All
-   matrices lie row by row. Products are added to an element one after the other, in the order of
-   the loops. */
+   matrices are stored row by row. Products are added to an element one after the other, in the order
+   of the loops. */
 
 #include "linefill.h"
 
-/* Copies elements from one order into another.
+/* Copies elements from one stride to another.
 
-   rdi  to
-   rsi  from
-   rdx  bytes from an element to the next where it goes
-   rcx  the same where it comes from
+   rdi  destination
+   rsi  source
+   rdx  bytes from one element to the next in the destination
+   rcx  bytes from one element to the next in the source
    r8   elements, not 0
 
    1 load, 1 store of 8 bytes per iteration. */
@@ -25,12 +25,12 @@ kernel linefill_matmul_copy
         ret
 kernel_end linefill_matmul_copy
 
-/* The inner loop k: one element of the result.
+/* The inner loop k, for one element of the result.
 
    rdi  a row of mul1
-   rsi  a column of mul2, or a row of the transposed one
-   rdx  bytes from an element of the column to the next
-   rcx  elements of both, not 0
+   rsi  a column of mul2, or a row of the transposed mul2
+   rdx  bytes from one element of the column to the next
+   rcx  elements of the row and of the column, not 0
    r8   bits of the element so far
    rax  result: the bits of the element with all products added
 
@@ -50,18 +50,18 @@ kernel linefill_matmul_dot
         ret
 kernel_end linefill_matmul_dot
 
-/* The loops k, i2, k2 and j2 of the six: sub-matrices of 8 x 8, whose rows are a line each.
+/* The loops k, i2, k2 and j2 of the six, over sub-matrices of 8 x 8 with rows of one line.
 
    rdi  the sub-matrix of the result
-   rsi  the first sub-matrix of mul1, the others beside it
-   rdx  the first sub-matrix of mul2, the others below it
-   rcx  bytes of a row
-   r8   sub-matrices of either, not 0
+   rsi  the first sub-matrix of mul1; the others follow to the right
+   rdx  the first sub-matrix of mul2; the others follow below
+   rcx  bytes per row
+   r8   sub-matrices of each factor, not 0
 
-   An iteration of j2: 2 loads, 1 store, 16 bytes read, 8 written. With SSE2, which takes two j2
-   at a time: 2 loads, 1 store, 32 bytes read, 16 written, all aligned. Outside, once a k2: 1 load
-   of 8 bytes, which SSE2 duplicates. With SSE2 the line of mul1 that the next k takes is
-   prefetched once an i2. */
+   Per iteration of j2: 2 loads, 1 store, 16 bytes read, 8 written. With SSE2, which takes two j2
+   at a time: 2 loads, 1 store, 32 bytes read, 16 written, all aligned. Outside that loop, per k2: 1
+   load of 8 bytes, which SSE2 duplicates. With SSE2, per i2: a prefetch of the line of mul1 that the
+   next k uses. */
 
 .macro submatrix name, sse2
 kernel \name

@@ -7,11 +7,11 @@
    rdi   address of the first order; apart: of the first price
    rsi   batches of 16 orders, not 0
    rdx   apart: address of the first `paid`
-   rax   result: the bits of the sum of the prices of orders that are not paid
+   rax   result: the bits of the sum of the prices of unpaid orders
 
-   A batch is an iteration. Whole and split differ in their displacements alone: 32 loads, 144
-   bytes. Apart (AVX2): 8 loads, the same 144 bytes. No store. `paid` becomes a mask of zeros or
-   ones that is laid over the price, so that there is no branch to be mispredicted; four sums keep
+   An iteration is a batch. The kernels for whole and split orders differ only in their displacements: 32
+   loads, 144 bytes. Apart (AVX2): 8 loads, also 144 bytes. No store. `paid` becomes a mask of zeros or
+   ones that is applied to the price, so that there is no branch to be mispredicted; four sums keep
    additions from waiting for each other. */
 
 #include "linefill.h"

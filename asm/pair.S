@@ -7,8 +7,7 @@
    rax  result: address of the pointer word after the last step
    rdx  result: wrapping sum of the words added
 
-   3 loads, 24 bytes per step, no store. The sum never waits for the pointer chain, nor the chain for
-   the sum. */
+   3 loads, 24 bytes per step, no store. The sum and the pointer chain do not wait for each other. */
 
 #include "linefill.h"
 

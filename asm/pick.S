@@ -1,4 +1,4 @@
-/* Adds up the first word and another of elements that an array of indices picks (Drepper,
+/* Adds up the first word and another word of each array element that a list of indices picks (Drepper,
    section 6.2.1, Figure 6.3: the first and the last member of a structure).
 
    rdi  address of the first element
@@ -7,7 +7,7 @@
    rcx  bytes from an element to the second word
    rax  result: wrapping sum of the words added
 
-   3 loads, 20 bytes per pick, no store. No pick waits for another: as many are under way as the CPU
+   3 loads, 20 bytes per pick, no store. No pick waits for another: as many are outstanding as the CPU
    has room for. */
 
 #include "linefill.h"

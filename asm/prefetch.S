@@ -3,21 +3,21 @@
    rdi  address of a pointer word
    rsi  steps, not 0
    rdx  bytes from a pointer word to the word that holds the address to prefetch
-   rcx  multiplications a step, 0 to 256
+   rcx  multiplications per step, 0 to 256
    rax  result: address of the pointer word after the last step
 
-   1 load, 8 bytes per step; 2 loads, 16 bytes where it prefetches, as the address has to come from
-   somewhere. No store.
+   1 load, 8 bytes per step; with a prefetch 2 loads, 16 bytes, as the address to prefetch is loaded too.
+   No store.
 
-   The work is a chain of `imul` (3 cycles each, see `src/time/yardstick.rs`) on the pointer just
-   loaded, so it waits for the node. How much of it is done is where the jump enters the run, so
-   that no branch depends on the amount. In a serial kernel the next address waits for the
-   product: cleared by an `and` that the CPU does not see through, it is added to the pointer. In
-   the others it is added to a register that nobody reads. Nothing else differs between them. */
+   The work is a chain of `imul` (3 cycles each, see `src/time/yardstick.rs`) on the loaded pointer, so it
+   waits for the node. The point where the jump enters the run of `imul` sets the amount of work, so that
+   no branch depends on the amount. In a serial kernel the next address waits for the product: an `and`
+   with 0, which no CPU takes for a zeroing idiom, clears the product, and the result is added to the
+   pointer. In the other kernels it is added to an unused register. The kernels do not differ otherwise. */
 
 #include "linefill.h"
 
-/* `op` is the prefetch or `none`; `sink` is what the cleared product is added to. */
+/* `op` is the prefetch or `none`; `sink` is the register to which the cleared product is added. */
 .macro prefetches name, op, sink
 kernel \name
         lea     r9, [rip + 2f]

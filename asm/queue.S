@@ -1,19 +1,19 @@
 /* Turns of locks that serve threads in the order of their arrival.
 
-   rdi  address of the lock's words, aligned: the next ticket and the ticket that is served, or the
-        address of the last node, 0 while the lock is free
+   rdi  address of the lock's words, aligned. ticket: the next ticket to draw, and the ticket being
+        served. mcs: the address of the last node, 0 while the lock is free
    rsi  operations, not 0
-   rdx  mcs: address of the thread's node, two words: the node behind it, and whether it waits
-   rax  result: ticket: the ticket behind the last one taken; mcs: the operations
+   rdx  mcs: address of the thread's node, two words: the address of the next node, and whether the
+        thread waits
+   rax  result. ticket: the number after the last ticket taken; mcs: the operations
 
-   An iteration is an operation, a lock taken and given back, if the lock is free:
-     ticket   2 loads, 16 bytes; 2 stores, 16 bytes: a ticket is taken by `lock xadd`, and the next
-              one is served by a plain store
-     mcs      3 loads, 24 bytes; 3 stores, 24 bytes: a node is put behind the last one by `xchg`,
-              and taken out by `lock cmpxchg` if no other is behind it
-   The second is the list-based lock of Mellor-Crummey and Scott, "Algorithms for scalable
-   synchronization on shared-memory multiprocessors", ACM TOCS 9(1), 1991: each thread waits on its
-   own node. */
+   An iteration is an operation: the lock is taken and released. If the lock is free it makes:
+     ticket   2 loads, 16 bytes; 2 stores, 16 bytes: a ticket is taken with `lock xadd`, and the next
+              ticket is served with a plain store
+     mcs      3 loads, 24 bytes; 3 stores, 24 bytes: a node is appended to the list with `xchg`, and
+              removed with `lock cmpxchg` if there is no next node
+   mcs is the list-based lock of Mellor-Crummey and Scott, "Algorithms for scalable synchronization on
+   shared-memory multiprocessors", ACM TOCS 9(1), 1991: each thread waits on its own node. */
 
 #include "linefill.h"
 
@@ -60,7 +60,7 @@ kernel linefill_queue_mcs
         je      4b
         pause
         jmp     3b
-        # Another node is the last, and not linked yet.
+        # Another thread has appended its node, but not linked it yet.
 5:      pause
         mov     r8, [rdx]
         test    r8, r8

@@ -1,10 +1,10 @@
-/* A chain that touches no memory: what a value costs that never left its register.
+/* A chain that touches no memory: the latency of a value that stays in its register.
 
    rdi  value
    rsi  steps, not 0
    rax  result: the value, inverted `steps` times
 
-   `not` takes one cycle, touches no flags, and no renamer folds it away. */
+   `not` takes one cycle, touches no flags, and no renamer eliminates it. */
 
 #include "linefill.h"
 

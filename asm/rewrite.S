@@ -1,16 +1,16 @@
-/* Stores to one and the same word again and again, under the write policies that a program can
-   have of ordinary memory.
+/* Repeated stores to the same word, under the write policies that a program can choose for ordinary
+   memory.
 
    rdi  address of the word, a multiple of 8
    rsi  stores, not 0
-   rdx  the first value stored; each further one is 1 more
-   rax  result: the value behind the last one stored
+   rdx  the first value to store; it grows by 1 per store
+   rax  result: the last stored value plus 1
 
    1 store, 8 bytes per iteration, no load. The caller fences. */
 
 #include "linefill.h"
 
-/* Through the cache, where the line stays modified. */
+/* Through the cache: the line stays modified. */
 kernel linefill_rewrite
         mov     rax, rdx
         .balign 32
@@ -21,7 +21,7 @@ kernel linefill_rewrite
         ret
 kernel_end linefill_rewrite
 
-/* Through the cache, and each value written back to memory at once. */
+/* Through the cache; each value is also written back to memory at once. */
 kernel linefill_rewrite_through
         mov     rax, rdx
         .balign 32

@@ -1,15 +1,16 @@
-/* A token passed around among threads: each waits until the word has its value, and writes the next.
+/* A token passed around among threads: each thread waits until the word has its value, and writes the next
+   value.
 
    rdi  address of the word, aligned
    rsi  operations, not 0
    rdx  the value to wait for
-   rcx  threads: what is added to it for the next time
+   rcx  threads, which are added to the awaited value after each turn
    rax  result: the value to wait for next
 
-   An iteration is an operation, waiting once:
+   An iteration is an operation. With a single wait it makes:
      store    1 load, 8 bytes; 1 store, 8 bytes
-     compare  1 load, 8 bytes; 1 store, 8 bytes, by one `lock cmpxchg`
-   Nobody pauses while waiting: a `pause` would be part of the time. */
+     compare  1 load, 8 bytes; 1 store, 8 bytes, with one `lock cmpxchg`
+   No `pause` while waiting: it would be part of the time. */
 
 #include "linefill.h"
 

@@ -1,5 +1,5 @@
-/* Startin's shuffles: element i - 1 is exchanged with one below i, for i downwards; and the same in
-   stages, where a stage of indices is written to a buffer before it is used.
+/* Startin's shuffles: element i - 1 is exchanged with an element below i, for descending i. In stages, the
+   indices of a stage are written to a buffer before they are used.
 
    rdi  the integers, 32 bits each
    rsi  table: the indices, 32 bits each, entry i - 1 for i; random: the generator, its seed (64
@@ -7,22 +7,22 @@
    rdx  the first i
    rcx  exchanges, not 0; in stages: stages, not 0
    r8   in stages: the buffer
-   r9   in stages: indices of a stage, not 0
+   r9   in stages: indices per stage, not 0
 
-   An exchange is three steps of `xor`, as in the post: 4 loads, 16 bytes, 3 stores, 12 bytes. Where
-   both indices are equal it leaves 0.
-   table:   1 more load, 4 bytes. Unrolled: four exchanges in an iteration.
+   An exchange is three steps of `xor`, as in the post: 4 loads, 16 bytes, 3 stores, 12 bytes. If both
+   indices are equal it leaves 0.
+   table:   1 more load, 4 bytes. Unrolled: four exchanges per iteration.
    random:  2 more loads, 12 bytes, 1 more store, 8 bytes.
    staged:  1 more load and 1 more store of 4 bytes each, of the buffer; 2 loops.
 
-   An index is compared with its bound before it is used, as in Java and in safe Rust; `ud2` ends
-   what would leave the array.
+   An index is compared with its bound before it is used, as in Java and in safe Rust; an index beyond
+   the bound ends in `ud2`.
 
-   The draw is `ThreadLocalRandom.current().nextInt(i)` of JDK 8, and does to memory what that does:
-   it looks at the thread's probe, and keeps the seed in the thread. Together with the exchange and
-   the loop it is 40 instructions, 13 where the index comes from the table; what the compiler of JDK 17 makes of the loop of the post is 56,
-   of which some store and load what it had no registers for. How many exchanges fit into the
-   window of an out-of-order CPU is what the experiment is about. */
+   The draw is `ThreadLocalRandom.current().nextInt(i)` of JDK 8 with the same accesses to memory: it reads
+   the thread's probe, and keeps the seed in the thread. With exchange and loop it is 40 instructions; an
+   index from the table takes 13. The compiler of JDK 17 translates the loop of the post into 56
+   instructions, some of which spill and reload registers. The experiment is about the number of exchanges
+   that fit into the window of an out-of-order CPU. */
 
 #include "linefill.h"
 
@@ -70,7 +70,7 @@
 3:
 .endm
 
-/* Where a draw goes for a power of two, for another try, and for what cannot be. */
+/* The branch targets of a draw: for a power of two, for another try, and for impossible arguments. */
 .macro drawn_aside
 7:      and     eax, r11d
         mov     edx, eax
@@ -93,7 +93,7 @@ kernel linefill_shuffle_table
 9:      ud2
 kernel_end linefill_shuffle_table
 
-/* The same four times over: rcx counts fours. */
+/* Four exchanges per iteration: rcx counts iterations. */
 kernel linefill_shuffle_unrolled
         .balign 32
 1:      .irp    nth, 0, 1, 2, 3
@@ -125,9 +125,9 @@ kernel linefill_shuffle_random
         drawn_aside
 kernel_end linefill_shuffle_random
 
-/* The second loop of a stage, behind the first, which took r8 behind the last index, r9 to 0 and
-   r10 to the i that follows the stage. xmm1: indices of a stage. Leaves r8 and r9 as they were
-   before the stage. */
+/* The second loop of a stage. The first loop has moved r8 past the last index, r9 to 0 and r10 to the i
+   that follows the stage. xmm1 holds the indices per stage. Leaves r8 and r9 as they were before the
+   stage. */
 .macro exchange_stage
         movq    r9, xmm1
         lea     rcx, [r10 + r9]
@@ -151,8 +151,8 @@ kernel_end linefill_shuffle_random
         movq    xmm0, rax
 .endm
 
-/* What a stage is made of lies in xmm0 (stages left) and xmm1 (its indices), for want of other
-   registers. */
+/* The numbers of stages left and of indices per stage are in xmm0 and xmm1, because no other registers are
+   free. */
 .macro begin_stages
         movq    xmm0, rcx
         movq    xmm1, r9

@@ -1,25 +1,25 @@
-/* A store whose address comes late, and behind it a load that need not wait for it, unless both are
-   of one place (Drepper, section 6.3.3).
+/* A store whose address is known late, and a later load that need not wait for it unless both have the
+   same address (Drepper, section 6.3.3).
 
-   Each operation begins when both halves of the one before are done: `and` with 0, which no
-   renamer sees through, makes a zero of a result, and the zero is part of the next addresses.
-   In the kernels of `_ordered` the load's address waits for the store's; nothing else differs. */
+   An operation begins when both halves of the one before are done: an `and` with 0, which no renamer
+   takes for a zeroing idiom, turns a result into a zero that is part of the next addresses. In the
+   `_ordered` kernels the load's address waits for the store's address; nothing else differs. */
 
 #include "linefill.h"
 
-/* The address comes late because it waits for 20 multiplications, 3 cycles each (see
-   `src/time/yardstick.rs`); what is loaded is multiplied as often.
+/* The store's address is late because it waits for 20 multiplications, 3 cycles each (see
+   `src/time/yardstick.rs`). The loaded value is multiplied as often.
 
    rdi  address of the store
-   rsi  256 addresses to load from, taken in turn: the one whose number is what is left in rdx,
-        modulo 256
+   rsi  256 addresses to load from, used cyclically: an operation uses the address with the number
+        rdx modulo 256
    rdx  operations, not 0
-   rcx  multiplier, odd
+   rcx  factor, odd
    r8   value
    rax  result: the value after the last operation
 
-   2 loads, 16 bytes, and 1 store, 8 bytes per operation. The value is stored, and becomes what was
-   loaded, times rcx to the power of 20. */
+   2 loads, 16 bytes, and 1 store, 8 bytes per operation. The value is stored; the new value is the loaded
+   word times rcx to the power of 20. */
 .macro chains name, index
 kernel \name
         mov     rax, r8
@@ -50,15 +50,15 @@ kernel_end \name
 chains linefill_speculate, r10
 chains linefill_speculate_ordered, r8
 
-/* The address comes late because it waits for a node of a list, and the load is of another node.
+/* The store's address is late because it waits for a node of a list. The load is of another node.
 
-   rdi  address of the store, no pointer word
-   rsi  address of a pointer word: what the store waits for
-   rdx  address of another pointer word: what is loaded behind it
+   rdi  address of the store, not a pointer word
+   rsi  address of the pointer word for which the store waits
+   rdx  address of another pointer word, which is loaded after the store
    rcx  steps, not 0
    rax, rdx  result: addresses of the pointer words after the last step
 
-   2 loads, 16 bytes, and 1 store, 8 bytes per step. What is stored is rdx before the step. */
+   2 loads, 16 bytes, and 1 store, 8 bytes per step. The stored value is rdx before the step. */
 .macro misses name, index
 kernel \name
         xor     eax, eax

@@ -1,13 +1,13 @@
-/* Stores of one width at a constant distance, through the cache or past it.
+/* Stores of one width at a constant distance, through or past the cache.
 
    rdi  address of the first store, a multiple of the width
-   rsi  bytes from a store to the next, a multiple of the width
+   rsi  bytes from one store to the next, a multiple of the width
    rdx  stores, not 0
-   rcx  value, repeated over the width; its low half where the width is 4
+   rcx  value, repeated over the width; only its low half if the width is 4
    rax  result: `rdi` advanced by all stores
 
-   1 store of 4, 8, 16, 32 or 64 bytes per iteration, no load. Between a cached and a non-temporal
-   kernel of one width only the store differs. The caller fences. */
+   1 store of 4, 8, 16, 32 or 64 bytes per iteration, no load. The cached and the non-temporal kernel
+   of a width differ only in the store. The caller fences. */
 
 #include "linefill.h"
 

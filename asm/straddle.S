@@ -1,16 +1,16 @@
-/* Walks that load the pointer by an instruction wider or narrower than a pointer: how long a load
-   takes that lies across a line or a page, by width.
+/* Walks that load the pointer with an instruction wider or narrower than a pointer. They show the latency
+   of a load that crosses a line or a page, by width.
 
    rdi  address of a pointer word
    rsi  steps, not 0
-   rdx  an address at or below all pointer words, less than 4 GiB (width 4 alone)
+   rdx  an address at or below all pointer words, less than 4 GiB below (used by width 4 only)
    rax  result: address of the pointer word after the last step
 
-   1 load of the width a step, no store. The pointer is the low 8 bytes of what is loaded. `movq`
-   takes it out of a vector register: its latency, one to three cycles, is part of each step. Four
-   bytes are the low half alone: less the low half of rdx they are an offset from there, which
-   costs a cycle for the `sub`, and on some CPUs one for the index. The walk by 8 bytes is
-   `linefill_walk_follow`. */
+   1 load of the width per step, no store. The pointer is the low 8 bytes of the loaded value. `movq`
+   moves it out of a vector register: the latency of `movq`, one to three cycles, is part of each step.
+   A 4-byte load gets only the low half of the pointer. Minus the low half of rdx, it is an offset from
+   rdx; this costs one cycle for the `sub`, and on some CPUs one more for the index. The walk with 8 bytes
+   is `linefill_walk_follow`. */
 
 #include "linefill.h"
 
@@ -26,7 +26,7 @@ kernel linefill_straddle4
         ret
 kernel_end linefill_straddle4
 
-/* `op` loads `reg`, whose low 16 bytes are xmm0; `take` takes the pointer out of it. */
+/* `op` loads `reg`, whose low 16 bytes are xmm0; `take` moves the pointer from xmm0 to rax. */
 .macro straddle name, op, reg, take
 kernel \name
         mov     rax, rdi

@@ -1,17 +1,17 @@
-/* Stores or locked additions to lines that another core may hold, each line fetched ahead or not
+/* Stores or locked additions to lines that another core may hold, with or without a prefetch of each line
    (Drepper, section 6.3.2: prefetchw).
 
    rdi  address of the lines
    rsi  operations, not 0
-   rdx  byte offset of the first line to be written
-   rcx  offsets that there are, less 1: a power of two, less 1
-   r8   bytes to the next line in turn
-   r9   bytes to the line to fetch ahead
-   rax  result: byte offset of the line that would be next
+   rdx  byte offset of the first line to write
+   rcx  number of offsets, a power of two, minus 1
+   r8   bytes to the next line to write
+   r9   bytes to the line to prefetch
+   rax  result: byte offset of the next line to write
 
-   An iteration is an operation, on the first word of a line: a store of the number of operations that
-   are left, this one included, a `lock add` of 1, or the same with an `mfence` behind it (fenced); after
-   no prefetch, a `prefetcht0` (t0) or a `prefetchw` (w) of a line some turns ahead.
+   An iteration is an operation on the first word of a line: a store of the number of operations that
+   are left, including this one, a `lock add` of 1, or (fenced) a `lock add` followed by an `mfence`. It
+   comes after no prefetch, a `prefetcht0` (t0) or a `prefetchw` (w) of a line some turns ahead.
 
    linefill_take_store: 1 store, 8 bytes
    linefill_take_store_t0: 1 store, 8 bytes

@@ -1,21 +1,21 @@
-/* A million reads of a four-index tensor of floats (mmpataki, part 7): read i is at
-   (i % 64, i % 16, i % 28, i % 32), or at the remainders by 61, 17, 29 and 31, and all are summed
+/* A million reads of a four-index tensor of floats (mmpataki, part 7). Read i is at
+   (i % 64, i % 16, i % 28, i % 32), or at the remainders by 61, 17, 29 and 31. All elements are summed
    in order.
 
-   rdi   the first element; the outermost array where arrays point to arrays
+   rdi   the first element; the outermost array if arrays point to arrays
    esi   i of the first read
-   edx   i behind the last read, more than esi and at most 2^20
+   edx   i after the last read, more than esi and at most 2^20
    rcx   the tensor's dimensions, 16 bits each, the first one lowest
-   r8d   bits of the sum so far, which xmm0 holds in the loop
+   r8d   bits of the sum before the first read; the loop keeps the sum in xmm0
    eax   result: the bits of the sum
 
-   One read an iteration: 1 load of 4 bytes; besides, where arrays point to arrays, 3 references of
-   8 bytes and, where indices are checked, 3 lengths (of 4 bytes in boxes, 8 in vectors). No store.
-   An index beyond its array ends in `ud2`. */
+   An iteration is a read: 1 load of 4 bytes. If arrays point to arrays, also 3 references of 8 bytes
+   and, if indices are checked, 3 lengths (of 4 bytes in boxes, 8 in vectors). No store. An index beyond
+   its array ends in `ud2`. */
 
 #include "linefill.h"
 
-/* `i % n` for a power of two, as compilers write it for a signed i. */
+/* `i % n` for a power of two, as compilers translate it for a signed i. */
 .macro remainder to, n
         mov     \to, esi
         and     \to, -\n
@@ -23,13 +23,13 @@
         add     \to, esi
 .endm
 
-/* The same for an i that they know to be unsigned, or where the program says `i & (n - 1)`. */
+/* `i % n` for a power of two, as compilers translate it for an unsigned i, or as `i & (n - 1)`. */
 .macro mask to, n
         mov     \to, esi
         and     \to, \n - 1
 .endm
 
-/* `i % n` for any constant: the quotient by multiplication with ceil(2^(32 + shift) / n), which is
+/* `i % n` for any constant: the quotient is a multiplication by ceil(2^(32 + shift) / n), which is
    exact for i below 2^20: all the factors here have 30 bits. */
 .macro reciprocal to, to64, n, shift
         mov     \to, esi
@@ -39,8 +39,8 @@
         add     \to, esi
 .endm
 
-/* Strides of the tensor in elements: ecx, r8d and r9d for the first three indices; r10d is the
-   number of elements. */
+/* Strides of the tensor in elements: ecx, r8d and r9d for the first three indices. r10d is the number of
+   elements. */
 .macro strides
         movzx   r10d, cx
         mov     r11d, edx
@@ -57,7 +57,7 @@
         imul    r10d, ecx
 .endm
 
-/* Adds the four indices, each times its stride, checks the sum and reads. */
+/* Adds the four indices, each times its stride, checks the sum, and reads the element. */
 .macro flat name, first, second, third, fourth
 kernel \name
         movd    xmm0, r8d
@@ -111,8 +111,8 @@ kernel linefill_tensor_array
         ret
 kernel_end linefill_tensor_array
 
-/* Dimensions that are not known before the program runs: four divisions a read. The dimensions lie
-   in xmm1 to xmm4, for lack of general registers. */
+/* Dimensions that are known only at run time: four divisions per read. The dimensions are in xmm1 to xmm4,
+   because no general registers are free. */
 .macro divided by
         movd    ecx, \by
         mov     eax, esi
@@ -160,8 +160,8 @@ kernel linefill_tensor_divided
 2:      ud2
 kernel_end linefill_tensor_divided
 
-/* The element is read by a function that calls another one for its place. Besides, 2 return
-   addresses a read are pushed and popped. */
+/* A function reads the element, and calls another function for its place. In addition, 2 return addresses
+   per read are pushed and popped. */
 kernel linefill_tensor_called
         movd    xmm0, r8d
         mov     r11d, edx
@@ -210,8 +210,8 @@ kernel linefill_tensor_called
 4:      ud2
 kernel_end linefill_tensor_called
 
-/* Arrays of references to arrays, as Java has them: an object begins with 16 bytes, the last 4 of
-   which are its length. */
+/* Arrays of references to arrays, as in Java: an object begins with 16 bytes, the last 4 of which are its
+   length. */
 kernel linefill_tensor_boxes
         movd    xmm0, r8d
         movzx   ecx, cx
@@ -240,7 +240,7 @@ kernel linefill_tensor_boxes
 2:      ud2
 kernel_end linefill_tensor_boxes
 
-/* The same, and no index is checked. */
+/* Like `linefill_tensor_boxes`, without checks. */
 kernel linefill_tensor_boxes_unchecked
         movd    xmm0, r8d
         .balign 32
@@ -259,8 +259,8 @@ kernel linefill_tensor_boxes_unchecked
         ret
 kernel_end linefill_tensor_boxes_unchecked
 
-/* Vectors of vectors, as Rust and C++ have them: an element of the first three is 24 bytes, the
-   address of the next one's elements, their number, and the capacity. */
+/* Vectors of vectors, as in Rust and C++. The first three dimensions have elements of 24 bytes: the
+   address of the next vector's elements, their number, and the capacity. */
 kernel linefill_tensor_vectors
         movd    xmm0, r8d
         movzx   ecx, cx

@@ -1,23 +1,23 @@
-/* A tile of the product of two matrices of doubles out of packed elements. The tile stays in
-   registers, each of which is the destination of one fused multiply-add an iteration, and is
-   added to the result at the end.
+/* A tile of the product of two matrices of doubles, computed from packed elements. The tile stays in
+   registers, each of which is the destination of one fused multiply-add per iteration, and is added to
+   the result at the end.
 
    rdi  packed mul1: for each k, the elements of the tile's rows
    rsi  packed mul2: for each k, the elements of the tile's columns, aligned to a line
    rdx  number of k, not 0
    rcx  the tile in the result
-   r8   bytes from a row of the result to the next
+   r8   bytes from one row of the result to the next
 
-   AVX2 and FMA: a tile of 4 x 12. An iteration: 3 loads of 32 bytes, 4 broadcast loads of 8,
-   12 multiply-adds. AVX-512: a tile of 8 x 24. An iteration: 3 loads of 64 bytes, 8 broadcast
-   loads of 8, 24 multiply-adds.
+   AVX2 and FMA: a tile of 4 x 12. Per iteration: 3 loads of 32 bytes, 4 broadcast loads of 8, 12
+   multiply-adds. AVX-512: a tile of 8 x 24. Per iteration: 3 loads of 64 bytes, 8 broadcast loads of
+   8, 24 multiply-adds.
 
-   Outside: the lines of the tile in the result are prefetched before the first iteration; behind
-   the last, 3 loads and 3 stores of a register per row. */
+   Outside the loop: before the first iteration, prefetches of the tile in the result; after the last
+   iteration, 3 loads and 3 stores of a register per row. */
 
 #include "linefill.h"
 
-/* One row of the tile: its element of mul1, times the three registers of mul2. */
+/* One row of the tile: its element of mul1 times the three registers of mul2. */
 .macro multiply reg, place, first, second, third, element, b0, b1, b2
         vbroadcastsd \reg\element, [rdi + \place]
         vfmadd231pd \reg\first, \reg\element, \reg\b0
@@ -33,7 +33,7 @@
         multiply zmm, \place, \first, \second, \third, 27, 24, 25, 26
 .endm
 
-/* Adds one row of the tile to the result, and goes on to the next. */
+/* Adds one row of the tile to the result, and advances to the next. */
 .macro add_row reg, bytes, first, second, third
         vaddpd  \reg\first, \reg\first, [rcx]
         vaddpd  \reg\second, \reg\second, [rcx + \bytes]

@@ -1,13 +1,13 @@
-/* Prefetches and loads, one a line or one a page, that do not wait for each other.
+/* Prefetches or loads at a stride, for instance one per page, that do not wait for each other.
 
-   rdi  where places begin: for the prefetch, any number at all
+   rdi  base of the places; any number for the prefetch
    rsi  accesses, not 0
    rdx  bytes from one place to the next
-   rcx  bytes of all places together, a power of two, less one
+   rcx  bytes spanned by all places, a power of two, minus one
    r8   bytes from rdi to the first place
-   rax  result: bytes from rdi to the place behind the last
+   rax  result: bytes from rdi to the place after the last
 
-   1 load, 8 bytes per iteration; none in the kernel that prefetches. No store. */
+   1 load, 8 bytes per iteration; the kernel that prefetches has no load. No store. */
 
 #include "linefill.h"
 

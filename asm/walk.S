@@ -2,11 +2,11 @@
 
    rdi  address of a pointer word
    rsi  steps, not 0
-   rdx  bytes from a pointer word to the word that is changed, or read besides
-   rcx  bytes from the next pointer word to the word that is added
+   rdx  bytes from a pointer word to the word that is changed, or to the second word that is read
+   rcx  bytes from the next pointer word to the word that is added to the changed word
    rax  result: address of the pointer word after the last step
 
-   The loop's own `dec` and `jnz` run beside the dependent load and cost no cycle of their own. */
+   The loop's `dec` and `jnz` run in parallel with the dependent load and add no cycle. */
 
 #include "linefill.h"
 

@@ -1,11 +1,12 @@
-//! Kernels about instructions: where they lie, how they are fetched, how they change.
+//! Kernels about instructions: their placement, their fetch and their modification.
 //!
-//! Code at a chosen byte of a line (Drepper, section 6.2.2, on `-falign-loops` and its like); code that
-//! is timed for its own sake, its fetch, its decoding, its branches; code that changes while it runs; and
-//! a number that goes from one core to another as part of code, or as data that code reads (Drepper,
-//! section 3.4.1, on code that others modify).
+//! - Code at a chosen byte of a line (Drepper, section 6.2.2, on `-falign-loops` and similar options).
+//! - Code timed for its own sake: fetch, decoding, branches.
+//! - Code that changes while it runs.
+//! - A number passed from one core to another as part of code, or as data that code reads (Drepper,
+//!   section 3.4.1, on code that others modify).
 
-// Calls assembly, and code that was made at run time and may change meanwhile.
+// Calls assembly, and code that is generated at run time and may change while it runs.
 #![allow(unsafe_code)]
 
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -21,23 +22,24 @@ pub(super) fn verify(oracle: &mut Oracle<'_, '_>, _: Features) {
     oracle.codealigns();
 }
 
-/// What is placed.
+/// The code that [`CodeAlign`] places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Placed {
-    /// A loop of 24 bytes, seven instructions.
+    /// A loop of 24 bytes and 7 instructions.
     Loop24,
-    /// A loop of 48 bytes, thirteen instructions.
+    /// A loop of 48 bytes and 13 instructions.
     Loop48,
-    /// Six instructions in 25 bytes that a loop jumps to; the loop itself stays on a line.
+    /// A block of six instructions in 25 bytes that a loop jumps to. The loop itself stays at the start of
+    /// a line.
     Target,
 }
 
 impl Placed {
-    /// All of them.
+    /// All placed codes.
     pub const ALL: [Placed; 3] = [Placed::Loop24, Placed::Loop48, Placed::Target];
 
-    /// Bytes of what is placed.
+    /// Bytes of the placed code.
     pub const fn bytes(self) -> usize {
         match self {
             Placed::Loop24 => 24,
@@ -46,7 +48,7 @@ impl Placed {
         }
     }
 
-    /// Instructions of a round.
+    /// Instructions per round.
     pub const fn instructions(self) -> u64 {
         match self {
             Placed::Loop24 => 7,
@@ -63,15 +65,14 @@ impl Placed {
         })
     }
 
-    /// Whether it reaches over a boundary of `of` bytes if it starts at `offset`, or ends on one:
-    /// a jump that does either costs some CPUs more (Intel, "Mitigations for IndexChase Conditional
-    /// Code Erratum").
+    /// Whether code that starts at `offset` crosses a boundary of `of` bytes or ends on it. A jump that
+    /// does either is slower on some CPUs (Intel, "Mitigations for Jump Conditional Code Erratum").
     pub const fn reaches_over(self, offset: usize, of: usize) -> bool {
         offset % of + self.bytes() >= of
     }
 }
 
-/// There is no such byte of a line.
+/// A line has no byte with this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSuchOffset(pub usize);
 
@@ -79,7 +80,7 @@ messages! { NoSuchOffset:
     NoSuchOffset(offset) => ("code can be placed at byte 0 to 63 of a line, not {offset}");
 }
 
-/// A loop at some byte of a line, or code that it jumps to. An operation is a round.
+/// A loop at a chosen byte of a line, or a block there that a loop jumps to. An operation is a round.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeAlign {
     placed: Placed,
@@ -87,10 +88,10 @@ pub struct CodeAlign {
 }
 
 impl CodeAlign {
-    /// `placed` at byte `offset` of a line.
+    /// Places `placed` at byte `offset` of a line.
     ///
     /// # Errors
-    /// If a line has no such byte.
+    /// If `offset` is 64 or more.
     pub fn new(placed: Placed, offset: usize) -> Result<Self, NoSuchOffset> {
         if offset >= LINE {
             return Err(NoSuchOffset(offset));
@@ -103,12 +104,12 @@ impl CodeAlign {
 }
 
 impl Kernel for CodeAlign {
-    /// Returns the rounds done, as the code counted them.
+    /// Returns the number of rounds, as counted by the code.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
             return 0;
         }
-        // SAFETY: there is at least one round, and `new` has seen to the offset.
+        // SAFETY: there is at least one round, and `new` has checked the offset.
         unsafe { (self.placed.kernel().call)(operations, self.offset) }
     }
 
@@ -126,8 +127,8 @@ impl Kernel for CodeAlign {
 }
 
 family! {
-    /// The shape of the family: goes `rounds` times round a loop, with what is placed at byte `offset`
-    /// of a line; returns the rounds.
+    /// The function type of the family: runs `rounds` rounds of a loop, with the placed code at byte
+    /// `offset` of a line; returns the number of rounds.
     ///
     /// # Safety
     /// `rounds` is not 0, `offset` is less than 64.
@@ -137,31 +138,29 @@ family! {
     linefill_codealign_loop24
     /// A loop of 48 bytes.
     linefill_codealign_loop48
-    /// 25 bytes, to which a loop at the start of another line jumps, and which jump back.
+    /// A block of 25 bytes. A loop at the start of another line jumps to it, and it jumps back.
     linefill_codealign_target
 }
 
-/// Asks for a number, and calls a function until it returns that number. An operation is one
-/// number.
+/// Requests a number and calls a function until the function returns it. An operation is one number.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Handover<M> {
-    /// Keeps the function executable, and whoever changes what it returns alive.
+    /// Keeps the function executable, and keeps the thread that changes its result alive.
     memory: M,
     asked: fn(&M) -> &AtomicU32,
     function: fn(&M) -> Function,
-    /// The last number.
+    /// The last number requested.
     number: u32,
 }
 
 impl<M> Handover<M> {
-    /// Numbers that are asked for by storing them in `asked`, and returned by `function`. The
-    /// last one was 0.
+    /// Requests numbers by storing them in `asked`; `function` returns them. The first request is 1.
     ///
     /// # Safety
-    /// For as long as `memory` lives, `function` returns a function that may be called at any
-    /// time, whatever another thread does meanwhile, and which returns what was asked for some
-    /// time after it was.
+    /// For as long as `memory` lives, `function` returns a function that may be called at any time,
+    /// whatever another thread does meanwhile, and that returns a requested number some time after the
+    /// request.
     pub unsafe fn new(
         memory: M,
         asked: fn(&M) -> &AtomicU32,
@@ -177,7 +176,7 @@ impl<M> Handover<M> {
 }
 
 impl<M> Kernel for Handover<M> {
-    /// Returns the last number that arrived.
+    /// Returns the last number received.
     fn run(&mut self, operations: u64) -> u64 {
         let asked = (self.asked)(&self.memory);
         let function = (self.function)(&self.memory);
@@ -190,22 +189,22 @@ impl<M> Kernel for Handover<M> {
         u64::from(self.number)
     }
 
-    /// The store that asks. How often the function is called until it answers is not known.
+    /// Declares the store that requests a number. The number of calls until the answer is unknown.
     fn work(&self) -> Work {
         Work::default().store(1, 4)
     }
 
-    /// Reports the stores that ask, to the place 0, and runs.
+    /// Reports the request stores, at offset 0, and runs.
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         (0..operations).for_each(|_| sink(Access::store(0, 4)));
         self.run(operations)
     }
 }
 
-/// Stores a byte and calls a function, again and again. An operation is one of each.
+/// Stores a byte and calls a function, repeatedly. An operation is one store and one call.
 ///
-/// What the store does to the function is the experiment: it may hit the function's own bytes,
-/// its neighbours in the line or the page, or data far away.
+/// The experiment chooses the target of the store: the function's own bytes, bytes near it in the line
+/// or the page, or data far away.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Patch<M> {
@@ -213,16 +212,16 @@ pub struct Patch<M> {
     memory: M,
     target: fn(&M) -> *mut u8,
     function: fn(&M) -> Function,
-    /// The byte that is stored next.
+    /// The next byte to store.
     next: u8,
 }
 
 impl<M> Patch<M> {
-    /// A store to `target`, and a call of `function` with 0.
+    /// Stores to `target` and calls `function` with argument 0.
     ///
     /// # Safety
     /// For as long as `memory` lives, `target` returns the address of a byte that may be written
-    /// at any time, whatever its value, and `function` a function that may be called before and
+    /// at any time with any value, and `function` returns a function that may be called before and
     /// after each such write.
     pub unsafe fn new(memory: M, target: fn(&M) -> *mut u8, function: fn(&M) -> Function) -> Self {
         Patch {
@@ -235,7 +234,7 @@ impl<M> Patch<M> {
 }
 
 impl<M> Kernel for Patch<M> {
-    /// Returns the sum of what the calls returned.
+    /// Returns the sum of the calls' results.
     fn run(&mut self, operations: u64) -> u64 {
         let target = (self.target)(&self.memory);
         let function = (self.function)(&self.memory);
@@ -255,7 +254,7 @@ impl<M> Kernel for Patch<M> {
         Work::default().store(1, 1)
     }
 
-    /// Reports the stores, to the place 0, and runs.
+    /// Reports the stores, at offset 0, and runs.
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         (0..operations).for_each(|_| sink(Access::store(0, 1)));
         self.run(operations)
@@ -266,7 +265,7 @@ impl<M> Kernel for Patch<M> {
 #[doc(hidden)]
 pub type Function = unsafe extern "sysv64" fn(u64) -> u64;
 
-/// A [`Listing`] in executable memory. An operation is a round through its body.
+/// A [`Listing`] in executable memory. An operation is one round through its body.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Routine<M> {
@@ -277,7 +276,7 @@ pub struct Routine<M> {
 }
 
 impl<M> Routine<M> {
-    /// The listing that was written to `memory`, and where it begins.
+    /// Runs `listing`, which was written to `memory`, from `entry`.
     ///
     /// # Safety
     /// For as long as `memory` lives, `entry` returns the address of executable memory that
@@ -292,14 +291,14 @@ impl<M> Routine<M> {
 }
 
 impl<M> Kernel for Routine<M> {
-    /// Returns the rounds done, as the code counted them.
+    /// Returns the number of rounds, as counted by the code.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
             return 0;
         }
         let function = (self.entry)(&self.memory);
         // SAFETY: `new`'s caller vouches for the code, which takes a number of rounds other than
-        // 0, touches no memory but its stack and keeps to the convention.
+        // 0, touches no memory but its stack and follows the calling convention.
         unsafe { function(operations) }
     }
 

@@ -1,24 +1,24 @@
-//! In which form, and by which registers, a kernel makes its accesses.
+//! The form of a kernel (assembly or intrinsics), and the registers that make its accesses.
 
 use crate::cpu::{Avx2, Avx512, Features};
 
-/// How a kernel's loop came about.
+/// How a kernel's loop is produced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// Assembled from `asm/*.S`: exactly these instructions at exactly these places.
+    /// Assembled from `asm/*.S`: exactly these instructions at exactly these addresses.
     #[default]
     Assembly,
-    /// Compiled from Rust with the intrinsics of `core::arch`, as a program would have it. The loop
-    /// holds the same accesses to memory; the compiler chooses registers, counters and placement.
-    /// In a debug build it is as slow as all of that, and measures nothing.
+    /// Compiled from Rust with the intrinsics of `core::arch`, as in an ordinary program. The loop makes
+    /// the same memory accesses; the compiler chooses registers, counters and placement. A debug build
+    /// does not optimise the loop, and its times mean nothing.
     Intrinsics,
 }
 
 impl Form {
-    /// Both.
+    /// Both forms.
     pub const ALL: [Form; 2] = [Form::Assembly, Form::Intrinsics];
 
-    /// The forms of kernels on vectors: a soft-float target has them in assembly alone.
+    /// The forms of vector kernels: a soft-float target has only assembly.
     pub(crate) fn on_vectors() -> &'static [Form] {
         match cfg!(target_feature = "sse2") {
             true => &Form::ALL,
@@ -27,8 +27,8 @@ impl Form {
     }
 }
 
-/// There is no such kernel by intrinsics: a string instruction has none, and a soft-float target
-/// none on vectors.
+/// The kernel has no form with intrinsics: string instructions have no intrinsic, and a soft-float
+/// target has no vector intrinsics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoIntrinsics;
 
@@ -39,11 +39,11 @@ messages! { NoIntrinsics:
     );
 }
 
-/// The registers that move data. The wide ones hold the proof that the CPU has them.
+/// The vector register that moves data. The wide variants hold the proof that the CPU has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Vector {
-    /// xmm: 16 bytes, the width of the documents.
+    /// xmm: 16 bytes, the width that the cited papers use.
     Sse2,
     /// ymm: 32 bytes.
     Avx2(Avx2),
@@ -52,10 +52,10 @@ pub enum Vector {
 }
 
 impl Vector {
-    /// The sizes there are, in bytes.
+    /// All register sizes in bytes.
     pub const BYTES: [usize; 3] = [16, 32, 64];
 
-    /// The register of `bytes` bytes; `None` if there is none, or if the CPU has no such register.
+    /// Returns the register of `bytes` bytes; `None` for other sizes, or if the CPU lacks the register.
     pub fn of(bytes: usize, features: Features) -> Option<Vector> {
         match bytes {
             16 => Some(Vector::Sse2),
@@ -65,7 +65,7 @@ impl Vector {
         }
     }
 
-    /// Its bytes.
+    /// Size in bytes.
     pub const fn bytes(self) -> usize {
         match self {
             Vector::Sse2 => 16,
@@ -75,7 +75,7 @@ impl Vector {
     }
 }
 
-/// The width of a store. The wide ones hold the proof that the CPU has them.
+/// The width of a store. The wide variants hold the proof that the CPU has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Width {
@@ -92,10 +92,10 @@ pub enum Width {
 }
 
 impl Width {
-    /// The widths there are, in bytes.
+    /// All widths in bytes.
     pub const BYTES: [usize; 5] = [4, 8, 16, 32, 64];
 
-    /// The width of `bytes` bytes; `None` if there is none, or if the CPU has no such register.
+    /// Returns the width of `bytes` bytes; `None` for other sizes, or if the CPU lacks the register.
     pub fn of(bytes: usize, features: Features) -> Option<Width> {
         match bytes {
             4 => Some(Width::W4),
@@ -107,7 +107,7 @@ impl Width {
         }
     }
 
-    /// Its bytes.
+    /// Width in bytes.
     pub const fn bytes(self) -> usize {
         match self {
             Width::W4 => 4,

@@ -1,13 +1,13 @@
-//! The timed work: a folder per subject, and in it a file per kernel or for a few that are alike.
+//! The timed work: a folder per subject, in each folder a file per kernel or per group of similar kernels.
 //!
-//! A kernel allocates nothing, reads no clock and knows no experiment. It works on a pattern
-//! that it owns, continues where it stopped, returns a value that proves its work, and declares
-//! what one operation does. Its file holds the declaration of its assembly, the type with its
-//! errors, one plain model of what it does ([`Kernel::trace`]), and the patterns on which [`verify`]
-//! checks one against the other.
+//! A kernel does not allocate, reads no clock and knows nothing about experiments. It owns the pattern
+//! it works on, continues where it stopped, returns a value that proves its work, and declares what one
+//! operation does. Its file holds the declaration of its assembly, the type with its errors, a plain
+//! model of its work ([`Kernel::trace`]), and the patterns on which [`verify`] compares the kernel with
+//! the model.
 
-/// Declares assembled kernels of one shape: the type of the shape, whose safety is that of each, and the
-/// symbols.
+/// Declares assembled kernels with the same signature: the function type, which carries the safety
+/// contract of all of them, and the symbols.
 macro_rules! family {
     (
         $(#[$about:meta])*
@@ -29,13 +29,13 @@ macro_rules! family {
     };
 }
 
-/// An assembled kernel, and the name of its symbol, by which [`verify`] reports it.
+/// An assembled kernel with the name of its symbol, under which [`verify`] reports it.
 pub(crate) struct Assembled<F> {
     name: &'static str,
     call: F,
 }
 
-/// Chooses an assembled kernel by the arms of a `match`, each of which names a symbol.
+/// Selects an assembled kernel by a `match` whose arms name symbols.
 macro_rules! assembled {
     (match $by:tt { $($pattern:pat => $symbol:ident,)+ }) => {
         match $by {
@@ -69,15 +69,15 @@ pub use stores::*;
 pub use stream::*;
 pub use work::{Access, Kind, Work};
 
-/// The plain multiplication, for tests and experiments beyond [`verify`].
+/// The reference matrix multiplication, for tests and experiments beyond [`verify`].
 #[doc(hidden)]
 pub mod reference {
     pub use super::compute::matmul::reference::matmul;
 }
 
-/// A piece of work that can be repeated and goes on where it stopped.
+/// A piece of work that can be repeated and continues where it stopped.
 ///
-/// A kernel of your own needs [`run`](Self::run) alone to be timed:
+/// To time your own kernel, implement only [`run`](Self::run):
 ///
 /// ```
 /// use linefill::kernel::Kernel;
@@ -97,20 +97,21 @@ pub mod reference {
 /// ```
 pub trait Kernel {
     /// Does `operations` operations and returns a value that proves them: a sum, an index, an
-    /// address. Goes on where the last call stopped, and does nothing for 0 operations.
+    /// address. Continues where the last call stopped; does nothing for 0 operations.
     fn run(&mut self, operations: u64) -> u64;
 
-    /// What one operation does, from which bandwidths are computed. Provided: nothing is declared.
+    /// Returns the work of one operation, from which bandwidths are computed. By default nothing is
+    /// declared.
     fn work(&self) -> Work {
         Work::default()
     }
 
-    /// The model of the kernel: does the next `operations` operations in plain Rust, reports each of
-    /// their accesses to `sink` in program order, and returns what [`run`](Self::run) would. Offsets
-    /// are bytes from the start of the memory the kernel works on.
+    /// The model of the kernel: does the next `operations` operations in plain Rust, reports each
+    /// access to `sink` in program order, and returns the value that [`run`](Self::run) would return.
+    /// Offsets are bytes from the start of the kernel's memory.
     ///
-    /// With a sink that does nothing it is the reference implementation, with one that counts the
-    /// work. Provided: runs, and reports no access.
+    /// A sink that does nothing turns the model into the reference implementation; a sink that counts
+    /// measures the work. By default it calls `run` and reports no access.
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         let _ = sink;
         self.run(operations)

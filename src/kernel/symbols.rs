@@ -1,4 +1,4 @@
-//! The bytes of the assembled kernels, for those who want to see what really runs.
+//! The machine code of the assembled kernels, for inspection.
 
 // Reads machine code between two symbols.
 #![allow(unsafe_code)]
@@ -8,19 +8,19 @@ use core::arch::asm;
 /// A kernel's symbol and its machine code.
 #[derive(Clone, Copy, Debug)]
 pub struct Code {
-    /// The symbol.
+    /// The name of the symbol.
     pub name: &'static str,
-    /// Its bytes, from the symbol to the end of the function.
+    /// The machine code, from the symbol to the end of the function.
     pub bytes: &'static [u8],
 }
 
-/// The address of a symbol, by its name. It is named in assembly alone: a static of the same name
-/// as a function that is declared elsewhere would be another symbol where the compiler puts both
-/// into one unit.
+/// Computes the address of the symbol `$name`. Only assembly names the symbol: a Rust static with the
+/// name of a function declared elsewhere would become a different symbol if the compiler puts both into
+/// one unit.
 macro_rules! address {
     ($name:expr) => {{
         let address: *const u8;
-        // SAFETY: computes an address, and touches nothing.
+        // SAFETY: computes an address without accessing memory.
         unsafe {
             asm!(
                 concat!("lea {}, [rip + ", $name, "]"),
@@ -32,7 +32,7 @@ macro_rules! address {
     }};
 }
 
-// Without a C compiler the kernels are assembled as a part of this crate.
+// Without a C compiler the kernels are assembled as part of this crate.
 #[cfg(feature = "rustc-asm")]
 core::arch::global_asm!(
     include_str!(concat!(env!("OUT_DIR"), "/kernels.s")),
@@ -53,8 +53,8 @@ macro_rules! code {
     };
 }
 
-/// Every kernel of `asm/`, in the order of their names.
+/// Returns every kernel of `asm/`, sorted by name.
 pub fn all() -> impl Iterator<Item = Code> {
-    // The list that build.rs reads from the sources.
+    // build.rs generates this list from the sources.
     include!(concat!(env!("OUT_DIR"), "/symbols.rs")).into_iter()
 }

@@ -1,7 +1,7 @@
-//! What an operation does to memory, declared.
+//! The declared memory accesses and arithmetic of an operation.
 
-/// Loads, stores, bytes and arithmetic of one operation, as the program sees them: a line fetched for
-/// ownership, a write-back or a prefetch does not count.
+/// Loads, stores, bytes and arithmetic of one operation, as the program sees them. RFOs, write-backs and
+/// prefetches do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Loads.
@@ -12,14 +12,14 @@ pub struct Work {
     pub bytes_read: u32,
     /// Bytes stored.
     pub bytes_written: u32,
-    /// Floating-point operations, a multiply-add being two; 0 where arithmetic is not the point.
+    /// Floating-point operations, a multiply-add counting as two; 0 if arithmetic is not measured.
     pub flops: u64,
-    /// Instructions, where code is what is measured; 0 elsewhere.
+    /// Instructions, if code is measured; 0 otherwise.
     pub instructions: u64,
 }
 
 impl Work {
-    /// Nothing.
+    /// No work.
     pub const NONE: Work = Work {
         loads: 0,
         stores: 0,
@@ -29,7 +29,7 @@ impl Work {
         instructions: 0,
     };
 
-    /// The same and `count` loads of `bytes` bytes.
+    /// Adds `count` loads of `bytes` bytes.
     #[must_use]
     pub const fn load(self, count: u32, bytes: u32) -> Self {
         Work {
@@ -39,7 +39,7 @@ impl Work {
         }
     }
 
-    /// The same and `count` stores of `bytes` bytes.
+    /// Adds `count` stores of `bytes` bytes.
     #[must_use]
     pub const fn store(self, count: u32, bytes: u32) -> Self {
         Work {
@@ -49,7 +49,7 @@ impl Work {
         }
     }
 
-    /// The same, `count` times.
+    /// Returns `count` times this work.
     pub(crate) const fn times(self, count: u32) -> Self {
         Work {
             loads: self.loads * count,
@@ -62,7 +62,7 @@ impl Work {
     }
 }
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A load.
@@ -80,9 +80,9 @@ pub enum Kind {
 pub struct Access {
     /// Bytes from the start of the kernel's memory.
     pub offset: usize,
-    /// Bytes accessed; 0 for a prefetch, which delivers none to the program.
+    /// Bytes accessed; 0 for a prefetch, which returns no data to the program.
     pub bytes: u32,
-    /// What it does.
+    /// The kind of the access.
     pub kind: Kind,
 }
 
@@ -105,7 +105,7 @@ impl Access {
         Access::new(Kind::Store, offset, bytes)
     }
 
-    /// A store past the cache.
+    /// A non-temporal store.
     pub(crate) const fn non_temporal_store(offset: usize, bytes: u32) -> Self {
         Access::new(Kind::NonTemporalStore, offset, bytes)
     }

@@ -8,24 +8,24 @@ use crate::mem::Region;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fill {
-    /// `a[k] = k + 1`: one cycle, in the order of the addresses.
+    /// `a[k] = k + 1`: one cycle, in address order.
     Sequential,
     /// `a[k] = (k + stride) mod S`: one cycle if the stride and S have no common divisor.
     Stride(usize),
-    /// `a[k]` uniformly random, independent of each other: from any start the path soon runs into
-    /// itself, after about `sqrt(pi S / 2)` steps, onto a cycle half as long in the mean.
+    /// `a[k]` uniformly random and independent. From any start the path meets itself after about
+    /// `sqrt(pi S / 2)` steps, on a cycle that is on average half as long.
     RandomFunction {
-        /// Decides the indices.
+        /// The seed of the indices.
         seed: u64,
     },
-    /// A random permutation: several cycles, the one through 0 of any length with equal chance.
+    /// A random permutation: several cycles. The cycle through 0 has any length with equal probability.
     Permutation {
-        /// Decides the permutation.
+        /// The seed of the permutation.
         seed: u64,
     },
-    /// A random permutation that is one cycle: the fill that measures what it should.
+    /// A random permutation that is one cycle: the only random fill that visits all elements.
     Cycle {
-        /// Decides the cycle.
+        /// The seed of the cycle.
         seed: u64,
     },
 }
@@ -34,23 +34,23 @@ pub enum Fill {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChainError {
-    /// No elements, or more than 32-bit indices address.
+    /// The number of elements, if it is 0 or more than 32-bit indices can address.
     Size(usize),
-    /// The region holds fewer elements.
+    /// The region is too small for the elements.
     RegionTooSmall {
-        /// Elements asked for.
+        /// Requested elements.
         wanted: usize,
-        /// 4-byte elements the region holds.
+        /// 4-byte elements that fit in the region.
         room: usize,
     },
-    /// An index of a given array leads out of it.
+    /// An index of a given array lies outside the array.
     Outside {
         /// The index.
         index: u32,
         /// The number of elements.
         size: usize,
     },
-    /// The stride and the size have a common divisor, so the fill is no single cycle.
+    /// The stride and the size have a common divisor, so the fill is not a single cycle.
     StrideDivides {
         /// The stride.
         stride: usize,
@@ -72,7 +72,7 @@ messages! { ChainError:
     );
 }
 
-/// An array of 32-bit indices, each inside the array, so that following them never leaves it.
+/// An array of 32-bit indices, all inside the array, so that following them never leaves it.
 #[derive(Debug)]
 pub struct Chain<'m> {
     slots: &'m mut [u32],
@@ -109,7 +109,7 @@ impl<'m> Chain<'m> {
         Ok(Chain { slots, cursor: 0 })
     }
 
-    /// Takes an array that is filled already.
+    /// Uses an array that is already filled.
     ///
     /// # Errors
     /// If it is empty, too long, or holds an index outside itself.
@@ -134,7 +134,7 @@ impl<'m> Chain<'m> {
         self.slots
     }
 
-    /// The index that a walk comes to next.
+    /// The next index of a walk.
     pub fn cursor(&self) -> u32 {
         self.cursor
     }
@@ -151,7 +151,7 @@ impl<'m> Chain<'m> {
         self.cursor = index;
     }
 
-    /// Length of the cycle that a walk from index 0 ends up on (Brent's algorithm).
+    /// Length of the cycle on which a walk from index 0 ends (Brent's algorithm).
     pub fn cycle_length(&self) -> usize {
         let next = |index: u32| self.slots[index as usize];
         let mut power = 1;
@@ -173,7 +173,7 @@ impl<'m> Chain<'m> {
 
 fn fill_stride(slots: &mut [u32], stride: usize) {
     let size = slots.len();
-    // Both are below the size, which has 32 bits.
+    // Both numbers are below the size, which has 32 bits.
     let stride = stride % size;
     for (index, slot) in slots.iter_mut().enumerate() {
         *slot = ((index + stride) % size) as u32;
@@ -190,7 +190,7 @@ fn fill_permutation(slots: &mut [u32], seed: u64) {
     });
 }
 
-/// Inserts every index behind a random earlier one: each cycle arises in exactly one way.
+/// Inserts every index after a random earlier one: each cycle arises in exactly one way.
 fn fill_cycle(slots: &mut [u32], seed: u64) {
     let mut rng = Rng::new(seed);
     slots[0] = 0;

@@ -1,28 +1,28 @@
-//! An array of integers to be shuffled, and where the indices come from (Startin, "Observing
-//! memory level parallelism with JMH").
+//! An array of integers to be shuffled, and the source of its indices (Startin, "Observing memory level
+//! parallelism with JMH").
 
 use super::java::{Random, ThreadLocalRandom};
 use crate::mem::{LINE, Region, Span};
 
-/// Bytes of an integer, of the array as of the table.
+/// Bytes of an integer, in the array and in the table.
 const INT: usize = size_of::<u32>();
 
-/// Where the index to swap with comes from.
+/// The source of the index to swap with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Indices {
-    /// From a table as long as the array, which is read downwards.
+    /// A table as long as the array, which is read downwards.
     Precomputed,
-    /// From Java's `ThreadLocalRandom.nextInt(bound)`, at every swap.
+    /// Java's `ThreadLocalRandom.nextInt(bound)`, at every swap.
     Generated,
 }
 
-/// An array of `java.util.Random(0)`'s integers, and before it a line with the state of a
-/// generator and a buffer for a stage of indices. A table of indices follows, if they are
-/// precomputed: entry `i - 1` is drawn uniformly from 0 to `i - 1`.
+/// An array of `java.util.Random(0)`'s integers. Before it are a line with the state of a generator, and a
+/// buffer for a stage of indices. If indices are precomputed, a table of indices follows the array: entry
+/// `i - 1` is drawn uniformly from 0 to `i - 1`.
 ///
-/// Only this type writes the table, so that whoever swaps element `i - 1` with the one that entry
-/// `i - 1` names stays inside the array.
+/// Only this type writes the table, so that a kernel that swaps element `i - 1` with the element named by
+/// entry `i - 1` stays inside the array.
 #[derive(Debug)]
 pub struct Deck<'m> {
     region: Region<'m>,
@@ -30,7 +30,7 @@ pub struct Deck<'m> {
     indices: Indices,
 }
 
-/// What is in the memory of a [`Deck`].
+/// The parts of a [`Deck`]'s memory.
 pub(crate) struct DeckParts<'a> {
     /// The generator's line.
     pub(crate) generator: &'a mut [u32],
@@ -38,19 +38,19 @@ pub(crate) struct DeckParts<'a> {
     pub(crate) buffer: &'a mut [u32],
     /// The array.
     pub(crate) data: &'a mut [u32],
-    /// The table, or nothing.
+    /// The table; empty if indices are generated.
     pub(crate) table: &'a [u32],
 }
 
-/// Why a region holds no such array.
+/// Why a region cannot hold an array to be shuffled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeckError {
-    /// Fewer than two elements, or more than a Java array has.
+    /// The number of elements, if it is less than 2 or more than a Java array can hold.
     Count(usize),
     /// The region is too small.
     RegionTooSmall {
-        /// Bytes needed (`usize::MAX` if they cannot be counted).
+        /// Bytes needed; `usize::MAX` if the number overflows.
         needed: usize,
         /// Bytes of the region.
         region: usize,
@@ -65,11 +65,11 @@ messages! { DeckError:
 }
 
 impl<'m> Deck<'m> {
-    /// The longest stage of indices that is drawn at a time.
+    /// The maximum number of indices in a stage.
     pub const LONGEST_STAGE: usize = 256;
 
-    /// Bytes of region that `count` integers and their indices need; `usize::MAX` if they cannot be
-    /// counted.
+    /// Bytes of region that `count` integers and their indices need; `usize::MAX` if the number
+    /// overflows.
     pub const fn span(count: usize, indices: Indices) -> usize {
         Self::needed(count, indices).bytes()
     }
@@ -82,11 +82,11 @@ impl<'m> Deck<'m> {
         Span::of(Self::DATA).plus(bytes_of(count).times(arrays))
     }
 
-    /// Writes the array, and the table from a generator seeded by `seed`; the same seed is left to
-    /// those who generate.
+    /// Writes the array, the table from a generator with the seed `seed`, and the generator's state with
+    /// the same seed, for kernels that generate indices.
     ///
     /// # Errors
-    /// If there are too few or too many integers, or they do not fit.
+    /// If there are too few or too many integers, or the region is too small.
     pub fn new(
         region: Region<'m>,
         count: usize,
@@ -130,12 +130,12 @@ impl<'m> Deck<'m> {
         self.count
     }
 
-    /// Where their indices come from.
+    /// The source of the indices.
     pub fn indices(&self) -> Indices {
         self.indices
     }
 
-    /// Byte offset of the generator's seed; its [probe](Self::PROBE) lies behind it.
+    /// Byte offset of the generator's seed; its [probe](Self::PROBE) follows.
     pub const SEED: usize = 0;
 
     /// Byte offset of the generator's probe, which is not 0: a thread without one has no seed.
@@ -147,7 +147,7 @@ impl<'m> Deck<'m> {
     /// Byte offset of the array.
     pub const DATA: usize = Self::BUFFER + Self::LONGEST_STAGE * INT;
 
-    /// Byte offset of the table, where there is one.
+    /// Byte offset of the table, if there is one.
     pub const fn table(&self) -> usize {
         Self::DATA + bytes_of(self.count).bytes()
     }
@@ -155,7 +155,7 @@ impl<'m> Deck<'m> {
     /// The integer at byte `place` of the memory.
     ///
     /// # Panics
-    /// If it does not lie inside.
+    /// If the integer does not lie inside the region.
     #[inline]
     pub fn int(&self, place: usize) -> u32 {
         let (int, _) = self.region.bytes()[place..]
@@ -164,8 +164,8 @@ impl<'m> Deck<'m> {
         u32::from_ne_bytes(*int)
     }
 
-    /// What is in the memory, each part for itself. Crate-private: who writes the array may not
-    /// write the table, and must leave the probe.
+    /// The parts of the memory, borrowed separately. Crate-private: a kernel that writes the array must not
+    /// write the table or the probe.
     pub(crate) fn parts(&mut self) -> DeckParts<'_> {
         let table = self.table() / INT;
         let ints = self.region.reborrow().into_u32s();
@@ -183,22 +183,22 @@ impl<'m> Deck<'m> {
         }
     }
 
-    /// The generator as it stands.
+    /// The generator in its present state.
     pub fn generator(&self) -> ThreadLocalRandom {
         ThreadLocalRandom::new(self.region.word(Self::SEED))
     }
 
-    /// Puts the generator where another one stands.
+    /// Sets the generator to the state of another one.
     pub fn set_generator(&mut self, generator: &ThreadLocalRandom) {
         self.region.set_word(Self::SEED, generator.seed());
     }
 
-    /// The memory of all.
+    /// The whole memory.
     pub fn region(&self) -> &Region<'m> {
         &self.region
     }
 
-    /// Gives the memory back.
+    /// Returns the memory.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }

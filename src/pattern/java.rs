@@ -1,5 +1,5 @@
-//! Java's generators of random numbers, bit by bit, so that data and indices of the documents that
-//! were measured in Java can be made again.
+//! Java's generators of random numbers, bit by bit, to reproduce data and indices of sources that
+//! measured in Java.
 
 /// `java.util.Random`: a linear congruential generator of 48 bits, as its documentation defines it.
 ///
@@ -20,27 +20,27 @@ const INCREMENT: u64 = 0xB;
 const BITS_48: u64 = (1 << 48) - 1;
 
 impl Random {
-    /// The generator that `new Random(seed)` makes.
+    /// Creates the same generator as `new Random(seed)`.
     pub const fn new(seed: i64) -> Self {
         Random {
             seed: (seed.cast_unsigned() ^ MULTIPLIER) & BITS_48,
         }
     }
 
-    /// The next `bits` bits, 1 to 32, in the low bits of the number.
+    /// Returns the next `bits` bits, 1 to 32, in the low bits of the number.
     #[inline]
     fn next(&mut self, bits: u32) -> u32 {
         self.seed = self.seed.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT) & BITS_48;
         (self.seed >> (48 - bits)) as u32
     }
 
-    /// `nextInt()`: any integer of 32 bits.
+    /// `nextInt()`: returns any integer of 32 bits.
     #[inline]
     pub fn next_int(&mut self) -> i32 {
         self.next(32).cast_signed()
     }
 
-    /// `nextInt(bound)`: a number below `bound`.
+    /// `nextInt(bound)`: returns a number below `bound`.
     ///
     /// # Panics
     /// If `bound` is 0 or does not fit in an `int`.
@@ -53,7 +53,7 @@ impl Random {
         accepted(bound, || self.next(31))
     }
 
-    /// `nextDouble()`: a number of 53 bits from 0 to below 1.
+    /// `nextDouble()`: returns a number of 53 bits, at least 0 and below 1.
     #[inline]
     pub fn next_double(&mut self) -> f64 {
         let (high, low) = (u64::from(self.next(26)), u64::from(self.next(27)));
@@ -61,25 +61,25 @@ impl Random {
     }
 }
 
-/// `java.util.concurrent.ThreadLocalRandom` from a seed that is known: the counter of
-/// `SplittableRandom` under another mix, as in JDK 8 to 16. (JDK 17 also adds the thread's number to
-/// the seed, and took over `Random`'s way with bounds that are powers of two.)
+/// `java.util.concurrent.ThreadLocalRandom` with a known seed: the counter of `SplittableRandom` with
+/// another mix function, as in JDK 8 to 16. (JDK 17 also adds the thread's number to the seed, and treats
+/// bounds that are powers of two as `Random` does.)
 #[doc(alias = "java.util.concurrent.ThreadLocalRandom")]
 #[derive(Clone, Debug)]
 pub struct ThreadLocalRandom {
     seed: u64,
 }
 
-/// What is added to the counter at each draw.
+/// The increment of the counter per draw.
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl ThreadLocalRandom {
-    /// A generator whose thread's seed is `seed`.
+    /// Creates a generator whose thread has the seed `seed`.
     pub const fn new(seed: u64) -> Self {
         ThreadLocalRandom { seed }
     }
 
-    /// The thread's seed now: a generator made from it goes on where this one stands.
+    /// The thread's present seed: a generator created from it continues where this one is.
     pub const fn seed(&self) -> u64 {
         self.seed
     }
@@ -92,13 +92,13 @@ impl ThreadLocalRandom {
         (twice >> 32) as u32
     }
 
-    /// `nextInt()`: any integer of 32 bits.
+    /// `nextInt()`: returns any integer of 32 bits.
     #[inline]
     pub fn next_int(&mut self) -> i32 {
         self.next().cast_signed()
     }
 
-    /// `nextInt(bound)`: a number below `bound`.
+    /// `nextInt(bound)`: returns a number below `bound`.
     ///
     /// # Panics
     /// If `bound` is 0 or does not fit in an `int`.
@@ -120,8 +120,8 @@ fn check(bound: u32) {
     );
 }
 
-/// The remainder of the first 31-bit number that is not among the last few, which would make
-/// small remainders likelier than others.
+/// Returns the remainder of the first 31-bit number that is not among the last few, which would make
+/// small remainders more likely than others.
 #[inline]
 fn accepted(bound: u32, mut next: impl FnMut() -> u32) -> u32 {
     loop {
@@ -186,8 +186,8 @@ mod tests {
         );
     }
 
-    /// JDK 17 adds twice the thread's number to the seed, besides, at each draw: the main thread's
-    /// number is 1.
+    /// Draws as in JDK 17, which also adds twice the thread's number to the seed at each draw: the main
+    /// thread's number is 1.
     fn as_in_17<T>(draw: impl Fn(&mut ThreadLocalRandom) -> T) -> [T; 4] {
         let mut random = ThreadLocalRandom::new(42);
         [0; 4].map(|_| {

@@ -1,17 +1,17 @@
-//! The points of Sestoft's k-means, and the means that it begins with.
+//! The points of Sestoft's k-means, and its initial means.
 //!
-//! The note names the problem (200,000 points, 81 clusters, 108 iterations), and its exam program
-//! how the points come about: `java.util.Random(42)` scatters them over a grid of 9 x 9 squares.
+//! The note gives the size of the problem (200,000 points, 81 clusters, 108 iterations). Its exam program
+//! gives the points: `java.util.Random(42)` scatters them over a grid of 9 x 9 squares.
 
 use super::java::Random;
 
-/// Points of the note.
+/// Number of points in the note.
 pub const POINTS: usize = 200_000;
 
-/// Clusters of the note.
+/// Number of clusters in the note.
 pub const CLUSTERS: usize = 81;
 
-/// Squares along a side of the grid.
+/// Squares per side of the grid.
 const SIDE: u32 = 9;
 
 /// The distance between neighbouring squares, the margin before the first, and their width.
@@ -19,36 +19,36 @@ const PITCH: f64 = 10.0;
 const MARGIN: f64 = 4.0;
 const WIDTH: f64 = 8.0;
 
-/// The seed.
+/// The seed of the points.
 const SEED: i64 = 42;
 
-/// A point of the plane.
+/// A point in the plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Its first coordinate.
+    /// The first coordinate.
     pub x: f64,
-    /// Its second.
+    /// The second coordinate.
     pub y: f64,
 }
 
 impl Point {
-    /// The square of the distance to another point.
+    /// Returns the square of the distance to another point.
     #[inline]
     pub fn square_distance(self, other: Point) -> f64 {
         let (x, y) = (self.x - other.x, self.y - other.y);
         x * x + y * y
     }
 
-    /// Whether it lies within `most` of another point in either coordinate.
+    /// Whether both coordinates differ by at most `most` from those of another point.
     #[inline]
     pub fn near(self, other: Point, most: f64) -> bool {
         (self.x - other.x).abs() <= most && (self.y - other.y).abs() <= most
     }
 }
 
-/// Writes the note's points, as many as there is room for, and returns the indices of those that
-/// are the first means. With [`POINTS`] of them they are the very points of the note. `None` if
-/// there are fewer points than means, or more than a Java array has.
+/// Writes the note's points, as many as there is room for, and returns the indices of the points that
+/// are the initial means. With [`POINTS`] points they are exactly the points of the note. Returns `None`
+/// if there are fewer points than means, or more than a Java array can hold.
 ///
 /// ```
 /// use linefill::pattern::kmeans::{self, POINTS, Point};
@@ -77,12 +77,12 @@ pub fn scatter(points: &mut [Point]) -> Option<[usize; CLUSTERS]> {
     Some(set.in_order())
 }
 
-/// Buckets of a `java.util.HashSet` of [`CLUSTERS`] numbers: 16, doubled until three quarters of
-/// them are as many.
+/// Buckets of a `java.util.HashSet` of [`CLUSTERS`] numbers: 16, doubled until three quarters of the
+/// buckets are at least as many as the numbers.
 const BUCKETS: u32 = 128;
 
-/// As much of a `java.util.HashSet<Integer>` as decides the order in which it is read: by bucket,
-/// and in a bucket by insertion, which growing keeps.
+/// The part of a `java.util.HashSet<Integer>` that determines its iteration order: by bucket, and inside a
+/// bucket by insertion, which growth preserves.
 struct IntSet {
     numbers: [u32; CLUSTERS],
     len: usize,
@@ -98,7 +98,7 @@ impl Default for IntSet {
 }
 
 impl IntSet {
-    /// Adds a number, if there is room and it is not there yet.
+    /// Adds a number, if there is room and the set does not contain it.
     fn insert(&mut self, number: u32) {
         if self.len < CLUSTERS && !self.numbers[..self.len].contains(&number) {
             self.numbers[self.len] = number;
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(scatter(&mut [Point::default(); CLUSTERS - 1]), None);
         let mut first = scatter(&mut [Point::default(); CLUSTERS]).unwrap();
         first.sort_unstable();
-        // Of as many points as means, each is one.
+        // With as many points as means, each point is a mean.
         assert!(first.iter().copied().eq(0..CLUSTERS));
     }
 

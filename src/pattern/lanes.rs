@@ -1,4 +1,4 @@
-//! Rings that are walked side by side, so that as many loads can be under way.
+//! Rings for interleaved walks, which keep as many loads outstanding as there are rings.
 
 use super::{Layout, LayoutError, Order, Ring};
 use crate::mem::{LINE, Region, Span};
@@ -6,15 +6,15 @@ use crate::mem::{LINE, Region, Span};
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// Byte offset of the first ring, behind the cursors.
+/// Byte offset of the first ring, after the cursors.
 const RINGS: usize = Lanes::MOST * WORD;
 
-/// Up to 128 random rings, each in a part of its own of one region, and before them an array of
-/// cursors: the address of the pointer word that each walk comes to next.
+/// Up to 128 random rings in separate parts of one region. Before them is an array of cursors: the address
+/// of the next pointer word of each walk.
 ///
-/// The parts are equally long and an element is a line, so that the walks share nothing but the
-/// caches, and the lines of all of them together are as many whatever their number. Only this
-/// type writes pointers, so every walk stays inside its ring.
+/// The parts have equal lengths and an element is a line, so that the walks share only the caches. The
+/// total number of lines does not depend on the number of rings. Only this type writes pointers, so every
+/// walk stays inside its ring.
 #[derive(Debug)]
 pub struct Lanes<'m> {
     region: Region<'m>,
@@ -22,11 +22,11 @@ pub struct Lanes<'m> {
     count: usize,
 }
 
-/// Why a region holds no such rings.
+/// Why a region cannot hold the rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LanesError {
-    /// No lane, or more than there are cursors for.
+    /// The number of lanes, if it is 0 or more than the number of cursors.
     Lanes(usize),
     /// The rings do not fit.
     Layout(LayoutError),
@@ -38,11 +38,11 @@ messages! { LanesError:
 }
 
 impl<'m> Lanes<'m> {
-    /// The most lanes there can be.
+    /// The maximum number of lanes.
     pub const MOST: usize = 128;
 
-    /// Bytes of region that rings of `lines` lines in all need, however many rings they are;
-    /// `usize::MAX` if they cannot be counted.
+    /// Bytes of region that rings of `lines` lines in total need, for any number of rings; `usize::MAX` if
+    /// the number overflows.
     pub const fn span(lines: usize) -> usize {
         Self::needed(lines).bytes()
     }
@@ -51,10 +51,10 @@ impl<'m> Lanes<'m> {
         Span::of(RINGS).plus(Span::of(LINE).times(lines))
     }
 
-    /// Builds `lanes` random rings of `lines` lines in all, less what does not divide evenly.
+    /// Builds `lanes` random rings of `lines` lines in total, without the remainder of the division.
     ///
     /// # Errors
-    /// If there is no ring, too many, or they do not fit.
+    /// If there is no ring, too many rings, or the rings do not fit.
     pub fn new(
         mut region: Region<'m>,
         lanes: usize,
@@ -99,17 +99,17 @@ impl<'m> Lanes<'m> {
         self.lanes
     }
 
-    /// Lines of each ring.
+    /// Lines per ring.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Byte offset of the cursor of `lane`; `usize::MAX` if it cannot be counted.
+    /// Byte offset of the cursor of `lane`; `usize::MAX` if the number overflows.
     pub const fn cursor_place(lane: usize) -> usize {
         Span::of(WORD).times(lane).bytes()
     }
 
-    /// Byte offset of the pointer word that the walk in `lane` comes to next.
+    /// Byte offset of the next pointer word of the walk in `lane`.
     ///
     /// # Panics
     /// If there is no such lane.
@@ -118,7 +118,7 @@ impl<'m> Lanes<'m> {
         self.region.word(Self::cursor_place(lane)) as usize - self.region.address()
     }
 
-    /// Takes the walk in `lane` a step further, and returns where it comes to next.
+    /// Advances the walk in `lane` by a step, and returns its new cursor.
     ///
     /// # Panics
     /// If there is no such lane.
@@ -128,12 +128,12 @@ impl<'m> Lanes<'m> {
         self.cursor(lane)
     }
 
-    /// The memory of all, for the kernel that moves the cursors.
+    /// The whole memory, for the kernel that moves the cursors.
     pub(crate) fn region_mut(&mut self) -> &mut Region<'m> {
         &mut self.region
     }
 
-    /// Gives the memory back.
+    /// Returns the memory.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }

@@ -1,4 +1,4 @@
-//! Where the elements of a list lie.
+//! The places of a list's elements.
 
 use crate::mem::{PAGE, Span};
 
@@ -6,14 +6,14 @@ use crate::mem::{PAGE, Span};
 pub(crate) const WORD: usize = 8;
 
 /// The places of a list's elements: Drepper's `struct l { struct l *n; long pad[NPAD]; }` in an
-/// array, or one a page, or at any other distance.
+/// array, or one per page, or at any other distance.
 ///
-/// All figures are bytes. Element `i` lies `skew + i * stride + turned(i)` bytes past the start
-/// of the region, where `turned` rotates by `turn` bytes from element to element inside a page
-/// and is 0 for most layouts.
+/// All numbers are bytes. Element `i` is `skew + i * stride + turned(i)` bytes after the start of the
+/// region, where `turned` rotates by `turn` bytes from element to element inside a page and is 0 for
+/// most layouts.
 ///
-/// Any number may be asked for. A sum or product of them that cannot be counted is `usize::MAX`, and
-/// such a layout fits no region.
+/// The constructors accept any numbers. A sum or product that overflows is `usize::MAX`, and such a layout
+/// fits no region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     element: usize,
@@ -23,31 +23,31 @@ pub struct Layout {
     pointer: usize,
 }
 
-/// Why a layout holds no list.
+/// Why a layout cannot hold a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LayoutError {
     /// The elements would overlap: the distance is smaller than an element.
     Overlap {
-        /// Distance asked for, in bytes.
+        /// Requested distance, in bytes.
         stride: usize,
         /// Size of an element, in bytes.
         element: usize,
     },
     /// The element has no such word.
     NoSuchWord {
-        /// The word asked for.
+        /// The requested word.
         word: usize,
-        /// Words in an element.
+        /// Words per element.
         words: usize,
     },
-    /// A list needs at least one element.
+    /// The list has no element.
     NoElements,
     /// The region is too small for the elements.
     RegionTooSmall {
-        /// Bytes the list spans (`usize::MAX` if they cannot be counted).
+        /// Bytes that the list spans; `usize::MAX` if the number overflows.
         needed: usize,
-        /// Bytes the region has.
+        /// Bytes of the region.
         region: usize,
     },
 }
@@ -66,7 +66,7 @@ messages! { LayoutError:
 }
 
 impl Layout {
-    /// Elements with `npad` words of padding behind the pointer, one after the other.
+    /// Creates a layout of contiguous elements: a pointer and `npad` words of padding after it.
     pub const fn npad(npad: usize) -> Self {
         let element = Span::of(WORD).plus(Span::of(WORD).times(npad)).bytes();
         Layout {
@@ -78,19 +78,19 @@ impl Layout {
         }
     }
 
-    /// The same elements `stride` bytes apart.
+    /// Sets the distance of the elements to `stride` bytes.
     pub const fn spaced(self, stride: usize) -> Self {
         Layout { stride, ..self }
     }
 
-    /// The same elements one a base page, all at the same offset: on a cache whose index lies
-    /// within the page offset all of them map to one set.
+    /// Places one element per base page, all at the same offset: in a cache whose index lies within the
+    /// page offset, all elements map to one set.
     pub const fn one_a_page(self) -> Self {
         self.spaced(PAGE)
     }
 
-    /// The same elements, each one element's size further into its page than the one before, and
-    /// round again: spreads them over all sets.
+    /// Places each element one element's size further into its page than the one before, wrapping around:
+    /// spreads the elements over all sets.
     pub const fn rotating(self) -> Self {
         Layout {
             turn: self.element,
@@ -98,7 +98,7 @@ impl Layout {
         }
     }
 
-    /// The same elements, `bytes` past where they were: 60 puts the first word across two lines.
+    /// Moves the elements by `bytes` bytes: 60 puts the first word across two lines.
     pub const fn skewed(self, bytes: usize) -> Self {
         Layout {
             skew: bytes,
@@ -106,7 +106,7 @@ impl Layout {
         }
     }
 
-    /// The same elements with the pointer in word `word` instead of word 0.
+    /// Puts the pointer in word number `word` instead of word 0.
     pub const fn pointer_in_word(self, word: usize) -> Self {
         Layout {
             pointer: word,
@@ -119,17 +119,17 @@ impl Layout {
         self.element
     }
 
-    /// Bytes from an element to the next.
+    /// Bytes from one element to the next.
     pub const fn stride(&self) -> usize {
         self.stride
     }
 
-    /// Words of padding in an element.
+    /// Words of padding per element.
     pub const fn padding(&self) -> usize {
         self.element / WORD - 1
     }
 
-    /// Elements of a list whose elements add up to `working_set` bytes.
+    /// Number of elements in a list of `working_set` bytes.
     pub const fn count(&self, working_set: usize) -> usize {
         working_set / self.element
     }
@@ -139,7 +139,7 @@ impl Layout {
         Span::of(WORD).times(self.pointer).bytes()
     }
 
-    /// Byte offset of element `index` in the region; `usize::MAX` if it cannot be counted.
+    /// Byte offset of element `index` in the region; `usize::MAX` if the number overflows.
     #[inline]
     pub const fn place(&self, index: usize) -> usize {
         let last = Span::of(self.stride).times(index);
@@ -147,10 +147,10 @@ impl Layout {
         skewed.plus(Span::of(self.turned(index))).bytes()
     }
 
-    /// Bytes by which element `index` is turned inside its page.
+    /// Bytes by which element `index` is rotated inside its page.
     #[inline]
     const fn turned(&self, index: usize) -> usize {
-        // An element larger than a page has no room to turn in.
+        // An element larger than a page has no room to rotate.
         if self.turn == 0 || self.turn > PAGE {
             0
         } else {
@@ -158,12 +158,12 @@ impl Layout {
         }
     }
 
-    /// Whether all words lie on multiples of their size.
+    /// Whether all words are aligned to their size.
     pub(super) const fn aligned(&self) -> bool {
         self.stride.is_multiple_of(WORD) && self.skew.is_multiple_of(WORD)
     }
 
-    /// Bytes of region that `count` elements need; `usize::MAX` if they cannot be counted.
+    /// Bytes of region that `count` elements need; `usize::MAX` if the number overflows.
     pub const fn span(&self, count: usize) -> usize {
         self.needed(count).bytes()
     }
@@ -175,7 +175,7 @@ impl Layout {
         skewed.plus(Span::of(turned)).plus(Span::of(self.element))
     }
 
-    /// `count` of the elements, which fit `region` bytes and do not overlap.
+    /// Returns `count` elements, after the check that they fit in `region` bytes and do not overlap.
     pub(super) fn bind(self, count: usize, region: usize) -> Result<Elements, LayoutError> {
         let words = self.element / WORD;
         if self.pointer >= words {
@@ -184,7 +184,7 @@ impl Layout {
                 words,
             });
         }
-        // A rotating element comes back to the start of its page, so it needs the page to itself.
+        // A rotating element wraps around inside its page, so it needs the page to itself.
         let room = match self.turn {
             0 => self.element,
             _ => self.element.max(PAGE),
@@ -210,10 +210,10 @@ impl Layout {
     }
 }
 
-/// The elements of a list, found to fit a region: their places are counted no more.
+/// The elements of a list that fits its region, so that their places need no overflow checks.
 ///
-/// Only [`Layout::bind`] makes them, so that whoever has them may do plain arithmetic with all
-/// figures of the layout.
+/// Only [`Layout::bind`] creates this type, so that plain arithmetic is safe with all numbers of the
+/// layout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elements {
     layout: Layout,
@@ -226,13 +226,12 @@ impl Elements {
         &self.layout
     }
 
-    /// How many there are, at least 1.
+    /// Number of elements, at least 1.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// Byte offset in the region of the pointer word of element `index`, of which there must be
-    /// one.
+    /// Byte offset in the region of the pointer word of element `index`, which must exist.
     #[inline]
     pub(super) fn pointer(&self, index: usize) -> usize {
         debug_assert!(index < self.count, "element {index} of {}", self.count);

@@ -1,22 +1,22 @@
-//! Rings whose elements name the next one in other ways than by its address.
+//! Rings whose elements refer to the next element in other ways than by its address.
 
 use super::{Layout, Ring};
 use crate::mem::Region;
 
-/// What an element holds of the next one's place.
+/// The representation of the next element's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Link {
-    /// 8 bytes: its address, less so many bytes, which the load adds again.
+    /// 8 bytes: the next element's address minus `less` bytes, which the load adds again.
     Address {
-        /// The bytes.
+        /// The bytes subtracted.
         less: usize,
     },
-    /// Its distance from the start of the region.
+    /// The next element's distance from the start of the region.
     Offset {
         /// Bytes of a link: 2, 4 or 8.
         bytes: usize,
-        /// Bytes that the distance counts in.
+        /// Unit of the distance, in bytes.
         unit: usize,
     },
 }
@@ -31,22 +31,22 @@ impl Link {
     }
 }
 
-/// Why elements cannot be linked in some way.
+/// Why elements cannot be linked with some [`Link`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinksError {
-    /// A distance is too large for a link that has a sign.
+    /// A distance does not fit into a signed link.
     TooFar {
         /// The distance, in the link's unit.
         distance: usize,
-        /// Bytes of a link.
+        /// Bytes of the link.
         bytes: usize,
     },
-    /// A link has 2, 4 or 8 bytes, not this many.
+    /// The bytes of a link, if they are not 2, 4 or 8.
     Bytes(usize),
-    /// An element does not lie at a multiple of the unit.
+    /// The place of an element is not a multiple of the unit.
     NotWhole {
-        /// Where it lies.
+        /// The place of the element.
         place: usize,
         /// The unit.
         unit: usize,
@@ -63,15 +63,15 @@ messages! { LinksError:
     );
 }
 
-/// The largest number that a link of `bytes` bytes, 2, 4 or 8, holds whether or not its top bit is
-/// a sign.
+/// Returns the largest number that a link of `bytes` bytes (2, 4 or 8) holds, whether it is loaded signed
+/// or unsigned.
 const fn largest(bytes: usize) -> u64 {
     u64::MAX >> (64 - 8 * bytes + 1)
 }
 
-/// A ring whose elements hold [`Link`]s in the place of their pointers, the low bytes of which
-/// they take; the others are 0. Only this type writes them, so that following them never leaves
-/// the region.
+/// A ring whose elements hold [`Link`]s instead of pointers. A link takes the low bytes of the pointer
+/// word; the other bytes are 0. Only this type writes links, so that following them never leaves the
+/// region.
 #[derive(Debug)]
 pub struct Links<'m> {
     region: Region<'m>,
@@ -85,7 +85,7 @@ impl<'m> Links<'m> {
     /// Replaces the pointers of `ring`.
     ///
     /// # Errors
-    /// If there is no such link, or an element's place cannot be told by it.
+    /// If `link` is not possible, or cannot represent an element's place.
     pub fn new(ring: Ring<'m>, link: Link) -> Result<Self, LinksError> {
         if ![2, 4, 8].contains(&link.bytes()) {
             return Err(LinksError::Bytes(link.bytes()));
@@ -120,7 +120,7 @@ impl<'m> Links<'m> {
         self.count
     }
 
-    /// What the elements hold.
+    /// The representation of the links.
     pub fn link(&self) -> Link {
         self.link
     }
@@ -130,7 +130,7 @@ impl<'m> Links<'m> {
         self.region.address()
     }
 
-    /// The link to the element that a walk comes to next.
+    /// The link to the next element of a walk.
     pub fn cursor(&self) -> u64 {
         self.cursor
     }
@@ -138,7 +138,7 @@ impl<'m> Links<'m> {
     /// Moves the cursor to where a kernel stopped.
     ///
     /// # Panics
-    /// If that lies outside the region.
+    /// If the link points outside the region.
     pub(crate) fn set_cursor(&mut self, link: u64) {
         let place = self.place(link);
         assert!(
@@ -148,8 +148,8 @@ impl<'m> Links<'m> {
         self.cursor = link;
     }
 
-    /// Byte offset in the region of the link that `link` leads to. No element has led to a link
-    /// whose offset is beyond the region.
+    /// Byte offset in the region of the link to which `link` points. Links of this ring give offsets inside
+    /// the region.
     pub fn place(&self, link: u64) -> usize {
         match self.link {
             Link::Address { less } => (link as usize).wrapping_add(less).wrapping_sub(self.base()),
@@ -157,20 +157,20 @@ impl<'m> Links<'m> {
         }
     }
 
-    /// The link that `link` leads to.
+    /// The link to which `link` points.
     ///
     /// # Panics
-    /// If it leads out of the region.
+    /// If `link` points outside the region.
     pub fn next(&self, link: u64) -> u64 {
         self.region.word(self.place(link))
     }
 
-    /// Gives the region back.
+    /// Returns the region.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }
 
-    /// The link to the element whose link lies at byte `place`.
+    /// The link to the element whose link is at byte `place`.
     fn value(&self, place: usize) -> Result<u64, LinksError> {
         match self.link {
             Link::Address { less } => Ok((self.base() + place).wrapping_sub(less) as u64),

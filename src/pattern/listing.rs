@@ -1,4 +1,4 @@
-//! Machine code to be executed for its own sake: what it costs to fetch, decode and follow it.
+//! Machine code that is executed for its own sake: the cost of fetching, decoding and following it.
 
 mod branches;
 mod window;
@@ -8,25 +8,25 @@ pub use window::{Between, Window};
 
 use crate::mem::{LINE, Span};
 
-/// What straight-line code is made of.
+/// The instructions of straight-line code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Filler {
-    /// `nop` of one byte: as many instructions in a line as can be.
+    /// `nop` of one byte: the maximum number of instructions per line.
     Nop1,
-    /// `nop` of eight bytes: as few instructions as fetch can feed.
+    /// `nop` of eight bytes: few instructions per byte fetched.
     Nop8,
     /// `mov` between registers, three bytes.
     Move3,
-    /// `mov` of a 16-bit immediate, five bytes, whose prefix changes the instruction's length:
-    /// decoders of Intel take some cycles over it, the decoded cache none.
+    /// `mov` of a 16-bit immediate, five bytes. Its prefix changes the instruction's length, for which
+    /// Intel's decoders need additional cycles; the cache of decoded instructions does not.
     Prefixed5,
 }
 
 impl Filler {
-    /// All of them.
+    /// All fillers.
     pub const ALL: [Filler; 4] = [Filler::Nop1, Filler::Nop8, Filler::Move3, Filler::Prefixed5];
 
-    /// The instructions, in turn. They use r8 to r11 alone.
+    /// The instructions, which alternate. They use only r8 to r11.
     fn instructions(self) -> &'static [&'static [u8]] {
         match self {
             Filler::Nop1 => &[&[0x90]],
@@ -44,52 +44,52 @@ impl Filler {
         }
     }
 
-    /// Bytes of an instruction.
+    /// Bytes per instruction.
     pub fn bytes(self) -> usize {
         self.instructions()[0].len()
     }
 }
 
-/// A loop over code: what its body holds.
+/// A loop over code; the variants are bodies of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Listing {
     /// `count` instructions in a row.
     Straight {
-        /// Which.
+        /// The instructions.
         filler: Filler,
-        /// How many.
+        /// Number of instructions.
         count: usize,
     },
-    /// `count` jumps, each to the next, which stands `spacing` bytes further.
+    /// `count` jumps, each to the next jump, `spacing` bytes further.
     Jumps {
-        /// How many.
+        /// Number of jumps.
         count: usize,
-        /// Bytes from one to the next: 2 to 128.
+        /// Bytes from one jump to the next: 2 to 129.
         spacing: usize,
     },
     /// Calls of functions that share a piece of code.
     Callers(Callers),
-    /// Code of which a part is never executed.
+    /// Code with a part that is never executed.
     Blocks(Blocks),
-    /// Jumps by way of a register.
+    /// Jumps through a register.
     Indirect(Indirect),
-    /// Calls inside each other.
+    /// Nested calls.
     Nested(Nested),
     /// Chains with instructions between them.
     Window(Window),
 }
 
-/// The instructions that repeat the body, as instructions: `inc`, `cmp`, `jb`.
+/// The number of instructions that repeat the body: `inc`, `cmp`, `jb`.
 pub const LOOP: u64 = 3;
 
-/// Bytes of `xor eax, eax` padded to a line, so that every body begins on one.
+/// Bytes of `xor eax, eax` padded to a line, so that every body begins on a line.
 const PROLOGUE: usize = LINE;
 
 /// Bytes of `inc rax; cmp rax, rdi; jb body; ret`.
 const EPILOGUE: usize = 3 + 3 + FAR_IF + RETURN;
 
 impl Listing {
-    /// Straight-line code of at most `bytes` bytes, and at least one instruction.
+    /// Creates straight-line code of at most `bytes` bytes, with at least one instruction.
     pub fn straight(filler: Filler, bytes: usize) -> Self {
         Listing::Straight {
             filler,
@@ -97,7 +97,7 @@ impl Listing {
         }
     }
 
-    /// Bytes of the body; `usize::MAX` if they cannot be counted.
+    /// Bytes of the body; `usize::MAX` if the number overflows.
     pub fn body(&self) -> usize {
         self.through().bytes()
     }
@@ -114,7 +114,7 @@ impl Listing {
         }
     }
 
-    /// Bytes behind the loop: functions that it calls, code that it never reaches.
+    /// Bytes after the loop: functions that it calls, code that it never reaches.
     fn behind(&self) -> Span {
         match self {
             Listing::Straight { .. }
@@ -127,14 +127,13 @@ impl Listing {
         }
     }
 
-    /// Bytes of all of it; `usize::MAX` if they cannot be counted.
+    /// Bytes of the whole function; `usize::MAX` if the number overflows.
     pub fn bytes(&self) -> usize {
         let around = Span::of(PROLOGUE + EPILOGUE);
         around.plus(self.through()).plus(self.behind()).bytes()
     }
 
-    /// Instructions that a round executes, those of the loop included; `u64::MAX` if they cannot be
-    /// counted.
+    /// Instructions per round, including those of the loop; `u64::MAX` if the number overflows.
     pub fn instructions(&self) -> u64 {
         let body = match *self {
             Listing::Straight { count, .. } | Listing::Jumps { count, .. } => count,
@@ -147,13 +146,13 @@ impl Listing {
         (body as u64).saturating_add(LOOP)
     }
 
-    /// Writes the function to the start of `into`: System V calling convention, the number of
-    /// rounds (not 0) in `rdi`, the number of rounds done in `rax`. It touches no memory but the
-    /// stack: by its calls, and at its end by the loads and stores of a [`Window`].
+    /// Writes the function to the start of `into`. System V calling convention: the number of rounds (not
+    /// 0) in `rdi`, the number of rounds done in `rax`. The function touches no memory but the stack: for
+    /// its calls, and at the top of the stack for the loads and stores of a [`Window`].
     ///
     /// # Panics
-    /// If `into` is shorter than [`bytes`](Self::bytes), jumps are spaced so that a short jump
-    /// does not reach, the number of indirect ones is no power of two, or a jump reaches over 2 GiB.
+    /// If `into` is shorter than [`bytes`](Self::bytes), a short jump does not reach over the spacing, the
+    /// number of indirect jumps is not a power of two, or a jump reaches over 2 GiB.
     pub fn write(&self, into: &mut [u8]) {
         let needed = Span::of(self.bytes());
         assert!(
@@ -201,10 +200,10 @@ impl Listing {
     }
 }
 
-/// Bytes of a jump or call whose target may lie anywhere: an opcode and 32 bits.
+/// Bytes of a jump or call with any target: an opcode and 32 bits.
 const FAR: usize = 5;
 
-/// Bytes of a conditional jump whose target may lie anywhere.
+/// Bytes of a conditional jump with any target.
 const FAR_IF: usize = 6;
 
 /// Bytes of `test rdi, rdi`.
@@ -213,7 +212,7 @@ const TEST: usize = 3;
 /// Bytes of `ret`.
 const RETURN: usize = 1;
 
-/// Writes from the start of a slice on.
+/// Writes code to a slice, from its start on.
 struct Writer<'a> {
     into: &'a mut [u8],
     at: usize,
@@ -229,14 +228,14 @@ impl<'a> Writer<'a> {
         self.at += bytes.len();
     }
 
-    /// The first `count` of `instructions`, which repeat.
+    /// Writes `count` instructions, cycling through `instructions`.
     fn fill(&mut self, instructions: &[&[u8]], count: usize) {
         for instruction in instructions.iter().cycle().take(count) {
             self.put(instruction);
         }
     }
 
-    /// `opcode` and the distance from behind it to `target`.
+    /// Writes `opcode` and the distance from the end of the instruction to `target`.
     fn relative(&mut self, opcode: &[u8], target: usize) {
         self.put(opcode);
         let behind = self.at + 4;
@@ -245,7 +244,7 @@ impl<'a> Writer<'a> {
         self.put(&distance.to_le_bytes());
     }
 
-    /// `lea r8, [rip + ...]`: the address of `target`.
+    /// Writes `lea r8, [rip + ...]`: the address of `target`.
     fn address(&mut self, target: usize) {
         self.relative(&[0x4C, 0x8D, 0x05], target);
     }
@@ -270,7 +269,7 @@ impl<'a> Writer<'a> {
         self.relative(&[0x0F, 0x85], target);
     }
 
-    /// `test rdi, rdi`: never zero, since it holds the number of rounds.
+    /// Writes `test rdi, rdi`: never zero, because `rdi` holds the number of rounds.
     fn test(&mut self) {
         self.put(&[0x48, 0x85, 0xFF]);
     }

@@ -1,10 +1,10 @@
-//! Matrices: rows of bytes, one behind the other, and two square matrices of doubles and their product.
+//! Matrices: contiguous rows of bytes, and two square matrices of doubles with their product.
 
 use super::Rng;
 use crate::mem::{LINE, Region, Span};
 
-/// A matrix in row-major order: `rows` rows of `row_bytes` bytes without gaps. How wide an
-/// element is, the kernel that sweeps it decides.
+/// A matrix in row-major order: `rows` rows of `row_bytes` bytes without gaps. The kernel that sweeps
+/// the matrix determines the width of an element.
 #[derive(Debug)]
 pub struct Matrix<'m> {
     region: Region<'m>,
@@ -12,20 +12,20 @@ pub struct Matrix<'m> {
     row_bytes: usize,
 }
 
-/// Why a region holds no such matrix.
+/// Why a region cannot hold a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MatrixError {
-    /// No rows, or rows without bytes.
+    /// The matrix has no rows, or rows without bytes.
     Empty {
-        /// Rows asked for.
+        /// Requested rows.
         rows: usize,
-        /// Bytes of a row asked for.
+        /// Requested bytes per row.
         row_bytes: usize,
     },
     /// The region is too small.
     RegionTooSmall {
-        /// Bytes of the matrix (`usize::MAX` if they cannot be counted).
+        /// Bytes of the matrix; `usize::MAX` if the number overflows.
         needed: usize,
         /// Bytes of the region.
         region: usize,
@@ -42,7 +42,7 @@ messages! { MatrixError:
 }
 
 impl<'m> Matrix<'m> {
-    /// The first `rows * row_bytes` bytes of `region` as a matrix. Writes nothing.
+    /// Uses the first `rows * row_bytes` bytes of `region` as a matrix. Writes nothing.
     ///
     /// # Errors
     /// If the matrix is empty or does not fit.
@@ -64,12 +64,12 @@ impl<'m> Matrix<'m> {
         })
     }
 
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Bytes of a row, and from a row to the next.
+    /// Bytes per row, and from each row to the next.
     pub fn row_bytes(&self) -> usize {
         self.row_bytes
     }
@@ -79,19 +79,19 @@ impl<'m> Matrix<'m> {
         &self.region.bytes()[..self.rows * self.row_bytes]
     }
 
-    /// The bytes of all rows, to be written.
+    /// The bytes of all rows, mutable.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.region.bytes_mut()[..self.rows * self.row_bytes]
     }
 
-    /// Gives the region back.
+    /// Returns the region.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }
 }
 
-/// Two factors and their product, all square and row by row, one behind the other from the start
-/// of the region and each on a line; what is left of the region lies behind them.
+/// Two factors and their product, all square and row-major, one after the other from the start of the
+/// region and each on a line. The rest of the region follows after them.
 #[derive(Debug)]
 pub struct Product<'m> {
     side: usize,
@@ -101,7 +101,7 @@ pub struct Product<'m> {
     spare: &'m mut [f64],
 }
 
-/// The matrices, borrowed at once.
+/// Mutable parts of a [`Product`], borrowed at the same time.
 pub(crate) struct Parts<'a> {
     pub mul1: &'a [f64],
     pub mul2: &'a [f64],
@@ -109,15 +109,15 @@ pub(crate) struct Parts<'a> {
     pub spare: &'a mut [f64],
 }
 
-/// Why a region holds no such matrices.
+/// Why a region cannot hold a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProductError {
-    /// Matrices without rows.
+    /// The matrices have no rows.
     Empty,
     /// The region is too small.
     RegionTooSmall {
-        /// Bytes of the three matrices (`usize::MAX` if they cannot be counted).
+        /// Bytes of the three matrices; `usize::MAX` if the number overflows.
         needed: usize,
         /// Bytes of the region.
         region: usize,
@@ -132,22 +132,22 @@ messages! { ProductError:
 }
 
 impl<'m> Product<'m> {
-    /// Bytes of each matrix of `side` rows and columns, up to the next (`usize::MAX` if they
-    /// cannot be counted).
+    /// Bytes of a matrix of `side` rows and columns, up to the next matrix; `usize::MAX` if the number
+    /// overflows.
     pub const fn matrix_bytes(side: usize) -> usize {
         let row = Span::of(size_of::<f64>()).times(side);
         row.times(side).whole(LINE).bytes()
     }
 
-    /// Bytes of all three (`usize::MAX` if they cannot be counted).
+    /// Bytes of all three matrices; `usize::MAX` if the number overflows.
     pub const fn bytes(side: usize) -> usize {
         Span::of(Product::matrix_bytes(side)).times(3).bytes()
     }
 
-    /// Two factors of `side` rows and columns that follow from `seed`, and a product of zeroes.
+    /// Creates two factors of `side` rows and columns that depend only on `seed`, and a product of zeroes.
     ///
-    /// Elements are multiples of 1/1024 from -1 up to 1. Sums of their products are exact, in
-    /// whatever order they are added, as long as they stay below 2^33.
+    /// Elements are multiples of 1/1024, at least -1 and below 1. Sums of their products are exact in any
+    /// order of addition, as long as they stay below 2^33.
     ///
     /// # Errors
     /// If the matrices are empty or do not fit.
@@ -182,7 +182,7 @@ impl<'m> Product<'m> {
         Ok(product)
     }
 
-    /// Rows and columns.
+    /// Number of rows, and of columns.
     pub fn side(&self) -> usize {
         self.side
     }
@@ -192,12 +192,12 @@ impl<'m> Product<'m> {
         [self.mul1, self.mul2, self.res]
     }
 
-    /// The two factors, to be changed.
+    /// The two factors, mutable.
     pub fn factors_mut(&mut self) -> [&mut [f64]; 2] {
         [self.mul1, self.mul2]
     }
 
-    /// The matrices and what lies behind them.
+    /// The matrices and the memory after them.
     pub(crate) fn parts(&mut self) -> Parts<'_> {
         Parts {
             mul1: self.mul1,
@@ -207,7 +207,7 @@ impl<'m> Product<'m> {
         }
     }
 
-    /// Bytes behind the matrices.
+    /// Bytes after the matrices.
     pub(crate) fn spare_bytes(&self) -> usize {
         size_of_val(self.spare)
     }

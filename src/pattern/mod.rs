@@ -1,15 +1,19 @@
 //! Orders and layouts in a caller's region.
 //!
-//! A [`Ring`] is a circular list that is one cycle through all its elements; only this module
-//! can build one, which is what makes walking it safe; threads walk a [`SharedRing`]. A [`Chain`] is Sestoft's array of
-//! indices; both come with the fills of their documents. A [`Deck`] is an array to be shuffled, by
-//! indices of [`java`]'s generators. [`kmeans`] has points that lie in clusters. [`Lanes`] are rings
-//! that are walked side by side. A [`Listing`] is code, to be executed for its own sake. [`Links`] are a ring whose elements name
-//! the next in other ways than by its address. A [`Matrix`] is rows of bytes, to be swept along
-//! its rows or its columns. [`Orders`] are records of which few bytes are read.
-//! [`Picks`] are elements that an array of indices leads to. A [`Product`] is
-//! two square matrices of doubles and what they come to. A [`Tensor`] has four indices, and is one
-//! run of floats or arrays that refer to arrays. [`Visits`] are words in any order, several to a line.
+//! - A [`Ring`] is a circular list: one cycle through all its elements. Only this module builds rings,
+//!   which makes walking them safe. Several threads walk a [`SharedRing`].
+//! - A [`Chain`] is Sestoft's array of indices. Rings and chains have the orders of their sources.
+//! - A [`Deck`] is an array to be shuffled, by indices from [`java`]'s generators.
+//! - [`kmeans`] has points in clusters.
+//! - [`Lanes`] are rings for interleaved walks.
+//! - [`Links`] are a ring whose elements refer to the next element in other ways than by its address.
+//! - A [`Listing`] is code that is executed for its own sake.
+//! - A [`Matrix`] is rows of bytes, to be swept along its rows or its columns.
+//! - [`Orders`] are records of which a kernel reads only a few bytes.
+//! - [`Picks`] are elements that a list of indices selects.
+//! - A [`Product`] is two square matrices of doubles and their product.
+//! - A [`Tensor`] has four indices; it is one array of floats, or arrays that refer to arrays.
+//! - [`Visits`] are words in any order, several per line.
 
 mod chain;
 mod deck;
@@ -52,7 +56,7 @@ pub use tensor::{Allocation, Shape, ShapeError, Storage, Tensor, TensorError};
 pub use tensor::{Heap, Hop};
 pub use visits::{Visits, VisitsError};
 
-/// The greatest common divisor.
+/// Returns the greatest common divisor.
 fn common_divisor(mut a: usize, mut b: usize) -> usize {
     while b != 0 {
         (a, b) = (b, a % b);

@@ -4,44 +4,44 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Order {
-    /// In the order of their addresses (Drepper, Figure 3.9, lower list).
+    /// In address order (Drepper, Figure 3.9, lower list).
     Sequential,
-    /// Uniformly random: any cycle through all (Drepper, Figure 3.9, upper list).
+    /// Uniformly random among all cycles through all elements (Drepper, Figure 3.9, upper list).
     Random {
-        /// Decides the cycle.
+        /// The seed of the cycle.
         seed: u64,
     },
-    /// Random inside blocks of `pages` base pages, the blocks in the order of their addresses
-    /// (Drepper, Figure 3.17): bounds how many pages are in use at a time.
+    /// Random inside blocks of `pages` base pages, the blocks in address order (Drepper, Figure 3.17):
+    /// limits the number of pages in use at a time.
     RandomInBlocks {
-        /// Pages of a block; a block holds at least one element.
+        /// Pages per block; a block holds at least one element.
         pages: usize,
-        /// Decides the order inside the blocks.
+        /// The seed of the order inside the blocks.
         seed: u64,
     },
-    /// In the order of descending addresses.
+    /// In descending address order.
     Backward,
-    /// Every so many elements from the first to the end of the list, then from another start,
-    /// until all have been visited. The starts are taken in such an order that a quarter of the
-    /// list or more is visited between an element and its neighbours, where the stride is a power
-    /// of two: what was fetched along with an element is gone by then if the list is long.
+    /// Every `elements`-th element from the first to the end of the list, then from another start, until all
+    /// have been visited. If the stride is a power of two, the starts are ordered so that at least a quarter
+    /// of the list is visited between an element and its neighbours: in a long list, lines fetched along
+    /// with an element have been evicted by then.
     Strided {
-        /// Elements from one to the next; 0 counts as 1.
+        /// Elements from one visit to the next; 0 counts as 1.
         elements: usize,
     },
-    /// An element of each of `streams` equal parts of the list in turn, every part in the order
-    /// of its addresses.
+    /// Interleaved over `streams` equal parts of the list: an element of each part at a time, every part in
+    /// address order.
     Streams {
-        /// How many parts; 0 counts as 1.
+        /// Number of parts; 0 counts as 1.
         streams: usize,
     },
-    /// Runs of so many neighbours, the runs in random order.
+    /// Runs of `elements` neighbours, the runs in random order.
     Runs {
-        /// Elements of a run; 0 counts as 1. The last run has what is left.
+        /// Elements per run; 0 counts as 1. The last run has the remaining elements.
         elements: usize,
         /// The order inside a run, which starts at its first element.
         path: Path,
-        /// Decides the order of the runs, and of random paths.
+        /// The seed of the order of the runs, and of random paths.
         seed: u64,
     },
 }
@@ -50,17 +50,17 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Path {
-    /// In the order of their addresses.
+    /// In address order.
     Forward,
-    /// By steps that grow by one element each: 1, 2, 3 and so on, modulo the length of the run
-    /// where that is a power of two. Any other run leaves out what lies beyond its end in the run
-    /// of the next power of two.
+    /// With steps that grow by one element: 1, 2, 3 and so on, modulo the length of the run if that is a
+    /// power of two. Any other run takes the path of the next power of two and skips the elements beyond its
+    /// end.
     Triangular,
-    /// Random, in every run another.
+    /// Random, and different in every run.
     Random,
 }
 
-/// The elements of a list of `count`, by their indices, in [`Order::Strided`].
+/// Returns the element indices of a list of `count` in [`Order::Strided`].
 pub(super) fn strided(count: usize, stride: usize) -> impl Iterator<Item = usize> {
     let stride = stride.clamp(1, count);
     let bits = stride.next_power_of_two().trailing_zeros();
@@ -70,13 +70,13 @@ pub(super) fn strided(count: usize, stride: usize) -> impl Iterator<Item = usize
         .flat_map(move |start| (start..count).step_by(stride))
 }
 
-/// The elements of a list of `count`, by their indices, in [`Order::Streams`].
+/// Returns the element indices of a list of `count` in [`Order::Streams`].
 pub(super) fn interleaved(count: usize, streams: usize) -> impl Iterator<Item = usize> {
     let part = count.div_ceil(streams.max(1));
     (0..part).flat_map(move |start| (start..count).step_by(part))
 }
 
-/// The elements of a run of `count`, by their distance from its first, in [`Path::Triangular`].
+/// Returns the elements of a run of `count`, as distances from its first, in [`Path::Triangular`].
 ///
 /// The triangular numbers modulo a power of two are a permutation (Knuth, The Art of Computer
 /// Programming, volume 3, section 6.4, exercise 20).
@@ -87,7 +87,7 @@ pub(super) fn triangular(count: usize) -> impl Iterator<Item = usize> {
         .filter(move |distance| *distance < count)
 }
 
-/// The sum of the numbers up to `step`, modulo 2^64: of two neighbours one is even.
+/// Returns the sum of the numbers up to `step`, modulo 2^64. One of two neighbours is even and is halved.
 fn triangle(step: usize) -> usize {
     let (half, other) = match step % 2 {
         0 => (step / 2, step + 1),
@@ -96,7 +96,7 @@ fn triangle(step: usize) -> usize {
     half.wrapping_mul(other)
 }
 
-/// The lowest `bits` bits of `value` in reverse.
+/// Returns the lowest `bits` bits of `value` in reverse order.
 fn reversed(value: usize, bits: u32) -> usize {
     value
         .reverse_bits()

@@ -1,50 +1,50 @@
-//! Drepper's orders (section 6.2.1): a structure of which a frequent job reads two fields.
+//! Drepper's orders (section 6.2.1): a structure of which a frequent job reads only two fields.
 
 use super::Rng;
 use crate::mem::{Region, Span};
 
 /// An order as the paper defines it and C lays it out on a 64-bit machine: 57 bytes of members in
-/// 64, a line of which the sum of outstanding payments reads 9 bytes.
+/// 64 bytes. The sum of outstanding payments reads 9 bytes of this line.
 #[derive(Debug)]
 #[repr(C)]
 pub struct WholeOrder {
-    /// What is to be paid.
+    /// The amount to pay.
     pub price: f64,
-    /// Whether it has been.
+    /// Whether the order is paid.
     pub paid: bool,
     /// The buyer's name and address.
     pub buyer: [*const core::ffi::c_char; 5],
-    /// The buyer's number.
+    /// The buyer's id.
     pub buyer_id: core::ffi::c_long,
 }
 
-/// The part of an order that the sum reads, as the paper splits it off.
+/// The part of an order that the sum reads, split off as in the paper.
 #[derive(Debug)]
 #[repr(C)]
 pub struct HotOrder {
-    /// What is to be paid.
+    /// The amount to pay.
     pub price: f64,
-    /// Whether it has been.
+    /// Whether the order is paid.
     pub paid: bool,
 }
 
-/// How orders lie in memory.
+/// The arrangement of orders in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Arrangement {
     /// An array of [`WholeOrder`].
     Whole,
-    /// An array of [`HotOrder`]; the other fields would lie elsewhere and are not there.
+    /// An array of [`HotOrder`]; the other fields are omitted.
     Split,
-    /// An array of prices, and behind it an array of bytes that tell whether they are paid.
+    /// An array of prices, followed by an array of `paid` bytes.
     Apart,
 }
 
 impl Arrangement {
-    /// All of them.
+    /// All arrangements.
     pub const ALL: [Arrangement; 3] = [Arrangement::Whole, Arrangement::Split, Arrangement::Apart];
 
-    /// Bytes of `count` orders; `usize::MAX` if they cannot be counted.
+    /// Bytes of `count` orders; `usize::MAX` if the number overflows.
     pub const fn bytes(self, count: usize) -> usize {
         let one = match self {
             Arrangement::Whole => size_of::<WholeOrder>(),
@@ -55,8 +55,8 @@ impl Arrangement {
     }
 }
 
-/// Orders in a region. Prices are whole cents below a thousand, so that their sum is exact in
-/// whatever order it is formed; half of them are paid, at random.
+/// Orders in a region. Prices are whole cents below 100,000 cents, so that their sum is exact in any order
+/// of addition; half of the orders are paid, at random.
 #[derive(Debug)]
 pub struct Orders<'m> {
     region: Region<'m>,
@@ -64,11 +64,11 @@ pub struct Orders<'m> {
     count: usize,
 }
 
-/// Why a region holds no such orders.
+/// Why a region cannot hold the orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OrdersError {
-    /// Not a positive multiple of [`Orders::BATCH`].
+    /// The number of orders, if it is not a positive multiple of [`Orders::BATCH`].
     Count(usize),
     /// The region is too small.
     RegionTooSmall {
@@ -89,14 +89,14 @@ messages! { OrdersError:
 }
 
 impl<'m> Orders<'m> {
-    /// Orders that a kernel adds up at a time.
+    /// Orders per operation of a kernel.
     pub const BATCH: usize = 16;
 
-    /// Writes `count` orders; `seed` decides their prices and which are paid, in every
-    /// arrangement alike.
+    /// Writes `count` orders. `seed` determines the prices and which orders are paid, equally in every
+    /// arrangement.
     ///
     /// # Errors
-    /// If `count` is not a positive multiple of [`BATCH`](Self::BATCH), or does not fit.
+    /// If `count` is not a positive multiple of [`BATCH`](Self::BATCH), or the orders do not fit.
     pub fn new(
         region: Region<'m>,
         arrangement: Arrangement,
@@ -129,12 +129,12 @@ impl<'m> Orders<'m> {
         Ok(orders)
     }
 
-    /// How they lie.
+    /// The arrangement.
     pub fn arrangement(&self) -> Arrangement {
         self.arrangement
     }
 
-    /// How many there are.
+    /// Number of orders.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -177,7 +177,7 @@ impl<'m> Orders<'m> {
         &self.region.bytes()[..self.arrangement.bytes(self.count)]
     }
 
-    /// Gives the region back.
+    /// Returns the region.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn the_structures_are_those_of_the_paper() {
         use core::mem::offset_of;
-        // As pahole prints them: 57 bytes of members and a hole of 7 behind `paid`.
+        // As pahole prints them: 57 bytes of members and a hole of 7 after `paid`.
         assert_eq!(size_of::<WholeOrder>(), 64);
         assert_eq!(offset_of!(WholeOrder, price), 0);
         assert_eq!(offset_of!(WholeOrder, paid), 8);

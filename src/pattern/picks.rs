@@ -1,15 +1,14 @@
-//! An array of elements, and indices that pick each of them once.
+//! An array of elements, and indices that pick each element once.
 
 use super::{Order, Rng};
 use crate::mem::{LINE, Region, Span};
 
-/// Bytes of a word and of an index.
+/// Bytes of a word, and of an index.
 const WORD: usize = 8;
 const INDEX: usize = 4;
 
-/// Elements one after the other, the first on a line, and before them as many 32-bit indices,
-/// which lead to every element once: in the order of their addresses, or shuffled. An index counts
-/// words of 8 bytes from the first element.
+/// Contiguous elements, the first on a line, and before them as many 32-bit indices, which select every
+/// element once: in address order, or shuffled. An index counts words of 8 bytes from the first element.
 #[derive(Debug)]
 pub struct Picks<'m> {
     region: Region<'m>,
@@ -17,17 +16,17 @@ pub struct Picks<'m> {
     count: usize,
 }
 
-/// Why a region holds no such elements.
+/// Why a region cannot hold the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PicksError {
-    /// An element is not a positive number of words, but this many bytes.
+    /// The bytes of an element, if they are not a positive number of words.
     Element(usize),
-    /// No elements, or more than 32-bit indices address.
+    /// The number of elements, if it is 0 or more than 32-bit indices can address.
     Count(usize),
     /// The region is too small.
     RegionTooSmall {
-        /// Bytes of indices and elements.
+        /// Bytes of the indices and the elements.
         needed: usize,
         /// Bytes of the region.
         region: usize,
@@ -43,17 +42,18 @@ messages! { PicksError:
 }
 
 impl<'m> Picks<'m> {
-    /// Bytes of region that `count` elements of `element` bytes need; `usize::MAX` if they cannot be
-    /// counted.
+    /// Bytes of region that `count` elements of `element` bytes need; `usize::MAX` if the number
+    /// overflows.
     pub const fn span(element: usize, count: usize) -> usize {
         let elements = Span::of(element).times(count);
         first(count).plus(elements).bytes()
     }
 
-    /// Writes indices and elements. Every word of an element is different.
+    /// Writes indices and elements. The indices are shuffled for [`Order::Random`], and in address order
+    /// for any other order. All words of the elements differ.
     ///
     /// # Errors
-    /// If an element is no number of words, or they do not fit.
+    /// If an element is not a whole number of words, or indices and elements do not fit.
     pub fn new(
         region: Region<'m>,
         element: usize,
@@ -104,7 +104,7 @@ impl<'m> Picks<'m> {
         self.element
     }
 
-    /// How many elements there are, and indices.
+    /// Number of elements, and of indices.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -123,17 +123,17 @@ impl<'m> Picks<'m> {
         self.first() + self.index(number) * self.element
     }
 
-    /// The memory of both.
+    /// The memory of the indices and the elements.
     pub fn region(&self) -> &Region<'m> {
         &self.region
     }
 
-    /// Gives the region back.
+    /// Returns the region.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }
 
-    /// The element that index `number` picks, counted in elements.
+    /// Number of the element that index `number` picks.
     fn index(&self, number: usize) -> usize {
         let (bytes, _) = self.region.bytes()[number * INDEX..]
             .split_first_chunk()
@@ -147,7 +147,7 @@ impl<'m> Picks<'m> {
     }
 }
 
-/// Byte offset of the first of `count` elements: the first line behind their indices.
+/// Byte offset of the first of `count` elements: the first line after their indices.
 const fn first(count: usize) -> Span {
     Span::of(INDEX).times(count).whole(LINE)
 }

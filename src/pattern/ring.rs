@@ -1,5 +1,5 @@
-//! Circular lists: every element points to the next, and one cycle goes through all. Several threads
-//! walk a shared one at once.
+//! Circular lists: every element points to the next, and one cycle goes through all elements. Several
+//! threads can walk a shared ring at the same time.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,14 +8,14 @@ use super::rng::{self, Turn, draw_ahead};
 use super::{Layout, LayoutError, Order, Path, Rng, order};
 use crate::mem::{PAGE, Region};
 
-/// Paths of a ring that are followed side by side, so that their cache misses overlap.
+/// Paths of a ring that are followed at the same time, so that their cache misses overlap.
 const PATHS: usize = 32;
 
-/// A circular list in a region: following the pointers from anywhere is one cycle through all
+/// A circular list in a region: following the pointers from any element is one cycle through all
 /// `count` elements.
 ///
-/// The pointers are addresses of the next element's pointer word. Only this type writes them, so
-/// a kernel that follows them stays inside the region for as long as the ring borrows it.
+/// A pointer is the address of the next element's pointer word. Only this type writes pointers, so a
+/// kernel that follows them stays inside the region for as long as the ring borrows it.
 ///
 /// ```
 /// use linefill::mem::Region;
@@ -36,11 +36,11 @@ pub struct Ring<'m> {
 }
 
 impl<'m> Ring<'m> {
-    /// Builds a ring of `count` elements in `region`. Takes one random access an element, and no
-    /// memory besides.
+    /// Builds a ring of `count` elements in `region`. Takes one random access per element, and no
+    /// additional memory.
     ///
     /// # Errors
-    /// If the layout does not hold `count` elements in this region.
+    /// If the layout does not fit `count` elements into this region.
     pub fn new(
         region: Region<'m>,
         layout: Layout,
@@ -87,7 +87,7 @@ impl<'m> Ring<'m> {
         self.elements.count()
     }
 
-    /// Address of the pointer word that a walk comes to next.
+    /// Address of the next pointer word of a walk.
     pub fn cursor(&self) -> usize {
         self.cursor
     }
@@ -95,7 +95,7 @@ impl<'m> Ring<'m> {
     /// Moves the cursor to where a kernel stopped.
     ///
     /// # Panics
-    /// If no pointer word of this ring lies there.
+    /// If no word at `address` fits in the region.
     pub(crate) fn set_cursor(&mut self, address: usize) {
         let offset = self.offset(address);
         assert!(
@@ -105,7 +105,7 @@ impl<'m> Ring<'m> {
         self.cursor = address;
     }
 
-    /// Address of the pointer word behind the one at `address`.
+    /// Address of the pointer word after the one at `address`.
     ///
     /// # Panics
     /// If `address` does not lie in the region.
@@ -116,7 +116,7 @@ impl<'m> Ring<'m> {
     /// The word at `address`.
     ///
     /// # Panics
-    /// If it does not lie in the region.
+    /// If the word does not lie in the region.
     pub fn word(&self, address: usize) -> u64 {
         self.region.word(self.offset(address))
     }
@@ -126,16 +126,16 @@ impl<'m> Ring<'m> {
         self.region.set_word(self.offset(address), value);
     }
 
-    /// Byte offset of `address` in the region; larger than the region if it lies before it.
+    /// Byte offset of `address` in the region; larger than the region if `address` lies before it.
     pub fn offset(&self, address: usize) -> usize {
         address.wrapping_sub(self.region.address())
     }
 
-    /// Writes into word `word` of every element the address of the pointer word `ahead` elements
+    /// Writes into word number `word` of every element the address of the pointer word `ahead` elements
     /// later: the jump pointer of a walk that prefetches.
     ///
     /// # Errors
-    /// If the elements have no such word besides their pointer.
+    /// If the elements have no such word in addition to their pointer.
     pub fn link_ahead(&mut self, word: usize, ahead: usize) -> Result<(), LayoutError> {
         let layout = *self.layout();
         let words = layout.element() / WORD;
@@ -143,8 +143,8 @@ impl<'m> Ring<'m> {
             return Err(LayoutError::NoSuchWord { word, words });
         }
         let from_pointer = (word * WORD).wrapping_sub(layout.pointer_offset());
-        // Each of several elements is where one path begins and another ends. They are followed
-        // side by side, so that their misses overlap.
+        // Elements at equal distances divide the cycle into paths, which are followed at the same
+        // time, so that their misses overlap.
         let count = self.count();
         let each = count.div_ceil(PATHS);
         let first = |path: usize| self.address_of((path * each).min(count - 1));
@@ -171,12 +171,12 @@ impl<'m> Ring<'m> {
         Ok(())
     }
 
-    /// Elements on the cycle through the first one: [`count`](Self::count) in every ring.
+    /// Elements on the cycle through the first one; in every ring this is [`count`](Self::count).
     pub fn cycle_length(&self) -> usize {
         let first = self.address_of(0);
         let mut at = self.next(first);
         let mut length = 1;
-        // A broken ring might never come back to its start.
+        // A broken ring might never return to its start.
         while at != first && length <= self.count() {
             at = self.next(at);
             length += 1;
@@ -184,12 +184,12 @@ impl<'m> Ring<'m> {
         length
     }
 
-    /// Gives the region back.
+    /// Returns the region.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }
 
-    /// The same ring for several threads. `None` if its words do not lie on multiples of 8 bytes.
+    /// Returns the ring for several threads. `None` if its words are not aligned to 8 bytes.
     pub fn share(self) -> Option<SharedRing<'m>> {
         let first = self.address_of(0);
         let words = self.region.into_atomics();
@@ -197,7 +197,7 @@ impl<'m> Ring<'m> {
         aligned.then(|| SharedRing::new(words, self.elements, first))
     }
 
-    /// Has the line at `address` fetched.
+    /// Prefetches the line at `address`.
     fn fetch(&self, address: usize) {
         rng::fetch(core::ptr::with_exposed_provenance(address));
     }
@@ -215,7 +215,7 @@ impl<'m> Ring<'m> {
         self.region.set_word(self.pointer_place(from), to);
     }
 
-    /// Links element 0 with all others in the order of `rest`, and the last with element 0.
+    /// Links element 0 and then all others in the order of `rest`, and the last with element 0.
     fn link_along(&mut self, rest: impl Iterator<Item = usize>) {
         let mut from = 0;
         for to in rest {
@@ -225,7 +225,7 @@ impl<'m> Ring<'m> {
         self.link(from, 0);
     }
 
-    /// Links the first elements of all runs into a random cycle, and puts the rest of every run
+    /// Links the first elements of all runs into a random cycle, and inserts the rest of every run
     /// between its first element and the next run.
     fn link_runs(&mut self, elements: usize, path: Path, seed: u64) {
         let mut rng = Rng::new(seed);
@@ -244,7 +244,7 @@ impl<'m> Ring<'m> {
         }
     }
 
-    /// Links `first` with the elements at the distances `rest` from it, and returns the last.
+    /// Links `first` with the elements at the distances `rest` from it, and returns the last element.
     fn link_run(&mut self, first: usize, rest: impl Iterator<Item = usize>) -> usize {
         rest.fold(first, |from, distance| {
             self.link(from, first + distance);
@@ -265,10 +265,10 @@ impl<'m> Ring<'m> {
         }
     }
 
-    /// Links elements `from..to` times `each` into a random cycle through the first, and returns
-    /// the one that comes last before it again.
+    /// Links the elements with the numbers `from..to` times `each` into a random cycle, and returns the
+    /// element before the first one.
     ///
-    /// Every element is inserted behind a random earlier one; each of the (n-1)! cycles arises
+    /// Every element is inserted after a random earlier one; each of the (n-1)! cycles arises
     /// in exactly one way, so all are equally likely. Unlike a shuffle this needs no second array.
     fn link_path(&mut self, from: usize, to: usize, each: usize, rng: &mut Rng) -> usize {
         let mut tail = from * each;
@@ -289,10 +289,10 @@ impl<'m> Ring<'m> {
     }
 }
 
-/// A [`Ring`](super::Ring) that threads share: each walks it from a place of its own.
+/// A [`Ring`](super::Ring) that several threads walk, each from its own position.
 ///
-/// Its words are atomic, since some of the threads may write to the padding of an element while
-/// others do. The pointers are addresses, as in a ring, and are no more written.
+/// Its words are atomic, because several threads may write to the padding of an element at the same time.
+/// The pointers are addresses, as in a ring, and are not written any more.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedRing<'m> {
     words: &'m [AtomicU64],
@@ -301,7 +301,7 @@ pub struct SharedRing<'m> {
 }
 
 impl<'m> SharedRing<'m> {
-    /// The ring in `words`, whose elements lie on multiples of 8 bytes; `first` is an address of a
+    /// Creates the ring in `words`, whose elements are aligned to 8 bytes; `first` is the address of a
     /// pointer word.
     pub(super) fn new(words: &'m [AtomicU64], elements: Elements, first: usize) -> SharedRing<'m> {
         SharedRing {
@@ -326,7 +326,7 @@ impl<'m> SharedRing<'m> {
         self.first
     }
 
-    /// Address of the pointer word behind the one at `address`.
+    /// Address of the pointer word after the one at `address`.
     ///
     /// # Panics
     /// If `address` does not lie in the ring's memory.
@@ -334,10 +334,10 @@ impl<'m> SharedRing<'m> {
         self.word(address) as usize
     }
 
-    /// The word at `address`, or around it.
+    /// The word that contains `address`.
     ///
     /// # Panics
-    /// If it does not lie in the ring's memory.
+    /// If the word does not lie in the ring's memory.
     pub fn word(&self, address: usize) -> u64 {
         self.words[self.offset(address) / WORD].load(Ordering::Relaxed)
     }
@@ -352,8 +352,8 @@ impl<'m> SharedRing<'m> {
         address.wrapping_sub(self.words.as_ptr().expose_provenance())
     }
 
-    /// Address of the pointer word that lies `offset` bytes into the ring's memory; `None` if none
-    /// does.
+    /// Address of the pointer word `offset` bytes into the ring's memory; `None` if there is no pointer
+    /// word.
     pub fn pointer_at(&self, offset: usize) -> Option<usize> {
         let first = self.elements.pointer(0);
         let index = offset.checked_sub(first)? / self.layout().stride();
@@ -361,7 +361,7 @@ impl<'m> SharedRing<'m> {
         found.then(|| self.words.as_ptr().expose_provenance() + offset)
     }
 
-    /// Whether a whole word of the ring's memory begins at `address`.
+    /// Whether `address` lies in the ring's memory.
     pub(crate) fn holds(&self, address: usize) -> bool {
         self.offset(address) / WORD < self.words.len()
     }

@@ -1,5 +1,5 @@
-//! Seeded random numbers, so that every layout can be built again, and numbers that are drawn ahead of
-//! their use, so that what lies there can be fetched.
+//! Seeded random numbers, which make every layout reproducible, and numbers drawn ahead of their use, so
+//! that the memory they select can be prefetched.
 
 use crate::cpu::prefetcht0;
 
@@ -10,12 +10,12 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// A generator whose numbers follow from `seed` alone.
+    /// Creates a generator whose numbers depend only on `seed`.
     pub const fn new(seed: u64) -> Self {
         Rng { state: seed }
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -25,7 +25,7 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound` (0 if `bound` is 0), by multiplication; the bias is below
+    /// Returns a number below `bound` (0 if `bound` is 0), by multiplication; the bias is below
     /// `bound` / 2^64.
     #[inline]
     pub fn below(&mut self, bound: usize) -> usize {
@@ -33,32 +33,32 @@ impl Rng {
     }
 }
 
-/// Numbers drawn ahead: more misses than a core keeps in flight.
+/// Numbers drawn ahead: more than the misses that a core can have in flight.
 const AHEAD: usize = 32;
 
-/// Has the line at `place` fetched. Miri has no instruction for that, and loses nothing.
+/// Prefetches the line at `place`. Does nothing under Miri, which lacks the instruction.
 pub(super) fn fetch(place: *const u8) {
     if !cfg!(miri) {
         prefetcht0(place);
     }
 }
 
-/// What to do with a number.
+/// A use of a number.
 pub(super) enum Turn {
-    /// It will be used soon: fetch what lies there.
+    /// The number will be used soon: prefetch the memory it selects.
     Fetch(usize),
-    /// Use it.
+    /// The number is used.
     Take {
-        /// What it was to lie below.
+        /// The bound of the number.
         below: usize,
         /// The number.
         drawn: usize,
     },
 }
 
-/// Draws a number below each of `bounds`, in turn, and has `each` fetch it and, some turns later,
-/// use it. To build a large pattern is to miss the caches at random; drawn one by one the numbers
-/// would leave most of these misses to be waited for.
+/// Draws a number below each of `bounds`, in order. Calls `each` to prefetch for a number and, some turns
+/// later, to use it. Building a large pattern misses the caches at random; with numbers drawn one by one,
+/// most of these misses would not overlap.
 pub(super) fn draw_ahead(
     bounds: impl Iterator<Item = usize> + Clone,
     rng: &mut Rng,
@@ -108,8 +108,8 @@ mod tests {
         assert!(seen.iter().all(|&count| count > 50), "{seen:?}");
     }
 
-    /// The numbers are those that drawing one by one gives, each fetched once and before its use,
-    /// whether there are fewer of them than are drawn ahead, or more.
+    /// The numbers are the same as if drawn one by one; each is prefetched once and before its use, for
+    /// fewer and for more numbers than are drawn ahead.
     #[test]
     fn as_if_drawn_one_by_one() {
         for count in [0, 1, 31, 32, 33, 500] {

@@ -1,13 +1,13 @@
-//! Words visited in any order, lines more than once: the access sequences that tell replacement
-//! policies apart.
+//! Words visited in any order, with repeated visits to a line: access sequences that distinguish
+//! replacement policies.
 
 use super::layout::WORD;
 use crate::mem::Region;
 
-/// Words of a region, each of which holds the address of the one visited next; the last leads back
-/// to the first.
+/// Words of a region, each of which holds the address of the next word to visit; the last points to
+/// the first.
 ///
-/// Only this type writes them, so that following them never leaves the region.
+/// Only this type writes the words, so that following them never leaves the region.
 #[derive(Debug)]
 pub struct Visits<'m> {
     region: Region<'m>,
@@ -19,11 +19,11 @@ pub struct Visits<'m> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VisitsError {
-    /// There are none.
+    /// There are no words.
     None,
-    /// No word lies at this place: outside the region, or not at a multiple of 8.
+    /// There is no word at this place: it is outside the region, or not a multiple of 8.
     NoWord(usize),
-    /// This place comes twice, and holds but one address.
+    /// This place is listed twice, but its word can hold only one address.
     Twice(usize),
 }
 
@@ -36,10 +36,10 @@ messages! { VisitsError:
 }
 
 impl<'m> Visits<'m> {
-    /// Visits the words at `places`, in bytes from the start of the region, in this order.
+    /// Links the words at `places`, in bytes from the start of the region, in this order.
     ///
     /// # Errors
-    /// If there is no place, if one is no word of the region, or comes twice.
+    /// If there is no place, or a place is not a word of the region or is listed twice.
     pub fn new(mut region: Region<'m>, places: &[usize]) -> Result<Self, VisitsError> {
         let first = *places.first().ok_or(VisitsError::None)?;
         for (index, &place) in places.iter().enumerate() {
@@ -62,12 +62,12 @@ impl<'m> Visits<'m> {
         })
     }
 
-    /// Words of a round.
+    /// Words per round.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Address of the word that is visited next.
+    /// Address of the next word to visit.
     pub fn cursor(&self) -> usize {
         self.cursor
     }
@@ -75,7 +75,7 @@ impl<'m> Visits<'m> {
     /// Moves the cursor to where a kernel stopped.
     ///
     /// # Panics
-    /// If no word of the region lies there.
+    /// If the region has no word at `address`.
     pub(crate) fn set_cursor(&mut self, address: usize) {
         let offset = address.wrapping_sub(self.region.address());
         assert!(
@@ -85,7 +85,7 @@ impl<'m> Visits<'m> {
         self.cursor = address;
     }
 
-    /// Address of the word behind the one at `address`.
+    /// Address of the word after the one at `address`.
     ///
     /// # Panics
     /// If `address` does not lie in the region.
@@ -93,7 +93,7 @@ impl<'m> Visits<'m> {
         self.region.word(self.offset(address)) as usize
     }
 
-    /// Byte offset of `address` in the region; larger than the region if it lies before it.
+    /// Byte offset of `address` in the region; larger than the region if `address` lies before it.
     pub fn offset(&self, address: usize) -> usize {
         address.wrapping_sub(self.region.address())
     }

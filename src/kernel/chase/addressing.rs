@@ -1,4 +1,5 @@
-//! From a load to the address of the next, by addressing mode and by the register that is loaded.
+//! Walks in which each load takes its address from the load before, by addressing mode and by
+//! destination register.
 
 // Calls assembly with links that the pattern vouches for.
 #![allow(unsafe_code)]
@@ -7,46 +8,46 @@ use crate::cpu::Features;
 use crate::kernel::{Access, Assembled, Kernel, Work};
 use crate::pattern::{Link, Links, LinksError, Ring};
 
-/// The load of a step, with the way in which it forms its address.
+/// The load of a step: its addressing mode, width and destination register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mode {
-    /// A base register.
+    /// A base register alone.
     Base,
-    /// With a displacement of one byte.
+    /// A base register and a displacement of one byte.
     Disp8,
-    /// With a displacement of four bytes.
+    /// A base register and a displacement of four bytes.
     Disp32,
     /// A base and an index register.
     Index,
     /// A base, an index times 8 and a displacement.
     Scaled,
-    /// 4 bytes, by the address of [`Index`](Mode::Index).
+    /// A 4-byte load, zero-extended, with the addressing mode of [`Index`](Mode::Index).
     Load32,
-    /// The same with its sign extended.
+    /// A 4-byte load, sign-extended, with the addressing mode of [`Index`](Mode::Index).
     Movsxd,
-    /// 2 bytes, the rest zero.
+    /// A 2-byte load, zero-extended, with the addressing mode of [`Index`](Mode::Index).
     Movzx16,
-    /// The same with its sign extended.
+    /// A 2-byte load, sign-extended, with the addressing mode of [`Index`](Mode::Index).
     Movsx16,
-    /// 8 bytes into a vector register and on into a general one.
+    /// 8 bytes into a vector register, moved from there into a general register.
     Xmm8,
-    /// 16 bytes.
+    /// 16 bytes into a vector register; the low 8 are moved into a general register.
     Xmm16,
-    /// 32 bytes, with AVX2.
+    /// Like [`Xmm16`](Mode::Xmm16) with 32 bytes; needs AVX2.
     Ymm32,
-    /// 64 bytes, with AVX-512.
+    /// Like [`Xmm16`](Mode::Xmm16) with 64 bytes; needs AVX-512.
     Zmm64,
 }
 
-/// The displacement that fits into a byte.
+/// A displacement that fits into a byte.
 const NEAR: usize = 64;
 
-/// The one that does not, and is beyond the 2048 bytes that some CPUs add for nothing.
+/// A displacement that needs four bytes, and is beyond the 2048 bytes that some CPUs add at no cost.
 const FAR: usize = 4096;
 
 impl Mode {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Mode; 13] = [
         Mode::Base,
         Mode::Disp8,
@@ -82,7 +83,7 @@ impl Mode {
         }
     }
 
-    /// What the elements must hold.
+    /// The link that the elements must hold.
     pub const fn link(self) -> Link {
         match self {
             Mode::Disp8 => Link::Address { less: NEAR },
@@ -125,7 +126,7 @@ impl Mode {
         })
     }
 
-    /// What the CPU lacks for it, if anything.
+    /// Returns the feature that the load needs and the CPU lacks, if any.
     fn missing(self, features: &Features) -> Option<&'static str> {
         match self {
             Mode::Ymm32 if features.avx2().is_none() => Some("AVX2"),
@@ -135,15 +136,15 @@ impl Mode {
     }
 }
 
-/// Why a ring cannot be followed in some mode.
+/// Why a ring cannot be followed with some mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChaseError {
-    /// The CPU lacks this.
+    /// The CPU lacks this feature.
     Missing(&'static str),
-    /// The links cannot tell where the elements are.
+    /// The links cannot represent the elements' places.
     Links(LinksError),
-    /// A load of so many bytes does not lie in one element at a multiple of as many.
+    /// A load of this many bytes does not fit in one element, or is not aligned to its size.
     Load(usize),
 }
 
@@ -156,7 +157,7 @@ messages! { ChaseError:
     );
 }
 
-/// A walk whose every load takes its address from the load before. An operation is a step.
+/// A walk in which every load takes its address from the load before. An operation is a step.
 #[derive(Debug)]
 pub struct Chase<'m> {
     links: Links<'m>,
@@ -164,11 +165,11 @@ pub struct Chase<'m> {
 }
 
 impl<'m> Chase<'m> {
-    /// A walk that begins at the ring's cursor. The ring's pointers become what `mode` adds up to
-    /// an address.
+    /// Creates a walk that begins at the ring's cursor. Replaces the ring's pointers with the links from
+    /// which `mode` computes an address.
     ///
     /// # Errors
-    /// If `features` lack the load, or the ring does not suit it.
+    /// If `features` lack the load, or the ring does not suit the load.
     pub fn new(ring: Ring<'m>, mode: Mode, features: &Features) -> Result<Self, ChaseError> {
         if let Some(feature) = mode.missing(features) {
             return Err(ChaseError::Missing(feature));
@@ -187,7 +188,7 @@ impl<'m> Chase<'m> {
         Ok(Chase { links, mode })
     }
 
-    /// The links, at the element where the walk stopped.
+    /// Returns the links, at the element where the walk stopped.
     pub fn into_links(self) -> Links<'m> {
         self.links
     }
@@ -202,9 +203,9 @@ impl Kernel for Chase<'_> {
                 Mode::Scaled => self.links.base().wrapping_sub(NEAR),
                 _ => self.links.base(),
             };
-            // SAFETY: the links were made for this mode, are borrowed, and lead from one to the
-            // other; `new` has seen to it that the CPU has the load and that wide ones lie inside
-            // an element, at a multiple of their size.
+            // SAFETY: the links were made for this mode, are borrowed, and each points to another;
+            // `new` has checked that the CPU has the load and that wide loads lie inside an
+            // element, at a multiple of their size.
             let link = unsafe { (self.mode.kernel().call)(self.links.cursor(), operations, base) };
             self.links.set_cursor(link);
         }
@@ -227,40 +228,40 @@ impl Kernel for Chase<'_> {
 }
 
 family! {
-    /// The shape of the family: `link` leads to a place that holds the next link, `steps` times;
-    /// returns the last link loaded.
+    /// The function type of the family: follows links for `steps` steps from `link` on; returns the
+    /// last link loaded.
     ///
     /// # Safety
-    /// `link`, taken as the name says, leads to a readable place that holds such a link in turn, for
-    /// `steps` steps; `steps` is not 0. Vector kernels read as many bytes there as their name says,
-    /// 16 and more at a multiple of as many, and the CPU has AVX2 for 32, AVX-512 for 64.
+    /// `link`, interpreted as the kernel's comment says, gives a readable place that holds another such
+    /// link, for `steps` steps; `steps` is not 0. Vector kernels read there as many bytes as their name
+    /// says, 16 and more at a multiple of their size; the CPU has AVX2 for 32 and AVX-512 for 64.
     pub type Chases = unsafe extern "sysv64" fn(link: u64, steps: u64, base: usize) -> u64;
 
     /// `mov rax, [rax]`: the link is an address.
     linefill_chase_base
-    /// `mov rax, [rax + 64]`: an address less 64.
+    /// `mov rax, [rax + 64]`: the link is an address minus 64.
     linefill_chase_disp8
-    /// `mov rax, [rax + 4096]`: an address less 4096.
+    /// `mov rax, [rax + 4096]`: the link is an address minus 4096.
     linefill_chase_disp32
-    /// `mov rax, [rdx + rax]`: bytes from `base`.
+    /// `mov rax, [rdx + rax]`: the link counts bytes from `base`.
     linefill_chase_index
-    /// `mov rax, [rdx + rax*8 + 64]`: words from 64 bytes behind `base`.
+    /// `mov rax, [rdx + rax*8 + 64]`: the link counts words of 8 bytes from `base + 64`.
     linefill_chase_scaled
-    /// `mov eax, [rdx + rax]`: bytes from `base`, in 4 bytes.
+    /// `mov eax, [rdx + rax]`: the link counts bytes from `base`, in 4 bytes.
     linefill_chase_load32
-    /// `movsxd rax, dword ptr [rdx + rax]`.
+    /// `movsxd rax, dword ptr [rdx + rax]`: the link counts bytes from `base`, in 4 signed bytes.
     linefill_chase_movsxd
-    /// `movzx eax, word ptr [rdx + rax]`: in 2 bytes.
+    /// `movzx eax, word ptr [rdx + rax]`: the link counts bytes from `base`, in 2 bytes.
     linefill_chase_movzx16
-    /// `movsx rax, word ptr [rdx + rax]`.
+    /// `movsx rax, word ptr [rdx + rax]`: the link counts bytes from `base`, in 2 signed bytes.
     linefill_chase_movsx16
     /// `movq xmm0, [rax]` and `movq rax, xmm0`: the link is an address.
     linefill_chase_xmm8
-    /// The same with `movdqa` of 16 bytes.
+    /// `movdqa` of 16 bytes and `movq rax, xmm0`: the link is an address.
     linefill_chase_xmm16
-    /// The same with `vmovdqa` of 32 bytes.
+    /// `vmovdqa` of 32 bytes and `vmovq rax, xmm0`: the link is an address.
     linefill_chase_ymm32
-    /// The same with `vmovdqa64` of 64 bytes.
+    /// `vmovdqa64` of 64 bytes and `vmovq rax, xmm0`: the link is an address.
     linefill_chase_zmm64
 }
 
@@ -273,7 +274,7 @@ mod checks {
 
     impl Oracle<'_, '_> {
         pub(crate) fn chases(&mut self, features: Features) {
-            // As many lines as 2-byte offsets reach, one, and some at a distance.
+            // As many lines as 2-byte offsets reach, a single line, and lines at a distance.
             let rings = [
                 ring(Layout::npad(7), 512, RANDOM),
                 ring(Layout::npad(7), 1, Order::Sequential),

@@ -1,6 +1,6 @@
-//! Chains of loads side by side: exchanges that wait for each other, in one chain or several (Startin's
-//! explanation: chains that share the wait for memory), and walks along several rings, which show how
-//! many loads can be under way at a time.
+//! Interleaved chains of loads. [`Chains`]: exchanges that wait for each other in one or several chains
+//! (Startin's explanation: chains overlap their waits for memory). [`ParallelChase`]: walks along several
+//! rings, which show how many loads can be outstanding at a time.
 
 // Calls assembly with indices that the deck vouches for, and with cursors that the rings vouch for.
 #![allow(unsafe_code)]
@@ -13,15 +13,15 @@ use crate::pattern::{Deck, Indices, Lanes};
 /// Bytes of an integer.
 const INT: usize = 4;
 
-/// Why a deck's exchanges cannot be dealt out to some chains.
+/// Why a deck's exchanges cannot be distributed over chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChainsError {
-    /// Not 1, 2, 4 or 8.
+    /// The number of chains, if it is not 1, 2, 4 or 8.
     Chains(u32),
     /// The deck's indices are generated, not precomputed.
     NoTable,
-    /// The array has fewer elements than a round takes, and one more.
+    /// The array has this many elements, which is not more than the number of chains.
     Count(usize),
 }
 
@@ -31,12 +31,12 @@ messages! { ChainsError:
     ChainsError::Count(count) => ("an array of {count} integers is too short for a round");
 }
 
-/// Shuffles the array of a [`Deck`] like [`Shuffle`](crate::kernel::Shuffle), but an exchange begins only
-/// when the last one of its chain has loaded the integer from the place that its index names.
-/// Chains take turns. An operation is an exchange.
+/// Shuffles the array of a [`Deck`] like [`Shuffle`](crate::kernel::Shuffle), in one or several chains.
+/// An exchange begins only when the previous exchange of its chain has loaded the integer at its table
+/// index. The chains are interleaved; a round is one exchange per chain. An operation is an exchange.
 ///
-/// Where a run does not end with a round, what is left of it goes down one chain. A pass ends when
-/// fewer elements are left than a round takes, and one more.
+/// If a run ends within a round, the exchanges of the incomplete round form a single chain. A pass ends
+/// when no more elements are left than there are chains.
 #[derive(Debug)]
 pub struct Chains<'m> {
     deck: Deck<'m>,
@@ -46,10 +46,10 @@ pub struct Chains<'m> {
 }
 
 impl<'m> Chains<'m> {
-    /// Begins at the end of the array.
+    /// Creates the kernel; the first exchange is at the end of the array.
     ///
     /// # Errors
-    /// If there are no such chains, no table, or too few elements.
+    /// If `chains` is not 1, 2, 4 or 8, if there is no index table, or if there are too few elements.
     pub fn new(deck: Deck<'m>, chains: u32) -> Result<Self, ChainsError> {
         if ![1, 2, 4, 8].contains(&chains) {
             return Err(ChainsError::Chains(chains));
@@ -67,17 +67,17 @@ impl<'m> Chains<'m> {
         })
     }
 
-    /// Exchanges of a pass over the array.
+    /// Exchanges per pass over the array.
     pub fn pass(&self) -> u64 {
         (self.deck.count() - self.end()) as u64
     }
 
-    /// The array and its indices.
+    /// Returns the array and its indices.
     pub fn into_deck(self) -> Deck<'m> {
         self.deck
     }
 
-    /// The first `i` that a pass does not come to.
+    /// The first `i` that a pass does not reach.
     fn end(&self) -> usize {
         let each = self.chains as usize;
         self.deck.count() - (self.deck.count() - 1) / each * each
@@ -90,7 +90,7 @@ impl<'m> Chains<'m> {
         }
     }
 
-    /// Exchanges from `from` downwards in `chains` chains.
+    /// Does `rounds` rounds of exchanges in `chains` chains, from `from` downwards.
     fn exchange(&mut self, from: usize, chains: u32, rounds: u64) {
         if rounds == 0 {
             return;
@@ -98,13 +98,13 @@ impl<'m> Chains<'m> {
         let parts = self.deck.parts();
         let (data, table) = (parts.data.as_mut_ptr(), parts.table.as_ptr());
         let from = from as u64;
-        // SAFETY: array and table have at least `from` elements, which are more than the
-        // exchanges, and every entry of the table is the index of an element (`Deck` has seen to
+        // SAFETY: array and table have at least `from` elements, which is more than the number of
+        // exchanges, and every entry of the table is the index of an element (`Deck` has checked
         // that).
         unsafe { (side_by_side(chains).call)(data, table, from, rounds) }
     }
 
-    /// The integer that the last exchange put into its place.
+    /// Returns the integer that the last exchange put into its place.
     fn checksum(&self) -> u64 {
         let last = if self.next == self.deck.count() {
             self.end()
@@ -149,7 +149,7 @@ impl Kernel for Chains<'_> {
     }
 }
 
-/// The kernel of 1, 2, 4 or 8 chains.
+/// Returns the kernel of 1, 2, 4 or 8 chains.
 pub(crate) fn side_by_side(chains: u32) -> Assembled<Exchanges> {
     assembled!(match chains {
         1 => linefill_chains1,
@@ -160,31 +160,31 @@ pub(crate) fn side_by_side(chains: u32) -> Assembled<Exchanges> {
 }
 
 family! {
-    /// The shape of the family: exchanges elements `i - 1` and `table[i - 1]` of `data` for `i` from
-    /// `from` downwards, a round being an exchange of each chain.
+    /// The function type of the family: exchanges elements `i - 1` and `table[i - 1]` of `data` for `i`
+    /// from `from` downwards. A round is one exchange per chain.
     ///
     /// # Safety
-    /// `data` and `table` have at least `from` elements, those of `data` writable; `from` is no less
-    /// than the exchanges, and `rounds` is not 0. Every entry of the table that is read is the index
-    /// of an element.
+    /// `data` and `table` have at least `from` elements, and `data` is writable; `from` is at least the
+    /// number of exchanges, and `rounds` is not 0. Every entry of the table that is read is the index of
+    /// an element.
     pub type Exchanges =
         unsafe extern "sysv64" fn(data: *mut u32, table: *const u32, from: u64, rounds: u64) -> ();
 
     /// Each exchange waits for the one before.
     linefill_chains1
-    /// 2 chains in turn.
+    /// 2 interleaved chains.
     linefill_chains2
-    /// 4 chains.
+    /// 4 interleaved chains.
     linefill_chains4
-    /// 8 chains.
+    /// 8 interleaved chains.
     linefill_chains8
 }
 
 /// Bytes of a word.
 const WORD: u32 = 8;
 
-/// Walks along the rings of [`Lanes`], a step of each in turn. An operation is a step of one of
-/// them. Steps in different rings do not wait for each other.
+/// Interleaved walks along the rings of [`Lanes`]. An operation is a step of one walk. Steps in
+/// different rings do not wait for each other.
 #[derive(Debug)]
 pub struct ParallelChase<'m> {
     lanes: Lanes<'m>,
@@ -192,22 +192,22 @@ pub struct ParallelChase<'m> {
 }
 
 impl<'m> ParallelChase<'m> {
-    /// Begins with the first ring.
+    /// Creates the walks; the first step is in the first ring.
     pub fn new(lanes: Lanes<'m>) -> Self {
         ParallelChase { lanes, next: 0 }
     }
 
-    /// The rings, at the elements where the walks stopped.
+    /// Returns the rings, at the elements where the walks stopped.
     pub fn into_lanes(self) -> Lanes<'m> {
         self.lanes
     }
 
-    /// Takes `lanes` walks from the next one on `rounds` steps further.
+    /// Advances `lanes` walks, from the next one on, by `rounds` steps each.
     fn step(&mut self, lanes: usize, rounds: u64) {
         if lanes > 0 && rounds > 0 {
             let cursors = self.lanes.region_mut().bytes_mut().as_mut_ptr();
-            // SAFETY: as many cursors as there are walks stand at the start of the region, which
-            // is borrowed mutably and begins on a line; only `Lanes` writes them and the rings.
+            // SAFETY: the cursors, one per walk, are at the start of the region, which is borrowed
+            // mutably and begins on a line; only `Lanes` writes them and the rings.
             unsafe {
                 let cursors = cursors.cast::<u64>().add(self.next);
                 linefill_lanes(cursors, lanes as u64, rounds);
@@ -223,10 +223,10 @@ impl<'m> ParallelChase<'m> {
 }
 
 impl Kernel for ParallelChase<'_> {
-    /// Returns the byte offset at which the walk stopped that took the last step.
+    /// Returns the byte offset at which the last walk to take a step stopped.
     fn run(&mut self, operations: u64) -> u64 {
         let count = self.lanes.lanes();
-        // The rest of a round that was begun, whole rounds, and the beginning of another.
+        // The rest of the current round, whole rounds, and the beginning of another round.
         let rest = ((count - self.next) % count).min(operations as usize);
         self.step(rest, 1);
         let left = operations - rest as u64;
@@ -253,11 +253,11 @@ impl Kernel for ParallelChase<'_> {
 }
 
 unsafe extern "sysv64" {
-    /// Takes each of `lanes` walks `rounds` steps further, a step of each in turn.
+    /// Advances each of `lanes` walks by `rounds` steps, interleaved.
     ///
     /// # Safety
-    /// `cursors` points to `lanes` writable words, each the address of a word that holds an
-    /// address of such a word, and so on for `rounds` steps; neither number is 0.
+    /// `cursors` points to `lanes` writable words, each the address of a readable word that holds the
+    /// address of another such word, for `rounds` steps; neither number is 0.
     pub fn linefill_lanes(cursors: *mut u64, lanes: u64, rounds: u64);
 }
 

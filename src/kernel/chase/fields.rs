@@ -1,5 +1,5 @@
 //! Walks that read several words of an element (Drepper, sections 3.5.2 and 6.2.1): every word of a
-//! line, along its addresses or against them (critical word first, and the order of fields), and any two
+//! line in ascending or descending order (critical word first, and the order of fields), and any two
 //! words (Figure 6.2).
 
 // Calls assembly with addresses that the ring vouches for.
@@ -29,9 +29,9 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FieldsError {
-    /// An element is not 64 bytes but this many.
+    /// An element has this many bytes instead of 64.
     Element(usize),
-    /// The pointer is neither the first nor the last word, but at this byte.
+    /// The pointer is at this byte: neither the first nor the last word.
     Pointer(usize),
 }
 
@@ -48,10 +48,10 @@ pub struct Fields<'m> {
 }
 
 impl<'m> Fields<'m> {
-    /// A walk that begins at the ring's cursor.
+    /// Creates a walk that begins at the ring's cursor.
     ///
     /// # Errors
-    /// If the elements are not 64 bytes, or their pointer is neither first nor last.
+    /// If the elements are not 64 bytes, or their pointer is neither the first nor the last word.
     pub fn new(ring: Ring<'m>, direction: Direction) -> Result<Self, FieldsError> {
         let layout = ring.layout();
         if layout.element() != LINE {
@@ -63,13 +63,13 @@ impl<'m> Fields<'m> {
         Ok(Fields { ring, direction })
     }
 
-    /// The ring, at the element where the walk stopped.
+    /// Returns the ring, at the element where the walk stopped.
     pub fn into_ring(self) -> Ring<'m> {
         self.ring
     }
 }
 
-/// The kernel of elements whose pointer is the first word, or the last.
+/// Returns the kernel for elements whose pointer is the first word, or the last.
 fn walk(first: bool, direction: Direction) -> Assembled<Walks> {
     assembled!(match (first, direction) {
         (true, Direction::Ascending) => linefill_fields_first_ascending,
@@ -87,8 +87,8 @@ impl Kernel for Fields<'_> {
         }
         let walk = walk(self.ring.layout().pointer_offset() == 0, self.direction).call;
         // SAFETY: the cursor is a pointer word of the ring, which is borrowed, and every pointer
-        // word holds the address of another; `new` has seen to it that elements have 8 words and
-        // that the pointer is the first or the last, as the kernel chosen expects.
+        // word holds the address of another; `new` has checked that elements have 8 words and
+        // that the pointer is the first or the last, as the chosen kernel expects.
         let stop = unsafe { walk(self.ring.cursor(), operations) };
         self.ring.set_cursor(stop.at);
         stop.sum
@@ -117,7 +117,7 @@ impl Kernel for Fields<'_> {
     }
 }
 
-/// What the kernels of this family return.
+/// The return value of this family's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Stop {
@@ -128,12 +128,12 @@ pub struct Stop {
 }
 
 family! {
-    /// The shape of the family: walks `steps` steps and reads the 8 words of every element.
+    /// The function type of the family: walks `steps` steps and reads the 8 words of every element.
     ///
     /// # Safety
-    /// `at` is the address of a pointer word of a 64-byte element, at its end that the name says; all
-    /// of the element is readable, and the pointer word holds such an address in turn, for `steps`
-    /// steps; `steps` is not 0.
+    /// `at` is the address of the pointer word of a 64-byte element: the element's first or last word, as
+    /// the kernel's name says. All of the element is readable, and the pointer word holds the address of
+    /// another such word, for `steps` steps; `steps` is not 0.
     pub type Walks = unsafe extern "sysv64" fn(at: usize, steps: u64) -> Stop;
 
     /// Pointer in word 0, words read from 0 to 7.
@@ -146,15 +146,15 @@ family! {
     linefill_fields_last_descending
 }
 
-/// Why two words of a ring's elements cannot be added up.
+/// Why two words of a ring's elements cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PairError {
     /// The element has no such word.
     NoSuchWord {
-        /// The word asked for.
+        /// The requested word.
         word: usize,
-        /// Words in an element.
+        /// Words per element.
         words: usize,
     },
 }
@@ -165,8 +165,8 @@ messages! { PairError:
     );
 }
 
-/// A walk along a ring that adds up the same two words of every element. An operation is a step:
-/// both words and the pointer are loaded, nothing is stored.
+/// A walk along a ring that adds up the same two words of every element. An operation is a step: it
+/// loads both words and the pointer, and stores nothing.
 #[derive(Debug)]
 pub struct Pair<'m> {
     ring: Ring<'m>,
@@ -174,11 +174,11 @@ pub struct Pair<'m> {
 }
 
 impl<'m> Pair<'m> {
-    /// A walk that begins at the ring's cursor and adds up the two `words` of each element,
+    /// Creates a walk that begins at the ring's cursor and adds up the two `words` of each element,
     /// counted from 0.
     ///
     /// # Errors
-    /// If the elements do not have one of them.
+    /// If the elements lack one of the words.
     pub fn new(ring: Ring<'m>, words: [usize; 2]) -> Result<Self, PairError> {
         let there = ring.layout().element() / WORD;
         match words.into_iter().find(|&word| word >= there) {
@@ -187,12 +187,12 @@ impl<'m> Pair<'m> {
         }
     }
 
-    /// The ring, at the element where the walk stopped.
+    /// Returns the ring, at the element where the walk stopped.
     pub fn into_ring(self) -> Ring<'m> {
         self.ring
     }
 
-    /// Bytes from an element's pointer word to each of the words that are added up.
+    /// Distances in bytes from an element's pointer word to the two words.
     fn distances(&self) -> [isize; 2] {
         let pointer = self.ring.layout().pointer_offset() as isize;
         self.words.map(|word| (word * WORD) as isize - pointer)
@@ -200,14 +200,14 @@ impl<'m> Pair<'m> {
 }
 
 impl Kernel for Pair<'_> {
-    /// Returns the wrapping sum of the words added up.
+    /// Returns the wrapping sum of the words.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
             return 0;
         }
         let [first, second] = self.distances();
         // SAFETY: the cursor is a pointer word of the ring, which is borrowed, and every pointer
-        // word holds the address of another; `new` has seen to it that both words lie in each
+        // word holds the address of another; `new` has checked that both words lie in each
         // element.
         let stop = unsafe { linefill_pair(self.ring.cursor(), operations, first, second) };
         self.ring.set_cursor(stop.at);
@@ -238,7 +238,7 @@ unsafe extern "sysv64" {
     /// Adds up the words `first` and `second` bytes from `at`, then `at = *at`, `steps` times.
     ///
     /// # Safety
-    /// `at` is the address of a readable word that holds such an address in turn, for `steps`
+    /// `at` is the address of a readable word that holds the address of another such word, for `steps`
     /// steps; the words at both distances are readable; `steps` is not 0.
     pub fn linefill_pair(at: usize, steps: u64, first: isize, second: isize) -> Stop;
 }

@@ -1,5 +1,5 @@
-//! Elements that indices lead to: Sestoft's memory latency loop (note A.1), `k = a[k]`, and elements of
-//! an array that indices pick, two words of each (Drepper, section 6.2.1, Figure 6.3).
+//! Array elements selected by indices: Sestoft's memory latency loop (note A.1), `k = a[k]`, and two
+//! words of each array element that a list of indices picks (Drepper, section 6.2.1, Figure 6.3).
 
 // Calls assembly with elements that the chain or the picks vouch for.
 #![allow(unsafe_code)]
@@ -15,7 +15,7 @@ pub struct IndexChase<'m> {
 }
 
 impl<'m> IndexChase<'m> {
-    /// A walk that begins at the chain's cursor and trusts its indices.
+    /// Creates a walk that begins at the chain's cursor and does not check its indices.
     pub fn new(chain: Chain<'m>) -> Self {
         IndexChase {
             chain,
@@ -23,8 +23,8 @@ impl<'m> IndexChase<'m> {
         }
     }
 
-    /// The same with the index checked against the array's length at every step, as Java and safe
-    /// Rust do.
+    /// Returns the same walk with each index checked against the array's length, as Java and safe Rust
+    /// do.
     pub fn checked(self) -> Self {
         IndexChase {
             checked: true,
@@ -32,7 +32,7 @@ impl<'m> IndexChase<'m> {
         }
     }
 
-    /// The chain, at the index where the walk stopped.
+    /// Returns the chain, at the index where the walk stopped.
     pub fn into_chain(self) -> Chain<'m> {
         self.chain
     }
@@ -47,8 +47,8 @@ impl Kernel for IndexChase<'_> {
         let slots = self.chain.slots();
         let base = slots.as_ptr();
         let from = u64::from(self.chain.cursor());
-        // SAFETY: `base` points to the chain's slots, each of which holds an index inside them,
-        // as does the cursor.
+        // SAFETY: `base` points to the chain's slots; each slot and the cursor hold an index inside
+        // the slots.
         let stopped = unsafe {
             if self.checked {
                 linefill_jump_checked(base, from, operations, slots.len() as u64)
@@ -81,20 +81,19 @@ unsafe extern "sysv64" {
     /// `index` and all indices reached from it lie inside the slots; `steps` is not 0.
     pub fn linefill_jump(slots: *const u32, index: u64, steps: u64) -> u64;
 
-    /// The same, each index compared with `len` before it is used.
+    /// Like [`linefill_jump`], with each index compared with `len` before its use.
     ///
     /// # Safety
     /// As for [`linefill_jump`]; an index of `len` or more ends in `ud2`.
     pub fn linefill_jump_checked(slots: *const u32, index: u64, steps: u64, len: u64) -> u64;
 }
 
-/// Bytes of a word, and of an index.
+/// Bytes of a word.
 const WORD: usize = 8;
 const INDEX: usize = 4;
 
-/// Adds up the first and the last word of every element that is picked, again and again. An
-/// operation is a pick: an index and both words are loaded, nothing is stored, and no pick waits
-/// for another.
+/// Adds up the first and the last word of every picked element, round and round. An operation is a
+/// pick: it loads an index and both words, and stores nothing. No pick waits for another.
 #[derive(Debug)]
 pub struct Gather<'m> {
     picks: Picks<'m>,
@@ -102,12 +101,12 @@ pub struct Gather<'m> {
 }
 
 impl<'m> Gather<'m> {
-    /// Begins with the first index.
+    /// Creates the kernel; the first pick is the first index.
     pub fn new(picks: Picks<'m>) -> Self {
         Gather { picks, next: 0 }
     }
 
-    /// The elements and their indices.
+    /// Returns the elements and their indices.
     pub fn into_picks(self) -> Picks<'m> {
         self.picks
     }
@@ -118,7 +117,7 @@ impl<'m> Gather<'m> {
 }
 
 impl Kernel for Gather<'_> {
-    /// Returns the wrapping sum of the words added up.
+    /// Returns the wrapping sum of the words.
     fn run(&mut self, operations: u64) -> u64 {
         let mut sum = 0_u64;
         let mut left = operations;
@@ -128,8 +127,8 @@ impl Kernel for Gather<'_> {
             let first = bytes[self.picks.first()..].as_ptr();
             let indices = bytes[self.next * INDEX..].as_ptr();
             let second = self.picks.element() - WORD;
-            // SAFETY: as many indices as are left in the borrowed region, each of which leads to
-            // an element inside it (`Picks` has seen to that); `second` is its last word.
+            // SAFETY: `picks` indices are left in the borrowed region, each of which selects an
+            // element inside it (`Picks` has checked that); `second` is the element's last word.
             let part = unsafe { linefill_pick(first, indices, picks, second) };
             sum = sum.wrapping_add(part);
             self.advance(picks as usize);
@@ -159,11 +158,11 @@ impl Kernel for Gather<'_> {
 }
 
 unsafe extern "sysv64" {
-    /// Adds up the first word and the one `second` bytes behind it of `picks` elements.
+    /// Adds up two words of each of `picks` elements: the first word, and the word `second` bytes after it.
     ///
     /// # Safety
-    /// `indices` is the address of `picks` indices; as many words behind `first` as each says
-    /// there is a readable word, and another `second` bytes behind it; `picks` is not 0.
+    /// `indices` is the address of `picks` indices of 4 bytes; for each index `i`, the words `8 * i` and
+    /// `8 * i + second` bytes after `first` are readable; `picks` is not 0.
     pub fn linefill_pick(first: *const u8, indices: *const u8, picks: u64, second: usize) -> u64;
 }
 

@@ -1,4 +1,4 @@
-//! Kernels that follow addresses: each load needs the last one, or one of its chain.
+//! Kernels that follow addresses: each load depends on the last load of its chain.
 
 pub(super) mod addressing;
 pub(super) mod chains;

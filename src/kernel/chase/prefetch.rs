@@ -13,30 +13,31 @@ use crate::pattern::{LayoutError, Ring};
 /// Bytes of a word.
 const WORD: u32 = 8;
 
-/// The most multiplications a node can have.
+/// The maximum number of multiplications per node.
 pub const MOST_WORK: u32 = 256;
 
 /// A prefetch ahead of the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ahead {
-    /// Which prefetch. `prefetchw` is a no-op on a CPU without it: ask
+    /// The prefetch instruction. `prefetchw` is a no-op on a CPU without it: check
     /// [`Features::prefetchw`](crate::cpu::Features::prefetchw) before measuring it.
     pub hint: Hint,
-    /// How many elements ahead of the walk; modulo the ring's count.
+    /// The distance in elements ahead of the walk, modulo the ring's count.
     pub elements: usize,
 }
 
-/// Whether the work of a node can overlap the next node's miss.
+/// Whether the work of a node can overlap the miss on the next node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dependence {
-    /// The next node's address depends on the work, so that it is fetched only after it, as on a
-    /// CPU that looks ahead less than the work is long. About 2 cycles per step beyond the work.
+    /// The next node's address depends on the work. The next node is fetched only after the work, as on a
+    /// CPU whose look-ahead is shorter than the work. Adds about 2 cycles per step.
     Serial,
-    /// It does not: a CPU that runs out of order fetches the next node while it works, if it
-    /// looks that far ahead. Multiplications that wait for each other fill a scheduler queue, and
-    /// what comes after them waits for a place: 53 a node in the L1d take 98 cycles per step on
-    /// Zen 4, where they take 165 serially, and not as many as their throughput would allow.
+    /// The next node's address does not depend on the work. An out-of-order CPU fetches the next node
+    /// during the work if it looks far enough ahead. Multiplications that wait for each other fill a
+    /// scheduler queue, and later instructions wait for a free entry: in the L1d of a Zen 4, 53
+    /// multiplications per node take 98 cycles per step (165 if serial), more than the multiplier's
+    /// throughput requires.
     Independent,
 }
 
@@ -46,7 +47,7 @@ pub enum Dependence {
 pub enum PrefetchError {
     /// More than [`MOST_WORK`] multiplications.
     TooMuchWork(u32),
-    /// The elements have no word for the address to prefetch.
+    /// The elements have no spare word for the address to prefetch.
     NoJumpPointer(LayoutError),
 }
 
@@ -57,12 +58,12 @@ messages! { PrefetchError:
     PrefetchError::NoJumpPointer(error) => ("no room for the address to prefetch: {error}");
 }
 
-/// A walk along a ring that works at every node. An operation is a step to the next element.
+/// A walk along a ring with work at every node. An operation is a step to the next element.
 ///
 /// The work is a chain of dependent multiplications, 3 core cycles each, that waits for the node.
-/// With a prefetch, each node also holds a jump pointer: the address of the node some elements
-/// ahead, whose first line (that of its pointer word) is prefetched as soon as the jump pointer
-/// is there. Without one the walk is Drepper's plain one and loads no jump pointer: the cost of
+/// With a prefetch, each node also holds a jump pointer: the address of the node some elements ahead.
+/// The walk prefetches that node's first line (the line of its pointer word) as soon as the jump pointer
+/// is loaded. Without a prefetch this is Drepper's plain walk, which loads no jump pointer: the cost of
 /// finding the address belongs to the prefetch.
 #[derive(Debug)]
 pub struct PrefetchWalk<'m> {
@@ -74,11 +75,11 @@ pub struct PrefetchWalk<'m> {
 }
 
 impl<'m> PrefetchWalk<'m> {
-    /// A walk that begins at the ring's cursor, with `work` multiplications a node. Writes the
-    /// jump pointers, if there is a prefetch, into the first word of padding.
+    /// Creates a walk that begins at the ring's cursor, with `work` multiplications per node. With a
+    /// prefetch, writes the jump pointers into the first word of padding.
     ///
     /// # Errors
-    /// If there is too much work, or no padding for a jump pointer.
+    /// If `work` is more than [`MOST_WORK`], or there is no padding for a jump pointer.
     pub fn new(
         mut ring: Ring<'m>,
         ahead: Option<Ahead>,
@@ -102,17 +103,17 @@ impl<'m> PrefetchWalk<'m> {
         })
     }
 
-    /// The same walk in another form.
+    /// Returns the same walk in another form.
     ///
-    /// By intrinsics the work is a loop, where the assembly jumps into a run of multiplications. Its
-    /// counter and its branch take places beside the multiplications: 53 a node that overlap take 5 %
-    /// longer in the L1d of a Zen 5. Where the walk waits for the product or for memory, both forms
-    /// take the same time.
+    /// With intrinsics the work is a loop, whereas the assembly jumps into an unrolled run of
+    /// multiplications. The loop's counter and branch take resources beside the multiplications: 53
+    /// overlapping multiplications per node take 5 % longer in the L1d of a Zen 5. If the walk waits for
+    /// the product or for memory, both forms take the same time.
     pub fn by(self, form: Form) -> Self {
         PrefetchWalk { form, ..self }
     }
 
-    /// The ring, at the element where the walk stopped.
+    /// Returns the ring, at the element where the walk stopped.
     pub fn into_ring(self) -> Ring<'m> {
         self.ring
     }
@@ -126,7 +127,7 @@ impl<'m> PrefetchWalk<'m> {
     }
 }
 
-/// The kernel of `asm/prefetch.S`.
+/// Returns the kernel of `asm/prefetch.S`.
 fn assembled(pace: Dependence, hint: Option<Hint>) -> Assembled<Walks> {
     assembled!(match (pace, hint) {
         (Dependence::Independent, None) => linefill_prefetch_none,
@@ -144,7 +145,7 @@ fn assembled(pace: Dependence, hint: Option<Hint>) -> Assembled<Walks> {
     })
 }
 
-/// The kernel by intrinsics.
+/// Returns the kernel with intrinsics.
 fn compiled(pace: Dependence, hint: Option<Hint>) -> Walks {
     match (pace, hint) {
         (Dependence::Independent, None) => intrinsics::none,
@@ -172,7 +173,7 @@ impl Kernel for PrefetchWalk<'_> {
         let (jump, _) = padding_offsets(&self.ring);
         // SAFETY: the cursor is a pointer word of the ring, which is borrowed, and every pointer
         // word holds the address of another; a kernel that prefetches was chosen only if `new`
-        // found a word of padding at `jump`; `new` has seen to it that the work is not too much.
+        // found a word of padding at `jump`; `new` has checked that the work is not too much.
         let stopped = unsafe { self.walk()(at, operations, jump, u64::from(self.work)) };
         self.ring.set_cursor(stopped);
         self.ring.offset(stopped) as u64
@@ -200,12 +201,13 @@ impl Kernel for PrefetchWalk<'_> {
 }
 
 family! {
-    /// The shape of the family: walks `steps` steps with `work` multiplications each, and prefetches
-    /// at each the address found `jump` bytes from the pointer word. Returns the last address.
+    /// The function type of the family: walks `steps` steps with `work` multiplications each. At each
+    /// step, prefetches the address held in the word `jump` bytes from the pointer word. Returns the last
+    /// address.
     ///
     /// # Safety
-    /// `at` is the address of a readable word that holds such an address in turn, for `steps` steps;
-    /// the words at `jump` are readable, if it prefetches (what they hold may be any address);
+    /// `at` is the address of a readable word that holds the address of another such word, for `steps`
+    /// steps; if the kernel prefetches, the words at `jump` are readable (they may hold any address);
     /// `steps` is not 0 and `work` is at most 256.
     pub type Walks =
         unsafe extern "sysv64" fn(at: usize, steps: u64, jump: isize, work: u64) -> usize;
@@ -252,7 +254,7 @@ mod checks {
                     let name = assembled(pace, hint).name;
                     self.check(name, cases, |&((elements, ring), form), memory, then| {
                         let ahead = hint.map(|hint| Ahead { hint, elements });
-                        // Both ends of the dial, and what lies between.
+                        // Both ends of the range, and values between.
                         let work = [0, 1, 53, 255, 256][elements % 5];
                         let walk = PrefetchWalk::new(ring.build(memory)?, ahead, work, pace);
                         then(&mut walk.ok()?.by(form))

@@ -1,4 +1,4 @@
-//! Walks along a ring that other threads walk as well (Drepper, Figures 3.19 to 3.22 and 6.8).
+//! Walks along a ring that several threads walk at a time (Drepper, Figures 3.19 to 3.22 and 6.8).
 
 // Calls assembly with addresses that the ring vouches for.
 #![allow(unsafe_code)]
@@ -13,29 +13,29 @@ use crate::pattern::{Layout, SharedRing};
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// What a walk along a shared ring does at each element.
+/// The accesses and the work of a walk at each element of a shared ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Visit {
-    /// What [`Walk`](crate::kernel::Walk) does.
+    /// The step of [`Walk`](crate::kernel::Walk).
     Step(Step),
-    /// So many dependent multiplications, 3 core cycles each, that the next step waits for: the
-    /// walk of [`PrefetchWalk`](crate::kernel::PrefetchWalk) at [`Dependence::Serial`](crate::kernel::Dependence::Serial),
-    /// without a prefetch.
+    /// This many dependent multiplications, 3 core cycles each, before the next step: the walk of
+    /// [`PrefetchWalk`](crate::kernel::PrefetchWalk) without a prefetch at
+    /// [`Dependence::Serial`](crate::kernel::Dependence::Serial).
     Work(u32),
-    /// It reads a word of the element's other line as well: what a helper thread does.
+    /// A load of the pointer and of a word in the element's other line, as a helper thread does.
     Lines,
 }
 
-/// Why a shared ring cannot be walked in some way.
+/// Why a shared ring cannot be walked with some [`Visit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VisitError {
-    /// The step needs a word besides the pointer.
+    /// The step needs a word in addition to the pointer.
     NoPadding(Step),
     /// More than [`MOST_WORK`] multiplications.
     TooMuchWork(u32),
-    /// The elements have no word a line away from their pointer; holds their bytes.
+    /// The elements, of this many bytes, have no word a line away from their pointer.
     OneLine(usize),
 }
 
@@ -53,8 +53,8 @@ messages! { VisitError:
 
 /// A thread's walk along a ring that it shares. An operation is a step to the next element.
 ///
-/// Where the step writes, the additions of several threads to one element get lost now and then,
-/// as those of a program without locks would.
+/// If the step writes, some concurrent additions of several threads to one element are lost, as in a
+/// program without locks.
 #[derive(Clone, Debug)]
 pub struct SharedWalk<'m> {
     ring: SharedRing<'m>,
@@ -62,7 +62,7 @@ pub struct SharedWalk<'m> {
     visit: Visit,
 }
 
-/// Bytes from an element's pointer word to a word of its other line, if it has one.
+/// Returns the distance in bytes from an element's pointer word to a word of its other line, if any.
 fn other_line(layout: &Layout) -> Option<isize> {
     let (pointer, line) = (layout.pointer_offset(), LINE as isize);
     if pointer + LINE + WORD <= layout.element() {
@@ -72,10 +72,11 @@ fn other_line(layout: &Layout) -> Option<isize> {
 }
 
 impl<'m> SharedWalk<'m> {
-    /// A walk that begins at the ring's first element.
+    /// Creates a walk that begins at the ring's first element.
     ///
     /// # Errors
-    /// If the elements have no words for what is done to them, or it is too much.
+    /// If the elements lack a word that the visit needs, or the visit is more than [`MOST_WORK`]
+    /// multiplications.
     pub fn new(ring: SharedRing<'m>, visit: Visit) -> Result<Self, VisitError> {
         let layout = ring.layout();
         match visit {
@@ -94,13 +95,13 @@ impl<'m> SharedWalk<'m> {
         }
     }
 
-    /// Address of the pointer word that the walk comes to next.
+    /// Address of the next pointer word of the walk.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// Goes to the element whose pointer word lies `offset` bytes into the ring's memory: where
-    /// another walk is. Stays where it is if there is none.
+    /// Moves to the element whose pointer word is `offset` bytes into the ring's memory, where another
+    /// walk is. Does not move if there is no such element.
     pub fn go_to(&mut self, offset: usize) {
         self.at = self.ring.pointer_at(offset).unwrap_or(self.at);
     }
@@ -115,10 +116,10 @@ impl Kernel for SharedWalk<'_> {
             let at = self.at;
             // SAFETY: `at` is a pointer word of the ring, whose memory is borrowed for as long as
             // this walk; every pointer word holds the address of another and is never written;
-            // `first` and `last` reach words of padding inside each element, and `other` a word of
-            // its other line, where they are used: `new` has seen to it, and to it that the work is
-            // not too much. All words are atomic and accessed by whole aligned instructions, so
-            // other threads may write to the padding meanwhile.
+            // `first` and `last` are distances to words of padding inside each element, and `other`
+            // to a word of its other line, if they are used: `new` has checked this, and that the
+            // work is not too much. All words are atomic and accessed by whole aligned instructions,
+            // so other threads may write to the padding meanwhile.
             self.at = unsafe {
                 match self.visit {
                     Visit::Step(Step::Follow) => asm::linefill_walk_follow(at, operations),

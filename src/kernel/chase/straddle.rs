@@ -1,5 +1,5 @@
-//! A walk that loads its pointers by instructions of any width (Drepper, section 6.2.1, Figure
-//! 6.4: what a misaligned access waits for).
+//! A walk that loads its pointers with instructions of any width (Drepper, section 6.2.1, Figure 6.4:
+//! the latency of misaligned accesses).
 
 // Calls assembly with addresses that the ring vouches for.
 #![allow(unsafe_code)]
@@ -8,18 +8,18 @@ use crate::kernel::chase::walk::linefill_walk_follow;
 use crate::kernel::{Access, Kernel, Width, Work};
 use crate::pattern::Ring;
 
-/// Why a ring cannot be walked by loads of some width.
+/// Why a ring cannot be walked with loads of some width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WideChaseError {
-    /// An element has too few bytes from its pointer on.
+    /// The load would extend beyond the end of the element.
     Narrow {
         /// Bytes from the pointer to the end of the element.
         bytes: usize,
-        /// Bytes of a load.
+        /// Bytes of the load.
         width: usize,
     },
-    /// A 4-byte load reaches over 4 GiB, and the ring spans this many bytes.
+    /// The ring spans this many bytes, more than the 4 GiB that a 4-byte load can address.
     Far(usize),
 }
 
@@ -30,7 +30,7 @@ messages! { WideChaseError:
     WideChaseError::Far(span) => ("the ring spans {span} bytes; 4-byte loads reach 4 GiB");
 }
 
-/// A walk along a ring by loads of one width. An operation is a step.
+/// A walk along a ring with loads of one width. An operation is a step.
 #[derive(Debug)]
 pub struct WideChase<'m> {
     ring: Ring<'m>,
@@ -38,10 +38,10 @@ pub struct WideChase<'m> {
 }
 
 impl<'m> WideChase<'m> {
-    /// A walk that begins at the ring's cursor.
+    /// Creates a walk that begins at the ring's cursor.
     ///
     /// # Errors
-    /// If a load would read beyond an element, or a 4-byte load cannot reach all of the ring.
+    /// If a load would read beyond an element, or 4 bytes cannot address all of the ring.
     pub fn new(ring: Ring<'m>, width: Width) -> Result<Self, WideChaseError> {
         let layout = ring.layout();
         let bytes = layout.element() - layout.pointer_offset();
@@ -60,15 +60,15 @@ impl<'m> WideChase<'m> {
 }
 
 impl Kernel for WideChase<'_> {
-    /// Returns the byte offset of the pointer word that the walk came to.
+    /// Returns the byte offset of the pointer word at which the walk stopped.
     fn run(&mut self, operations: u64) -> u64 {
         let at = self.ring.cursor();
         if operations > 0 {
             let start = at - self.ring.offset(at);
             // SAFETY: the cursor is a pointer word of the ring, which is borrowed, and every
-            // pointer word holds the address of another; `new` has seen to it that a load stays in
-            // its element, and within 4 GiB of the region's start where it has 4 bytes; the token
-            // proves the instruction.
+            // pointer word holds the address of another; `new` has checked that a load stays in
+            // its element, and that a 4-byte load stays within 4 GiB of the region's start; the token
+            // proves that the CPU has the instruction.
             let stop = unsafe {
                 match self.width {
                     Width::W4 => linefill_straddle4(at, operations, start),
@@ -99,27 +99,27 @@ impl Kernel for WideChase<'_> {
 }
 
 unsafe extern "sysv64" {
-    /// Walks `steps` steps by 4-byte loads; returns the address of the pointer word it came to.
+    /// Walks `steps` steps with 4-byte loads; returns the address of the pointer word where the walk stops.
     ///
     /// # Safety
-    /// `at` is the address of a pointer word, and every pointer word that the walk comes to holds
-    /// the address of another; all lie between `base` and 4 GiB above; `steps` is not 0.
+    /// `at` is the address of a pointer word, and every pointer word on the walk holds the address of
+    /// another; all lie less than 4 GiB above `base` and none below it; `steps` is not 0.
     pub fn linefill_straddle4(at: usize, steps: u64, base: usize) -> usize;
 
-    /// The same by 16-byte loads.
+    /// Like [`linefill_straddle4`], with 16-byte loads.
     ///
     /// # Safety
-    /// As for [`linefill_straddle4`], whatever `base` is; 16 bytes from each pointer word on are
-    /// readable.
+    /// As for [`linefill_straddle4`], but `base` may be any value; the 16 bytes from each pointer word
+    /// on are readable.
     pub fn linefill_straddle16(at: usize, steps: u64, base: usize) -> usize;
 
-    /// The same by 32-byte loads.
+    /// Like [`linefill_straddle4`], with 32-byte loads.
     ///
     /// # Safety
     /// As for [`linefill_straddle16`] with 32 bytes; the CPU has AVX2.
     pub fn linefill_straddle32(at: usize, steps: u64, base: usize) -> usize;
 
-    /// The same by 64-byte loads.
+    /// Like [`linefill_straddle4`], with 64-byte loads.
     ///
     /// # Safety
     /// As for [`linefill_straddle16`] with 64 bytes; the CPU has AVX-512.
@@ -133,7 +133,7 @@ mod checks {
     use crate::kernel::{WideChase, Width};
     use crate::pattern::{Layout, Order};
 
-    /// Elements of a line or more, at places that loads of every width straddle.
+    /// Elements of at least a line, placed so that loads of every width straddle lines and pages.
     const RINGS: [RingCase; 5] = [
         ring(Layout::npad(7), 100, Order::Sequential),
         ring(Layout::npad(7), 1, RANDOM),

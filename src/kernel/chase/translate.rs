@@ -1,6 +1,6 @@
-//! Prefetches and loads that go through many pages, or through pages that nobody has mapped.
+//! Prefetches and loads across many pages, and prefetches of unmapped pages.
 
-// Calls kernels with places inside the region, or with prefetches of anything.
+// Calls kernels with addresses inside the region, or with prefetches of any address.
 #![allow(unsafe_code)]
 
 use crate::kernel::intrinsics::walk as intrinsics;
@@ -10,10 +10,10 @@ use crate::mem::{LINE, PAGE, Region};
 /// Bytes of a load.
 const WORD: usize = 8;
 
-/// Bytes from one place to the next: another page, and another set of every cache.
+/// Bytes from one place to the next: the next page, and another set of every cache.
 const STRIDE: usize = PAGE + LINE;
 
-/// What is done at each place.
+/// The access made at each place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reach {
@@ -21,18 +21,18 @@ pub enum Reach {
     Prefetch,
     /// A load.
     Load,
-    /// `prefetcht0` of as many bytes at the lowest addresses, the null pointer first. No system
-    /// maps the first 64 KiB, unless it is told to.
+    /// `prefetcht0` of the same places counted from address 0, the null pointer first. By default no system
+    /// maps the first 64 KiB.
     PrefetchNull,
 }
 
-/// Why there are no such places.
+/// Why the places cannot be accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TranslateError {
-    /// Pages that are no power of two; holds their number.
+    /// The number of pages, if it is not a power of two.
     Pages(usize),
-    /// The region does not hold this many pages.
+    /// The region has fewer than this many pages.
     RegionTooSmall(usize),
 }
 
@@ -41,8 +41,8 @@ messages! { TranslateError:
     TranslateError::RegionTooSmall(pages) => ("the region holds fewer than {pages} pages");
 }
 
-/// One access a page, round and round, each at another line of its page; none waits for another.
-/// An operation is an access.
+/// Accesses one line per page, round and round, each access one line further into its page. No access
+/// waits for another. An operation is an access.
 #[derive(Debug)]
 pub struct Translate<'m> {
     region: Region<'m>,
@@ -53,10 +53,10 @@ pub struct Translate<'m> {
 }
 
 impl<'m> Translate<'m> {
-    /// Accesses to the first `pages` pages of the region.
+    /// Accesses the first `pages` pages of the region.
     ///
     /// # Errors
-    /// If they are no power of two, or more than the region has.
+    /// If `pages` is not a power of two, or more than the region has.
     pub fn new(region: Region<'m>, reach: Reach, pages: usize) -> Result<Self, TranslateError> {
         if !pages.is_power_of_two() {
             return Err(TranslateError::Pages(pages));
@@ -73,14 +73,14 @@ impl<'m> Translate<'m> {
         })
     }
 
-    /// The same kernel in another form.
+    /// Returns the same kernel in another form.
     pub fn by(self, form: Form) -> Self {
         Translate { form, ..self }
     }
 }
 
 impl Kernel for Translate<'_> {
-    /// Returns the byte offset of the place that comes next.
+    /// Returns the byte offset of the next place.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
             let kernel: Accesses = match (self.form, self.reach) {
@@ -93,9 +93,9 @@ impl Kernel for Translate<'_> {
                 Reach::PrefetchNull => 0,
                 Reach::Prefetch | Reach::Load => self.region.address(),
             };
-            // SAFETY: places are multiples of a line below `span`, a power of two which `new`
-            // found the borrowed region to have, so that the word at each is in it; a prefetch
-            // needs no such thing.
+            // SAFETY: places are multiples of a line below `span`, a power of two that `new`
+            // checked against the borrowed region's size, so that the word at each place is in the
+            // region; a prefetch may be of any address.
             self.place = unsafe { kernel(base, operations, STRIDE, self.span - 1, self.place) };
         }
         self.place as u64
@@ -105,7 +105,7 @@ impl Kernel for Translate<'_> {
         Work::default().load(u32::from(self.reach == Reach::Load), WORD as u32)
     }
 
-    /// Prefetches of what nobody has mapped lie outside the region, and are not reported.
+    /// Reports accesses inside the region. Prefetches of unmapped pages are not reported.
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         for _ in 0..operations {
             match self.reach {
@@ -120,12 +120,13 @@ impl Kernel for Translate<'_> {
 }
 
 family! {
-    /// The shape of both kernels: `accesses` places, `stride` bytes apart and round and round in
-    /// `mask` + 1 bytes, from `first` bytes behind `base` on. Returns where the next one would be.
+    /// The function type of both kernels: makes `accesses` accesses `stride` bytes apart, wrapping around
+    /// in the `mask` + 1 bytes from `base` on, the first one `first` bytes after `base`. Returns the
+    /// distance from `base` of the next access.
     ///
     /// # Safety
-    /// `accesses` is not 0. For the load, 8 bytes at each place are valid for reads; a prefetch may be
-    /// of anything.
+    /// `accesses` is not 0. For the load, 8 bytes at each place are valid for reads. A prefetch may be
+    /// of any address.
     pub type Accesses = unsafe extern "sysv64" fn(
         base: usize,
         accesses: u64,

@@ -1,9 +1,9 @@
-//! Walks by the addresses that memory holds: Drepper's list walks (section 3.3.2), which follow the
-//! pointers of a ring and do something to each element; lines visited in a given order, some of them
-//! again, so that the time of a round shows which line a full set gives up; and one line that is read
-//! at two addresses.
+//! Walks along addresses held in memory. [`Walk`]: Drepper's list walks (section 3.3.2), which follow the
+//! pointers of a ring and do something to each element. [`Revisit`]: lines visited in a given order, some
+//! of them repeatedly, so that the time of a round shows which line a full set evicts. [`PageAlias`]: one
+//! line that is read at two addresses.
 
-// Calls kernels with addresses that a ring, visits or two linked words vouch for.
+// Calls kernels with addresses that a ring, visits or two linked words guarantee.
 #![allow(unsafe_code)]
 
 use crate::kernel::intrinsics::walk as intrinsics;
@@ -13,7 +13,7 @@ use crate::pattern::{Layout, Ring, Visits};
 /// Bytes of a word.
 const WORD: u32 = 8;
 
-/// What a walk does to each element.
+/// The step of a walk: its accesses to each element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Step {
@@ -23,16 +23,16 @@ pub enum Step {
     Inc,
     /// `p->pad[0] += p->n->pad[0]; p = p->n`.
     Addnext0,
-    /// `p->pad[0] += p->n->pad[NPAD-1]; p = p->n`. The paper names it and does not define it;
-    /// this is the reading that its name suggests.
+    /// `p->pad[0] += p->n->pad[NPAD-1]; p = p->n`. The paper names this step without defining it; this
+    /// is the reading that its name suggests.
     Addnextlast,
 }
 
-/// Why a ring cannot be walked in some way.
+/// Why a ring cannot be walked with some step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WalkError {
-    /// The step needs a word besides the pointer.
+    /// The step needs a word in addition to the pointer.
     NoPadding(Step),
 }
 
@@ -43,10 +43,10 @@ messages! { WalkError:
 }
 
 impl Step {
-    /// The steps, for those who try them all.
+    /// All steps.
     pub const ALL: [Step; 4] = [Step::Follow, Step::Inc, Step::Addnext0, Step::Addnextlast];
 
-    /// What a step does.
+    /// The work of a step.
     pub(crate) fn work(self) -> Work {
         let follow = Work::default().load(1, WORD);
         match self {
@@ -57,8 +57,8 @@ impl Step {
     }
 
     /// The model of a step from the pointer word at `at` to the one at `next`, in memory that starts
-    /// at `base`; `padding` is the distances to the first and the last word of padding. Returns the
-    /// address of the word that it changes, and what it stores there.
+    /// at `base`; `padding` holds the distances to the first and the last word of padding. Returns the
+    /// address of the word that the step changes, and the stored value.
     #[inline]
     pub(crate) fn trace(
         self,
@@ -110,7 +110,7 @@ pub struct Walk<'m> {
 }
 
 impl<'m> Walk<'m> {
-    /// A walk that begins at the ring's cursor.
+    /// Creates a walk that begins at the ring's cursor.
     ///
     /// # Errors
     /// If the step touches padding and the elements have none.
@@ -125,7 +125,7 @@ impl<'m> Walk<'m> {
         })
     }
 
-    /// The same walk in another form. Both take the same time: the loop waits for its loads.
+    /// Returns the same walk in another form. Both take the same time: the loop waits for its loads.
     pub fn by(self, form: Form) -> Self {
         Walk { form, ..self }
     }
@@ -135,7 +135,7 @@ impl<'m> Walk<'m> {
         &self.ring
     }
 
-    /// The ring itself, likewise.
+    /// Returns the ring by value, at the element where the walk stopped.
     pub fn into_ring(self) -> Ring<'m> {
         self.ring
     }
@@ -146,7 +146,7 @@ pub(crate) fn padding_offsets(ring: &Ring<'_>) -> (isize, isize) {
     padding_of(ring.layout())
 }
 
-/// The same of a layout's elements.
+/// Like [`padding_offsets`], for the elements of a layout.
 pub(crate) fn padding_of(layout: &Layout) -> (isize, isize) {
     let pointer = layout.pointer_offset() as isize;
     let word = WORD as isize;
@@ -169,8 +169,8 @@ impl Kernel for Walk<'_> {
         let at = self.ring.cursor();
         let (first, last) = padding_offsets(&self.ring);
         // SAFETY: the cursor is a pointer word of the ring, which is borrowed mutably; every
-        // pointer word holds the address of another, and `first` and `last` reach words of
-        // padding inside each element (`new` has seen to it that there is padding, if used).
+        // pointer word holds the address of another, and `first` and `last` are distances to words
+        // of padding inside each element (`new` has checked that there is padding, if used).
         let stopped = unsafe {
             let other = match self.step {
                 Step::Addnextlast => last,
@@ -214,14 +214,14 @@ unsafe extern "sysv64" {
     /// `at = *at`, `steps` times; returns the last address.
     ///
     /// # Safety
-    /// `at` is the address of a readable word that holds such an address in turn, for `steps`
+    /// `at` is the address of a readable word that holds the address of another such word, for `steps`
     /// steps; `steps` is not 0.
     pub fn linefill_walk_follow(at: usize, steps: u64) -> usize;
 
     /// Adds 1 to the word `pad` bytes from `at`, then `at = *at`, `steps` times.
     ///
     /// # Safety
-    /// As for [`linefill_walk_follow`]; the words at `pad` are writable and no pointers.
+    /// As for [`linefill_walk_follow`]; the words at `pad` are writable and are not pointers.
     pub fn linefill_walk_inc(at: usize, steps: u64, pad: isize) -> usize;
 
     /// Adds the word `other` bytes from `*at` to the word `pad` bytes from `at`, then `at = *at`,
@@ -245,14 +245,14 @@ pub struct Revisit<'m> {
 }
 
 impl<'m> Revisit<'m> {
-    /// Loads that begin at the cursor.
+    /// Creates the kernel; the loads begin at the cursor.
     pub fn new(visits: Visits<'m>) -> Self {
         Revisit { visits }
     }
 }
 
 impl Kernel for Revisit<'_> {
-    /// Returns the byte offset at which it stopped.
+    /// Returns the byte offset at which the walk stopped.
     fn run(&mut self, operations: u64) -> u64 {
         let at = self.visits.cursor();
         if operations > 0 {
@@ -279,17 +279,17 @@ impl Kernel for Revisit<'_> {
     }
 }
 
-/// Two words of one line, each of which holds an address of the other. An operation is a step
-/// from one to the other.
+/// Two words of one line, each of which holds an address of the other. An operation is a step from one
+/// word to the other.
 ///
-/// If the two addresses lie in different views of the same page, every step reaches the line by
-/// the address that it was not reached by before.
+/// If the two addresses lie in different views of the same page, consecutive steps reach the line
+/// through alternating addresses.
 #[derive(Debug)]
 pub struct PageAlias<M> {
     /// Keeps the addresses valid.
     _memory: M,
     at: usize,
-    /// Whether the next step leaves the second word.
+    /// Whether the next step loads the second word.
     second: bool,
 }
 
@@ -297,8 +297,8 @@ pub struct PageAlias<M> {
 const SECOND: usize = 8;
 
 impl<M> PageAlias<M> {
-    /// Writes the two words to the line at `first`, which `second` is another address of, or the
-    /// same one.
+    /// Writes the two words to the line at `first`. `second` is another address of the same line, or the
+    /// same address.
     ///
     /// # Safety
     /// For as long as `memory` lives, `first` and `second` are addresses of the same readable and
@@ -312,7 +312,7 @@ impl<M> PageAlias<M> {
                 .cast::<usize>()
                 .write_volatile(first.addr());
         }
-        // The walk goes by addresses that it finds in memory.
+        // The walk follows addresses that it finds in memory.
         first.expose_provenance();
         second.expose_provenance();
         PageAlias {
@@ -324,10 +324,10 @@ impl<M> PageAlias<M> {
 }
 
 impl<M> Kernel for PageAlias<M> {
-    /// Returns 1 if it stopped at the second word, 0 at the first.
+    /// Returns 1 if the walk stopped at the second word, 0 if at the first.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
-            // SAFETY: `new` linked the two words with each other, and nothing has written there
+            // SAFETY: `new` linked the two words with each other, and nothing has written to them
             // since.
             self.at = unsafe { linefill_walk_follow(self.at, operations) };
         }
@@ -377,7 +377,7 @@ mod checks {
             );
         }
 
-        /// Walks alone in both forms, and along a ring to be shared where its words lie on multiples
+        /// Checks walks in both forms, and walks along a shared ring if the ring's words lie at multiples
         /// of 8 bytes.
         fn walk(
             &mut self,

@@ -1,6 +1,6 @@
-//! Increments of a word that other threads increment as well (Sestoft, section 4.2; Drepper,
-//! Figures 6.10 and 6.11), and locks that serve waiting threads in the order of their arrival: tickets,
-//! and the queue of Mellor-Crummey and Scott ("Algorithms for scalable synchronization on shared-memory
+//! Increments of a word that other threads also increment (Sestoft, section 4.2; Drepper, Figures 6.10
+//! and 6.11), and locks that serve waiting threads in the order of their arrival: ticket locks, and the
+//! queue of Mellor-Crummey and Scott ("Algorithms for scalable synchronization on shared-memory
 //! multiprocessors", ACM TOCS 9(1), 1991).
 
 // Calls assembly with the addresses of atomic words.
@@ -11,22 +11,22 @@ use crate::kernel::{Access, Kernel, Work};
 use crate::mem::{LINE, Region};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// How the word is incremented: the rows of Sestoft's table.
+/// How the word is incremented: a row of Sestoft's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Way {
-    /// `add [word], 1`: not atomic, so that increments get lost.
+    /// `add [word], 1`: not atomic, so increments get lost.
     Plain,
     /// `lock xadd`: Java's `getAndIncrement`.
     FetchAdd,
-    /// A load and `lock cmpxchg`, again until it succeeds: Java's `compareAndSet` in a loop.
+    /// A load and `lock cmpxchg`, repeated until it succeeds: Java's `compareAndSet` in a loop.
     CompareExchange,
-    /// The word is a spin lock, taken and given back.
+    /// The word is a spin lock, which is taken and released.
     SpinLock,
 }
 
 impl Way {
-    /// All of them, in the table's order.
+    /// All ways, in the table's order.
     pub const ALL: [Way; 4] = [
         Way::Plain,
         Way::FetchAdd,
@@ -35,8 +35,8 @@ impl Way {
     ];
 }
 
-/// Increments of one word among some that threads share. An operation is an increment, or a turn
-/// of the lock.
+/// Increments of one of the words that threads share. An operation is an increment, or a turn of the
+/// lock.
 #[derive(Debug)]
 pub struct Increment<'m> {
     words: &'m [AtomicU64],
@@ -45,15 +45,15 @@ pub struct Increment<'m> {
 }
 
 impl<'m> Increment<'m> {
-    /// Increments of `words[index]`. `None` if there is no such word.
+    /// Creates the kernel that increments `words[index]`. Returns `None` if there is no such word.
     pub fn new(words: &'m [AtomicU64], index: usize, way: Way) -> Option<Self> {
         (index < words.len()).then_some(Increment { words, index, way })
     }
 }
 
 impl Kernel for Increment<'_> {
-    /// Returns the word after its last increment, which others may have incremented since; of a
-    /// lock, the turns taken.
+    /// Returns the word after the last increment, which other threads may have incremented since; for a
+    /// lock, the number of turns.
     fn run(&mut self, operations: u64) -> u64 {
         let word = &self.words[self.index];
         if operations == 0 {
@@ -102,32 +102,32 @@ impl Kernel for Increment<'_> {
 }
 
 unsafe extern "sysv64" {
-    /// Adds 1 to the word at `at` by one instruction that is not atomic, `operations` times;
-    /// returns the word after the last one.
+    /// Adds 1 to the word at `at` with one instruction that is not atomic, `operations` times;
+    /// returns the word after the last addition.
     ///
     /// # Safety
-    /// `at` is aligned and valid for reads and writes of 8 bytes, by other threads atomically at
-    /// most; `operations` is not 0.
+    /// `at` is aligned and valid for reads and writes of 8 bytes; other threads access it only
+    /// atomically; `operations` is not 0.
     pub fn linefill_increment_plain(at: *mut u64, operations: u64) -> u64;
 
-    /// Adds 1 to the word at `at` by `lock cmpxchg`, again until it succeeds, `operations` times;
-    /// returns the word after the last one.
+    /// Adds 1 to the word at `at` with `lock cmpxchg`, repeated until it succeeds, `operations` times;
+    /// returns the word after the last addition.
     ///
     /// # Safety
-    /// As [`linefill_increment_plain`].
+    /// As for [`linefill_increment_plain`].
     pub fn linefill_increment_compare(at: *mut u64, operations: u64) -> u64;
 
-    /// Takes the lock at `at`, 0 while it is free, by `xchg`, and gives it back by a store,
+    /// Takes the lock at `at`, which is 0 while it is free, with `xchg`, and releases it with a store,
     /// `operations` times; returns `operations`.
     ///
     /// # Safety
-    /// As [`linefill_increment_plain`]; whoever makes the word something other than 0 makes it 0
-    /// again.
+    /// As for [`linefill_increment_plain`]; any thread that sets the word to another value than 0 sets it
+    /// to 0 again.
     pub fn linefill_increment_spin(at: *mut u64, operations: u64) -> u64;
 }
 
-/// Bytes from the lock to the first node, and from node to node: two lines, because some CPUs fetch
-/// lines in pairs.
+/// Bytes from the lock to the first node, and from each node to the next: two lines, because some CPUs
+/// fetch lines in pairs.
 const APART: usize = 2 * LINE;
 
 /// Bytes of a word.
@@ -137,22 +137,22 @@ const WORD: usize = size_of::<AtomicU64>();
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QueueWay {
-    /// A ticket lock: each thread draws a number, and all watch one word until it is served.
+    /// A ticket lock: each thread draws a number, and all threads watch one word for their number.
     Ticket,
-    /// The lock of Mellor-Crummey and Scott: a list of waiting threads, each of which watches a
-    /// word of its own.
+    /// The lock of Mellor-Crummey and Scott: a list of waiting threads, each of which watches a word in
+    /// its own node.
     Mcs,
 }
 
 impl QueueWay {
-    /// Both.
+    /// Both kinds.
     pub const ALL: [QueueWay; 2] = [QueueWay::Ticket, QueueWay::Mcs];
 }
 
-/// A thread's turns of a lock that it shares with others. An operation takes the lock and gives it
-/// back.
+/// A thread's turns of a lock that it shares with other threads. An operation takes the lock and
+/// releases it.
 ///
-/// A thread waits for those before it, so each thread should have a CPU of its own.
+/// A thread waits for the threads before it, so each thread should have a CPU for itself.
 #[derive(Debug)]
 pub struct QueueLock<'m> {
     words: &'m [AtomicU64],
@@ -162,8 +162,8 @@ pub struct QueueLock<'m> {
 }
 
 impl<'m> QueueLock<'m> {
-    /// Bytes of the lock of so many threads, their nodes included; `None` if there are none, or too
-    /// many to count.
+    /// Bytes of a lock for `threads` threads, including their nodes; `None` if `threads` is 0 or the size
+    /// overflows.
     pub const fn bytes(threads: usize) -> Option<usize> {
         match threads.checked_add(1) {
             Some(parts) if parts > 1 => parts.checked_mul(APART),
@@ -171,8 +171,8 @@ impl<'m> QueueLock<'m> {
         }
     }
 
-    /// The threads of one lock at the start of `region`, which is free. `None` if the region is
-    /// smaller than the [lock](Self::bytes), or there is no thread.
+    /// Creates the threads of one free lock at the start of `region`. Returns `None` if the region is
+    /// smaller than the [lock](Self::bytes), or `threads` is 0.
     pub fn threads(
         mut region: Region<'m>,
         threads: usize,
@@ -180,7 +180,7 @@ impl<'m> QueueLock<'m> {
     ) -> Option<impl Iterator<Item = Self>> {
         let bytes = Self::bytes(threads).filter(|bytes| *bytes <= region.len())?;
         region.bytes_mut()[..bytes].fill(0);
-        // Nobody else reaches these words, and each node is one thread's.
+        // No other code reaches these words, and each node belongs to one thread.
         let words = region.into_atomics();
         let node = move |index: usize| (index + 1) * (APART / WORD);
         Some((0..threads).map(move |index| QueueLock {
@@ -192,20 +192,20 @@ impl<'m> QueueLock<'m> {
 }
 
 impl Kernel for QueueLock<'_> {
-    /// Returns the turns taken; of tickets, the one behind the last that was taken.
+    /// Returns the number of turns in this call; for tickets, the number after the last ticket taken.
     fn run(&mut self, operations: u64) -> u64 {
         let lock = &self.words[0];
         match (self.way, operations) {
             (QueueWay::Ticket, 0) => lock.load(Ordering::Relaxed),
             (QueueWay::Mcs, 0) => 0,
             // SAFETY: the lock's two words are atomic, so aligned, and may be written through a
-            // shared reference. Only threads of this lock reach them.
+            // shared reference. Only threads of this lock access them.
             (QueueWay::Ticket, _) => unsafe { linefill_queue_ticket(lock.as_ptr(), operations) },
             (QueueWay::Mcs, _) => {
                 let node = self.words[self.node].as_ptr();
-                // SAFETY: as above, for the lock's first word and both words of the node, which is
-                // this thread's alone. The first word is zero or the address of a node of this
-                // lock, since `threads` made it zero and only these kernels write it.
+                // SAFETY: as above, for the lock's first word and both words of the node, which
+                // belongs to this thread alone. The first word is zero or the address of a node of
+                // this lock, since `threads` made it zero and only these kernels write it.
                 unsafe { linefill_queue_mcs(lock.as_ptr(), operations, node) }
             }
         }
@@ -249,23 +249,23 @@ impl Kernel for QueueLock<'_> {
 }
 
 unsafe extern "sysv64" {
-    /// Takes a ticket from the word at `lock`, waits until the word behind it is that ticket, and
-    /// serves the next one, `operations` times; returns the ticket behind the last one.
+    /// Takes a ticket from the word at `lock`, waits until the next word equals that ticket, and serves the
+    /// next ticket, `operations` times; returns the number after the last ticket taken.
     ///
     /// # Safety
-    /// Both words are aligned and valid for reads and writes of 8 bytes, by other threads
-    /// atomically at most; `operations` is not 0. Does not return unless others serve the tickets
-    /// that they took.
+    /// Both words are aligned and valid for reads and writes of 8 bytes; other threads access them only
+    /// atomically; `operations` is not 0. Does not return unless other threads serve the next ticket after
+    /// each ticket that they took.
     pub fn linefill_queue_ticket(lock: *mut u64, operations: u64) -> u64;
 
-    /// Puts the node at `node` behind the last one of the lock at `lock`, waits for its turn, and
-    /// hands the lock to the node behind it, `operations` times; returns `operations`.
+    /// Appends the node at `node` to the list of the lock at `lock`, waits for its turn, and passes the lock
+    /// to the next node, `operations` times; returns `operations`.
     ///
     /// # Safety
-    /// The word at `lock` and both words at `node` are aligned and valid for reads and writes of 8
-    /// bytes, by other threads atomically at most. The word at `lock` is 0 or the address of a node
-    /// that a thread has in this function. `operations` is not 0. Does not return unless others
-    /// give the lock back that they took.
+    /// The word at `lock` and both words at `node` are aligned and valid for reads and writes of 8 bytes;
+    /// other threads access them only atomically. The word at `lock` is 0 or the address of a node
+    /// with which a call of this function is in progress. `operations` is not 0. Does not return unless
+    /// other threads release the lock after they took it.
     pub fn linefill_queue_mcs(lock: *mut u64, operations: u64, node: *mut u64) -> u64;
 }
 

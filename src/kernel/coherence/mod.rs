@@ -1,4 +1,4 @@
-//! Kernels on lines that several cores want.
+//! Kernels on lines that several cores access.
 
 pub(super) mod increment;
 pub(super) mod roundtrip;

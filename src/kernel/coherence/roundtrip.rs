@@ -1,4 +1,4 @@
-//! A line that threads hand to each other: the round trip between cores.
+//! A line that threads pass to each other: the round trip between cores.
 
 // Calls assembly with the address of an atomic word.
 #![allow(unsafe_code)]
@@ -10,9 +10,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Way {
-    /// By loads, then a store: the line is shared first, and then owned.
+    /// Loads until the token arrives, then stores: the line is first shared, then owned.
     Store,
-    /// By `lock cmpxchg`, which owns the line each time it looks.
+    /// `lock cmpxchg`, which takes ownership of the line with every attempt.
     CompareExchange,
 }
 
@@ -25,11 +25,11 @@ impl Way {
     }
 }
 
-/// A thread's part in a ring that hands a token around. An operation is a turn: it waits for the
-/// token and passes it on, so that it takes as long as the token takes around the ring.
+/// A thread's part in a ring of threads that pass a token around. An operation is a turn: the thread
+/// waits for the token and passes it on, so a turn takes as long as the token needs for the ring.
 ///
-/// All threads of a ring must run at once, and do equally many operations: each waits for the
-/// others.
+/// All threads of a ring must run at the same time and do the same number of operations, because each
+/// waits for the others.
 #[derive(Debug)]
 pub struct RoundTrip<'m> {
     word: &'m AtomicU64,
@@ -40,8 +40,8 @@ pub struct RoundTrip<'m> {
 }
 
 impl<'m> RoundTrip<'m> {
-    /// The thread `index` of `threads` that share the token `words[word]`, which is 0 before the
-    /// first turn. `None` if there is no such word or thread.
+    /// Creates thread `index` of `threads` threads that share the token `words[word]`, which is 0 before
+    /// the first turn. Returns `None` if there is no such word or thread.
     pub fn new(
         words: &'m [AtomicU64],
         word: usize,
@@ -63,7 +63,7 @@ impl<'m> RoundTrip<'m> {
 }
 
 impl Kernel for RoundTrip<'_> {
-    /// Returns the value of the token at its next turn.
+    /// Returns the value that the token has at this thread's next turn.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
             return self.awaited;
@@ -92,19 +92,19 @@ impl Kernel for RoundTrip<'_> {
 }
 
 family! {
-    /// The shape of the family: waits until the word at `at` is `awaited`, and makes it the next number,
-    /// `operations` times, `awaited` growing by `threads` each time; returns what it would wait for
-    /// next.
+    /// The function type of the family: waits until the word at `at` is `awaited` and then makes it
+    /// `awaited + 1`, `operations` times; `awaited` grows by `threads` each time. Returns the value to
+    /// wait for next.
     ///
     /// # Safety
-    /// `at` is aligned and valid for reads and writes of 8 bytes, by other threads atomically at
-    /// most; `operations` is not 0. Does not return unless others make the word what is awaited.
+    /// `at` is aligned and valid for reads and writes of 8 bytes; other threads access it only
+    /// atomically; `operations` is not 0. Does not return unless other threads write the awaited values.
     pub type Turns =
         unsafe extern "sysv64" fn(at: *mut u64, operations: u64, awaited: u64, threads: u64) -> u64;
 
-    /// By loads, then a store.
+    /// Waits with loads, then stores.
     linefill_roundtrip_store
-    /// By `lock cmpxchg` alone.
+    /// Waits and writes with `lock cmpxchg` only.
     linefill_roundtrip_compare
 }
 

@@ -1,6 +1,6 @@
-//! Lines that are taken from another core to be written (Drepper, section 6.3.2: `prefetchw`).
+//! Lines that a core takes from another core in order to write them (Drepper, section 6.3.2: `prefetchw`).
 
-// Calls assembly with the address of atomic words.
+// Calls assembly with addresses of atomic words.
 #![allow(unsafe_code)]
 
 use crate::cpu::mfence;
@@ -8,49 +8,49 @@ use crate::kernel::{Access, Assembled, Kernel, Work};
 use crate::mem::LINE;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Lines from one that is written to the next in address order, so that no prefetcher fetches
-/// neighbours along.
+/// Distance in lines between neighbouring written lines, so that no prefetcher fetches a written line as
+/// a neighbour.
 pub const APART: usize = 4;
 
-/// Of so many places, the next in turn is this many further on: odd, so that all come up.
+/// Places from one turn to the next: odd, so that every one of a power of two of places is visited.
 const STEP: usize = 37;
 
-/// Turns from a prefetch to the write.
+/// Turns from the prefetch of a line to its write.
 const AHEAD: usize = 8;
 
 /// How a line is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AcquireWay {
-    /// By a store, which waits in the store queue until the line is there.
+    /// A store, which waits in the store queue until the line arrives.
     Store,
-    /// By `lock add`. Zen 5 executes it speculatively and overlaps one with the next, so that a
-    /// sequence of them shows their throughput.
+    /// `lock add`. Zen 5 executes it speculatively and overlaps consecutive ones, so that a sequence of
+    /// them shows their throughput.
     Add,
-    /// By `lock add` and an `mfence` behind it, so that nothing begins until the line is there: the
-    /// latency of its transfer, or of its upgrade from shared to exclusive.
+    /// `lock add` and then `mfence`, so that nothing begins until the line arrives: the latency of the
+    /// line's transfer, or of its upgrade from shared to exclusive.
     AddFenced,
 }
 
 impl AcquireWay {
-    /// The ways, for callers that try them all.
+    /// All ways.
     pub const ALL: [AcquireWay; 3] = [AcquireWay::Store, AcquireWay::Add, AcquireWay::AddFenced];
 }
 
-/// How it is fetched before.
+/// How a line is prefetched before the write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fetched {
-    /// Not at all.
+    /// No prefetch.
     Not,
-    /// By `prefetcht0`, as for a load.
+    /// `prefetcht0`, as for a load.
     ToRead,
-    /// By `prefetchw`. It is a no-op on a CPU without it: ask
+    /// `prefetchw`. It is a no-op on a CPU without it: check
     /// [`Features::prefetchw`](crate::cpu::Features::prefetchw) before measuring it.
     ToWrite,
 }
 
-/// Writes the first word of one line after the other, in an order without a stride, round and
+/// Writes the first word of lines, one line after the other, in an order without a stride, round and
 /// round. An operation is a line.
 #[derive(Debug)]
 pub struct AcquireLines<'m> {
@@ -63,8 +63,8 @@ pub struct AcquireLines<'m> {
 }
 
 impl<'m> AcquireLines<'m> {
-    /// Writes to `lines` lines, a power of two, [`APART`] lines apart. `None` if it is none, or if
-    /// the words are too few.
+    /// Creates the kernel for `lines` lines, [`APART`] lines apart. Returns `None` if `lines` is not a
+    /// power of two, or if there are too few words.
     pub fn new(
         words: &'m [AtomicU64],
         lines: usize,
@@ -81,12 +81,12 @@ impl<'m> AcquireLines<'m> {
         })
     }
 
-    /// Bytes of the places of all lines, a power of two.
+    /// Bytes that the places of all lines span, a power of two.
     fn span(&self) -> usize {
         self.lines * APART * LINE
     }
 
-    /// The place that is `turns` turns after the one at `at`.
+    /// Returns the byte offset of the place `turns` turns after `at`.
     fn after(&self, at: usize, turns: usize) -> usize {
         (at + turns * STEP * APART * LINE) % self.span()
     }
@@ -107,16 +107,15 @@ fn takes(way: AcquireWay, fetched: Fetched) -> Assembled<Takes> {
 }
 
 impl Kernel for AcquireLines<'_> {
-    /// Returns the byte offset of the line that would be next. All stores have left the core then.
+    /// Returns the byte offset of the next line. All stores have left the core on return.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
             let lines: *const AtomicU64 = self.words.as_ptr();
             let (step, ahead) = (self.after(0, 1) as u64, self.after(0, AHEAD) as u64);
             let (first, mask) = (self.at as u64, self.span() as u64 - 1);
-            // SAFETY: `new` has seen to it that the words reach over all offsets up to the mask;
-            // those that come up are multiples of a line, so that each is an atomic word, which may
-            // be written through a shared reference, and is only accessed by whole aligned
-            // instructions.
+            // SAFETY: `new` has checked that the words cover all offsets up to the mask; the offsets
+            // used are multiples of a line, so that each is an atomic word, which may be written
+            // through a shared reference, and is only accessed by whole aligned instructions.
             let next = unsafe {
                 (takes(self.way, self.fetched).call)(
                     lines.cast_mut().cast(),
@@ -160,14 +159,14 @@ impl Kernel for AcquireLines<'_> {
 }
 
 family! {
-    /// The shape of the family. Writes one line after the other, `operations` of them, from the one
-    /// `first` bytes from `lines` on, each `step` bytes after the one before, modulo `mask` + 1;
-    /// prefetches the line `ahead` bytes after it. Returns the offset of the line that would be next.
+    /// The function type of the family: writes `operations` lines, one after the other. The first is
+    /// `first` bytes from `lines`, each next one `step` bytes further, modulo `mask` + 1. Prefetches the
+    /// line `ahead` bytes after each. Returns the offset of the next line.
     ///
     /// # Safety
-    /// The words at all offsets that come up are aligned and valid for reads and writes of 8 bytes, by
-    /// other threads atomically at most; `operations` is not 0. The lines to be prefetched may lie
-    /// anywhere.
+    /// The words at all offsets reached are aligned and valid for reads and writes of 8 bytes; other
+    /// threads access them only atomically; `operations` is not 0. The prefetched lines may be at any
+    /// address.
     pub type Takes = unsafe extern "sysv64" fn(
         lines: *mut u64,
         operations: u64,
@@ -179,21 +178,21 @@ family! {
 
     /// Stores.
     linefill_take_store
-    /// Stores, after `prefetcht0`.
+    /// `prefetcht0`, then stores.
     linefill_take_store_t0
-    /// Stores, after `prefetchw`.
+    /// `prefetchw`, then stores.
     linefill_take_store_w
-    /// Adds 1 by `lock add`.
+    /// Adds 1 with `lock add`.
     linefill_take_add
-    /// The same after `prefetcht0`.
+    /// `prefetcht0`, then adds 1 with `lock add`.
     linefill_take_add_t0
-    /// The same after `prefetchw`.
+    /// `prefetchw`, then adds 1 with `lock add`.
     linefill_take_add_w
-    /// Adds 1 by `lock add`, and waits by `mfence`.
+    /// Adds 1 with `lock add`, and waits with `mfence`.
     linefill_take_fenced
-    /// The same after `prefetcht0`.
+    /// `prefetcht0`, then adds 1 with `lock add` and waits with `mfence`.
     linefill_take_fenced_t0
-    /// The same after `prefetchw`.
+    /// `prefetchw`, then adds 1 with `lock add` and waits with `mfence`.
     linefill_take_fenced_w
 }
 

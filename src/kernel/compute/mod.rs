@@ -1,4 +1,4 @@
-//! Kernels that calculate: registers, matrices, tensors, records, shuffles, clusters.
+//! Kernels that calculate: on registers, matrices, tensors, records, shuffles and clusters.
 
 pub(super) mod matmul;
 pub(super) mod nearest;

@@ -1,10 +1,10 @@
-//! The inner loops of k-means (Sestoft, section 1) on vectors: for each point the nearest of some
-//! means, and its addition to the sums of that mean.
+//! The inner loops of k-means (Sestoft, section 1) on vectors: find the nearest mean of each point, and
+//! add the point to the sums of that mean.
 //!
-//! A soft-float target (`x86_64-unknown-none`, `x86_64-unknown-uefi`) has the plain loop alone: its
+//! A soft-float target (`x86_64-unknown-none`, `x86_64-unknown-uefi`) has only the plain loop: its
 //! compiler keeps no vector in a register, not even in a function with a `target_feature`.
 
-// Calls code for instructions that a token proves, which loads and stores vectors inside of slices.
+// Calls code with instructions that a token proves, which loads and stores vectors inside slices.
 #![allow(unsafe_code)]
 
 use crate::cpu::Features;
@@ -16,16 +16,16 @@ use crate::cpu::{Avx2, Avx512};
 pub struct Means<'m> {
     /// The first coordinates.
     pub x: &'m [f64],
-    /// The second ones, as many.
+    /// The second coordinates, as many as the first.
     pub y: &'m [f64],
 }
 
-/// What a cluster's points come to.
+/// The sums over a cluster's points.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sum {
-    /// Of the first coordinates.
+    /// Sum of the first coordinates.
     pub x: f64,
-    /// Of the second ones.
+    /// Sum of the second coordinates.
     pub y: f64,
     /// Number of points.
     pub count: u64,
@@ -48,22 +48,22 @@ impl Sum {
     }
 }
 
-/// With which instructions.
+/// The instructions of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NearestWay {
-    /// Whatever every CPU has.
+    /// Instructions that every CPU has.
     Plain,
-    /// Four points a vector.
+    /// Four points per vector.
     #[cfg(target_feature = "sse2")]
     Avx2(Avx2),
-    /// Eight points a vector.
+    /// Eight points per vector.
     #[cfg(target_feature = "sse2")]
     Avx512(Avx512),
 }
 
 impl NearestWay {
-    /// The widest that this CPU has.
+    /// Returns the widest way that this CPU supports.
     #[cfg(target_feature = "sse2")]
     pub fn widest(features: &Features) -> Self {
         let avx512 = features.avx512().map(NearestWay::Avx512);
@@ -71,18 +71,18 @@ impl NearestWay {
         avx512.or_else(avx2).unwrap_or(NearestWay::Plain)
     }
 
-    /// The widest that this target has: the plain loop, whatever the CPU has.
+    /// Returns the widest way that this target supports: the plain loop, whatever the CPU has.
     #[cfg(not(target_feature = "sse2"))]
     pub fn widest(_features: &Features) -> Self {
         NearestWay::Plain
     }
 }
 
-/// Adds each point to the sums of the mean that is nearest to it, of several the first: always
-/// the same means, whichever the `way`. The points' coordinates lie in `xs` and `ys`.
+/// Adds each point to the sums of its nearest mean; of several equally near means, to the first. All ways
+/// find the same means. The points' coordinates are in `xs` and `ys`.
 ///
 /// # Panics
-/// If coordinates are missing, of points or of means, or sums.
+/// If `xs` and `ys`, the coordinates of the means, or `means` and `sums` differ in length.
 pub fn add_to_nearest(way: NearestWay, xs: &[f64], ys: &[f64], means: Means<'_>, sums: &mut [Sum]) {
     assert_eq!(xs.len(), ys.len(), "points have two coordinates");
     assert_eq!(means.x.len(), means.y.len(), "means have two coordinates");
@@ -90,10 +90,10 @@ pub fn add_to_nearest(way: NearestWay, xs: &[f64], ys: &[f64], means: Means<'_>,
     let done = match way {
         NearestWay::Plain => 0,
         #[cfg(target_feature = "sse2")]
-        // SAFETY: the token proves the instructions.
+        // SAFETY: the token proves that the CPU has the instructions.
         NearestWay::Avx2(_) => unsafe { vectors::avx2(xs, ys, means, sums) },
         #[cfg(target_feature = "sse2")]
-        // SAFETY: the token proves the instructions.
+        // SAFETY: the token proves that the CPU has the instructions.
         NearestWay::Avx512(_) => unsafe { vectors::avx512(xs, ys, means, sums) },
     };
     crate::kernel::compute::nearest::reference::add_to_nearest(
@@ -108,8 +108,8 @@ pub fn add_to_nearest(way: NearestWay, xs: &[f64], ys: &[f64], means: Means<'_>,
 pub(crate) mod reference {
     use crate::kernel::{Means, Sum};
 
-    /// Adds each point to the sums of the mean that is nearest to it, of several the first. The points'
-    /// coordinates lie in `xs` and `ys`, which are equally long.
+    /// Adds each point to the sums of its nearest mean; of several equally near means, to the first. The
+    /// points' coordinates are in `xs` and `ys`, which have the same length.
     pub fn add_to_nearest(xs: &[f64], ys: &[f64], means: Means<'_>, sums: &mut [Sum]) {
         for (&x, &y) in xs.iter().zip(ys) {
             let mut best = 0;
@@ -129,9 +129,9 @@ pub(crate) mod reference {
 
 /// The loops on vectors of doubles.
 ///
-/// Points lie as arrays of coordinates, and a block of them stays in registers while all means
-/// pass by, each broadcast once a block. Products and sums are rounded one by one, as in the plain
-/// loop: no multiply-add, so that both find the same means.
+/// Points are stored as arrays of coordinates. A block of points stays in registers while the loop goes
+/// through all means, each broadcast once per block. Products and sums are rounded separately, without
+/// multiply-add, so that these loops and the plain loop find the same means.
 #[cfg(target_feature = "sse2")]
 mod vectors {
     use crate::kernel::compute::nearest::{Means, Sum};
@@ -143,11 +143,11 @@ mod vectors {
         _mm512_sub_pd,
     };
 
-    /// Vectors of a block: comparing and choosing take six cycles per mean, one after the other, which
+    /// Vectors per block. A comparison and a selection take six cycles per mean, one after the other, which
     /// four vectors fill.
     const VECTORS: usize = 4;
 
-    /// Adds the points of a block to the sums of the means that were found for them.
+    /// Adds the points of a block to the sums of the means found for them.
     #[inline]
     fn add_all(xs: &[f64], ys: &[f64], found: &[u64], sums: &mut [Sum]) {
         for ((&x, &y), &index) in xs.iter().zip(ys).zip(found) {
@@ -155,10 +155,10 @@ mod vectors {
         }
     }
 
-    /// Does all whole blocks, and returns the number of their points.
+    /// Processes all whole blocks, and returns the number of their points.
     ///
-    /// A mean costs 2 broadcasts a block of 32 points, and 2 subtractions, 2 products, a sum, a
-    /// comparison and 2 choices a vector.
+    /// A mean costs 2 broadcasts per block of 32 points, and per vector 2 subtractions, 2 products, a sum, a
+    /// comparison and 2 selections.
     #[inline(never)]
     #[target_feature(enable = "avx512f")]
     pub(crate) fn avx512(xs: &[f64], ys: &[f64], means: Means<'_>, sums: &mut [Sum]) -> usize {
@@ -170,9 +170,9 @@ mod vectors {
             let mut x = [_mm512_set1_pd(0.0); VECTORS];
             let mut y = x;
             for vector in 0..VECTORS {
-                // SAFETY: the block holds the eight numbers.
+                // SAFETY: the block holds eight numbers from there on.
                 x[vector] = unsafe { _mm512_loadu_pd(block[vector * LANES..][..LANES].as_ptr()) };
-                // SAFETY: likewise.
+                // SAFETY: the block holds eight numbers from there on.
                 y[vector] = unsafe { _mm512_loadu_pd(ys[vector * LANES..][..LANES].as_ptr()) };
             }
             let mut least = [_mm512_set1_pd(f64::INFINITY); VECTORS];
@@ -198,12 +198,12 @@ mod vectors {
         blocks.len() * BLOCK
     }
 
-    /// Does all whole blocks, and returns the number of their points.
+    /// Processes all whole blocks, and returns the number of their points.
     #[inline(never)]
     #[target_feature(enable = "avx2")]
     pub(crate) fn avx2(xs: &[f64], ys: &[f64], means: Means<'_>, sums: &mut [Sum]) -> usize {
         const LANES: usize = 4;
-        // Sixteen registers hold two vectors of points with what was found for them.
+        // Sixteen registers hold two vectors of points with their nearest means.
         const VECTORS: usize = 2;
         const BLOCK: usize = VECTORS * LANES;
         let mut found = [0u64; BLOCK];
@@ -212,15 +212,15 @@ mod vectors {
             let mut x = [_mm256_set1_pd(0.0); VECTORS];
             let mut y = x;
             for vector in 0..VECTORS {
-                // SAFETY: the block holds the four numbers.
+                // SAFETY: the block holds four numbers from there on.
                 x[vector] = unsafe { _mm256_loadu_pd(block[vector * LANES..][..LANES].as_ptr()) };
-                // SAFETY: likewise.
+                // SAFETY: the block holds four numbers from there on.
                 y[vector] = unsafe { _mm256_loadu_pd(ys[vector * LANES..][..LANES].as_ptr()) };
             }
             let mut least = [_mm256_set1_pd(f64::INFINITY); VECTORS];
             let mut best = [_mm256_set1_pd(0.0); VECTORS];
             for (index, (&mean_x, &mean_y)) in means.x.iter().zip(means.y).enumerate() {
-                // The bits of an integer, which are only chosen, never calculated with.
+                // The bits of an integer, which are only selected, never used in arithmetic.
                 let number = _mm256_castsi256_pd(_mm256_set1_epi64x(index as i64));
                 let (mean_x, mean_y) = (_mm256_set1_pd(mean_x), _mm256_set1_pd(mean_y));
                 for vector in 0..VECTORS {
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     fn numbers<const N: usize>(from: usize) -> [f64; N] {
-        // Few different ones, so that some distances are equal.
+        // Few distinct numbers, so that some distances are equal.
         core::array::from_fn(|n| ((n * 7 + from) * 2_654_435_761 % 37) as f64)
     }
 

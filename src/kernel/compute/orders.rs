@@ -1,14 +1,13 @@
 //! The sum of all outstanding payments (Drepper, section 6.2.1, `struct order`).
 
-// Calls assembly with orders inside the region.
+// Calls assembly with addresses of orders inside the region.
 #![allow(unsafe_code)]
 
 use crate::cpu::{Avx2, Features};
 use crate::kernel::{Access, Kernel, Work};
 use crate::pattern::{Arrangement, Orders};
 
-/// The sum cannot be formed on this CPU: prices and `paid` in arrays of their own are added up by
-/// AVX2.
+/// The CPU lacks AVX2, which adds up prices and `paid` fields in separate arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoAvx2;
 
@@ -24,10 +23,9 @@ enum Way {
     Apart(Avx2),
 }
 
-/// Adds up the prices of all orders that are not paid, again and again. An operation is a batch
-/// of 16 orders.
+/// Adds up the prices of all unpaid orders, round and round. An operation is a batch of 16 orders.
 ///
-/// `paid` is a mask over the price and not a branch: half the orders being paid at random, a
+/// `paid` is a mask over the price and not a branch: half of the orders, chosen at random, are paid, so a
 /// branch would be mispredicted every other time, which costs more than a line.
 #[derive(Debug)]
 pub struct Outstanding<'m> {
@@ -37,7 +35,7 @@ pub struct Outstanding<'m> {
 }
 
 impl<'m> Outstanding<'m> {
-    /// A sum that begins with the first order.
+    /// Creates a sum that begins with the first order.
     ///
     /// # Errors
     /// If the arrangement needs AVX2 and `features` lack it.
@@ -54,12 +52,12 @@ impl<'m> Outstanding<'m> {
         })
     }
 
-    /// Batches of one pass over the orders.
+    /// Batches per pass over the orders.
     pub fn pass(&self) -> u64 {
         (self.orders.count() / Orders::BATCH) as u64
     }
 
-    /// The orders.
+    /// Returns the orders.
     pub fn into_orders(self) -> Orders<'m> {
         self.orders
     }
@@ -70,7 +68,7 @@ impl<'m> Outstanding<'m> {
 }
 
 impl Outstanding<'_> {
-    /// Orders that an access is of.
+    /// Orders per access.
     const fn together(&self) -> usize {
         match self.way {
             Way::Whole | Way::Split => 1,
@@ -89,8 +87,8 @@ impl Kernel for Outstanding<'_> {
             let (price, paid) = self.orders.places(self.batch as usize * Orders::BATCH);
             let bytes = self.orders.bytes();
             let (price, paid) = (bytes[price..].as_ptr(), bytes[paid..].as_ptr());
-            // SAFETY: as many batches as are left in the borrowed orders, whose `paid` is 0 or 1,
-            // in the arrangement that the kernel is for; the token proves AVX2.
+            // SAFETY: `batches` batches are left in the borrowed orders, whose `paid` is 0 or 1, in
+            // the arrangement for which the kernel is made; the token proves that the CPU has AVX2.
             let sum = unsafe {
                 match self.way {
                     Way::Whole => linefill_orders_whole(price, batches),
@@ -133,28 +131,28 @@ impl Kernel for Outstanding<'_> {
     }
 }
 
-/// Prices in a ymm register.
+/// Prices per ymm register.
 const LANES: usize = 4;
 
 unsafe extern "sysv64" {
-    /// The bits of the sum, an `f64`, of the prices of all orders that are not paid, in `batches`
-    /// batches of 16 whole orders of 64 bytes.
+    /// Returns the bits of an `f64`: the sum of the prices of all unpaid orders in `batches` batches of 16
+    /// whole orders of 64 bytes.
     ///
     /// # Safety
-    /// `at` is the address of 16 `batches` orders that are valid for reads; their `paid` is 0 or
+    /// `at` is the address of `16 * batches` orders that are valid for reads; their `paid` is 0 or
     /// 1; `batches` is not 0.
     pub fn linefill_orders_whole(at: *const u8, batches: u64) -> u64;
 
-    /// The same of orders of 16 bytes: the price and `paid`.
+    /// Like [`linefill_orders_whole`], for orders of 16 bytes: the price and `paid`.
     ///
     /// # Safety
     /// As for [`linefill_orders_whole`].
     pub fn linefill_orders_split(at: *const u8, batches: u64) -> u64;
 
-    /// The same of an array of prices and an array of `paid`, one byte each.
+    /// Like [`linefill_orders_whole`], for an array of prices and an array of `paid`, one byte each.
     ///
     /// # Safety
-    /// Both hold 16 `batches` elements that are valid for reads, each `paid` 0 or 1; `batches` is
+    /// Both arrays hold `16 * batches` elements that are valid for reads, each `paid` 0 or 1; `batches` is
     /// not 0; the CPU has AVX2.
     pub fn linefill_orders_apart(prices: *const u8, batches: u64, paid: *const u8) -> u64;
 }
@@ -176,7 +174,7 @@ mod checks {
                 if arrangement == Arrangement::Apart && features.avx2().is_none() {
                     continue;
                 }
-                // One batch, a few, and a number that is no power of two.
+                // One batch, a few, and a number that is not a power of two.
                 self.check(name, [16, 64, 1008], |&count, memory, then| {
                     let orders = Orders::new(memory, arrangement, count, 11).ok()?;
                     then(&mut Outstanding::new(orders, &features).ok()?)

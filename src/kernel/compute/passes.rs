@@ -1,20 +1,20 @@
-//! Whole passes of a shuffle, as its document counts them.
+//! Whole passes of a shuffle, the unit in which its source counts.
 
 use crate::kernel::{Access, Kernel, Shuffle, Work};
 
-/// A [`Shuffle`] of which an operation is a pass over the array.
+/// A [`Shuffle`] in which an operation is a pass over the array.
 ///
-/// In a small array exchanges may take twice as long in one stretch as in the next. Samples that are
-/// shorter than a pass would be of either kind.
+/// In a small array the exchanges of one stretch may take twice as long as those of the next. A sample
+/// shorter than a pass would show one stretch or the other.
 #[derive(Debug)]
 pub struct Passes<'m> {
     shuffle: Shuffle<'m>,
 }
 
-/// Why passes are no operations.
+/// A pass reads more bytes than [`Work`] can declare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
-    /// Exchanges of a pass.
+    /// Exchanges per pass.
     pub exchanges: u64,
 }
 
@@ -25,10 +25,10 @@ messages! { TooLong:
 }
 
 impl<'m> Passes<'m> {
-    /// Passes of a shuffle, which counts as standing at the beginning of one.
+    /// Creates passes of a shuffle. The shuffle's position counts as the beginning of a pass.
     ///
     /// # Errors
-    /// If the bytes of a pass cannot be counted.
+    /// If a pass reads more than 2^32 - 1 bytes.
     pub fn new(shuffle: Shuffle<'m>) -> Result<Self, TooLong> {
         let exchanges = shuffle.pass();
         let bytes = u64::from(shuffle.work().bytes_read).saturating_mul(exchanges);
@@ -38,7 +38,7 @@ impl<'m> Passes<'m> {
         Ok(Passes { shuffle })
     }
 
-    /// The shuffle.
+    /// Returns the shuffle.
     pub fn into_shuffle(self) -> Shuffle<'m> {
         self.shuffle
     }

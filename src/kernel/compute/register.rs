@@ -1,19 +1,19 @@
-//! Work that never leaves the registers, the foot of the memory hierarchy: integers, and a sum of which
-//! each addition waits for the one before.
+//! Work in registers only, the lowest level of the memory hierarchy: integer instructions, and additions of
+//! doubles, each of which waits for the one before.
 
 // Calls assembly.
 #![allow(unsafe_code)]
 
 use crate::kernel::{Access, Kernel};
 
-/// A chain of dependent one-cycle instructions. An operation is one of them.
+/// A chain of dependent one-cycle instructions. An operation is one instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Register {
     value: u64,
 }
 
 impl Kernel for Register {
-    /// Returns the value, inverted once an operation.
+    /// Returns the value, which each operation inverts.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
             // SAFETY: there is at least one step.
@@ -38,7 +38,7 @@ unsafe extern "sysv64" {
     pub fn linefill_register(value: u64, steps: u64) -> u64;
 }
 
-/// A chain of dependent additions of two `f64`. An operation is one of them, and adds 1.
+/// A chain of dependent additions of two `f64`. An operation is one addition, of 1.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Addition {
     /// The bits of the sum.
@@ -64,7 +64,7 @@ impl Kernel for Addition {
 }
 
 unsafe extern "sysv64" {
-    /// Adds 1 to the double with the bits `sum` so many times, and returns its bits.
+    /// Adds 1 to the double with the bits `sum`, `additions` times; returns the bits of the result.
     ///
     /// # Safety
     /// `additions` is not 0.

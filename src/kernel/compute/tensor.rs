@@ -1,4 +1,4 @@
-//! Reads of a tensor of four indices (mmpataki, part 7): what an index costs, and what a layout.
+//! Reads of a tensor with four indices (mmpataki, part 7): the costs of an index and of a layout.
 
 // Calls assembly with the address of a tensor whose indices were checked.
 #![allow(unsafe_code)]
@@ -6,36 +6,36 @@
 use crate::kernel::{Access, Assembled, Kernel, Work};
 use crate::pattern::{Shape, Storage, Tensor};
 
-/// How an element is found.
+/// How an element's address is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Get {
-    /// In one run: four remainders by constants, each times its stride, and a check of the sum:
-    /// the series' flat tensor, as its compiler translates it.
+    /// In one contiguous array: four remainders by constants, each times its stride, and a check of the
+    /// sum: the series' flat tensor, as its compiler translates it.
     Strides,
-    /// The same with masks in place of remainders by powers of two.
+    /// Like [`Strides`](Self::Strides), with masks instead of remainders by powers of two.
     Masks,
-    /// The same with remainders by the [prime dimensions](Shape::PRIMES).
+    /// Like [`Strides`](Self::Strides), with remainders by the [prime dimensions](Shape::PRIMES).
     Primes,
-    /// In one run whose dimensions are part of its type: constants all, and nothing to check, as
-    /// compilers translate `[[[[f32; 32]; 28]; 16]; 64]`.
+    /// In one contiguous array whose dimensions are part of its type: all are constants, and nothing needs
+    /// a check, as compilers translate `[[[[f32; 32]; 28]; 16]; 64]`.
     Array,
-    /// In one run: four divisions by dimensions that are known to the running program alone.
+    /// In one contiguous array: four divisions by dimensions that are known only at run time.
     Divided,
-    /// Like [`Strides`](Self::Strides), by a function that is called and calls another one. What
-    /// that pushes and pops is not traced: the stack is none of the tensor's memory.
+    /// Like [`Strides`](Self::Strides), in a called function that calls another one. Its pushes and pops
+    /// are not traced, because the stack is not part of the tensor's memory.
     Called,
-    /// In arrays of references to arrays, every index checked against its array's length, as Java
-    /// does.
+    /// In arrays of references to arrays, with every index checked against its array's length, as in
+    /// Java.
     Boxes,
-    /// The same, and nothing is checked.
+    /// Like [`Boxes`](Self::Boxes), without checks.
     BoxesUnchecked,
-    /// In vectors of vectors, every index checked, as Rust does.
+    /// In vectors of vectors, with every index checked, as in Rust.
     Vectors,
 }
 
 impl Get {
-    /// All of them.
+    /// All ways.
     pub const ALL: [Get; 9] = [
         Get::Strides,
         Get::Masks,
@@ -48,7 +48,7 @@ impl Get {
         Get::Vectors,
     ];
 
-    /// By what the number of a read is divided: the four remainders are its indices.
+    /// The divisors of a read's number; the four remainders are the read's indices.
     pub const fn divisors(self, shape: Shape) -> Shape {
         match self {
             Get::Primes => Shape::PRIMES,
@@ -57,7 +57,7 @@ impl Get {
         }
     }
 
-    /// Instructions of a read, its share of the loop included.
+    /// Instructions per read, including its share of the loop.
     pub const fn instructions(self) -> u32 {
         match self {
             Get::Strides => 29,
@@ -72,7 +72,7 @@ impl Get {
         }
     }
 
-    /// Branches among them, calls and returns included.
+    /// Branches per read, including calls and returns.
     pub const fn branches(self) -> u32 {
         match self {
             Get::Array | Get::BoxesUnchecked => 1,
@@ -96,7 +96,7 @@ impl Get {
         })
     }
 
-    /// Whether it reads a tensor that is stored like this.
+    /// Whether this way reads a tensor with this storage.
     const fn reads(self, storage: Storage) -> bool {
         matches!(
             (self, storage),
@@ -115,13 +115,13 @@ impl Get {
     }
 }
 
-/// Why a tensor cannot be read.
+/// Why a tensor cannot be read with some [`Get`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadTensorError {
-    /// It is not stored as its elements are to be found.
+    /// The tensor's storage does not match how the elements are to be found.
     Storage(Get, Storage),
-    /// It has not the shape that the instructions are made for, or indices would lead out of it.
+    /// The instructions are made for another shape, or indices would lie outside the tensor.
     Shape(Get, Shape),
 }
 
@@ -135,8 +135,8 @@ messages! { ReadTensorError:
     );
 }
 
-/// Reads of a tensor at the remainders of their numbers, 0 to 999,999 and again, summed in order.
-/// An operation is a read; a million are the series' operation.
+/// Reads a tensor at the remainders of the reads' numbers, 0 to 999,999, round and round, and sums the
+/// elements in order. An operation is a read; the series' operation is a million reads.
 #[derive(Debug)]
 pub struct ReadTensor<'m> {
     tensor: Tensor<'m>,
@@ -146,13 +146,13 @@ pub struct ReadTensor<'m> {
 }
 
 impl<'m> ReadTensor<'m> {
-    /// Reads of a pass: the sum begins anew behind the last one.
+    /// Reads per pass; after the last read of a pass the sum begins anew.
     pub const PASS: u32 = 1_000_000;
 
-    /// Reads that begin a pass.
+    /// Creates reads that begin a pass.
     ///
     /// # Errors
-    /// If the tensor is stored otherwise, or the indices do not all lie in it.
+    /// If the tensor has another storage, or not all indices lie in it.
     pub fn new(tensor: Tensor<'m>, get: Get) -> Result<Self, ReadTensorError> {
         let (shape, storage) = (tensor.shape(), tensor.storage());
         if !get.reads(storage) {
@@ -161,7 +161,7 @@ impl<'m> ReadTensor<'m> {
         let divisors = get.divisors(shape).dimensions();
         let fits = match get {
             Get::Array => shape == Shape::SERIES,
-            // Only the sum of the indices' strides needs to stay inside one run.
+            // In one contiguous array only the sum of the strided indices has to stay inside.
             _ if storage == Storage::Flat => {
                 shape.place(divisors.map(|size| size - 1)) < shape.elements()
             }
@@ -178,12 +178,12 @@ impl<'m> ReadTensor<'m> {
         })
     }
 
-    /// The tensor.
+    /// Returns the tensor.
     pub fn into_tensor(self) -> Tensor<'m> {
         self.tensor
     }
 
-    /// Begins a pass behind the end of one.
+    /// Begins the next pass at the end of a pass.
     fn wrap(&mut self) {
         if self.read == Self::PASS {
             self.read = 0;
@@ -202,8 +202,8 @@ impl Kernel for ReadTensor<'_> {
             self.wrap();
             let part = left.min(u64::from(Self::PASS - self.read));
             let end = self.read + part as u32;
-            // SAFETY: `root` is that of a tensor of these dimensions, which is borrowed; `new` has
-            // seen to it that it is stored as the kernel expects and that all indices lie in it.
+            // SAFETY: `root` belongs to a tensor of these dimensions, which is borrowed; `new` has
+            // checked that it is stored as the kernel expects and that all indices lie in it.
             // `part` is not 0, and no pass is longer than 2^20.
             let sum = unsafe { reads(root, self.read, end, dimensions, self.sum.to_bits()) };
             self.sum = f32::from_bits(sum);
@@ -216,7 +216,7 @@ impl Kernel for ReadTensor<'_> {
     fn work(&self) -> Work {
         let element = Work::default().load(1, 4);
         match self.get {
-            // Three references and their lengths, and the element.
+            // Three references, their lengths, and the element.
             Get::Boxes => element.load(3, 8).load(3, 4),
             Get::Vectors => element.load(3, 8).load(3, 8),
             Get::BoxesUnchecked => element.load(3, 8),
@@ -253,14 +253,14 @@ impl Kernel for ReadTensor<'_> {
 }
 
 family! {
-    /// The shape of the family: adds the elements of the reads from `first` to `end`, `end` left out,
-    /// to `sum`, one after the other, and returns it: both are the bits of an `f32`. `dimensions` are the tensor's, 16 bits each, the
-    /// first one lowest.
+    /// The function type of the family: adds the elements of the reads from `first` to `end`, not including
+    /// `end`, to `sum`, one after the other, and returns the sum. Sums are the bits of an `f32`.
+    /// `dimensions` holds the tensor's dimensions, 16 bits each, the first one lowest.
     ///
     /// # Safety
-    /// `first` is less than `end`, and `end` is at most 2^20. `tensor` is the address of the first
-    /// element of a tensor of these dimensions, or of the array or the vector's elements that lead to
-    /// its arrays, whichever the name says; every read's indices are inside it, and it is readable.
+    /// `first` is less than `end`, and `end` is at most 2^20. `tensor` is, as the name says, the address of
+    /// the first element of a tensor of these dimensions, of its outermost array, or of its outermost
+    /// vector's elements. Every read's indices are inside the tensor, and the tensor is readable.
     pub type Reads = unsafe extern "sysv64" fn(
         tensor: usize,
         first: u32,
@@ -269,21 +269,21 @@ family! {
         sum: u32,
     ) -> u32;
 
-    /// One run; remainders by 64, 16, 28 and 32, strides by multiplication, the sum checked.
+    /// One array; remainders by 64, 16, 28 and 32, strides by multiplication, the sum checked.
     linefill_tensor_strides
-    /// The same with masks in place of remainders by powers of two.
+    /// Like [`linefill_tensor_strides`], with masks instead of remainders by powers of two.
     linefill_tensor_masks
-    /// The same with remainders by 61, 17, 29 and 31.
+    /// Like [`linefill_tensor_strides`], with remainders by 61, 17, 29 and 31.
     linefill_tensor_primes
-    /// One run of 64 x 16 x 28 x 32 elements, all of them constants.
+    /// One array of 64 x 16 x 28 x 32 elements; all dimensions are constants.
     linefill_tensor_array
-    /// One run; remainders by its dimensions, whatever they are.
+    /// One array; remainders by the dimensions passed.
     linefill_tensor_divided
-    /// One run; the element comes from a function, and its place from another one.
+    /// One array; a function reads the element, and another function computes its place.
     linefill_tensor_called
     /// Arrays of references to arrays; every index is checked.
     linefill_tensor_boxes
-    /// The same; no index is checked.
+    /// Like [`linefill_tensor_boxes`], without checks.
     linefill_tensor_boxes_unchecked
     /// Vectors of vectors; every index is checked.
     linefill_tensor_vectors
@@ -314,7 +314,7 @@ mod checks {
         }
     }
 
-    /// A shape of other dimensions than the compilers' constants.
+    /// A shape with other dimensions than the constants in the code.
     const fn shape(dimensions: [u16; 4]) -> Shape {
         match Shape::new(dimensions) {
             Ok(shape) => shape,
@@ -322,10 +322,10 @@ mod checks {
         }
     }
 
-    /// Few elements, over which the constants' remainders step in small strides.
+    /// Shapes with few elements and small strides, in which the remainders by the constants stay inside.
     const SMALL: [Shape; 2] = [shape([137, 1, 1, 1]), shape([80, 1, 28, 16])];
 
-    /// Dimensions that only a division finds.
+    /// Dimensions other than the constants, for the kernel that divides.
     const ODD: [Shape; 2] = [shape([1, 1, 1, 1]), shape([7, 11, 3, 13])];
 
     impl Oracle<'_, '_> {
@@ -334,8 +334,9 @@ mod checks {
                 self.tensor(get, SMALL, [Storage::Flat]);
             }
             self.tensor(Get::Divided, ODD, [Storage::Flat]);
-            // The rest is made for one shape. Shared arrays take little memory, and tell the indices of
-            // the last dimension from each other; a whole tensor tells them all, and takes long.
+            // The other kernels are made for one shape. Shared arrays take little memory, and
+            // distinguish only the indices of the last dimension; a whole tensor distinguishes all
+            // indices, and takes long.
             let boxes = [Allocation::Shared, Allocation::Natural].map(Storage::Boxes);
             self.tensor(Get::Array, [Shape::SERIES], [Storage::Flat]);
             self.tensor(Get::Boxes, [Shape::SERIES], boxes);

@@ -1,4 +1,4 @@
-//! `asm/fill.S` by volatile stores and by [`movntdq`]; `rep stosb` has no intrinsic.
+//! `asm/fill.S` with volatile stores and [`movntdq`]; `rep stosb` has no intrinsic.
 
 // Stores to lines that only the caller can vouch for.
 #![allow(unsafe_code)]
@@ -8,18 +8,18 @@ use crate::kernel::intrinsics::one_at_a_time;
 use crate::mem::LINE;
 use core::arch::x86_64::{__m128i, _mm_set1_epi64x};
 
-/// 16-byte stores of a line.
+/// 16-byte stores per line.
 const QUARTERS: usize = LINE / 16;
 
-/// `value` in both halves.
+/// Returns a vector with `value` in both halves.
 #[inline(always)]
 fn both(value: u64) -> __m128i {
     // SAFETY: SSE2 is part of every target that has this module.
     unsafe { _mm_set1_epi64x(value.cast_signed()) }
 }
 
-/// Defines functions that store to the first quarters of each line, whose numbers are written out so
-/// that there is no loop over them at any level of optimisation.
+/// Defines functions that store to the given quarters of each line. The quarters' numbers are written
+/// out so that no optimisation level has a loop over them.
 macro_rules! fills {
     ($(
         $(#[$attribute:meta])*
@@ -49,20 +49,21 @@ macro_rules! fills {
 }
 
 fills! {
-    /// Writes `lines` lines by four `movdqa` each; returns the address behind them.
+    /// Writes `lines` lines with four `movdqa` each; returns the address after the last line.
     cached [0 1 2 3] |to, value| to.write_volatile(value);
-    /// The same by four `movntdq` each.
+    /// Writes each line with four `movntdq`.
     stream [0 1 2 3] |to, value| movntdq(to, value);
-    /// The first quarter of each line by one `movntdq`.
+    /// Writes the first quarter of each line with one `movntdq`.
     quarter [0] |to, value| movntdq(to, value);
-    /// The first half of each line by two.
+    /// Writes the first half of each line with two `movntdq`.
     half [0 1] |to, value| movntdq(to, value);
-    /// Three quarters of each line by three.
+    /// Writes the first three quarters of each line with three `movntdq`.
     three_quarters [0 1 2] |to, value| movntdq(to, value);
 }
 
-/// Writes `groups` groups of `lines` lines by `movntdq`, a quarter of each line of a group in turn;
-/// returns the address behind them. 1 store, 16 bytes per iteration of the inner loop.
+/// Writes `groups` groups of `lines` lines with `movntdq`: the first quarter of each line of a group, then
+/// the second quarter of each, and so on. Returns the address after the last line. 1 store, 16 bytes
+/// per iteration of the inner loop.
 ///
 /// # Safety
 /// `at` is the address of `groups * lines` lines that are valid for writes; `sfence` follows.

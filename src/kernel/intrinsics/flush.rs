@@ -1,5 +1,5 @@
-//! `asm/flush.S` and `asm/rewrite.S` by the functions of [`cpu`]; of the three instructions that write
-//! lines back only `clflush` has an intrinsic in `core`.
+//! `asm/flush.S` and `asm/rewrite.S` with the functions of [`cpu`]; of the three instructions that write
+//! lines back, only `clflush` has an intrinsic in `core`.
 
 // Flushes lines and stores to addresses that only the caller can vouch for.
 #![allow(unsafe_code)]
@@ -8,7 +8,7 @@ use crate::cpu::{self, Clflushopt, Clwb, movnti64};
 use crate::kernel::intrinsics::one_at_a_time;
 use crate::mem::LINE;
 
-/// Evicts `lines` lines by one `clflush` each; returns the address behind them. No load, no store.
+/// Evicts `lines` lines with one `clflush` each; returns the address after the last line. No load, no store.
 ///
 /// # Safety
 /// `at` is the address of `lines` lines that are valid for reads.
@@ -23,7 +23,7 @@ pub unsafe extern "sysv64" fn clflush(mut at: *const u8, lines: u64) -> usize {
     at.addr()
 }
 
-/// The same by `clflushopt`.
+/// Like [`clflush`], with `clflushopt`.
 ///
 /// # Safety
 /// As for [`clflush`].
@@ -38,7 +38,7 @@ pub unsafe fn clflushopt(has: Clflushopt, mut at: *const u8, lines: u64) -> usiz
     at.addr()
 }
 
-/// Writes `lines` lines back by one `clwb` each; returns the address behind them.
+/// Writes back `lines` lines with one `clwb` each; returns the address after the last line.
 ///
 /// # Safety
 /// As for [`clflush`].
@@ -53,8 +53,8 @@ pub unsafe fn clwb(has: Clwb, mut at: *const u8, lines: u64) -> usize {
     at.addr()
 }
 
-/// Stores `value`, `value + 1`, ... to the word at `at`, `stores` of them; returns the value behind
-/// the last. 1 store, 8 bytes per iteration.
+/// Stores `value`, `value + 1`, ... to the word at `at`, `stores` times; returns the value that would come
+/// next. 1 store, 8 bytes per iteration.
 ///
 /// # Safety
 /// `at` is a multiple of 8 and valid for a write of 8 bytes.
@@ -69,7 +69,7 @@ pub unsafe extern "sysv64" fn back(at: *mut u64, stores: u64, mut value: u64) ->
     value
 }
 
-/// The same, each store followed by `clwb`, for which `core` has no intrinsic.
+/// Like [`back`], with a `clwb` after each store, for which `core` has no intrinsic.
 ///
 /// # Safety
 /// As for [`back`].
@@ -87,10 +87,10 @@ pub unsafe fn through(has: Clwb, at: *mut u64, stores: u64, mut value: u64) -> u
     value
 }
 
-/// The same as [`back`] by `movnti`.
+/// Like [`back`], with `movnti`.
 ///
 /// # Safety
-/// As for [`back`]; `sfence` follows before anybody relies on the word.
+/// As for [`back`]; `sfence` follows before any code relies on the word.
 #[inline(never)]
 pub unsafe extern "sysv64" fn stream(at: *mut u64, stores: u64, mut value: u64) -> u64 {
     for _ in 0..stores {

@@ -1,4 +1,4 @@
-//! `asm/store.S` by volatile stores and by `movnti` and the `_mm_stream_si*` intrinsics.
+//! `asm/store.S` with volatile stores, `movnti` and the `_mm_stream_si*` intrinsics.
 
 // Stores to addresses that only the caller can vouch for.
 #![allow(unsafe_code)]
@@ -11,7 +11,7 @@ use core::arch::x86_64::{
     _mm256_stream_si256, _mm512_set1_epi64, _mm512_stream_si512,
 };
 
-/// Defines functions that spread the value over the width and store it again and again.
+/// Defines functions that broadcast the value to the width and store it repeatedly.
 macro_rules! stores {
     ($(
         $(#[$attribute:meta])*
@@ -29,8 +29,8 @@ macro_rules! stores {
             $value: u64,
         ) -> usize {
             let mut $to = at;
-            // SAFETY: the caller vouches for the places and the instruction. The plain stores are
-            // volatile, so that none is merged with another.
+            // SAFETY: the caller vouches for the addresses and the instruction. The plain stores are
+            // volatile, so that the compiler merges none of them.
             unsafe {
                 let $wide = $spread;
                 for _ in 0..stores {
@@ -45,7 +45,7 @@ macro_rules! stores {
 }
 
 stores! {
-    /// `mov`, 4 bytes: the low half of the value. 1 store per iteration, as in all of them.
+    /// `mov`, 4 bytes: the low half of the value. Like the other kernels here, 1 store per iteration.
     store4 |value| value as u32, |to, wide| to.cast::<u32>().write_volatile(wide);
     /// `mov`, 8 bytes.
     store8 |value| value, |to, wide| to.cast::<u64>().write_volatile(wide);

@@ -1,11 +1,11 @@
 //! `asm/walk.S`, `asm/translate.S` and `asm/prefetch.S` in Rust.
 //!
-//! A walk takes no intrinsic: a dependent load is a load. The words need no alignment, as layouts may
-//! be skewed. The prefetches are the functions of [`cpu`](crate::cpu).
+//! A walk needs no intrinsic: a dependent load is an ordinary load. The words may be unaligned, because
+//! layouts may be skewed. The prefetches are the functions of [`cpu`](crate::cpu).
 //!
-//! The work of a node is a loop of dependent multiplications with a branch of its own, where the
-//! assembly jumps into a run of them: a compiler has no such jump. See
-//! [`PrefetchWalk`](crate::kernel::PrefetchWalk) for what that costs.
+//! The work of a node is a loop of dependent multiplications with its own branch. The assembly instead
+//! jumps into an unrolled run of multiplications, which a compiler does not generate. See
+//! [`PrefetchWalk`](crate::kernel::PrefetchWalk) for the cost.
 
 // Follows addresses that only the caller can vouch for.
 #![allow(unsafe_code)]
@@ -18,7 +18,7 @@ use core::ptr::{with_exposed_provenance as from, with_exposed_provenance_mut as 
 /// `at = *at`, `steps` times; returns the last address. 1 load, 8 bytes per step.
 ///
 /// # Safety
-/// `at` is the address of a readable word that holds such an address in turn, for `steps` steps.
+/// `at` is the address of a readable word that holds the address of another such word, for `steps` steps.
 #[inline(never)]
 pub unsafe extern "sysv64" fn follow(mut at: usize, steps: u64) -> usize {
     for _ in 0..steps {
@@ -29,11 +29,10 @@ pub unsafe extern "sysv64" fn follow(mut at: usize, steps: u64) -> usize {
     at
 }
 
-/// Adds 1 to the word `pad` bytes from `at`, then `at = *at`, `steps` times. 2 loads, 1 store a
-/// step.
+/// Adds 1 to the word `pad` bytes from `at`, then `at = *at`, `steps` times. 2 loads, 1 store per step.
 ///
 /// # Safety
-/// As for [`follow`]; the words at `pad` are writable and no pointers.
+/// As for [`follow`]; the words at `pad` are writable and are not pointers.
 #[inline(never)]
 pub unsafe extern "sysv64" fn inc(mut at: usize, steps: u64, pad: isize) -> usize {
     for _ in 0..steps {
@@ -73,7 +72,7 @@ pub unsafe extern "sysv64" fn addnext(
     at
 }
 
-/// One load of 8 bytes at each place.
+/// Loads 8 bytes at each place.
 ///
 /// # Safety
 /// As for [`Accesses`](crate::kernel::chase::translate::Accesses).
@@ -86,7 +85,7 @@ pub unsafe extern "sysv64" fn load(
     mut place: usize,
 ) -> usize {
     for _ in 0..accesses {
-        // SAFETY: the caller vouches for the places. Volatile, as nobody uses the value.
+        // SAFETY: the caller vouches for the places. Volatile, as the value is not used.
         unsafe { from::<u64>(base.wrapping_add(place)).read_volatile() };
         place = place.wrapping_add(stride) & mask;
         one_at_a_time();
@@ -94,11 +93,11 @@ pub unsafe extern "sysv64" fn load(
     place
 }
 
-/// One `prefetcht0` at each place.
+/// Executes one `prefetcht0` at each place.
 ///
 /// # Safety
-/// As for [`Accesses`](crate::kernel::chase::translate::Accesses): none is needed, it is
-/// unsafe for its shape.
+/// No requirement: a prefetch may be of any address. The function is unsafe only to match
+/// [`Accesses`](crate::kernel::chase::translate::Accesses).
 #[inline(never)]
 pub unsafe extern "sysv64" fn prefetch(
     base: usize,
@@ -115,7 +114,7 @@ pub unsafe extern "sysv64" fn prefetch(
     place
 }
 
-/// The word `offset` bytes from `at`, of any alignment.
+/// Reads the word `offset` bytes from `at`, which need not be aligned.
 ///
 /// # Safety
 /// The word is readable.
@@ -125,7 +124,7 @@ unsafe fn word(at: usize, offset: isize) -> usize {
     unsafe { from::<usize>(at.wrapping_add_signed(offset)).read_unaligned() }
 }
 
-/// `work` multiplications of which each waits for the one before.
+/// Does `work` multiplications, each of which depends on the one before.
 #[inline(always)]
 fn multiplied(mut value: usize, work: u64) -> usize {
     for _ in 0..work {
@@ -134,9 +133,9 @@ fn multiplied(mut value: usize, work: u64) -> usize {
     value
 }
 
-/// Defines a walk whose next step does not wait for the work, and one whose next step does: the
-/// product is cleared by a mask that neither the compiler nor the CPU sees through, and added to a
-/// number that nobody needs, or to the address.
+/// Defines two walks: in the first the next step does not wait for the work, in the second it does. A mask
+/// that neither the compiler nor the CPU knows to be 0 clears the product. The first walk adds the result
+/// to an unused number, the second to the address.
 macro_rules! walks {
     ($($text:literal $name:ident $serial:ident |$at:ident, $jump:ident| $ahead:block)*) => {$(
         #[doc = concat!($text, "; the next step does not wait for the work.")]

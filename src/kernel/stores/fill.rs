@@ -1,7 +1,7 @@
-//! Filling lines (Drepper, section 6.1, `setbytes`): what write combining is worth, and when it is
-//! lost.
+//! Filling lines (Drepper, section 6.1, `setbytes`): the gain from write combining, and the patterns that
+//! lose it.
 
-// Calls kernels with lines inside the region.
+// Calls kernels with addresses of lines inside the region.
 #![allow(unsafe_code)]
 
 use crate::cpu::sfence;
@@ -13,35 +13,35 @@ use crate::mem::{LINE, Region};
 /// Bytes of a 16-byte store, a quarter of a line.
 const QUARTER: usize = LINE / 4;
 
-/// The most lines a group of [`FillWay::Interleaved`] may have: more than any CPU has
-/// write-combining buffers.
+/// The maximum number of lines in a group of [`FillWay::Interleaved`]: more than the number of
+/// write-combining buffers of any CPU.
 const MOST_LINES: u32 = 64;
 
-/// How lines are filled.
+/// The stores that fill the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FillWay {
-    /// Four 16-byte stores a line, through the cache.
+    /// Four 16-byte stores per line, through the cache.
     Cached,
-    /// Four 16-byte non-temporal stores a line, one after the other: each line leaves whole.
+    /// Four consecutive 16-byte non-temporal stores per line: each line leaves its buffer complete.
     NonTemporal,
-    /// The first 1 to 3 of these stores a line: none is ever written whole.
+    /// Only the first 1 to 3 of these non-temporal stores per line: no line is ever complete.
     Part {
         /// Quarters of each line that are written, 1 to 3.
         quarters: u32,
     },
     /// The non-temporal stores of whole lines in another order: the first quarter of each of `lines` lines,
-    /// then the second quarter of each, and so on. With more lines than write-combining buffers,
-    /// each buffer leaves with a quarter of its line.
+    /// then the second quarter of each, and so on. With more lines than write-combining buffers, each
+    /// buffer is evicted with only a quarter of its line.
     Interleaved {
-        /// Lines of a group, 1 to 64.
+        /// Lines per group, 1 to 64.
         lines: u32,
     },
     /// One `rep stosb`.
     RepStosb,
 }
 
-/// The kernel of a way.
+/// The kernel that fills the lines.
 #[derive(Clone, Copy, Debug)]
 enum Fill {
     Lines(Fills),
@@ -49,7 +49,7 @@ enum Fill {
 }
 
 impl FillWay {
-    /// The kernel of `asm/fill.S`.
+    /// Returns the kernel of `asm/fill.S`.
     fn assembled(self) -> Fill {
         Fill::Lines(match self {
             FillWay::Cached => linefill_fill_cached,
@@ -64,7 +64,7 @@ impl FillWay {
         })
     }
 
-    /// The kernel by intrinsics, if there is one.
+    /// Returns the kernel with intrinsics, if there is one.
     #[cfg(target_feature = "sse2")]
     fn compiled(self) -> Option<Fill> {
         Some(Fill::Lines(match self {
@@ -80,20 +80,20 @@ impl FillWay {
         }))
     }
 
-    /// All stores are vectors, which a soft-float target does not have.
+    /// Returns `None`: all kernels use vectors, which a soft-float target lacks.
     #[cfg(not(target_feature = "sse2"))]
     fn compiled(self) -> Option<Fill> {
         None
     }
 }
 
-/// Why lines cannot be filled in some way.
+/// Why lines cannot be filled with some [`FillWay`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FillError {
-    /// A group has at least one line, and at most 64.
+    /// The number of lines in a group, if it is not 1 to 64.
     Lines(u32),
-    /// A part of a line has 1 to 3 quarters.
+    /// The number of quarters in a part of a line, if it is not 1 to 3.
     Quarters(u32),
 }
 
@@ -102,9 +102,9 @@ messages! { FillError:
     FillError::Quarters(quarters) => ("a part of a line has 1 to 3 quarters, not {quarters}");
 }
 
-/// Fills a region line by line, again and again. An operation is a line of 64 bytes.
+/// Fills a region line by line, round and round. An operation is a line of 64 bytes.
 ///
-/// Every byte that is written becomes the number of the pass, from 1 on, modulo 256.
+/// Every written byte is set to the number of the pass, from 1 on, modulo 256.
 #[derive(Debug)]
 pub struct FillLines<'m> {
     region: Region<'m>,
@@ -114,10 +114,10 @@ pub struct FillLines<'m> {
 }
 
 impl<'m> FillLines<'m> {
-    /// A fill that begins at the region's first line.
+    /// Creates a fill that begins at the region's first line.
     ///
     /// # Errors
-    /// If a group has no line, or more than 64; if a part has no quarter, or more than 3.
+    /// If a group is not 1 to 64 lines, or a part is not 1 to 3 quarters.
     pub fn new(region: Region<'m>, way: FillWay) -> Result<Self, FillError> {
         match way {
             FillWay::Interleaved { lines } if lines == 0 || lines > MOST_LINES => {
@@ -135,11 +135,11 @@ impl<'m> FillLines<'m> {
         }
     }
 
-    /// The same fill in another form. Both take the same time: by intrinsics each non-temporal store
-    /// but the first of a line has a `lea` before it, and the stores take longer than that.
+    /// Returns the same fill in another form. Both forms take the same time: with intrinsics a `lea`
+    /// precedes each non-temporal store of a line but the first, and the stores take longer than that.
     ///
     /// # Errors
-    /// If it is by intrinsics, and the way is `rep stosb` or the target is soft-float.
+    /// If `form` is intrinsics, and the way is `rep stosb` or the target is soft-float.
     pub fn by(mut self, form: Form) -> Result<Self, NoIntrinsics> {
         self.fill = match form {
             Form::Assembly => self.way.assembled(),
@@ -148,12 +148,12 @@ impl<'m> FillLines<'m> {
         Ok(self)
     }
 
-    /// Lines of one pass over the region.
+    /// Lines per pass over the region.
     pub fn pass(&self) -> u64 {
         (self.region.len() / LINE) as u64
     }
 
-    /// Stores of a line, and bytes of each.
+    /// Stores per line, and bytes per store.
     fn stores(&self) -> (usize, usize) {
         match self.way {
             FillWay::Part { quarters } => (quarters as usize, QUARTER),
@@ -162,13 +162,13 @@ impl<'m> FillLines<'m> {
         }
     }
 
-    /// The region.
+    /// Returns the region.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }
 
-    /// The next line, and how many of the next at most `most` follow each other in one call. An
-    /// interleaved group that the region or the run cuts short is a smaller group.
+    /// Returns the next line, and the number of lines from there, at most `most`, that one call fills. An
+    /// interleaved group that the end of the region or of the run cuts short is a smaller group.
     fn straight(&self, most: u64) -> (u64, u64) {
         let line = self.done % self.pass();
         let lines = most.min(self.pass() - line);
@@ -182,8 +182,8 @@ impl<'m> FillLines<'m> {
 }
 
 impl FillLines<'_> {
-    /// The model of the stores of `lines` lines from byte `from` on, the first of each, then the
-    /// second of each, and so on.
+    /// The model of the stores to `lines` lines from byte `from` on: the first store of each line, then
+    /// the second of each, and so on.
     fn trace_group(&mut self, from: usize, lines: usize, sink: &mut dyn FnMut(Access)) {
         let pass = (self.done / self.pass() + 1) as u8;
         let (stores, bytes) = self.stores();
@@ -201,8 +201,8 @@ impl FillLines<'_> {
 }
 
 impl Kernel for FillLines<'_> {
-    /// Returns the number of lines filled since the kernel was made. Non-temporal stores have
-    /// left the core when it returns.
+    /// Returns the number of lines filled since the kernel was created. Non-temporal stores have
+    /// left the core on return.
     fn run(&mut self, operations: u64) -> u64 {
         let end = self.done + operations;
         while self.done < end {
@@ -211,8 +211,8 @@ impl Kernel for FillLines<'_> {
             let value = u64::from_ne_bytes([pass; 8]);
             let at = self.region.bytes_mut()[line as usize * LINE..].as_mut_ptr();
             // SAFETY: `lines` lines from `at` on lie in the region, which is borrowed mutably and
-            // starts on a line; an interleaved group has at most that many, and if it has fewer,
-            // they are a multiple of it; `sfence` follows.
+            // starts on a line; an interleaved group has at most `lines` lines, and `straight` made
+            // `lines` a multiple of a smaller group; `sfence` follows.
             let behind = unsafe {
                 match self.fill {
                     Fill::Lines(fill) => fill(at, lines, value),
@@ -230,7 +230,7 @@ impl Kernel for FillLines<'_> {
         self.done
     }
 
-    /// `rep stosb` counts as one store per line: how it parts them is the CPU's affair.
+    /// Counts `rep stosb` as one store per line: the CPU chooses how to split it.
     fn work(&self) -> Work {
         let (stores, bytes) = self.stores();
         Work::default().store(stores as u32, bytes as u32)
@@ -254,38 +254,39 @@ impl Kernel for FillLines<'_> {
 }
 
 family! {
-    /// The shape of the kernels that fill one line after the other: writes `lines` lines, or a part of
-    /// each; returns the address behind them.
+    /// The function type of the kernels that fill one line after the other: writes `lines` lines, or a part
+    /// of each; returns the address after the last line.
     ///
     /// # Safety
     /// `at` is the address of `lines` lines that are valid for writes; `lines` is not 0; `sfence`
     /// follows non-temporal stores.
     pub type Fills = unsafe extern "sysv64" fn(at: *mut u8, lines: u64, value: u64) -> usize;
 
-    /// By four `movdqa` each.
+    /// Four `movdqa` per line.
     linefill_fill_cached
-    /// By four `movntdq` each.
+    /// Four `movntdq` per line.
     linefill_fill_stream
-    /// The first quarter of each line, by one `movntdq`.
+    /// The first quarter of each line, with one `movntdq`.
     linefill_fill_quarter
-    /// The first half of each line, by two `movntdq`.
+    /// The first half of each line, with two `movntdq`.
     linefill_fill_half
-    /// Three quarters of each line, by three `movntdq`.
+    /// The first three quarters of each line, with three `movntdq`.
     linefill_fill_three_quarters
-    /// By one `rep stosb` of the low byte of `value`.
+    /// One `rep stosb` of the low byte of `value`.
     linefill_fill_rep_stosb
 }
 
 family! {
-    /// Writes `groups` groups of `lines` lines, a quarter of each line of a group in turn; returns the
-    /// address behind them.
+    /// The function type of the interleaved kernel: writes `groups` groups of `lines` lines, the first
+    /// quarter of each line of a group, then the second of each, and so on; returns the address after the
+    /// last line.
     ///
     /// # Safety
-    /// As for [`Fills`], with `groups * lines` lines; neither is 0.
+    /// As for [`Fills`], with `groups * lines` lines; neither number is 0.
     pub type Groups =
         unsafe extern "sysv64" fn(at: *mut u8, groups: u64, value: u64, lines: u64) -> usize;
 
-    /// By `movntdq`.
+    /// The stores are `movntdq`.
     linefill_fill_interleaved
 }
 

@@ -1,7 +1,7 @@
-//! Lines written back: flushed out of the caches, which shows what an eviction and a write-back cost,
-//! and stored to again and again (Drepper, section 3.3.3), which shows what a write-back cache saves.
+//! Lines written back: flushed out of the caches, which shows the cost of evictions and write-backs,
+//! and stored to repeatedly (Drepper, section 3.3.3), which shows the savings of a write-back cache.
 
-// Calls kernels with lines inside the region.
+// Calls kernels with addresses of lines inside the region.
 #![allow(unsafe_code)]
 
 use crate::cpu::{Clflushopt, Clwb, mfence, sfence};
@@ -9,22 +9,22 @@ use crate::kernel::intrinsics::flush as intrinsics;
 use crate::kernel::{Access, Form, Kernel, Work};
 use crate::mem::{LINE, Region};
 
-/// The flush instruction. Instructions that not every CPU has carry a token as proof.
+/// The flush instruction. Instructions that some CPUs lack carry a token as proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FlushWay {
-    /// `clflush`: evicts lines one after the other.
+    /// `clflush`: evicts lines in order, one after the other.
     Ordered,
-    /// `clflushopt`: evicts lines without waiting for each other.
+    /// `clflushopt`: evicts lines without ordering them.
     Unordered(Clflushopt),
-    /// `clwb`: writes modified lines back, and may keep them.
+    /// `clwb`: writes modified lines back and may keep them in the cache.
     Back(Clwb),
 }
 
-/// Flushes a region line by line, again and again. An operation is a line of 64 bytes.
+/// Flushes a region line by line, round and round. An operation is a line of 64 bytes.
 ///
-/// What a flush costs depends on where the line is and whether it is modified: whoever times the
-/// flush of present lines writes or reads them before. The region keeps its contents.
+/// The cost of a flush depends on the line's place and state. To time the flush of cached lines, read or
+/// write them before. The region keeps its contents.
 #[derive(Debug)]
 pub struct FlushLines<'m> {
     region: Region<'m>,
@@ -34,7 +34,7 @@ pub struct FlushLines<'m> {
 }
 
 impl<'m> FlushLines<'m> {
-    /// Flushes that begin at the region's first line.
+    /// Creates the kernel; the flushes begin at the region's first line.
     pub fn new(region: Region<'m>, way: FlushWay) -> Self {
         FlushLines {
             region,
@@ -44,25 +44,25 @@ impl<'m> FlushLines<'m> {
         }
     }
 
-    /// The same kernel in another form.
+    /// Returns the same kernel in another form.
     pub fn by(self, form: Form) -> Self {
         FlushLines { form, ..self }
     }
 
-    /// Lines of one pass over the region.
+    /// Lines per pass over the region.
     pub fn pass(&self) -> u64 {
         (self.region.len() / LINE) as u64
     }
 
-    /// The region.
+    /// Returns the region.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }
 }
 
 impl Kernel for FlushLines<'_> {
-    /// Returns the number of lines flushed since the kernel was made, by the address at which each
-    /// run of them ended. All flushes have completed when it returns.
+    /// Returns the number of lines flushed since the kernel was created, computed from the addresses at
+    /// which the assembly stopped. All flushes are complete on return.
     fn run(&mut self, operations: u64) -> u64 {
         let end = self.done + operations;
         while self.done < end {
@@ -70,7 +70,7 @@ impl Kernel for FlushLines<'_> {
             let lines = (end - self.done).min(self.pass() - line);
             let at = self.region.bytes()[line as usize * LINE..].as_ptr();
             // SAFETY: `lines` lines from `at` on lie in the region, which is borrowed; the tokens
-            // prove the instructions; `lines` is not 0.
+            // prove that the CPU has the instructions; `lines` is not 0.
             let behind = unsafe {
                 match (self.form, self.way) {
                     (Form::Assembly, FlushWay::Ordered) => linefill_flush(at, lines),
@@ -97,39 +97,39 @@ impl Kernel for FlushLines<'_> {
 }
 
 unsafe extern "sysv64" {
-    /// Evicts `lines` lines by one `clflush` each; returns the address behind them.
+    /// Evicts `lines` lines with one `clflush` each; returns the address after the last line.
     ///
     /// # Safety
     /// `at` is the address of `lines` lines that are valid for reads; `lines` is not 0.
     pub fn linefill_flush(at: *const u8, lines: u64) -> usize;
 
-    /// The same by `clflushopt`.
+    /// Like [`linefill_flush`], with `clflushopt`.
     ///
     /// # Safety
     /// As for [`linefill_flush`]; the CPU has `clflushopt`.
     pub fn linefill_flush_opt(at: *const u8, lines: u64) -> usize;
 
-    /// Writes `lines` lines back by one `clwb` each; returns the address behind them.
+    /// Writes back `lines` lines with one `clwb` each; returns the address after the last line.
     ///
     /// # Safety
     /// As for [`linefill_flush`]; the CPU has `clwb`.
     pub fn linefill_flush_back(at: *const u8, lines: u64) -> usize;
 }
 
-/// What becomes of each store.
+/// The write policy of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RewriteWay {
-    /// It stays in the cache: write-back.
+    /// Write-back: the value stays in the cache.
     Back,
-    /// It stays in the cache and is written to memory by `clwb` as well, with proof that the CPU
-    /// has it: as near to write-through as a program comes.
+    /// The value stays in the cache and `clwb` also writes it to memory: the closest that a program comes
+    /// to write-through. Holds the proof that the CPU has `clwb`.
     Through(Clwb),
-    /// It bypasses the cache by `movnti`: write-combining.
+    /// Write-combining: the value bypasses the cache with `movnti`.
     NonTemporal,
 }
 
-/// Counts in the region's first word. An operation is one store.
+/// Stores increasing numbers to the region's first word. An operation is one store.
 #[derive(Debug)]
 pub struct Rewrite<'m> {
     region: Region<'m>,
@@ -139,7 +139,7 @@ pub struct Rewrite<'m> {
 }
 
 impl<'m> Rewrite<'m> {
-    /// A count from 0.
+    /// Creates the kernel with a count of 0.
     pub fn new(region: Region<'m>, way: RewriteWay) -> Self {
         Rewrite {
             region,
@@ -149,22 +149,21 @@ impl<'m> Rewrite<'m> {
         }
     }
 
-    /// The same kernel in another form.
+    /// Returns the same kernel in another form.
     pub fn by(self, form: Form) -> Self {
         Rewrite { form, ..self }
     }
 }
 
 impl Kernel for Rewrite<'_> {
-    /// Returns the count, which is the word's value. Non-temporal stores have left the core when
-    /// it returns.
+    /// Returns the count, which is the word's value. Non-temporal stores have left the core on return.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
             return self.count;
         }
         let at = self.region.bytes_mut().as_mut_ptr().cast::<u64>();
         // SAFETY: the region holds at least a line and starts on one, and is borrowed mutably; the
-        // token proves `clwb`; there is at least one store.
+        // token proves that the CPU has `clwb`; there is at least one store.
         let behind = unsafe {
             let first = self.count + 1;
             match (self.form, self.way) {
@@ -207,23 +206,23 @@ impl Kernel for Rewrite<'_> {
 }
 
 unsafe extern "sysv64" {
-    /// Stores `value`, `value + 1`, ... to the word at `at`, `stores` of them, by `mov`; returns
-    /// the value behind the last.
+    /// Stores `value`, `value + 1`, ... to the word at `at` with `mov`, `stores` times; returns the value
+    /// that would come next.
     ///
     /// # Safety
     /// `at` is a multiple of 8 and valid for a write of 8 bytes; `stores` is not 0.
     pub fn linefill_rewrite(at: *mut u64, stores: u64, value: u64) -> u64;
 
-    /// The same, each store followed by `clwb`.
+    /// Like [`linefill_rewrite`], with a `clwb` after each store.
     ///
     /// # Safety
     /// As for [`linefill_rewrite`]; the CPU has `clwb`.
     pub fn linefill_rewrite_through(at: *mut u64, stores: u64, value: u64) -> u64;
 
-    /// The same by `movnti`.
+    /// Like [`linefill_rewrite`], with `movnti`.
     ///
     /// # Safety
-    /// As for [`linefill_rewrite`]; `sfence` follows before anybody relies on the word.
+    /// As for [`linefill_rewrite`]; `sfence` follows before any code relies on the word.
     pub fn linefill_rewrite_stream(at: *mut u64, stores: u64, value: u64) -> u64;
 }
 

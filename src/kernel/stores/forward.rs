@@ -1,41 +1,42 @@
-//! Store, then load what was stored: forwarding from the store queue, and its failures (Intel
+//! A store, then a load of the stored value: forwarding from the store queue, and its failures (Intel
 //! Optimization Reference Manual, "Store Forwarding"; AMD Software Optimization Guide for family
 //! 19h, section on the load-store unit).
 
-// Calls assembly with places inside the region.
+// Calls assembly with addresses inside the region.
 #![allow(unsafe_code)]
 
 use crate::cpu::Features;
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::Region;
 
-/// How a value goes through memory.
+/// How a value is passed through memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Passing {
-    /// By one store and one load.
+    /// With one store and one load.
     One,
-    /// By two stores, one right behind the other, and one load.
+    /// With two adjacent stores and one load.
     Two,
-    /// By one store and one load with the same operand, so that a renamer can tell that they meet.
+    /// With one store and one load that have the same address operand, so that a renamer can see that the
+    /// addresses are equal.
     Renamed,
-    /// By a store from a vector register and a load into a general one, and back by a `movq`.
+    /// With a store from a vector register and a load into a general register, and a `movq` back.
     General,
 }
 
-/// Bytes stored and loaded, and how.
+/// The sizes of a round trip's accesses, and how it passes the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Trip {
-    /// Bytes of a store.
+    /// Bytes per store.
     pub store: usize,
     /// Bytes of the load.
     pub load: usize,
-    /// How the value goes.
+    /// How the value is passed.
     pub passing: Passing,
 }
 
 impl Trip {
-    /// A store of `store` bytes and a load of `load` bytes.
+    /// Creates a trip with one store of `store` bytes and one load of `load` bytes.
     pub const fn new(store: usize, load: usize) -> Self {
         Trip {
             store,
@@ -44,12 +45,12 @@ impl Trip {
         }
     }
 
-    /// The same, the value going another way.
+    /// Returns the same trip with another passing.
     pub const fn by(self, passing: Passing) -> Self {
         Trip { passing, ..self }
     }
 
-    /// Bytes that the stores write, one behind the other.
+    /// Bytes that the stores write in total, side by side.
     pub const fn written(&self) -> usize {
         match self.passing {
             Passing::Two => self.store.saturating_mul(2),
@@ -84,7 +85,7 @@ macro_rules! routes {
     };
 }
 
-/// Every trip that there is a kernel for.
+/// All trips that have a kernel.
 static ROUTES: [Route; 37] = routes![
     One 1 1 linefill_forward1_1,
     One 1 2 linefill_forward1_2,
@@ -126,7 +127,7 @@ static ROUTES: [Route; 37] = routes![
 ];
 
 impl Route {
-    /// The kernel of `trip`, if there is one and `features` have what it needs.
+    /// Returns the kernel of `trip`, if it exists and `features` support it.
     fn of(trip: Trip, features: Features) -> Result<&'static Route, ForwardError> {
         let route = ROUTES
             .iter()
@@ -144,19 +145,20 @@ impl Route {
     }
 }
 
-/// Why a value cannot be passed through memory in some way.
+/// Why a value cannot be passed through memory with some [`Trip`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ForwardError {
-    /// There is no kernel for it.
+    /// No kernel makes this trip.
     NoSuchTrip(Trip),
-    /// The CPU has no accesses of this many bytes.
+    /// The CPU lacks accesses of this many bytes.
     TooWide(usize),
-    /// The accesses do not lie in the region.
+    /// An access does not lie in the region, or a trip of [`Passing::Renamed`] has a load at another
+    /// address than the store.
     Outside {
         /// Byte offset of the store.
         store: usize,
-        /// Bytes from there to the load.
+        /// Distance in bytes from the store to the load.
         load: isize,
     },
 }
@@ -171,7 +173,7 @@ messages! { ForwardError:
     );
 }
 
-/// A value that is stored and loaded again and again. An operation is a round trip.
+/// Stores and loads a value repeatedly. An operation is a round trip.
 #[derive(Debug)]
 pub struct Forward<'m> {
     region: Region<'m>,
@@ -185,15 +187,15 @@ pub struct Forward<'m> {
 /// Bytes of the widest value.
 const WIDEST: usize = 64;
 
-/// The value at first: no two of its bytes are alike.
+/// The initial value, in which all bytes differ.
 const FIRST: u64 = 0x0807_0605_0403_0201;
 
 impl<'m> Forward<'m> {
-    /// Stores to byte `store` of the region, and loads from `load` bytes behind it.
+    /// Stores to byte `store` of the region and loads `load` bytes after it.
     ///
     /// # Errors
-    /// If there is no such kernel, the CPU is too narrow for it, or an access does not lie in the
-    /// region.
+    /// If there is no such kernel, the CPU lacks its instructions, an access does not lie in the region,
+    /// or `load` is not 0 for [`Passing::Renamed`].
     pub fn new(
         region: Region<'m>,
         trip: Trip,
@@ -222,16 +224,16 @@ impl<'m> Forward<'m> {
 }
 
 impl Kernel for Forward<'_> {
-    /// Returns the low 8 bytes of the value after the last trip. Every call adds its number of
-    /// operations to it first, and repeats them over a value that is wider.
+    /// Returns the low 8 bytes of the value after the last trip. A call with operations first adds their
+    /// number to these 8 bytes, and repeats the sum over a wider value.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
             let value = self.value.wrapping_add(operations);
             let second = self.trip.store as isize;
             let at = self.region.bytes_mut()[self.store..].as_mut_ptr();
-            // SAFETY: `new` has seen to it that all accesses lie in the region, which is borrowed
-            // mutably, that the second store is right behind the first, and that the CPU has the
-            // instructions.
+            // SAFETY: `new` has checked that all accesses lie in the region, which is borrowed
+            // mutably, and that the CPU has the instructions; the second store is adjacent to the
+            // first.
             self.value = unsafe { (self.kernel)(at, self.load, operations, value, second) };
         }
         self.value
@@ -269,15 +271,16 @@ impl Kernel for Forward<'_> {
 }
 
 family! {
-    /// The shape of all round trips, named by the bytes stored and the bytes loaded.
+    /// The function type of all round trips. The numbers in a name are the bytes stored and the bytes
+    /// loaded.
     ///
-    /// Returns the low 8 bytes of the value after the last.
+    /// Returns the low 8 bytes of the value after the last trip.
     ///
     /// # Safety
-    /// With S and L the two numbers of the name: S bytes from `store` on are valid for writes, and L
-    /// bytes (2 S where the name ends in `_two`) from `load` bytes behind it for reads; in the kernels
-    /// of two stores, so are S bytes from `second` bytes behind it for writes; `trips` is not 0; the
-    /// CPU has AVX2 if one of the numbers is 32, and AVX-512 if one is 64.
+    /// Let S and L be the two numbers in the name. S bytes from `store` on are valid for writes, and L
+    /// bytes from `load` bytes after `store` are valid for reads. In the kernels with two stores (`_two`),
+    /// S bytes from `second` bytes after `store` are valid for writes. `trips` is not 0. The CPU has AVX2
+    /// if one of the numbers is 32, and AVX-512 if one is 64.
     pub type Trips = unsafe extern "sysv64" fn(
         store: *mut u8,
         load: isize,
@@ -343,8 +346,8 @@ mod checks {
                 {
                     continue;
                 }
-                // The same place, one that shares a byte at either end, the upper part, none at all;
-                // within a line, across two, and across two pages.
+                // Load distances: the same address, one shared byte at either end, the upper part, no
+                // shared byte. Stores: within a line, across two lines, across two pages.
                 let (store, load) = (store as isize, load as isize);
                 let distances = [0, 1 - load, store - 1, store - load, 200];
                 let apart: &[isize] = match trip.passing {

@@ -1,7 +1,7 @@
-//! Locked additions, within a line and across two (Drepper, section 6.2.1, on alignment; Intel SDM
+//! Locked additions, within a line and across two lines (Drepper, section 6.2.1, on alignment; Intel SDM
 //! volume 3, "Bus Locking").
 
-// Calls assembly with a place inside the region.
+// Calls assembly with an address inside the region.
 #![allow(unsafe_code)]
 
 use crate::cpu::SplitLocks;
@@ -11,14 +11,13 @@ use crate::mem::{LINE, Region};
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// Why a word cannot be added to.
+/// Why the additions to a word are rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LockError {
     /// The word at this byte offset does not lie in the region.
     Outside(usize),
-    /// The word at this byte offset lies across two lines, and there is no proof that this is
-    /// allowed.
+    /// The word at this byte offset crosses two lines, and there is no proof that this is allowed.
     Split(usize),
 }
 
@@ -37,10 +36,10 @@ pub struct LockAdd<'m> {
 }
 
 impl<'m> LockAdd<'m> {
-    /// Additions to the word at byte `at`; across two lines only with `allowed`.
+    /// Adds to the word at byte `at`, which may cross two lines only with `allowed`.
     ///
     /// # Errors
-    /// If the word does not lie in the region, or across two lines without proof that it may.
+    /// If the word does not lie in the region, or crosses two lines without the proof.
     pub fn new(
         region: Region<'m>,
         at: usize,
@@ -57,14 +56,14 @@ impl<'m> LockAdd<'m> {
 }
 
 impl Kernel for LockAdd<'_> {
-    /// Returns the word as it was before the last addition; as it is, if there is none.
+    /// Returns the word before the last addition; for 0 operations, its present value.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
             return self.region.word(self.at);
         }
         let at = self.region.bytes_mut()[self.at..].as_mut_ptr();
-        // SAFETY: `new` has seen to it that the word lies in the region, which is borrowed
-        // mutably, and that it lies in one line or the token proves that it need not.
+        // SAFETY: `new` has checked that the word lies in the region, which is borrowed mutably, and
+        // that it lies in one line or the token proves that it may cross two.
         unsafe { linefill_lock_add(at, operations) }
     }
 
@@ -85,12 +84,12 @@ impl Kernel for LockAdd<'_> {
 }
 
 unsafe extern "sysv64" {
-    /// Adds 1 to the word at `at` by `lock xadd`, `additions` times; returns the word as it was
-    /// before the last addition.
+    /// Adds 1 to the word at `at` with `lock xadd`, `additions` times; returns the word before the last
+    /// addition.
     ///
     /// # Safety
-    /// `at` is valid for reads and writes of 8 bytes; `additions` is not 0. If the 8 bytes lie
-    /// across two lines, nobody traps split locks.
+    /// `at` is valid for reads and writes of 8 bytes; `additions` is not 0. If the 8 bytes cross two
+    /// lines, split locks are not trapped.
     pub fn linefill_lock_add(at: *mut u8, additions: u64) -> u64;
 }
 

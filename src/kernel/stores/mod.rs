@@ -1,4 +1,4 @@
-//! Kernels about stores: through the caches and past them, forwarded, locked, waiting.
+//! Kernels about stores: through and past the caches, forwarded, locked, and waiting in the store buffer.
 
 pub(super) mod fill;
 pub(super) mod flush;

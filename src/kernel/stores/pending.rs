@@ -1,16 +1,16 @@
-//! Stores that wait: behind a long latency, where their number shows how many a core holds, and before
-//! a load of another place whose low address bits may be the same (4 KiB aliasing).
+//! Waiting stores: stores behind a long latency, where their number shows how many a core can hold, and
+//! stores before a load from an address that may have the same low bits (4 KiB aliasing).
 
-// Calls assembly with places inside the region.
+// Calls assembly with addresses inside the region.
 #![allow(unsafe_code)]
 
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::Region;
 
-/// The most stores of a round.
+/// The maximum number of stores per round.
 pub const MOST_PENDING: u32 = 128;
 
-/// More stores than a round has.
+/// The number of stores per round is more than [`MOST_PENDING`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyStores(pub u32);
 
@@ -18,11 +18,11 @@ messages! { TooManyStores:
     TooManyStores(stores) => ("{stores} stores per round; {MOST_PENDING} are the most");
 }
 
-/// Rounds of a chain of divisions and stores behind it, to the region's first word. An operation is
-/// a round.
+/// Rounds of a chain of divisions followed by stores to the region's first word. An operation is a
+/// round.
 ///
-/// No round waits for the one before, so that several run side by side until the stores between two
-/// chains no longer find room in the store buffer.
+/// No round waits for the one before. Rounds overlap until the stores between two chains no longer fit
+/// into the store buffer.
 #[derive(Debug)]
 pub struct StoreBufferFill<'m> {
     region: Region<'m>,
@@ -31,10 +31,10 @@ pub struct StoreBufferFill<'m> {
 }
 
 impl<'m> StoreBufferFill<'m> {
-    /// Rounds of `stores` stores.
+    /// Creates a kernel with `stores` stores per round.
     ///
     /// # Errors
-    /// If there are more than [`MOST_PENDING`].
+    /// If `stores` is more than [`MOST_PENDING`].
     pub fn new(region: Region<'m>, stores: u32) -> Result<Self, TooManyStores> {
         if stores > MOST_PENDING {
             return Err(TooManyStores(stores));
@@ -48,13 +48,13 @@ impl<'m> StoreBufferFill<'m> {
 }
 
 impl Kernel for StoreBufferFill<'_> {
-    /// Returns the rounds so far, which is what the word holds if there are stores.
+    /// Returns the number of rounds so far, which is also the word's value if there are stores.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
             let at = self.region.bytes_mut().as_mut_ptr().cast::<u64>();
             let (stores, count) = (self.stores.into(), self.count);
             // SAFETY: the region holds at least a line and starts on one, and is borrowed mutably;
-            // there is at least one round, and `new` has seen to it that the stores are not too many.
+            // there is at least one round, and `new` has checked the number of stores.
             self.count = unsafe { linefill_pending(at, operations, stores, count) };
         }
         self.count
@@ -77,11 +77,11 @@ impl Kernel for StoreBufferFill<'_> {
 }
 
 unsafe extern "sysv64" {
-    /// Counts up from `before`, once a round, behind twelve dependent divisions, and stores the
-    /// count `stores` times to the word at `at`; returns the last count.
+    /// Increments a count from `before` once per round. In each round, after twelve dependent divisions,
+    /// stores the count `stores` times to the word at `at`. Returns the last count.
     ///
     /// # Safety
-    /// `at` is a multiple of 8 and valid for a write of 8 bytes; `rounds` is not 0, and `stores` at
+    /// `at` is a multiple of 8 and valid for a write of 8 bytes; `rounds` is not 0; `stores` is at
     /// most 128.
     pub fn linefill_pending(at: *mut u64, rounds: u64, stores: u64, before: u64) -> u64;
 }
@@ -89,18 +89,18 @@ unsafe extern "sysv64" {
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// Why two places cannot be stored to and loaded.
+/// Why two words cannot be stored to and loaded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Alias4KError {
-    /// Their words have bytes in common.
+    /// The words overlap.
     Overlap {
         /// Byte offset of the store.
         store: usize,
         /// Byte offset of the load.
         load: usize,
     },
-    /// A word at this byte offset does not lie in the region.
+    /// The word at this byte offset does not lie in the region.
     Outside(usize),
 }
 
@@ -111,8 +111,8 @@ messages! { Alias4KError:
     Alias4KError::Outside(offset) => ("no word at byte {offset} lies in the region");
 }
 
-/// A store of a word, then a load of another, again and again, each load waiting for the one
-/// before. An operation is one of each.
+/// Repeatedly stores a word, then loads another. Each load waits for the load before. An operation is
+/// one store and one load.
 #[derive(Debug)]
 pub struct Alias4K<'m> {
     region: Region<'m>,
@@ -121,11 +121,11 @@ pub struct Alias4K<'m> {
 }
 
 impl<'m> Alias4K<'m> {
-    /// Stores to byte `store` of the region and loads from byte `load`, where it first puts the
+    /// Stores to byte `store` of the region and loads from byte `load`. First writes to byte `load` the
     /// address of that word.
     ///
     /// # Errors
-    /// If the words overlap, or one does not lie in the region.
+    /// If the words overlap, or one of them does not lie in the region.
     pub fn new(mut region: Region<'m>, store: usize, load: usize) -> Result<Self, Alias4KError> {
         let fits = |offset: usize| offset <= region.len() - WORD;
         if let Some(outside) = [store, load].into_iter().find(|offset| !fits(*offset)) {
@@ -144,7 +144,7 @@ impl<'m> Alias4K<'m> {
 }
 
 impl Kernel for Alias4K<'_> {
-    /// Returns the byte offset that the word loaded last points to.
+    /// Returns the byte offset to which the word loaded last points.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
             return self.load as u64;
@@ -152,8 +152,8 @@ impl Kernel for Alias4K<'_> {
         let region = self.region.bytes_mut();
         let store = region[self.store..].as_mut_ptr();
         let load = region[self.load..].as_ptr();
-        // SAFETY: `new` has seen to it that both words lie in the region, which is borrowed
-        // mutably, that they do not overlap, and that the second holds its own address.
+        // SAFETY: `new` has checked that both words lie in the region, which is borrowed mutably,
+        // and that they do not overlap, and has stored in the second its own address.
         let last = unsafe { linefill_alias(store, load, operations) };
         (last - self.region.address()) as u64
     }
@@ -175,12 +175,12 @@ impl Kernel for Alias4K<'_> {
 }
 
 unsafe extern "sysv64" {
-    /// Stores what is left of `iterations` to `store`, then loads `load`, `iterations` times;
+    /// Stores the number of iterations left to `store`, then loads from `load`, `iterations` times;
     /// returns the word loaded last.
     ///
     /// # Safety
-    /// `store` is valid for writes of 8 bytes, `load` for reads of 8 bytes that hold `load` itself;
-    /// they have no byte in common; `iterations` is not 0.
+    /// `store` is valid for writes of 8 bytes, `load` for reads of 8 bytes, which hold the address `load`;
+    /// the two words do not overlap; `iterations` is not 0.
     pub fn linefill_alias(store: *mut u8, load: *const u8, iterations: u64) -> usize;
 }
 

@@ -1,7 +1,7 @@
-//! A store whose address comes late, and a load behind it that may be done before it (Drepper,
+//! A store whose address is known late, and a later load that may be executed before it (Drepper,
 //! section 6.3.3).
 
-// Calls assembly with places inside the region, or nodes of a ring.
+// Calls assembly with addresses inside the region, or of nodes of a ring.
 #![allow(unsafe_code)]
 
 use crate::kernel::chase::walk::padding_offsets;
@@ -9,45 +9,44 @@ use crate::kernel::{Access, Kernel, Work};
 use crate::mem::{LINE, Region};
 use crate::pattern::{Ring, Rng};
 
-/// Whether a load has to wait for the address of the store before it.
+/// Whether a load has to wait for the address of the preceding store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Issue {
-    /// Its own address is known early: a CPU may load at once, in the hope that the store turns
-    /// out to be elsewhere.
+    /// The load's address is known early. A CPU may load at once and speculate that the store is to
+    /// another address.
     Free,
-    /// Its own address depends on the store's: nobody could load earlier.
+    /// The load's address depends on the store's address. No CPU can load earlier.
     Ordered,
 }
 
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// Byte offsets of the word that is stored to, of the one that is loaded where that is another,
-/// and of the table of places.
+/// Byte offsets of the stored word, of the other word to load, and of the table of load addresses.
 const STORE: usize = 0;
 const LOAD: usize = 3 * LINE;
 const TABLE: usize = 4 * LINE;
 
-/// Multiplications in either half of an operation, and by what.
+/// Multiplications in either half of an operation, and their factor.
 const TIMES: u32 = 20;
 const MULTIPLIER: u64 = 3;
 
-/// What is stored first.
+/// The initial value of the stored and the loaded word.
 const FIRST: u64 = 0x0807_0605_0403_0201;
 
 /// Core cycles that either half of an operation waits for its multiplications.
 pub const SPECULATE_CHAIN: u32 = 3 * TIMES;
 
-/// Why there are no such places.
+/// Why a kernel of this subject cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpeculateError {
     /// The region is smaller than [`Speculate::BYTES`]; holds its length.
     RegionTooSmall(usize),
-    /// More loads of the place stored to than there are loads.
+    /// The number of loads that are to read the stored word, if it is more than the number of loads.
     TooManyShared(usize),
-    /// A ring without padding has no word to store to.
+    /// The ring's elements have no padding, so there is no word to store to.
     NoPadding,
 }
 
@@ -59,8 +58,8 @@ messages! { SpeculateError:
     SpeculateError::NoPadding => ("the elements have no word of padding to store to");
 }
 
-/// A store whose address waits for a chain of multiplications, and a load whose result goes
-/// through another. An operation is one of each, and begins when the one before is done.
+/// A store whose address waits for a chain of multiplications, and a load whose result enters another
+/// chain. An operation is one store and one load, and begins when both chains of the one before are done.
 #[derive(Debug)]
 pub struct Speculate<'m> {
     region: Region<'m>,
@@ -69,14 +68,14 @@ pub struct Speculate<'m> {
 }
 
 impl<'m> Speculate<'m> {
-    /// Bytes of region that it needs.
+    /// Bytes of region that the kernel needs.
     pub const BYTES: usize = TABLE + PLACES * WORD;
 
-    /// Of 256 loads, `shared` are of the place that was just stored to: which ones, `seed`
-    /// decides. The others are of another line of the same page.
+    /// Creates the kernel. Of 256 loads, `shared` read the word that was just stored; `seed` chooses
+    /// which ones. The others read another line of the same page.
     ///
     /// # Errors
-    /// If the region is too small, or `shared` more than 256.
+    /// If the region is too small, or `shared` is more than 256.
     pub fn new(
         mut region: Region<'m>,
         issue: Issue,
@@ -92,7 +91,7 @@ impl<'m> Speculate<'m> {
     }
 }
 
-/// Writes the table of places, and the word to load.
+/// Writes the table of load addresses, and the word to load.
 fn lay_out(region: &mut Region<'_>, shared: usize, seed: u64) -> Result<(), SpeculateError> {
     if region.len() < Speculate::BYTES {
         return Err(SpeculateError::RegionTooSmall(region.len()));
@@ -122,8 +121,8 @@ impl Kernel for Speculate<'_> {
                 Issue::Ordered => linefill_speculate_ordered,
             };
             let bytes = self.region.bytes_mut().as_mut_ptr();
-            // SAFETY: `lay_out` has seen to it that the word stored to and the table lie in the
-            // region, which is borrowed mutably and starts on a line, and that the table holds
+            // SAFETY: `lay_out` has checked that the stored word and the table lie in the region,
+            // which is borrowed mutably and starts on a line, and has filled the table with
             // addresses of words in the region.
             self.value = unsafe {
                 kernel(
@@ -158,24 +157,24 @@ impl Kernel for Speculate<'_> {
     }
 }
 
-/// Of either kernel.
+/// The work of one operation, for both kernels.
 const WORK: Work = Work::NONE.load(2, WORD as u32).store(1, WORD as u32);
 
 /// A store whose address waits for a node of a ring, and a load of the node half a ring away. An
-/// operation is a step of both, and begins when the one before is done.
+/// operation is one step of both walks, and begins when the one before is done.
 #[derive(Debug)]
 pub struct SpeculateMiss<'m> {
     ring: Ring<'m>,
     issue: Issue,
     /// Address of the node that is loaded next.
     other: usize,
-    /// Address of the word stored to.
+    /// Address of the word to store to.
     store: usize,
 }
 
 impl<'m> SpeculateMiss<'m> {
-    /// One walk begins at the ring's cursor, the other where half of its steps lead; the store is
-    /// to padding of the first.
+    /// Creates two walks. One begins at the ring's cursor, the other half a ring further. The store is to
+    /// the padding of the cursor's element.
     ///
     /// # Errors
     /// If the elements have no padding.
@@ -190,7 +189,7 @@ impl<'m> SpeculateMiss<'m> {
     }
 }
 
-/// Addresses of the pointer word half a ring from the cursor, and of padding beside the cursor.
+/// Returns the address of the pointer word half a ring from the cursor, and of padding beside the cursor.
 fn apart(ring: &Ring<'_>) -> Result<(usize, usize), SpeculateError> {
     if ring.layout().padding() == 0 {
         return Err(SpeculateError::NoPadding);
@@ -202,7 +201,7 @@ fn apart(ring: &Ring<'_>) -> Result<(usize, usize), SpeculateError> {
 }
 
 impl Kernel for SpeculateMiss<'_> {
-    /// Returns the byte offset at which the walk stopped that the store waits for.
+    /// Returns the byte offset at which the walk that the store waits for stopped.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
             let kernel: Misses = match self.issue {
@@ -211,8 +210,8 @@ impl Kernel for SpeculateMiss<'_> {
             };
             let store = core::ptr::with_exposed_provenance_mut(self.store);
             // SAFETY: the cursor and `other` are pointer words of the ring, which is borrowed
-            // mutably; every pointer word holds the address of another; `apart` found `store`
-            // to be padding, which holds none.
+            // mutably; every pointer word holds the address of another; `apart` chose padding for
+            // `store`, which is not a pointer word.
             let stopped = unsafe { kernel(store, self.ring.cursor(), self.other, operations) };
             self.ring.set_cursor(stopped.slow);
             self.other = stopped.other;
@@ -239,15 +238,15 @@ impl Kernel for SpeculateMiss<'_> {
     }
 }
 
-/// How many places to load from a kernel of chains takes in turn.
+/// Number of load addresses through which a kernel of chains cycles.
 pub const PLACES: usize = 256;
 
 family! {
-    /// The shape of the kernels whose store waits for a chain of multiplications: returns the value
-    /// after `operations`.
+    /// The function type of the kernels whose store waits for a chain of multiplications: returns the
+    /// value after `operations` operations.
     ///
     /// # Safety
-    /// `store` is valid for writes of 8 bytes, each of the `places` for reads of as many;
+    /// `store` is valid for writes of 8 bytes, each of the `places` for reads of 8 bytes;
     /// `operations` is not 0.
     pub type Chains = unsafe extern "sysv64" fn(
         store: *mut u8,
@@ -259,32 +258,32 @@ family! {
 
     /// The load does not wait for the store's address.
     linefill_speculate
-    /// It does.
+    /// The load waits for the store's address.
     linefill_speculate_ordered
 }
 
-/// Two places in a list.
+/// The positions of two walks in a list.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursors {
-    /// The node that the store waits for.
+    /// The node for which the store waits.
     pub slow: usize,
-    /// The node that is loaded behind it.
+    /// The node that is loaded after the store.
     pub other: usize,
 }
 
 family! {
-    /// The shape of the kernels whose store waits for a node: returns where both walks stopped.
+    /// The function type of the kernels whose store waits for a node: returns where both walks stopped.
     ///
     /// # Safety
-    /// `store` is valid for writes of 8 bytes and no pointer word; `slow` and `other` are pointer
+    /// `store` is valid for writes of 8 bytes and is not a pointer word; `slow` and `other` are pointer
     /// words, each of which holds the address of another, for `steps` steps; `steps` is not 0.
     pub type Misses =
         unsafe extern "sysv64" fn(store: *mut u8, slow: usize, other: usize, steps: u64) -> Cursors;
 
     /// The load does not wait for the store's address.
     linefill_speculate_miss
-    /// It does.
+    /// The load waits for the store's address.
     linefill_speculate_miss_ordered
 }
 

@@ -1,4 +1,4 @@
-//! Stores over a matrix, by row or by column, through the cache or past it (Drepper, section 6.1,
+//! Stores over a matrix, by row or by column, through or past the cache (Drepper, section 6.1,
 //! Figure 6.1 and Table 6.1).
 
 // Calls kernels with addresses inside the matrix.
@@ -13,9 +13,9 @@ use crate::pattern::Matrix;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Sweep {
-    /// Row after row: addresses follow each other.
+    /// Row by row: consecutive addresses.
     Row,
-    /// Column after column: each store is a row further than the one before.
+    /// Column by column: each store is one row after the one before.
     Column,
 }
 
@@ -23,21 +23,21 @@ pub enum Sweep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Temporal {
-    /// Through the cache, which first fetches the line for ownership.
+    /// Through the cache, which first fetches the line with an RFO.
     Cached,
     /// Past the cache, collected in write-combining buffers.
     NonTemporal,
 }
 
-/// Why a matrix cannot be swept by stores of some width.
+/// Why a matrix cannot be swept with stores of some width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A row is no whole number of stores.
+    /// A row is not a whole number of stores.
     PartOfRow {
-        /// Bytes of a row.
+        /// Bytes per row.
         row_bytes: usize,
-        /// Bytes of a store.
+        /// Bytes per store.
         width: usize,
     },
 }
@@ -49,11 +49,11 @@ messages! { StoreError:
     );
 }
 
-/// A sweep of stores over a matrix, again and again. An operation is one store.
+/// Sweeps of stores over a matrix, round and round. An operation is one store.
 ///
-/// What is stored is the number of the pass, from 1 on, repeated every 8 bytes (4-byte stores
-/// hold its low half). Each column is a call of its own, which a column of few rows feels: half a
-/// cycle a store at 16 rows on Zen 4.
+/// The stored value is the number of the pass, from 1 on, repeated every 8 bytes (4-byte stores hold
+/// its low half). Each column is a separate call, which costs short columns time: half a cycle per store
+/// with 16 rows on Zen 4.
 #[derive(Debug)]
 pub struct Store<'m> {
     matrix: Matrix<'m>,
@@ -64,22 +64,22 @@ pub struct Store<'m> {
     at: Position,
 }
 
-/// Stores at a constant distance: a column, or all rows, which follow each other without a gap.
+/// Stores at a constant distance: one column, or all rows, which are contiguous.
 #[derive(Clone, Copy, Debug)]
 struct Lane {
-    /// Bytes from a store to the next.
+    /// Bytes from one store to the next.
     stride: usize,
-    /// Stores of a lane.
+    /// Stores per lane.
     stores: u64,
-    /// Lanes of a pass, each a width further than the one before.
+    /// Lanes per pass, each one store width after the one before.
     lanes: u64,
 }
 
-/// Where the next store goes. Kept instead of worked out from `done`, because divisions would
-/// cost as much as a short column.
+/// The position of the next store. Tracked rather than computed from `done`, because the divisions
+/// would cost as much as a short column.
 #[derive(Clone, Copy, Debug)]
 struct Position {
-    /// Stores since the kernel was made.
+    /// Stores since the kernel was created.
     done: u64,
     /// Stores done in this lane.
     store: u64,
@@ -90,10 +90,10 @@ struct Position {
 }
 
 impl<'m> Store<'m> {
-    /// A sweep that begins at the first element.
+    /// Creates a sweep that begins at the first element.
     ///
     /// # Errors
-    /// If the rows are no whole number of stores, so that some would be misaligned.
+    /// If a row is not a whole number of stores, so that some stores would be misaligned.
     pub fn new(
         matrix: Matrix<'m>,
         sweep: Sweep,
@@ -136,13 +136,13 @@ impl<'m> Store<'m> {
         })
     }
 
-    /// The same sweep in another form.
+    /// Returns the same sweep in another form.
     ///
-    /// Both store at the same rate. On a Zen 5 a call of the compiled loop of 4- or 8-byte stores
-    /// ends some 80 core cycles later, which a lap of 16 KiB in the L1d shows as 2 to 4 %.
+    /// Both forms store at the same rate. On a Zen 5 a call of the compiled loop of 4- or 8-byte stores
+    /// ends some 80 core cycles later: 2 to 4 % of a lap of 16 KiB in the L1d.
     ///
     /// # Errors
-    /// If the stores are by intrinsics on vectors, and the target is soft-float.
+    /// If `form` is intrinsics, the stores are vectors, and the target is soft-float.
     pub fn by(mut self, form: Form) -> Result<Self, NoIntrinsics> {
         self.stores = match form {
             Form::Assembly => assembled(self.temporal, self.width).call,
@@ -151,12 +151,12 @@ impl<'m> Store<'m> {
         Ok(self)
     }
 
-    /// Stores of one pass over the matrix.
+    /// Stores per pass over the matrix.
     pub fn pass(&self) -> u64 {
         self.lane.stores * self.lane.lanes
     }
 
-    /// The matrix.
+    /// Returns the matrix.
     pub fn into_matrix(self) -> Matrix<'m> {
         self.matrix
     }
@@ -166,14 +166,14 @@ impl<'m> Store<'m> {
         self.at.lane as usize * self.width.bytes() + self.at.store as usize * self.lane.stride
     }
 
-    /// Byte offset of store `number` since the kernel was made.
+    /// Byte offset of the store with this number since the kernel was created.
     fn place_of(&self, number: u64) -> usize {
         let index = number % self.pass();
         let (lane, store) = (index / self.lane.stores, index % self.lane.stores);
         lane as usize * self.width.bytes() + store as usize * self.lane.stride
     }
 
-    /// Goes `stores` stores on, at most to the end of the lane.
+    /// Advances by `stores` stores, at most to the end of the lane.
     fn advance(&mut self, stores: u64) {
         self.at.done += stores;
         self.at.store += stores;
@@ -188,7 +188,7 @@ impl<'m> Store<'m> {
     }
 }
 
-/// The kernel of `asm/store.S`.
+/// Returns the kernel of `asm/store.S`.
 fn assembled(temporal: Temporal, width: Width) -> Assembled<Stores> {
     assembled!(match (temporal, width) {
         (Temporal::Cached, Width::W4) => linefill_store4,
@@ -204,7 +204,7 @@ fn assembled(temporal: Temporal, width: Width) -> Assembled<Stores> {
     })
 }
 
-/// The kernel by intrinsics, if the target has it.
+/// Returns the kernel with intrinsics, if the target has it.
 fn compiled(temporal: Temporal, width: Width) -> Option<Stores> {
     Some(match (temporal, width) {
         (Temporal::Cached, Width::W4) => intrinsics::store4,
@@ -229,8 +229,8 @@ fn compiled(temporal: Temporal, width: Width) -> Option<Stores> {
 }
 
 impl Kernel for Store<'_> {
-    /// Returns the number of stores since the kernel was made, the last of them counted by the
-    /// address at which they ended. Non-temporal stores have left the core when it returns.
+    /// Returns the number of stores since the kernel was created. The last call's stores are counted by
+    /// the address at which they ended. Non-temporal stores have left the core on return.
     fn run(&mut self, operations: u64) -> u64 {
         let stores = self.stores;
         let stride = self.lane.stride;
@@ -244,8 +244,8 @@ impl Kernel for Store<'_> {
             let first = self.matrix.bytes_mut()[place..].as_mut_ptr();
             // SAFETY: `count` stores from `place` on end with the lane, so all lie in the matrix,
             // which is borrowed mutably; it starts on a line and its rows are a multiple of the
-            // width, so they are aligned; the width's token proves the instruction; `sfence`
-            // follows.
+            // width, so they are aligned; the width's token proves that the CPU has the instruction;
+            // `sfence` follows.
             let behind = unsafe { stores(first, stride, count, self.at.pass) };
             bytes = behind - first.addr();
             self.advance(count);
@@ -282,14 +282,12 @@ impl Kernel for Store<'_> {
 }
 
 family! {
-    /// The shape of all stores.
-    ///
-    /// Returns `at` advanced by all stores.
+    /// The function type of all stores: returns `at` advanced by all stores.
     ///
     /// # Safety
     /// All `stores` stores at `at`, `at + stride`, ... lie in memory valid for writes; `at` and
     /// `stride` are multiples of the width; `stores` is not 0; the CPU has the instruction.
-    /// Non-temporal stores are followed by `sfence` before anybody relies on them.
+    /// Non-temporal stores are followed by `sfence` before any code relies on them.
     pub type Stores =
         unsafe extern "sysv64" fn(at: *mut u8, stride: usize, stores: u64, value: u64) -> usize;
 

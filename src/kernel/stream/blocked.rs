@@ -1,7 +1,7 @@
-//! Reading a region in blocks, each several times before the next: how a job that needs its data
-//! more than once is cut to the size of a cache (Drepper, section 6.2.3).
+//! Reads a region in blocks, each several times before the next: a job that needs its data repeatedly,
+//! cut to the size of a cache (Drepper, section 6.2.3).
 
-// Calls assembly with lines inside the region.
+// Calls assembly with addresses of lines inside the region.
 #![allow(unsafe_code)]
 
 use crate::kernel::stream::load as asm;
@@ -15,14 +15,14 @@ const QUARTER: usize = LINE / 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockedError {
-    /// A block of no lines, or of more than the region has.
+    /// The block has no lines, or more lines than the region.
     Lines {
-        /// Lines asked for.
+        /// Lines per block.
         lines: usize,
         /// Lines of the region.
         region: usize,
     },
-    /// A block is to be read less than once, or moves more bytes than 32 bits count.
+    /// The number of readings per block, if it is 0 or an operation would read 4 GiB or more.
     Times(u32),
 }
 
@@ -35,8 +35,8 @@ messages! { BlockedError:
     );
 }
 
-/// Reads a region block by block by `movdqa`, each block several times, and begins again behind
-/// the last. An operation is a block, with all its readings.
+/// Reads a region block by block with `movdqa`, each block several times, round and round. An operation is
+/// a block with all its readings.
 #[derive(Debug)]
 pub struct Blocked<'m> {
     region: Region<'m>,
@@ -46,11 +46,11 @@ pub struct Blocked<'m> {
 }
 
 impl<'m> Blocked<'m> {
-    /// A read in blocks of `lines` lines, each `times` times. Lines behind the last whole block
-    /// stay unread.
+    /// Creates a read in blocks of `lines` lines, each read `times` times. Lines after the last whole
+    /// block are not read.
     ///
     /// # Errors
-    /// If there is no such block, or an operation's bytes cannot be counted.
+    /// If the region has no such block, `times` is 0, or an operation would read 4 GiB or more.
     pub fn new(region: Region<'m>, lines: usize, times: u32) -> Result<Self, BlockedError> {
         let room = region.len() / LINE;
         if lines == 0 || lines > room {
@@ -71,17 +71,17 @@ impl<'m> Blocked<'m> {
         })
     }
 
-    /// Blocks of one pass over the region.
+    /// Blocks per pass over the region.
     pub fn pass(&self) -> u64 {
         (self.region.len() / LINE / self.lines) as u64
     }
 
-    /// The region.
+    /// Returns the region.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }
 
-    /// Byte offset of the next block, which is thereby taken.
+    /// Returns the byte offset of the next block, and advances to the block after it.
     fn take(&mut self) -> usize {
         let at = self.block as usize * self.lines * LINE;
         self.block = (self.block + 1) % self.pass();
@@ -90,15 +90,15 @@ impl<'m> Blocked<'m> {
 }
 
 impl Kernel for Blocked<'_> {
-    /// Returns the wrapping sum of the 8-byte words read, each as often as it was read.
+    /// Returns the wrapping sum of the 8-byte words read, each counted as often as it was read.
     fn run(&mut self, operations: u64) -> u64 {
         let mut sum = 0_u64;
         for _ in 0..operations {
             let place = self.take();
             let at = self.region.bytes()[place..].as_ptr();
             for _ in 0..self.times {
-                // SAFETY: `new` has seen to it that there are lines in a block, and `take` that
-                // the block lies in the region, which is borrowed and starts on a line.
+                // SAFETY: `new` has checked that a block has lines, and `take` returns a block that
+                // lies in the region, which is borrowed and starts on a line.
                 let part = unsafe { asm::linefill_load_cached(at, self.lines as u64) };
                 sum = sum.wrapping_add(part);
             }

@@ -1,6 +1,6 @@
-//! A walk over memory block by block: what is done to each, and how far it has come.
+//! A motion over memory block by block, with its position.
 
-// Calls assembly with blocks inside the memory that the caller vouches for.
+// Calls assembly with blocks inside the memory for which the caller vouches.
 #![allow(unsafe_code)]
 
 use crate::cpu::sfence;
@@ -13,16 +13,16 @@ use crate::mem::LINE;
 pub(crate) struct Blocks {
     motion: Motion,
     vector: Vector,
-    /// Bytes that each part, or the whole, has.
+    /// Bytes of each part, or of the whole if there is only one part.
     span: usize,
-    /// Blocks since the first of the memory.
+    /// Blocks since the first block of the memory.
     done: u64,
-    /// Runs since the motion was made.
+    /// Runs since the motion was created.
     runs: u64,
 }
 
 impl Blocks {
-    /// A motion over `bytes` bytes that begins at block number `first`, counted round and round.
+    /// Creates a motion over `bytes` bytes that begins at block number `first`, modulo the blocks of a round.
     pub(crate) fn new(
         bytes: usize,
         motion: Motion,
@@ -43,7 +43,7 @@ impl Blocks {
         })
     }
 
-    /// Blocks of one round.
+    /// Blocks per round.
     pub(crate) fn pass(&self) -> u64 {
         (self.span / BLOCK) as u64
     }
@@ -53,7 +53,7 @@ impl Blocks {
         (self.done % self.pass()) as usize * BLOCK
     }
 
-    /// The kernel of a motion by some vectors.
+    /// Returns the kernel of a motion with some vector register.
     pub(crate) fn kernel(motion: Motion, vector: Vector) -> Assembled<MoveBlocks> {
         use Motion as M;
         use Vector as V;
@@ -96,8 +96,8 @@ impl Blocks {
         })
     }
 
-    /// How many of the next `left` blocks one call does: the vector kernels go round by
-    /// themselves, a string ends with the memory.
+    /// Returns how many of the next `left` blocks one call does. The vector kernels wrap around by
+    /// themselves; a string instruction ends at the end of the memory.
     fn a_call(&self, left: u64) -> u64 {
         match self.motion.string() {
             true => left.min(self.pass() - self.done % self.pass()),
@@ -114,14 +114,13 @@ impl Blocks {
         }
     }
 
-    /// Does `operations` blocks. Returns the byte offset of the next block; of reads, the wrapping
-    /// sum of the words in the last 128 bytes read, 0 if there were none. Non-temporal stores have
-    /// left the core when it returns.
+    /// Does `operations` blocks. Returns the byte offset of the next block. Motions that only read return
+    /// the wrapping sum of the words in the last 128 bytes read, 0 if none were read. Non-temporal stores
+    /// have left the core on return.
     ///
     /// # Safety
-    /// As many bytes from `memory` on as [`new`](Self::new) was told of are valid for what the
-    /// motion does to them, and start on a line. Other threads access them meanwhile by assembly
-    /// alone, if at all.
+    /// The number of bytes passed to [`new`](Self::new), from `memory` on, are valid for the accesses of
+    /// the motion, and start on a line. Other threads access them meanwhile only by assembly, if at all.
     pub(crate) unsafe fn run(&mut self, memory: *mut u8, operations: u64) -> u64 {
         let blocks = Blocks::kernel(self.motion, self.vector).call;
         self.runs += 1;
@@ -134,10 +133,11 @@ impl Blocks {
             let count = self.a_call(end - self.done);
             let (place, value) = (self.place(), self.value());
             let (first, behind) = (memory.wrapping_add(place), memory.wrapping_add(self.span));
-            // SAFETY: the blocks from `memory` to `behind` are the memory or its first part, of
-            // which `span` is a multiple; `first` is one of them, and a string of `count` ends
-            // with them; partners in the next part lie `span` bytes away; the caller vouches
-            // for all of it; the vector's token proves the width; `sfence` follows.
+            // SAFETY: the blocks from `memory` to `behind` are the memory or its first part, whose
+            // size `span` is a multiple of a block; `first` is one of them, and a string of `count`
+            // blocks does not end after `behind`; the partners in the next part are `span` bytes away;
+            // the caller vouches for all of the memory; the vector's token proves that the CPU has the
+            // width; `sfence` follows.
             let found = unsafe { blocks(first, count, memory, behind, value) };
             checksum = match self.motion.reads_alone() {
                 true => found,
@@ -151,8 +151,7 @@ impl Blocks {
         checksum
     }
 
-    /// A string instruction counts as one load or store a line: how it parts them is the CPU's
-    /// affair.
+    /// Counts a string instruction as one load or store per line: the CPU chooses how to split it.
     pub(crate) fn work(&self) -> Work {
         let width = self.width();
         let (count, bytes) = ((BLOCK / width) as u32, width as u32);
@@ -172,7 +171,7 @@ impl Blocks {
         }
     }
 
-    /// Bytes of an access: a line of a string.
+    /// Bytes per access; a line for a string instruction.
     fn width(&self) -> usize {
         match self.motion.string() {
             true => LINE,
@@ -187,7 +186,7 @@ impl Blocks {
         }
     }
 
-    /// The accesses of the block at `place`.
+    /// Reports the accesses of the block at `place`.
     fn report_block(&self, place: usize, sink: &mut dyn FnMut(Access)) {
         if self.motion.adds_up() {
             return self.report_sum(place, sink);
@@ -238,7 +237,7 @@ impl Blocks {
         }
     }
 
-    /// The accesses of the sum at `place`: of each line the loads, then the stores.
+    /// Reports the accesses of the sum at `place`: for each line the loads, then the stores.
     fn report_sum(&self, place: usize, sink: &mut dyn FnMut(Access)) {
         let bytes = self.width() as u32;
         let sources = self.motion.parts() - 1;

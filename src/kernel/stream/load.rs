@@ -1,6 +1,6 @@
-//! Reading whole lines by plain and by non-temporal loads (Drepper, section 6.1, `movntdqa`).
+//! Reads whole lines with plain and with non-temporal loads (Drepper, section 6.1, `movntdqa`).
 
-// Calls kernels with lines inside the region.
+// Calls kernels with addresses of lines inside the region.
 #![allow(unsafe_code)]
 
 use crate::cpu::Sse41;
@@ -9,13 +9,13 @@ use crate::kernel::intrinsics::load as intrinsics;
 use crate::kernel::{Access, Assembled, Form, Kernel, NoIntrinsics, Vector, Work};
 use crate::mem::{LINE, Region};
 
-/// Which load.
+/// The load instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoadWay {
     /// `movdqa` and its wider forms.
     Cached(Vector),
-    /// `movntdqa` and its wider forms, with proof that the CPU has it.
+    /// `movntdqa` and its wider forms, with proof that the CPU has SSE4.1.
     NonTemporal(Sse41, Vector),
 }
 
@@ -26,7 +26,7 @@ impl LoadWay {
         }
     }
 
-    /// The kernel of `asm/load.S`.
+    /// Returns the kernel of `asm/load.S` that reads lines.
     fn assembled(self) -> Assembled<Loads> {
         assembled!(match self {
             LoadWay::Cached(Vector::Sse2) => linefill_load_cached,
@@ -38,7 +38,7 @@ impl LoadWay {
         })
     }
 
-    /// The kernel of `asm/load.S` that reads blocks.
+    /// Returns the kernel of `asm/load.S` that reads blocks.
     fn in_blocks(self) -> Assembled<Blocks> {
         assembled!(match self {
             LoadWay::Cached(Vector::Sse2) => linefill_load_blocks_cached,
@@ -50,7 +50,7 @@ impl LoadWay {
         })
     }
 
-    /// The kernel by intrinsics, if the target has it.
+    /// Returns the kernel with intrinsics, if the target has it.
     #[cfg(target_feature = "sse2")]
     fn compiled(self) -> Option<Loads> {
         Some(match self {
@@ -63,33 +63,33 @@ impl LoadWay {
         })
     }
 
-    /// All loads are vectors, which a soft-float target does not have.
+    /// Returns `None`: all kernels use vectors, which a soft-float target lacks.
     #[cfg(not(target_feature = "sse2"))]
     fn compiled(self) -> Option<Loads> {
         None
     }
 }
 
-/// Lines of a block.
+/// Lines per block.
 const BLOCK: u64 = 8;
 
-/// Reads a region line by line, again and again. An operation is a line of 64 bytes.
+/// Reads a region line by line, round and round. An operation is a line of 64 bytes.
 ///
-/// A region of whole blocks of 8 lines is read a block at a time, so that not the loop decides how
-/// fast, but the loads.
+/// A region that is a whole number of blocks of 8 lines is read block by block, so that the loads and not
+/// the loop limit the speed.
 #[derive(Debug)]
 pub struct LoadLines<'m> {
     region: Region<'m>,
     way: LoadWay,
     loads: Loads,
-    /// What reads blocks, if something does and the region consists of blocks.
+    /// The kernel that reads blocks, if the form has one and the region is a whole number of blocks.
     blocks: Option<Blocks>,
     line: u64,
 }
 
 impl<'m> LoadLines<'m> {
-    /// A read that begins at the region's first line. What the region holds is summed up, so the
-    /// caller may want to write it first; untouched pages of a mapping all share one page.
+    /// Creates a read that begins at the region's first line. Write the region before timing: untouched
+    /// pages of a mapping all share one page.
     pub fn new(region: Region<'m>, way: LoadWay) -> Self {
         let whole = (region.len() / LINE).is_multiple_of(BLOCK as usize);
         LoadLines {
@@ -101,15 +101,16 @@ impl<'m> LoadLines<'m> {
         }
     }
 
-    /// The same read in another form. By intrinsics there are no blocks: it goes line by line.
+    /// Returns the same read in another form. With intrinsics there are no blocks: lines are read one by
+    /// one.
     ///
-    /// Line by line they differ in the L1d, where the count of instructions decides, most with 4
-    /// loads per line. By intrinsics a cached load is an operand of its addition, so that there are
-    /// fewer: 9 % less time on a Zen 5. A non-temporal load by its intrinsic takes a bare register for
-    /// an address, and each but the first of a line a `lea` before it: 11 % more.
+    /// Line by line, the forms differ in the L1d, where the number of instructions sets the speed, most
+    /// with 4 loads per line. With intrinsics a cached load is the memory operand of its addition, which
+    /// saves instructions: 9 % less time on a Zen 5. The intrinsic of a non-temporal load takes its address
+    /// from a bare register, so a `lea` precedes each load of a line but the first: 11 % more time.
     ///
     /// # Errors
-    /// If it is by intrinsics, and the target is soft-float.
+    /// If `form` is intrinsics and the target is soft-float.
     pub fn by(mut self, form: Form) -> Result<Self, NoIntrinsics> {
         match form {
             Form::Assembly => {
@@ -124,12 +125,12 @@ impl<'m> LoadLines<'m> {
         Ok(self)
     }
 
-    /// Lines of one pass over the region.
+    /// Lines per pass over the region.
     pub fn pass(&self) -> u64 {
         (self.region.len() / LINE) as u64
     }
 
-    /// The region.
+    /// Returns the region.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }
@@ -153,7 +154,7 @@ impl Kernel for LoadLines<'_> {
                     let all = self.region.bytes().as_ptr_range();
                     let count = left / BLOCK;
                     // SAFETY: the region is borrowed, starts on a line and consists of blocks, of
-                    // which `at` is one; the tokens prove the load.
+                    // which `at` is one; the tokens prove that the CPU has the load.
                     let part = unsafe { blocks(at, count, all.start, all.end) };
                     (count * BLOCK, part)
                 }
@@ -161,7 +162,7 @@ impl Kernel for LoadLines<'_> {
                     let end = blocks.map_or(self.pass() - self.line, |_| BLOCK - into_block);
                     let lines = left.min(end);
                     // SAFETY: `lines` lines from `at` on lie in the region, which is borrowed and
-                    // starts on a line; the tokens prove the load.
+                    // starts on a line; the tokens prove that the CPU has the load.
                     (lines, unsafe { loads(at, lines) })
                 }
             };
@@ -193,35 +194,35 @@ impl Kernel for LoadLines<'_> {
 }
 
 family! {
-    /// The shape of the family: reads `lines` lines and returns the wrapping sum of their 8-byte words.
+    /// The function type of the family: reads `lines` lines and returns the wrapping sum of their 8-byte
+    /// words.
     ///
     /// # Safety
     /// `at` is the address of `lines` lines that are valid for reads; `lines` is not 0; the CPU has
     /// the load.
     pub type Loads = unsafe extern "sysv64" fn(at: *const u8, lines: u64) -> u64;
 
-    /// By four `movdqa` each.
+    /// Four `movdqa` per line.
     linefill_load_cached
-    /// By four `movntdqa` each: the CPU has SSE4.1.
+    /// Four `movntdqa` per line: needs SSE4.1.
     linefill_load_stream
-    /// By two `vmovdqa` of 32 bytes each: the CPU has AVX2.
+    /// Two `vmovdqa` of 32 bytes per line: needs AVX2.
     linefill_load_cached32
-    /// By two `vmovntdqa` of 32 bytes each: the CPU has AVX2.
+    /// Two `vmovntdqa` of 32 bytes per line: needs AVX2.
     linefill_load_stream32
-    /// By one `vmovdqa64` of 64 bytes each: the CPU has AVX-512.
+    /// One `vmovdqa64` of 64 bytes per line: needs AVX-512.
     linefill_load_cached64
-    /// By one `vmovntdqa` of 64 bytes each: the CPU has AVX-512.
+    /// One `vmovntdqa` of 64 bytes per line: needs AVX-512.
     linefill_load_stream64
 }
 
 family! {
-    /// The shape of kernels that read blocks: reads `blocks` blocks of 8 lines from the one at `at` on,
-    /// the one at `first` behind the one that ends at `end`, and returns the wrapping sum of their 8-byte
-    /// words.
+    /// The function type of the kernels that read blocks: reads `blocks` blocks of 8 lines from `at` on, and
+    /// wraps around from `end` to `first`. Returns the wrapping sum of the blocks' 8-byte words.
     ///
     /// # Safety
-    /// Blocks that are valid for reads lie from `first` to `end`, `at` among them; `blocks` is not 0; the
-    /// CPU has the load.
+    /// The memory from `first` to `end` consists of blocks that are valid for reads, and `at` is the
+    /// address of one of them; `blocks` is not 0; the CPU has the load.
     pub type Blocks = unsafe extern "sysv64" fn(
         at: *const u8,
         blocks: u64,
@@ -229,17 +230,17 @@ family! {
         end: *const u8,
     ) -> u64;
 
-    /// By `movdqa`.
+    /// `movdqa`.
     linefill_load_blocks_cached
-    /// By `movntdqa`: the CPU has SSE4.1.
+    /// `movntdqa`: needs SSE4.1.
     linefill_load_blocks_stream
-    /// By `vmovdqa` of 32 bytes: the CPU has AVX2.
+    /// `vmovdqa` of 32 bytes: needs AVX2.
     linefill_load_blocks_cached32
-    /// By `vmovntdqa` of 32 bytes: the CPU has AVX2.
+    /// `vmovntdqa` of 32 bytes: needs AVX2.
     linefill_load_blocks_stream32
-    /// By `vmovdqa64`: the CPU has AVX-512.
+    /// `vmovdqa64`: needs AVX-512.
     linefill_load_blocks_cached64
-    /// By `vmovntdqa` of 64 bytes: the CPU has AVX-512.
+    /// `vmovntdqa` of 64 bytes: needs AVX-512.
     linefill_load_blocks_stream64
 }
 
@@ -261,8 +262,8 @@ mod checks {
             }
         }
 
-        /// Lines one after the other; and `in_blocks`: one that is all, blocks that leave lines
-        /// over, and blocks of a line.
+        /// Checks lines read one after the other. With `in_blocks` also [`Blocked`] reads: blocks that
+        /// divide the region, blocks that leave lines over, and blocks of one line.
         fn load(&mut self, way: LoadWay, in_blocks: bool) {
             let blocks = way.in_blocks().name;
             self.check(blocks, [8, 24, 64], |&lines, memory, then| {

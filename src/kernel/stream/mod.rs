@@ -1,4 +1,4 @@
-//! Kernels that move memory in order, or load without waiting.
+//! Kernels that move memory in order, or load without dependences.
 
 pub(super) mod bandwidth;
 pub(super) mod blocked;

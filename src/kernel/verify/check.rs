@@ -1,4 +1,4 @@
-//! One kernel against its twin.
+//! Compares one kernel with its twin, the reference implementation.
 
 use crate::kernel::{Access, Kernel, Kind, Work};
 use crate::mem::Region;
@@ -8,63 +8,62 @@ use core::ops::Range;
 /// Bytes of memory that most cases work in.
 pub(crate) const PART: usize = 128 * 1024;
 
-/// Bytes of memory that the largest case works in: a tensor whose dimensions are constants of the
-/// code.
+/// Bytes of memory that the largest case works in: a tensor whose dimensions are constants in the code.
 pub(crate) const LARGEST: usize = 5 * 1024 * 1024;
 
-/// Operations of the portions in turn: none, one, few, and enough to go round most patterns.
+/// Operations of the successive portions: none, one, few, and enough to go round most patterns.
 const PORTIONS: [u64; 9] = [1, 0, 2, 3, 5, 64, 257, 1000, 1];
 
 /// How a kernel and its twin disagree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The number of the case among the kernel's, from 0.
+    /// The index of the case among the kernel's cases, from 0.
     pub case: usize,
-    /// What differs.
+    /// The difference.
     pub difference: Difference,
 }
 
-/// What differs between a kernel and its twin.
+/// The difference between a kernel and its twin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// The region is too small, or the pattern was refused: nothing could be checked.
+    /// The region is too small, or the pattern was rejected: nothing was checked.
     NotBuilt,
-    /// The value returned.
+    /// The returned values differ.
     Checksum {
-        /// The number of the portion, from 0.
+        /// The index of the portion, from 0.
         portion: usize,
-        /// What the kernel returned.
+        /// The value that the kernel returned.
         kernel: u64,
-        /// What the twin returned.
+        /// The value that the twin returned.
         twin: u64,
     },
-    /// A byte of the memory left behind.
+    /// A byte of the memory differs after the run.
     Byte {
-        /// Where, from the start of the memory.
+        /// Offset of the byte from the start of the memory.
         offset: usize,
-        /// The kernel's.
+        /// The byte that the kernel left.
         kernel: u8,
-        /// The twin's.
+        /// The byte that the twin left.
         twin: u8,
     },
-    /// The trace of one portion against the work declared for it.
+    /// The trace of a portion does not match the work declared for it.
     Declared {
-        /// The number of the portion, from 0.
+        /// The index of the portion, from 0.
         portion: usize,
-        /// As declared.
+        /// The declared work.
         declared: Work,
-        /// As traced.
+        /// The traced work.
         traced: Work,
     },
-    /// A traced access outside the memory.
+    /// The trace reports an access outside the memory.
     Outside(Access),
-    /// The kernel returned something else when every other portion was traced.
+    /// A portion returned a different value when every other portion was traced.
     Place {
-        /// The number of the portion, from 0.
+        /// The index of the portion, from 0.
         portion: usize,
-        /// What it returned when all portions were run.
+        /// The value returned when all portions were run.
         run: u64,
-        /// What it returned now.
+        /// The value returned when every other portion was traced.
         traced: u64,
     },
 }
@@ -73,17 +72,17 @@ messages! { Mismatch:
     Mismatch { case, difference } => ("case {case}: {difference:?}");
 }
 
-/// A kernel on one pattern, and its twin: the kernel's own model, unless a case has another.
+/// A kernel on one pattern, and its twin: by default the kernel's own model.
 pub(crate) trait Case {
-    /// Bytes of memory that it works in, whole lines and no more than [`LARGEST`].
+    /// Bytes of memory that the case works in: whole lines, at most [`LARGEST`].
     fn bytes(&self) -> usize {
         PART
     }
 
-    /// Builds the pattern in `memory` and hands the kernel to `then`.
+    /// Builds the pattern in `memory` and passes the kernel to `then`.
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built;
 
-    /// Builds the same pattern in `memory` and hands the twin to `then`: a function that does a
+    /// Builds the same pattern in `memory` and passes the twin to `then`: a function that does a
     /// number of operations and returns their checksum.
     fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
         self.kernel(memory, &mut |kernel| {
@@ -91,13 +90,13 @@ pub(crate) trait Case {
         })
     }
 
-    /// Bytes of the memory that the kernel uses and a plain twin does not.
+    /// The part of the memory that the kernel uses as scratch and a plain twin does not; not compared.
     fn scratch(&self) -> Range<usize> {
         0..0
     }
 }
 
-/// A case, and the function that builds it.
+/// A case, and the function that builds its kernel.
 pub(crate) struct Pattern<'a, C, B>(pub &'a C, pub &'a B);
 
 impl<C, B: Fn(&C, Region<'_>, WithKernel<'_>) -> Built> Case for Pattern<'_, C, B> {
@@ -106,16 +105,16 @@ impl<C, B: Fn(&C, Region<'_>, WithKernel<'_>) -> Built> Case for Pattern<'_, C, 
     }
 }
 
-/// What is done with a kernel.
+/// The callback that receives a kernel.
 pub(crate) type WithKernel<'a> = &'a mut dyn FnMut(&mut dyn Kernel) -> Built;
 
-/// What is done with a twin.
+/// The callback that receives a twin.
 pub(crate) type WithTwin<'a> = &'a mut dyn FnMut(&mut dyn FnMut(u64) -> u64) -> Built;
 
-/// `None` if the pattern was refused.
+/// `None` if the pattern was rejected.
 pub(crate) type Built = Option<()>;
 
-/// The memory that a case works in, what it holds at first, and what the kernel left there.
+/// The memory that a case works in, its initial contents, and a copy of it as the kernel left it.
 pub(crate) struct Parts<'m> {
     memory: Region<'m>,
     first: Region<'m>,
@@ -123,17 +122,17 @@ pub(crate) struct Parts<'m> {
 }
 
 impl<'m> Parts<'m> {
-    /// How many parts there are.
+    /// Number of parts.
     pub(crate) const COUNT: usize = 3;
 
-    /// Parts `region`; `None` if it is too small.
+    /// Divides `region` into parts; returns `None` if it is too small.
     pub(crate) fn new(region: Region<'m>) -> Option<Self> {
         let (memory, rest) = region.split(LARGEST)?;
         let (mut first, left) = rest.split(LARGEST)?;
         if left.len() < LARGEST {
             return None;
         }
-        // Known bytes, none of them likely to be right by chance.
+        // Known bytes that a wrong kernel is unlikely to produce by chance.
         let mut rng = Rng::new(7);
         for word in first.bytes_mut().chunks_exact_mut(8) {
             word.copy_from_slice(&rng.bits().to_ne_bytes());
@@ -145,7 +144,7 @@ impl<'m> Parts<'m> {
         })
     }
 
-    /// The memory of a case as it is at first.
+    /// Returns the memory of a case with its initial contents.
     fn fresh(&mut self, case: &dyn Case) -> Region<'_> {
         let bytes = case.bytes();
         let memory = &mut self.memory.bytes_mut()[..bytes];
@@ -211,7 +210,7 @@ impl<'m> Parts<'m> {
         }
     }
 
-    /// Traces every other portion and runs the ones between, none of whose proofs must have changed.
+    /// Traces every other portion and runs the others. No checksum may change.
     fn trace(&mut self, case: &dyn Case, proofs: &[u64]) -> Result<(), Difference> {
         let mut result = Ok(());
         case.kernel(self.fresh(case), &mut |kernel| {
@@ -237,7 +236,7 @@ impl<'m> Parts<'m> {
     }
 }
 
-/// Traces a portion, compares it with the kernel's declaration, and returns its proof.
+/// Traces a portion, compares the trace with the kernel's declaration, and returns the checksum.
 fn trace_portion(
     kernel: &mut dyn Kernel,
     bytes: usize,
@@ -263,7 +262,7 @@ fn trace_portion(
         }
     });
     let declared = Work {
-        // A trace shows none.
+        // A trace reports no arithmetic and no instructions.
         flops: 0,
         instructions: 0,
         ..kernel.work().times(operations as u32)
@@ -284,7 +283,7 @@ mod tests {
     use super::*;
     use std::vec;
 
-    /// What a kernel may do wrong.
+    /// The fault that a test kernel has.
     #[derive(Clone, Copy, PartialEq)]
     enum Fault {
         None,
@@ -296,7 +295,7 @@ mod tests {
         TracesTooFar,
     }
 
-    /// Counts in byte 64 how often it ran.
+    /// Counts its operations in byte 64.
     struct Counter<'m>(Region<'m>, Fault);
 
     impl Kernel for Counter<'_> {

@@ -1,13 +1,13 @@
-//! Every kernel against its plain model, its [trace](crate::kernel::Kernel::trace).
+//! Compares every kernel with its plain model, its [trace](crate::kernel::Kernel::trace).
 //!
-//! Runs wherever the kernels run, the bare image included: it allocates nothing and knows no
-//! operating system. A kernel and its model start from the same bytes at the same addresses, do
-//! the same operations in the same portions, and must return the same proofs and leave the same
-//! bytes behind, also outside the pattern. The accesses that the model reports must be as many as
-//! the work declares. Where the model runs the kernel itself, because a plain one would take too
-//! long, a twin beside it takes its place; what a kernel packs beside its pattern may differ then.
-//! A kernel's file says on which patterns it is checked. A kernel that has a form by intrinsics is
-//! checked in both under the one name, where the target has it.
+//! Runs wherever the kernels run, including the bare image: it does not allocate and needs no operating
+//! system. A kernel and its model start from the same bytes at the same addresses and do the same
+//! operations in the same portions. They must return the same checksums and leave the same bytes, also
+//! outside the pattern. The model must report as many accesses as the work declares. Where a plain model
+//! would take too long, the trace runs the kernel itself, and a separate twin replaces the model in the
+//! comparison; the bytes that the kernel packs beside its pattern may then differ. A kernel's file says
+//! on which patterns it is checked. A kernel that also has a form with intrinsics is checked in both
+//! forms under one name, if the target has both.
 
 pub(super) mod check;
 
@@ -24,9 +24,9 @@ pub const ROOM: usize = check::Parts::COUNT * check::LARGEST;
 
 /// Checks every kernel that this CPU can run, inside `region`, whose contents are lost.
 ///
-/// `report` gets the symbol of each kernel of [`symbols`](crate::kernel::symbols) and what became of it,
-/// once a kernel. Kernels that need a feature missing from `features` are not run and not
-/// reported. A region smaller than [`ROOM`] fails every kernel.
+/// `report` receives the symbol of each kernel of [`symbols`](crate::kernel::symbols) with the result of
+/// its check, once per kernel. Kernels that need a feature missing from `features` are neither run nor
+/// reported. In a region smaller than [`ROOM`] every kernel fails.
 pub fn check_all(
     region: &mut Region<'_>,
     features: &Features,
@@ -41,7 +41,7 @@ pub fn check_all(
     coherence::verify(&mut oracle, *features);
 }
 
-/// Hands the cases to the check and its findings to the caller.
+/// Passes the cases to the check and the results to the caller.
 pub(crate) struct Oracle<'m, 'r> {
     parts: Option<Parts<'m>>,
     report: &'r mut dyn FnMut(&'static str, Result<(), Mismatch>),
@@ -58,8 +58,8 @@ impl<'m, 'r> Oracle<'m, 'r> {
         }
     }
 
-    /// Checks one kernel on `cases`, each of which `build` makes a kernel of and hands on. Stops at
-    /// the first that fails, and reports.
+    /// Checks one kernel on `cases`. `build` makes a kernel from each case and passes it on. Stops at
+    /// the first case that fails, and reports.
     pub(crate) fn check<C>(
         &mut self,
         name: &'static str,
@@ -71,7 +71,7 @@ impl<'m, 'r> Oracle<'m, 'r> {
         });
     }
 
-    /// The same of cases that say more than how they are built.
+    /// Like [`check`](Self::check), for cases with their own [`Case`] implementation.
     pub(crate) fn check_cases<C: Case>(
         &mut self,
         name: &'static str,
@@ -103,7 +103,7 @@ impl<'m, 'r> Oracle<'m, 'r> {
     }
 }
 
-/// A ring to be built.
+/// The parameters of a ring.
 #[derive(Clone, Copy)]
 pub(crate) struct RingCase {
     pub layout: Layout,
@@ -121,12 +121,12 @@ pub(crate) const fn ring(layout: Layout, count: usize, order: Order) -> RingCase
 
 pub(crate) const RANDOM: Order = Order::Random { seed: 3 };
 
-/// In blocks of `pages` pages.
+/// A random order within blocks of `pages` pages.
 const fn blocks(pages: usize) -> Order {
     Order::RandomInBlocks { pages, seed: 5 }
 }
 
-/// Rings whose elements have padding: every layout and order.
+/// Rings whose elements have padding, in every layout and order.
 pub(crate) const PADDED: [RingCase; 10] = [
     ring(Layout::npad(7), 100, Order::Sequential),
     ring(Layout::npad(7), 1000, RANDOM),
@@ -146,7 +146,7 @@ pub(crate) const BARE: [RingCase; 2] = [
     ring(Layout::npad(0), 64, Order::Sequential),
 ];
 
-/// Rings of line-sized elements with the pointer in word `word`.
+/// Rings of line-sized elements with the pointer in word number `word`.
 pub(crate) const fn lines(word: usize) -> [RingCase; 3] {
     let layout = Layout::npad(7).pointer_in_word(word);
     [

@@ -1,32 +1,34 @@
-//! Functions and jumps. Functions that share a piece of code, inlined into each of them, or called
-//! (Drepper, table 6.3); functions that call each other, one inside the other, which shows how many
-//! addresses of return a core remembers; code of which a part is never executed, left where it stands in
-//! the source, or moved out of the way (Drepper 6.2.2, block reordering); and jumps by way of a register,
-//! with what stands behind them (Drepper 6.3.1, `ud2`).
+//! Functions and jumps.
+//!
+//! - [`Callers`]: functions that share a piece of code, inlined into each or called (Drepper, table 6.3).
+//! - [`Nested`]: nested calls, which show how many return addresses a core remembers.
+//! - [`Blocks`]: code with a part that is never executed, in source order or moved out of the way (Drepper
+//!   6.2.2, block reordering).
+//! - [`Indirect`]: jumps through a register, and the code after them (Drepper 6.3.1, `ud2`).
 
 use super::{FAR, FAR_IF, Filler, RETURN, TEST, Writer};
 use crate::mem::{LINE, Span};
 use crate::pattern::common_divisor;
 
-/// What all of it is made of: 8-byte `nop`s, so that bytes outrun instructions.
+/// The instructions of all this code: 8-byte `nop`s, for many bytes per instruction.
 const CODE: Filler = Filler::Nop8;
 
-/// `count` functions, called one after the other in a round, and the candidate for inlining that
-/// each of them executes once in its middle.
+/// `count` functions, called one after the other in a round. Each executes the candidate for inlining once,
+/// in its middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Callers {
-    /// Functions.
+    /// Number of functions.
     pub count: usize,
-    /// Instructions of each, less the candidate's.
+    /// Instructions per function, without the candidate.
     pub own: usize,
     /// Instructions of the candidate.
     pub candidate: usize,
-    /// Whether each function has a candidate of its own, or all call the same.
+    /// Whether each function contains the candidate; otherwise all call the same one.
     pub inlined: bool,
 }
 
 impl Callers {
-    /// Bytes of one of the functions, its return included; `usize::MAX` if they cannot be counted.
+    /// Bytes of a function, including its return; `usize::MAX` if the number overflows.
     pub fn function(&self) -> usize {
         let shared = if self.inlined {
             code(self.candidate)
@@ -36,7 +38,7 @@ impl Callers {
         code(self.own).plus(shared).plus(Span::of(RETURN)).bytes()
     }
 
-    /// Bytes of the candidate where it is a function; `usize::MAX` if they cannot be counted.
+    /// Bytes of the candidate if it is a function, otherwise 0; `usize::MAX` if the number overflows.
     pub fn shared(&self) -> usize {
         if self.inlined {
             0
@@ -45,7 +47,7 @@ impl Callers {
         }
     }
 
-    /// Bytes of all functions, the candidate among them; `usize::MAX` if they cannot be counted.
+    /// Bytes of all functions, including the candidate; `usize::MAX` if the number overflows.
     pub fn functions(&self) -> usize {
         self.called().bytes()
     }
@@ -55,12 +57,12 @@ impl Callers {
         functions.plus(Span::of(self.shared()))
     }
 
-    /// Bytes of the calls that a round begins with.
+    /// Bytes of the calls in a round.
     pub(super) fn body(&self) -> Span {
         Span::of(FAR).times(self.count)
     }
 
-    /// Instructions that a round executes.
+    /// Instructions per round.
     pub(super) fn instructions(&self) -> usize {
         let to_and_from = 2;
         let calls = if self.inlined { 1 } else { 2 };
@@ -69,7 +71,7 @@ impl Callers {
         self.count.saturating_mul(each)
     }
 
-    /// Writes the calls to functions that begin at `functions`.
+    /// Writes the calls; the functions begin at `functions`.
     pub(super) fn write_body(&self, code: &mut Writer<'_>, functions: usize) {
         let step = self.step();
         for call in 0..self.count {
@@ -78,7 +80,7 @@ impl Callers {
         }
     }
 
-    /// Writes the functions, and the candidate behind them.
+    /// Writes the functions, and the candidate after them.
     pub(super) fn write_functions(&self, code: &mut Writer<'_>) {
         let candidate = code.at + self.count * self.function();
         for _ in 0..self.count {
@@ -98,9 +100,9 @@ impl Callers {
         }
     }
 
-    /// Places from a function to the one called next: near the golden section, so that the
-    /// neighbours in memory are called at other times, and without a divisor in common with
-    /// their number, so that all are called.
+    /// Places from a function to the one called next: near the golden section, so that neighbours in memory
+    /// are not called one after the other, and without a common divisor with the number of functions, so
+    /// that all are called.
     fn step(&self) -> usize {
         let golden = self.count * 5 / 8;
         (golden.max(1)..)
@@ -109,20 +111,20 @@ impl Callers {
     }
 }
 
-/// Bytes of so many instructions.
+/// Bytes of `instructions` instructions.
 fn code(instructions: usize) -> Span {
     Span::of(CODE.bytes()).times(instructions)
 }
 
-/// Calls inside each other, `depth` of them, and as many returns: each function has a line of its own.
+/// `depth` nested calls and as many returns; each function has a separate line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Nested {
-    /// How deep.
+    /// Depth of the calls.
     pub depth: usize,
 }
 
 impl Nested {
-    /// Bytes of what a round begins with: the call of the first function, if there is one.
+    /// Bytes of a round's code: the call of the first function, if there is one.
     pub(super) fn body(&self) -> Span {
         Span::of(FAR).times(self.depth.min(1))
     }
@@ -132,12 +134,12 @@ impl Nested {
         Span::of(LINE).times(self.depth)
     }
 
-    /// Instructions that a round executes: calls and returns.
+    /// Instructions per round: calls and returns.
     pub(super) fn instructions(&self) -> usize {
         self.depth.saturating_mul(2)
     }
 
-    /// Writes the call of the first function, which begins at `functions`.
+    /// Writes the call of the first function, which is at `functions`.
     pub(super) fn write_body(&self, code: &mut Writer<'_>, functions: usize) {
         if self.depth > 0 {
             code.call(functions);
@@ -158,56 +160,56 @@ impl Nested {
     }
 }
 
-/// `count` times: hot code, a condition that is never met, and the cold code which it guards.
+/// `count` blocks: hot code, a condition that is never met, and the cold code that it guards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Blocks {
-    /// How often.
+    /// Number of blocks.
     pub count: usize,
-    /// Instructions of the hot code, less the test and the branch.
+    /// Instructions of the hot code, without the test and the branch.
     pub hot: usize,
     /// Instructions of the cold code.
     pub cold: usize,
-    /// Whether the cold code lies behind everything hot, so that the branch to it is not taken;
-    /// else the hot path jumps over it.
+    /// Whether the cold code is after all hot code, so that the branch to it is not taken; otherwise the
+    /// hot path jumps over it.
     pub moved: bool,
 }
 
 impl Blocks {
-    /// Bytes that a round executes, each time; `usize::MAX` if they cannot be counted.
+    /// Bytes executed per block; `usize::MAX` if the number overflows.
     pub fn hot_bytes(&self) -> usize {
         code(self.hot).plus(Span::of(TEST + FAR_IF)).bytes()
     }
 
-    /// Bytes of the cold code where it was moved: it must find back.
+    /// Bytes of moved cold code, including the jump back.
     fn moved_bytes(&self) -> usize {
         code(self.cold).plus(Span::of(FAR)).bytes()
     }
 
-    /// Bytes from one piece of hot code to the next; `usize::MAX` if they cannot be counted.
+    /// Bytes from one piece of hot code to the next; `usize::MAX` if the number overflows.
     pub fn apart(&self) -> usize {
         let between = if self.moved { 0 } else { self.cold };
         Span::of(self.hot_bytes()).plus(code(between)).bytes()
     }
 
-    /// Bytes of what a round goes through, jumped over or not.
+    /// Bytes of a round's code, including cold code that is jumped over.
     pub(super) fn body(&self) -> Span {
         Span::of(self.apart()).times(self.count)
     }
 
-    /// Bytes of what lies out of the way.
+    /// Bytes of the code moved out of the way.
     pub(super) fn out_of_the_way(&self) -> Span {
         let moved = if self.moved { self.count } else { 0 };
         Span::of(self.moved_bytes()).times(moved)
     }
 
-    /// Instructions that a round executes.
+    /// Instructions per round.
     pub(super) fn instructions(&self) -> usize {
         let test_and_branch = 2;
         let each = self.hot.saturating_add(test_and_branch);
         self.count.saturating_mul(each)
     }
 
-    /// Writes what a round goes through; what lies out of the way begins at `cold`.
+    /// Writes the code of a round; moved code begins at `cold`.
     pub(super) fn write_body(&self, code: &mut Writer<'_>, cold: usize) {
         for block in 0..self.count {
             code.fill(CODE.instructions(), self.hot);
@@ -221,7 +223,7 @@ impl Blocks {
         }
     }
 
-    /// Writes what lies out of the way of a body that begins at `body`.
+    /// Writes the code moved out of the way of a body that begins at `body`.
     pub(super) fn write_out_of_the_way(&self, code: &mut Writer<'_>, body: usize) {
         if self.moved {
             for block in 0..self.count {
@@ -232,41 +234,41 @@ impl Blocks {
     }
 }
 
-/// What stands behind a jump that is always taken.
+/// The code after a jump that is always taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Behind {
-    /// `ud2`, which tells that nothing there will ever be executed.
+    /// `ud2`, which tells the CPU that nothing after the jump is ever executed.
     Undefined,
-    /// [`Filler::Nop8`], which runs on into whatever stands next.
+    /// [`Filler::Nop8`], which continues into the next line.
     Straight,
 }
 
-/// Jumps by way of a register, one a line, which go all over the place: none to the line that
-/// stands next, if there are more than two.
+/// Jumps through a register, one per line, in scattered order: with more than two jumps, none is to the
+/// next line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Indirect {
-    /// How many, a power of two.
+    /// Number of jumps, a power of two.
     pub count: usize,
-    /// What stands behind each.
+    /// The code after each jump.
     pub behind: Behind,
 }
 
 impl Indirect {
-    /// Bytes of what a round goes through.
+    /// Bytes of a round's code.
     pub(super) fn body(&self) -> Span {
         Span::of(LINE).times(self.count)
     }
 
-    /// Instructions that a round executes: the address is formed, then jumped to.
+    /// Instructions per round: two per jump, one to compute the address and one to jump.
     pub(super) fn instructions(&self) -> usize {
         self.count.saturating_mul(2)
     }
 
-    /// Line 0 first, then the line 0.618 of all lines further, round and round, and from the last
-    /// to the end of the body.
+    /// Writes the jumps. The path begins in line 0, continues 0.618 of all lines further, wrapping around,
+    /// and ends at the end of the body.
     ///
     /// # Panics
-    /// If the number of jumps is no power of two.
+    /// If the number of jumps is not a power of two.
     pub(super) fn write_body(&self, code: &mut Writer<'_>) {
         let count = self.count;
         assert!(
@@ -274,7 +276,7 @@ impl Indirect {
             "{count} indirect jumps are no power of two"
         );
         let begin = code.at;
-        // Odd, so that every line is come to once.
+        // Odd, so that every line is visited once.
         let step = (count as f64 * 0.618) as usize | 1;
         for line in 0..count {
             let target = match (line + step) % count {

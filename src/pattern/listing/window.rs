@@ -1,29 +1,29 @@
-//! Chains of square roots with instructions between them: how many of these a core has under way.
+//! Chains of square roots with instructions between them: shows how many instructions a core has in flight.
 
 use super::Writer;
 use crate::mem::Span;
 
-/// What stands between two chains.
+/// The instructions between two chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Between {
-    /// `fnop`: an operation that needs no register, goes through an execution unit and changes nothing.
+    /// `fnop`: an operation that needs no register, uses an execution unit and changes nothing.
     Operations,
-    /// `nop` of four bytes, which no unit executes.
+    /// `nop` of four bytes, which uses no execution unit.
     Nops,
-    /// `mov` from a register to another, in turn to two of them.
+    /// `mov` between registers, alternating between two destinations.
     Moves,
-    /// `lea` of a sum, into a general register.
+    /// `lea` of a sum into a general register.
     Sums,
-    /// `paddd`, into a vector register.
+    /// `paddd` into a vector register.
     VectorSums,
-    /// Loads of one word of the stack, behind a load whose address waits for the chain.
+    /// Loads of one word on the stack, after a load whose address waits for the chain.
     Loads,
-    /// Stores to one word of the stack.
+    /// Stores to one word on the stack.
     Stores,
 }
 
 impl Between {
-    /// All of them.
+    /// All kinds of instructions.
     pub const ALL: [Between; 7] = [
         Between::Operations,
         Between::Nops,
@@ -34,8 +34,8 @@ impl Between {
         Between::Stores,
     ];
 
-    /// The instructions, in turn, all of one length. They use r10, r11 and xmm2 alone, and the line of
-    /// the stack.
+    /// The instructions, which alternate and have the same length. They use only r10, r11, xmm2 and the
+    /// stack's line.
     fn instructions(self) -> &'static [&'static [u8]] {
         match self {
             Between::Operations => &[&[0xD9, 0xD0]],
@@ -51,12 +51,12 @@ impl Between {
         }
     }
 
-    /// Bytes of an instruction.
+    /// Bytes per instruction.
     fn bytes(self) -> usize {
         self.instructions()[0].len()
     }
 
-    /// What stands before them in each round.
+    /// The instructions between the chain and the repeated instructions.
     fn before(self) -> &'static [&'static [u8]] {
         match self {
             Between::Loads => WAITING_LOAD,
@@ -65,13 +65,13 @@ impl Between {
     }
 }
 
-/// Square roots of a chain: each takes some 13 to 20 cycles, and one entry of a reorder buffer.
+/// Square roots per chain: each takes some 13 to 20 cycles, and one entry of a reorder buffer.
 const CHAIN: usize = 24;
 
 /// `sqrtsd xmm0, xmm0`.
 const ROOT: &[u8] = &[0xF2, 0x0F, 0x51, 0xC0];
 
-/// The chain begins with 1, and waits for nothing before it.
+/// The beginning of a chain: sets its value to 1, and waits for nothing before it.
 const BEGIN: &[&[u8]] = &[
     &[0x41, 0xB8, 1, 0, 0, 0],       // mov r8d, 1
     &[0x66, 0x0F, 0xEF, 0xC0],       // pxor xmm0, xmm0
@@ -84,24 +84,24 @@ const WAITING_LOAD: &[&[u8]] = &[
     &[0x4E, 0x8B, 0x44, 0xC4, 0xF8], // mov r8, [rsp + 8 * r8 - 8]
 ];
 
-/// Rounds of a chain of square roots, and `count` instructions behind it.
+/// Rounds of a chain of square roots, followed by `count` instructions.
 ///
-/// No chain waits for the one before, so that two run side by side until what stands between them no
-/// longer finds room in a core: nothing leaves a reorder buffer before the chain has.
+/// No chain waits for the one before. Two chains overlap until the instructions between them no longer fit
+/// into the core: nothing leaves the reorder buffer before the chain has left it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Window {
-    /// Which instructions.
+    /// The kind of instructions.
     pub between: Between,
-    /// How many.
+    /// Number of instructions.
     pub count: usize,
 }
 
 impl Window {
-    /// Operations that a reorder buffer holds beside the instructions when two chains run side by side
-    /// for half of their time: the half of a chain, what begins it, and the loop.
+    /// Operations in a reorder buffer in addition to the instructions, when two chains overlap for half of
+    /// their time: half a chain, its beginning, and the loop.
     pub const BESIDE: usize = CHAIN / 2 + 6;
 
-    /// Bytes of what a round goes through.
+    /// Bytes of a round's code.
     pub(super) fn body(&self) -> Span {
         let around = bytes(BEGIN) + CHAIN * ROOT.len() + bytes(self.between.before());
         Span::of(self.between.bytes())
@@ -109,13 +109,13 @@ impl Window {
             .plus(Span::of(around))
     }
 
-    /// Instructions that a round executes.
+    /// Instructions per round.
     pub(super) fn instructions(&self) -> usize {
         let around = BEGIN.len() + CHAIN + self.between.before().len();
         self.count.saturating_add(around)
     }
 
-    /// Writes what a round goes through.
+    /// Writes the code of a round.
     pub(super) fn write_body(&self, code: &mut Writer<'_>) {
         code.fill(BEGIN, BEGIN.len());
         code.fill(&[ROOT], CHAIN);

@@ -1,4 +1,4 @@
-//! A tensor of four indices, as one run of floats or as arrays that refer to arrays (mmpataki,
+//! A tensor with four indices, as one array of floats or as arrays that refer to arrays (mmpataki,
 //! part 7).
 
 mod shape;
@@ -9,40 +9,39 @@ use super::Rng;
 use crate::mem::{Region, Span};
 use shape::FLOAT;
 
-/// Bytes of the table in which arrays find their place while they are shuffled, an array.
+/// Bytes per array in the table that holds the arrays' places while they are shuffled.
 const ENTRY: usize = 8;
 
 /// How a tensor is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Storage {
-    /// One run of floats, the last index fastest.
+    /// One array of floats; the last index varies fastest.
     Flat,
-    /// Arrays of references to arrays, as Java has them ([`Heap::JAVA`]).
+    /// Arrays of references to arrays, as in Java ([`Heap::JAVA`]).
     Boxes(Allocation),
-    /// Vectors of vectors, as Rust and C++ have them ([`Heap::VECTORS`]).
+    /// Vectors of vectors, as in Rust and C++ ([`Heap::VECTORS`]).
     Vectors(Allocation),
 }
 
-/// In which order the arrays of a nested tensor were allocated.
+/// The order in which the arrays of a nested tensor were allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Allocation {
-    /// Depth first, every array right before the first one that it refers to.
+    /// Depth first: every array right before the first array that it refers to.
     Natural,
     /// In random order.
     Shuffled {
-        /// Decides the order.
+        /// The seed of the order.
         seed: u64,
     },
-    /// Not at all, but for one array a level, to which all references of the level before lead.
-    /// A read takes the same instructions and hits a few lines: the control that shows what the
-    /// other lines cost.
+    /// One array per level, to which all references of the level before point. A read takes the same
+    /// instructions and hits only a few lines: the control that shows the cost of the other lines.
     Shared,
 }
 
 impl Storage {
-    /// The heap of nested arrays, and how they were allocated.
+    /// Returns the heap of nested arrays and their order of allocation; `None` for a flat tensor.
     pub fn nested(self) -> Option<(Heap, Allocation)> {
         match self {
             Storage::Flat => None,
@@ -51,8 +50,8 @@ impl Storage {
         }
     }
 
-    /// Bytes of region that a tensor takes, the shuffling of its arrays included; `usize::MAX` if
-    /// they cannot be counted.
+    /// Bytes of region that a tensor takes, including the table for shuffling; `usize::MAX` if the number
+    /// overflows.
     pub fn bytes(self, shape: Shape) -> usize {
         let Some((heap, allocation)) = self.nested() else {
             return Span::of(FLOAT).times(shape.elements()).bytes();
@@ -73,14 +72,14 @@ impl Storage {
     }
 }
 
-/// Why a region holds no such tensor.
+/// Why a region cannot hold a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TensorError {
-    /// More elements than 32-bit indices address.
+    /// The number of elements, if it is more than 2^31 - 1.
     Elements(usize),
-    /// Arrays are to be shuffled that span this many bytes, more than 4 GiB: the table in which they
-    /// find their places has 32 bits for each.
+    /// The bytes of arrays to be shuffled, if they span more than 4 GiB: the table of their places has 32
+    /// bits per place.
     Shuffled(usize),
     /// The region is too small.
     RegionTooSmall {
@@ -106,17 +105,17 @@ messages! { TensorError:
 /// A reference that a read follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hop {
-    /// Where it lies: 8 bytes.
+    /// Byte offset of the reference, which has 8 bytes.
     pub reference: usize,
-    /// Where the length of the array lies that it leads to: 4 bytes in boxes, 8 in vectors.
+    /// Byte offset of the length of the array it refers to: 4 bytes in boxes, 8 in vectors.
     pub length: usize,
 }
 
 /// A tensor of floats in a region.
 ///
 /// References are addresses inside the region. Only this type writes them, so a kernel that
-/// follows them stays inside for as long as the tensor borrows it. Element number n is
-/// [`value`](Self::value)(n), however the tensor is stored.
+/// follows them stays inside for as long as the tensor borrows the region. Element number n is
+/// [`value`](Self::value)(n) in every storage.
 #[derive(Debug)]
 pub struct Tensor<'m> {
     region: Region<'m>,
@@ -128,7 +127,7 @@ impl<'m> Tensor<'m> {
     /// Stores a tensor in `region`, and fills it.
     ///
     /// # Errors
-    /// If it has too many elements, too many bytes to be shuffled, or does not fit.
+    /// If the tensor has too many elements, too many bytes to be shuffled, or does not fit.
     pub fn new(region: Region<'m>, shape: Shape, storage: Storage) -> Result<Self, TensorError> {
         if shape.elements() > i32::MAX as usize {
             return Err(TensorError::Elements(shape.elements()));
@@ -158,7 +157,8 @@ impl<'m> Tensor<'m> {
         Ok(tensor)
     }
 
-    /// The value of element `place`: a fraction of 24 bits, so that a sum depends on its order.
+    /// Returns the value of element number `place`: a fraction of 24 bits, so that a sum depends on its
+    /// order.
     pub fn value(place: usize) -> f32 {
         let bits = (place as u32).wrapping_mul(0x9E37_79B1) >> 8;
         bits as f32 / 16_777_216.0
@@ -169,13 +169,13 @@ impl<'m> Tensor<'m> {
         self.shape
     }
 
-    /// How it is stored.
+    /// The storage of the elements.
     pub fn storage(&self) -> Storage {
         self.storage
     }
 
-    /// Address of the first element of the outermost array, as vectors have it, or of that array
-    /// with its header.
+    /// Address of the first element of a flat tensor or of the outermost vector; in boxes, address of the
+    /// outermost array with its header.
     pub fn root(&self) -> usize {
         let first = match self.storage {
             Storage::Flat => 0,
@@ -185,7 +185,7 @@ impl<'m> Tensor<'m> {
         self.region.address() + first
     }
 
-    /// The references that a read of `at` follows; `None` if there are none.
+    /// Returns the references that a read of `at` follows; `None` if the tensor is flat.
     ///
     /// # Panics
     /// If `at` is not in the tensor.
@@ -207,8 +207,8 @@ impl<'m> Tensor<'m> {
         }))
     }
 
-    /// Byte offset of the element at `at`, found as a read finds it; in one run `usize::MAX` if it
-    /// cannot be counted.
+    /// Byte offset of the element at `at`, found through the references as in a read; in a flat tensor
+    /// `usize::MAX` if the number overflows.
     ///
     /// # Panics
     /// If nested arrays have no such element.
@@ -235,7 +235,7 @@ impl<'m> Tensor<'m> {
     /// The element at a byte offset.
     ///
     /// # Panics
-    /// If the region ends before it does.
+    /// If the float does not lie in the region.
     pub(crate) fn float_at(&self, offset: usize) -> f32 {
         let (bytes, _) = self.region.bytes()[offset..]
             .split_first_chunk()
@@ -243,12 +243,12 @@ impl<'m> Tensor<'m> {
         f32::from_ne_bytes(*bytes)
     }
 
-    /// Gives the region back.
+    /// Returns the region.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }
 
-    /// Where array `number` of `level` begins.
+    /// Byte offset of array `number` of `level`.
     fn array(&self, heap: Heap, level: usize, number: usize) -> usize {
         let shape = self.shape;
         match self.storage {
@@ -270,7 +270,7 @@ impl<'m> Tensor<'m> {
         }
     }
 
-    /// Where the table of shuffled arrays begins: behind the arrays.
+    /// Byte offset of the table of shuffled arrays, which is after the arrays.
     fn table(&self) -> usize {
         let nested = self.storage.nested();
         nested.map_or(0, |(heap, _)| heap.span(self.shape).next_multiple_of(ENTRY))
@@ -315,7 +315,7 @@ impl<'m> Tensor<'m> {
         }
     }
 
-    /// Writes at `from` what leads to the array of `length` elements that begins at `to`.
+    /// Writes at `from` the reference to the array of `length` elements that begins at `to`.
     fn refer(&mut self, heap: Heap, from: usize, to: usize, length: usize) {
         let base = self.region.address();
         if let Storage::Vectors(_) = self.storage {
@@ -327,7 +327,7 @@ impl<'m> Tensor<'m> {
         }
     }
 
-    /// Writes `count` floats at `offset`, the first of which is element `first`.
+    /// Writes `count` floats at `offset`, beginning with element number `first`.
     fn fill(&mut self, offset: usize, first: usize, count: usize) {
         let bytes = &mut self.region.bytes_mut()[offset..offset + count * FLOAT];
         let (floats, _) = bytes.as_chunks_mut::<FLOAT>();
@@ -336,8 +336,8 @@ impl<'m> Tensor<'m> {
         }
     }
 
-    /// Finds every array a place. Arrays are numbered level by level; word n of the table has the
-    /// number of the array that is allocated as the n-th, and above it the place of array n.
+    /// Determines the place of every array. Arrays are numbered level by level. The low half of word n in
+    /// the table is the number of the array that is allocated n-th, the high half the place of array n.
     fn shuffle(&mut self, heap: Heap, seed: u64) {
         let table = self.table();
         let counts: [usize; 4] = core::array::from_fn(|level| Heap::arrays(self.shape, level));

@@ -1,5 +1,5 @@
-//! The sizes of a tensor's dimensions, and where a heap puts arrays that refer to arrays. Arithmetic; no
-//! memory is touched.
+//! The sizes of a tensor's dimensions, and the places of arrays that refer to arrays on a heap. Only
+//! arithmetic; no memory is touched.
 
 use crate::mem::Span;
 use crate::pattern::common_divisor;
@@ -8,7 +8,7 @@ use crate::pattern::common_divisor;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape([u16; 4]);
 
-/// A dimension without elements: its number, from 0.
+/// The number of a dimension without elements, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeError(pub usize);
 
@@ -19,16 +19,16 @@ messages! { ShapeError:
 }
 
 impl Shape {
-    /// Dimensions of the tensor series (mmpataki, part 1).
+    /// The dimensions of the tensor series (mmpataki, part 1).
     pub const SERIES: Shape = Shape([64, 16, 28, 32]);
 
-    /// The prime dimensions of its part 8, about as many elements.
+    /// The prime dimensions of the series' part 8, with about as many elements.
     pub const PRIMES: Shape = Shape([61, 17, 29, 31]);
 
-    /// A shape of these dimensions.
+    /// Creates a shape with these dimensions.
     ///
     /// # Errors
-    /// If one of them is 0.
+    /// If a dimension is 0.
     pub const fn new(dimensions: [u16; 4]) -> Result<Self, ShapeError> {
         let mut number = 0;
         while number < dimensions.len() {
@@ -42,26 +42,26 @@ impl Shape {
 
     /// The dimensions.
     pub fn dimensions(&self) -> [usize; 4] {
-        // One by one: asked for at each read, and quick without optimisation too.
+        // One by one, because this is called at each read and has to be quick without optimisation too.
         let [first, second, third, fourth] = self.0;
         [first.into(), second.into(), third.into(), fourth.into()]
     }
 
-    /// Elements of the tensor; `usize::MAX` if they cannot be counted.
+    /// Number of elements; `usize::MAX` if it overflows.
     pub fn elements(&self) -> usize {
         self.dimensions()
             .into_iter()
             .fold(1, |product: usize, size| product.saturating_mul(size))
     }
 
-    /// Elements from one index to the next, in each dimension of a tensor that is one run.
+    /// Elements from one index to the next, in each dimension of a flat tensor.
     pub fn strides(&self) -> [usize; 4] {
         let [_, second, third, fourth] = self.dimensions();
         [second * third * fourth, third * fourth, fourth, 1]
     }
 
-    /// The place of an element among all, counted along the last dimension first; `usize::MAX` if
-    /// it cannot be counted.
+    /// Number of an element among all elements, the last dimension varying fastest; `usize::MAX` if it
+    /// overflows.
     pub fn place(&self, at: [usize; 4]) -> usize {
         let strides = self.strides();
         let along = |dimension: usize| at[dimension].saturating_mul(strides[dimension]);
@@ -69,20 +69,19 @@ impl Shape {
         outer.saturating_add(along(2)).saturating_add(along(3))
     }
 
-    /// The remainders of `number` by the dimensions: where the series' benchmark reads.
+    /// The remainders of `number` by the dimensions: the indices that the series' benchmark reads.
     pub fn remainders(&self, number: u32) -> [usize; 4] {
         self.dimensions().map(|size| number as usize % size)
     }
 
-    /// After how many numbers their remainders repeat: the least common multiple of the
-    /// dimensions.
+    /// Period of the remainders of consecutive numbers: the least common multiple of the dimensions.
     pub fn period(&self) -> usize {
         self.dimensions().into_iter().fold(1, |period, size| {
             period / common_divisor(period, size) * size
         })
     }
 
-    /// The dimensions in one word, 16 bits each, the first one lowest: as kernels take them.
+    /// The dimensions in one word for the kernels, 16 bits each, the first one lowest.
     pub fn packed(&self) -> u64 {
         self.0
             .into_iter()
@@ -94,22 +93,22 @@ impl Shape {
 /// Bytes of a float.
 pub(super) const FLOAT: usize = 4;
 
-/// How a heap lays out the arrays of a nested tensor: one array of references to arrays of
-/// references, and so on for three levels, and arrays of floats behind them.
+/// How a heap places the arrays of a nested tensor: three levels of arrays of references, and a fourth of
+/// arrays of floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Heap {
-    /// Bytes of an element that leads to another array.
+    /// Bytes of an element that refers to another array.
     pub reference: usize,
-    /// Bytes of an array ahead of its elements.
+    /// Bytes of an array before its elements.
     pub header: usize,
-    /// Arrays take a multiple of so many bytes.
+    /// The size of an array is a multiple of this many bytes.
     pub granule: usize,
-    /// Bytes ahead of the first array.
+    /// Bytes before the first array.
     pub first: usize,
 }
 
 impl Heap {
-    /// Java's heap with pointers of 8 bytes: 16 bytes of header, the last 4 of which are the
+    /// Java's heap with pointers of 8 bytes: a header of 16 bytes, the last 4 of which are the
     /// length.
     pub const JAVA: Heap = Heap {
         reference: 8,
@@ -118,31 +117,30 @@ impl Heap {
         first: 0,
     };
 
-    /// The same with compressed pointers of 4 bytes, as Java has them by default.
+    /// Java's heap with compressed pointers of 4 bytes, Java's default.
     pub const COMPRESSED: Heap = Heap {
         reference: 4,
         ..Heap::JAVA
     };
 
-    /// What the series' formula counts: compressed pointers, no headers and no gaps.
+    /// The heap that the series' formula assumes: compressed pointers, no headers and no gaps.
     pub const FORMULA: Heap = Heap {
         header: 0,
         granule: 4,
         ..Heap::COMPRESSED
     };
 
-    /// Blocks of glibc's `malloc`, 8 bytes ahead of each and 16 its granule, which hold vectors:
-    /// address, length and capacity in 24 bytes.
+    /// Blocks of glibc's `malloc`, with 8 bytes before each and a granule of 16. They hold vectors of 24
+    /// bytes: address, length and capacity.
     pub const VECTORS: Heap = Heap {
         reference: 24,
         header: 8,
         granule: 16,
-        // So that elements start on a multiple of 16.
+        // So that elements start at a multiple of 16.
         first: 8,
     };
 
-    /// Bytes of an array of `level`, from 0, the outermost, to 3; `usize::MAX` if they cannot be
-    /// counted.
+    /// Bytes of an array of `level`, from 0 (outermost) to 3; `usize::MAX` if the number overflows.
     ///
     /// # Panics
     /// If there is no such level.
@@ -156,7 +154,7 @@ impl Heap {
         Span::of(self.header).plus(elements).whole(self.granule)
     }
 
-    /// Arrays of `level`.
+    /// Number of arrays of `level`.
     ///
     /// # Panics
     /// If there is no such level.
@@ -164,22 +162,22 @@ impl Heap {
         shape.dimensions()[..level].iter().product()
     }
 
-    /// Bytes of all arrays, and what lies ahead of them; `usize::MAX` if they cannot be counted.
+    /// Bytes of all arrays and of the space before them; `usize::MAX` if the number overflows.
     pub fn span(&self, shape: Shape) -> usize {
         let each = |level| self.needed(shape, level).times(Heap::arrays(shape, level));
         let all = (0..4).map(each);
         all.fold(Span::of(self.first), Span::plus).bytes()
     }
 
-    /// Where array `number` of `level` begins if every array is allocated right before the first
-    /// one that it refers to: depth first, as `new float[a][b][c][d]` does; `usize::MAX` if
-    /// that cannot be counted.
+    /// Byte offset of array `number` of `level` if every array is allocated right before the first array
+    /// that it refers to: depth first, as `new float[a][b][c][d]` does; `usize::MAX` if the number
+    /// overflows.
     ///
     /// # Panics
     /// If there is no such level.
     pub fn natural(&self, shape: Shape, level: usize, number: usize) -> usize {
         let sizes = shape.dimensions();
-        // Bytes of an array together with all that it leads to.
+        // Bytes of an array together with all arrays below it.
         let mut whole = [Span::of(0); 4];
         for inner in (0..4).rev() {
             let below = if inner < 3 {
@@ -199,9 +197,8 @@ impl Heap {
         at.bytes()
     }
 
-    /// The offsets of the three references and of the element that a read of `at` comes by, if
-    /// every array is allocated before the first one that it refers to; `usize::MAX` where an
-    /// offset cannot be counted.
+    /// Byte offsets of the three references and of the element in a read of `at`, if every array is
+    /// allocated right before the first array that it refers to; an offset that overflows is `usize::MAX`.
     pub fn path(&self, shape: Shape, at: [usize; 4]) -> [usize; 4] {
         let sizes = shape.dimensions();
         let mut number = 0;

@@ -1,4 +1,4 @@
-//! Matrix multiplications, the paper's and those in tiles.
+//! Checks of the matrix multiplications, the paper's and the tiled ones.
 
 use core::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::kernel::{Matmul, MatmulWay, TileMatmul, TileWay};
 use crate::mem::Region;
 use crate::pattern::Product;
 
-/// Decides the elements.
+/// The seed of the elements.
 const SEED: u64 = 11;
 
 struct MatmulCase {
@@ -30,13 +30,13 @@ impl Case for MatmulCase {
     }
 
     fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
-        // What the kernel keeps beside the matrices stays as it was built.
+        // The transposed copy keeps the contents that `new` wrote.
         let mut product = self.build(memory)?.into_product();
         twin(&mut product, self.way.block(), then)
     }
 }
 
-/// Matrices so small that an operation is all of their rows.
+/// Matrices so small that an operation covers all of their rows.
 struct TileCase {
     side: usize,
     way: TileWay,
@@ -58,7 +58,7 @@ impl Case for TileCase {
     }
 }
 
-/// The plain loops, block after block.
+/// Runs the reference implementation, block by block.
 fn twin(product: &mut Product<'_>, block: [usize; 2], then: WithTwin<'_>) -> Built {
     let mut done = 0;
     then(&mut |operations| {

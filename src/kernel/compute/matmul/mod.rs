@@ -1,6 +1,6 @@
 //! Drepper's four ways to multiply matrices (section 6.2.1 and appendix A.1).
 
-// Calls assembly with elements inside the matrices.
+// Calls assembly with addresses of elements inside the matrices.
 #![allow(unsafe_code)]
 
 mod checks;
@@ -11,42 +11,44 @@ use crate::pattern::{Parts, Product};
 /// Bytes of an element.
 const ELEMENT: usize = size_of::<f64>();
 
-/// Elements of a line: SM in the paper, whose lines have 64 bytes as well.
+/// Elements per line: SM in the paper, whose lines also have 64 bytes.
 const SM: usize = LINE / ELEMENT;
 
-/// Which loops.
+/// The loops of a multiplication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MatmulWay {
     /// Three loops; the inner one goes along a row of `mul1` and down a column of `mul2`.
     Original,
-    /// The same along the rows of both, after `mul2` was transposed into a matrix of its own.
+    /// Three loops; the inner one goes along rows of both matrices, after `mul2` was transposed into a
+    /// separate matrix.
     Transposed,
     /// Six loops, the inner three over sub-matrices of 8 x 8 elements.
     SubMatrix,
-    /// The same, two elements at a time (SSE2), with the prefetches of appendix A.1.
+    /// The loops of [`SubMatrix`](MatmulWay::SubMatrix), two elements at a time (SSE2), with the prefetches
+    /// of appendix A.1.
     Vectorised,
 }
 
-/// Why matrices cannot be multiplied in some way.
+/// Why matrices cannot be multiplied with some [`MatmulWay`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MatmulError {
-    /// A row is no whole number of lines.
+    /// A row is not a whole number of lines.
     PartOfLine {
-        /// Elements of a row.
+        /// Elements per row.
         side: usize,
     },
-    /// An operation does more than can be declared.
+    /// An operation does more than [`Work`] can declare.
     TooLarge {
-        /// Elements of a row.
+        /// Elements per row.
         side: usize,
     },
-    /// Not enough memory behind the matrices.
+    /// There is not enough memory after the matrices.
     NoRoom {
-        /// Bytes that the way needs there.
+        /// Bytes needed after the matrices.
         needed: usize,
-        /// Bytes that are there.
+        /// Bytes available there.
         spare: usize,
     },
 }
@@ -66,7 +68,7 @@ messages! { MatmulError:
 }
 
 impl MatmulWay {
-    /// The ways, in the order of the paper's table 6.2.
+    /// All ways, in the order of the paper's table 6.2.
     pub const ALL: [MatmulWay; 4] = [
         MatmulWay::Original,
         MatmulWay::Transposed,
@@ -74,7 +76,7 @@ impl MatmulWay {
         MatmulWay::Vectorised,
     ];
 
-    /// Bytes that matrices of `side` rows and columns need, with what the way keeps beside them.
+    /// Bytes of matrices with `side` rows and columns, including the way's additional memory.
     pub const fn bytes(self, side: usize) -> usize {
         let beside = match self {
             MatmulWay::Transposed => Product::matrix_bytes(side),
@@ -83,7 +85,7 @@ impl MatmulWay {
         Product::bytes(side).saturating_add(beside)
     }
 
-    /// Rows and columns of the part of the result that an operation is about.
+    /// Rows and columns of the part of the result that an operation computes.
     const fn block(self) -> [usize; 2] {
         match self {
             MatmulWay::Original | MatmulWay::Transposed => [1, SM],
@@ -92,16 +94,16 @@ impl MatmulWay {
     }
 }
 
-/// A multiplication, again and again: each adds its products to the result, as the paper's `+=`
-/// does. Rows are whole lines.
+/// Multiplies matrices, round and round: each multiplication adds its products to the result, as the
+/// paper's `+=` does. Rows are whole lines.
 ///
-/// An operation is a line of the result, 8 elements, or a sub-matrix of 8 x 8, so that all
-/// operations are alike: with side N, 8 N or 64 N multiply-adds. A whole multiplication is
+/// An operation computes a line of the result, 8 elements, or a sub-matrix of 8 x 8 elements, so that all
+/// operations are alike: 8 N or 64 N multiply-adds for side N. A whole multiplication is
 /// [`pass`](Self::pass) operations.
 ///
-/// The copy that the transposed way needs is spread over the multiplication: each operation copies
-/// a line of it anew, from the same elements of `mul2`, so that a multiplication of operations
-/// holds one whole copy.
+/// The copy that the transposed way needs is spread over the multiplication: each operation copies one of
+/// its lines again, from the same elements of `mul2`, so that a whole multiplication includes one whole
+/// copy.
 #[derive(Debug)]
 pub struct Matmul<'m> {
     product: Product<'m>,
@@ -111,16 +113,17 @@ pub struct Matmul<'m> {
 }
 
 impl<'m> Matmul<'m> {
-    /// A multiplication that begins with the first row.
+    /// Creates a multiplication that begins with the first row.
     ///
     /// # Errors
-    /// If rows are no whole lines, or memory is missing behind the matrices.
+    /// If rows are not whole lines, an operation is too large to declare, or there is not enough memory
+    /// after the matrices.
     pub fn new(product: Product<'m>, way: MatmulWay) -> Result<Self, MatmulError> {
         let side = product.side();
         if !side.is_multiple_of(SM) {
             return Err(MatmulError::PartOfLine { side });
         }
-        // The sub-matrices of an operation are the most: loads of 8 x 8 x 2 + 8 each.
+        // The operations on sub-matrices are the largest: 8 x 8 x 2 + 8 loads per element of a row.
         if side > u32::MAX as usize / (SM * SM * 3 * ELEMENT) {
             return Err(MatmulError::TooLarge { side });
         }
@@ -142,19 +145,19 @@ impl<'m> Matmul<'m> {
         Ok(matmul)
     }
 
-    /// Operations of one whole multiplication.
+    /// Operations of a whole multiplication.
     pub fn pass(&self) -> u64 {
         let side = self.product.side();
         let [rows, columns] = self.way.block();
         (side / rows * (side / columns)) as u64
     }
 
-    /// The matrices.
+    /// Returns the matrices.
     pub fn into_product(self) -> Product<'m> {
         self.product
     }
 
-    /// Row and column of the first element that operation `number` is about.
+    /// Row and column of the first element that operation `number` computes.
     fn corner(&self, number: u64) -> (usize, usize) {
         let [rows, columns] = self.way.block();
         let across = self.product.side() / columns;
@@ -162,8 +165,8 @@ impl<'m> Matmul<'m> {
         (at / across * rows, at % across * columns)
     }
 
-    /// Copies 8 elements of a column of `mul2` into the line of the transposed matrix that lies
-    /// where the operation's line of the result does.
+    /// Copies 8 elements of a column of `mul2` into the line of the transposed matrix at the same position
+    /// as the operation's line of the result.
     fn copy(&mut self, number: u64) {
         let (row, column) = self.corner(number);
         let side = self.product.side();
@@ -174,7 +177,7 @@ impl<'m> Matmul<'m> {
         unsafe { linefill_matmul_copy(to, from, ELEMENT, side * ELEMENT, SM as u64) };
     }
 
-    /// The operation's 8 elements of a row, one after the other.
+    /// Computes the operation's 8 elements of a row, one after the other.
     fn line(&mut self, number: u64) {
         let (row, column) = self.corner(number);
         let side = self.product.side();
@@ -198,7 +201,7 @@ impl<'m> Matmul<'m> {
         }
     }
 
-    /// The operation's 8 x 8 elements.
+    /// Computes the operation's 8 x 8 elements.
     fn sub_matrix(&mut self, number: u64, multiply: SubMatrices) {
         let (row, column) = self.corner(number);
         let side = self.product.side();
@@ -208,14 +211,14 @@ impl<'m> Matmul<'m> {
         let to = res[row * side + column..].as_mut_ptr();
         let along = mul1[row * side..][..SM * side].as_ptr();
         let down = mul2[column..].as_ptr();
-        // SAFETY: row and column are multiples of 8 below `side`, which is one as well, so the
-        // sub-matrices lie inside the matrices, and all of their rows begin on a line.
+        // SAFETY: row and column are multiples of 8 below `side`, which is also a multiple of 8, so
+        // the sub-matrices lie inside the matrices, and all of their rows begin on a line.
         unsafe { multiply(to, along, down, side * ELEMENT, (side / SM) as u64) };
     }
 }
 
 impl Kernel for Matmul<'_> {
-    /// Returns the number of operations since the kernel was made.
+    /// Returns the number of operations since the kernel was created.
     fn run(&mut self, operations: u64) -> u64 {
         let end = self.done + operations;
         for number in self.done..end {
@@ -240,7 +243,7 @@ impl Kernel for Matmul<'_> {
         let [rows, columns] = self.way.block();
         let elements = (rows * columns) as u32;
         let (sm, element) = (SM as u32, ELEMENT as u32);
-        // How often an element is loaded and stored, and how many of `mul1` are loaded alone.
+        // Loads and stores per element, and loads of single elements of `mul1` per operation.
         let (loads, stores, alone) = match self.way {
             MatmulWay::Original => (2 * side + 1, 1, 0),
             MatmulWay::Transposed => (2 * side + 2, 2, 0),
@@ -283,14 +286,14 @@ impl Kernel for Matmul<'_> {
     }
 }
 
-/// Where an operation's accesses go.
+/// The places of an operation's accesses.
 struct Places {
     side: usize,
     corner: (usize, usize),
 }
 
 impl Places {
-    /// Byte offset of an element of `mul1` (matrix 0), `mul2`, `res` or the transposed one.
+    /// Byte offset of an element of `mul1` (matrix 0), `mul2`, `res` or the transposed matrix.
     fn of(&self, matrix: usize, row: usize, column: usize) -> usize {
         matrix * Product::matrix_bytes(self.side) + (row * self.side + column) * ELEMENT
     }
@@ -321,7 +324,7 @@ impl Places {
         }
     }
 
-    /// The loops k, i2, k2 and j2, `at_once` elements at a time.
+    /// Reports the loops k, i2, k2 and j2, `at_once` elements at a time.
     fn sub_matrix(&self, at_once: usize, sink: &mut dyn FnMut(Access)) {
         let bytes = (at_once * ELEMENT) as u32;
         let (row, column) = self.corner;
@@ -344,7 +347,7 @@ impl Places {
 }
 
 unsafe extern "sysv64" {
-    /// Copies `count` doubles that are `from_bytes` apart to where they are `to_bytes` apart.
+    /// Copies `count` doubles from places `from_bytes` apart to places `to_bytes` apart.
     ///
     /// # Safety
     /// The doubles are valid for reads and their places for writes; `count` is not 0.
@@ -356,11 +359,11 @@ unsafe extern "sysv64" {
         count: u64,
     );
 
-    /// One element of a product: `element` plus `count` products, added one after the other. Both
+    /// Computes one element of a product: `element` plus `count` products, added one after the other.
     /// `element` and the result are the bits of an `f64`.
     ///
     /// # Safety
-    /// `row` is the address of `count` doubles valid for reads, `column` that of as many that are
+    /// `row` is the address of `count` doubles valid for reads, `column` the address of `count` doubles
     /// `column_bytes` apart; `count` is not 0.
     pub fn linefill_matmul_dot(
         row: *const f64,
@@ -372,13 +375,12 @@ unsafe extern "sysv64" {
 }
 
 family! {
-    /// The shape of the kernels that multiply sub-matrices of 8 x 8: adds to the one at `res` the
-    /// products of `count` of them in the rows at `mul1` and `count` in the columns at `mul2`.
+    /// The function type of the kernels that multiply sub-matrices of 8 x 8: adds to the sub-matrix at `res`
+    /// the products of the `count` sub-matrices from `mul1` rightwards and the `count` from `mul2` downwards.
     ///
     /// # Safety
-    /// The sub-matrices are valid for reads and, that of `res`, for writes, and their rows are
-    /// `row_bytes` apart; all three addresses are multiples of 64, and so is `row_bytes`; `count` is
-    /// not 0.
+    /// The sub-matrices are valid for reads, the one at `res` also for writes, and their rows are
+    /// `row_bytes` apart; all three addresses and `row_bytes` are multiples of 64; `count` is not 0.
     pub type SubMatrices = unsafe extern "sysv64" fn(
         res: *mut f64,
         mul1: *const f64,
@@ -387,9 +389,9 @@ family! {
         count: u64,
     ) -> ();
 
-    /// An element at a time.
+    /// One element at a time.
     linefill_matmul_submatrix
-    /// Two elements at a time by SSE2, with prefetches of mul1.
+    /// Two elements at a time with SSE2, with prefetches of `mul1`.
     linefill_matmul_submatrix_sse2
 }
 
@@ -397,9 +399,9 @@ family! {
 pub(crate) mod reference {
     use crate::pattern::Product;
 
-    /// Adds to `operations` blocks of the result, of `rows` x `columns` elements each, what the rows
-    /// of the one factor and the columns of the other come to; returns the number of the next block.
-    /// Blocks follow each other along the rows; the first is number `done` since the beginning.
+    /// Adds the product of the factors to `operations` blocks of the result, of `rows` x `columns` elements
+    /// each; returns the number of the next block. Blocks follow each other along the rows; `done` blocks
+    /// were computed before.
     pub fn matmul(
         product: &mut Product<'_>,
         [rows, columns]: [usize; 2],

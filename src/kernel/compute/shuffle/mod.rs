@@ -1,6 +1,6 @@
-//! Startin's shuffles: an array is shuffled in place, one exchange after the other or in stages.
+//! Startin's shuffles: shuffle an array in place, one exchange after the other or in stages.
 
-// Calls assembly with an array whose indices the deck vouches for.
+// Calls assembly with an array whose indices the deck guarantees.
 #![allow(unsafe_code)]
 
 pub(crate) mod reference;
@@ -10,30 +10,30 @@ use crate::pattern::{Deck, Indices};
 /// Bytes of an integer.
 const INT: usize = 4;
 
-/// How a shuffle comes by the code that yields an index.
+/// The code that yields an index, and its place in the shuffle's loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Op {
-    /// Assembled into its loop: the same instructions whoever compiles.
+    /// Assembled into the loop: the same instructions with every compiler.
     Assembled,
-    /// The same, with four exchanges to an iteration where indices are looked up one by one, as
-    /// compilers unroll it.
+    /// Like [`Assembled`](Op::Assembled), with four exchanges per iteration when indices are looked up one
+    /// by one, as compilers unroll the loop.
     Unrolled,
-    /// A closure that the compiler of this crate puts into the loop as it likes.
+    /// A closure that the compiler of this crate compiles into the loop as it chooses.
     Closure,
     /// A closure called through a pointer, `dyn FnMut`.
     Called,
 }
 
-/// Why a shuffle cannot be done in some stages.
+/// Why a shuffle cannot be done in stages of some length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShuffleError {
-    /// Stages of no index, or longer than the buffer or the array.
+    /// A stage has no index, or is longer than the buffer or the array allows.
     Stage {
-        /// Indices of a stage, as asked for.
+        /// The requested number of indices per stage.
         length: usize,
-        /// The most that are possible.
+        /// The maximum number.
         most: usize,
     },
 }
@@ -44,12 +44,10 @@ messages! { ShuffleError:
     );
 }
 
-/// Shuffles the array of a [`Deck`] and begins again at its end, and so on. An operation is an
-/// exchange.
+/// Shuffles the array of a [`Deck`] from its end downwards, round and round. An operation is an exchange.
 ///
-/// A stage is cut short where a run ends, which changes neither indices nor exchanges. As in the
-/// post, a pass in stages of `length` ends where `length + 1` or fewer elements are left, and
-/// these stay where they are.
+/// The end of a run cuts a stage short, which changes neither indices nor exchanges. As in the post, a pass
+/// in stages of `length` ends when `length + 1` or fewer elements are left, and these are not exchanged.
 #[derive(Debug)]
 pub struct Shuffle<'m> {
     deck: Deck<'m>,
@@ -60,7 +58,7 @@ pub struct Shuffle<'m> {
 }
 
 impl<'m> Shuffle<'m> {
-    /// Exchanges one by one, from the end of the array.
+    /// Creates a shuffle with single exchanges, from the end of the array.
     pub fn new(deck: Deck<'m>) -> Self {
         Shuffle {
             next: deck.count(),
@@ -70,11 +68,11 @@ impl<'m> Shuffle<'m> {
         }
     }
 
-    /// The same in stages of `length` indices, from the end of the array again: a pass in other
-    /// stages ends elsewhere.
+    /// Returns the shuffle in stages of `length` indices, again from the end of the array, because the end
+    /// of a pass depends on the stages.
     ///
     /// # Errors
-    /// If the buffer or the array holds no such stage.
+    /// If `length` is 0, or more than the buffer or the array allows.
     pub fn staged(self, length: usize) -> Result<Self, ShuffleError> {
         let most = Deck::LONGEST_STAGE.min(self.deck.count() - 2);
         if length == 0 || length > most {
@@ -87,22 +85,22 @@ impl<'m> Shuffle<'m> {
         })
     }
 
-    /// The same with another way to the index.
+    /// Returns the shuffle with another code for the index.
     pub fn with_op(self, op: Op) -> Self {
         Shuffle { op, ..self }
     }
 
-    /// Exchanges of a pass over the array.
+    /// Exchanges per pass over the array.
     pub fn pass(&self) -> u64 {
         (self.deck.count() - self.end()) as u64
     }
 
-    /// The array and its indices.
+    /// Returns the array and its indices.
     pub fn into_deck(self) -> Deck<'m> {
         self.deck
     }
 
-    /// The first `i` that a pass does not come to.
+    /// The first `i` that a pass does not reach.
     fn end(&self) -> usize {
         match self.stage {
             None => 1,
@@ -120,7 +118,7 @@ impl<'m> Shuffle<'m> {
         }
     }
 
-    /// Exchanges that do not go beyond the end of a pass.
+    /// Makes `exchanges` exchanges, at most to the end of the pass.
     fn exchange(&mut self, exchanges: usize) {
         let from = self.next;
         match (self.op, self.stage) {
@@ -173,8 +171,8 @@ impl<'m> Shuffle<'m> {
         let (data, table) = (parts.data.as_mut_ptr(), parts.table.as_ptr());
         let generator = parts.generator.as_mut_ptr().cast();
         // SAFETY: the array has at least `from` elements and so has the table, whose entry i - 1
-        // is below i (`Deck` has seen to that); `from` is more than the exchanges, which are some
-        // (`run` has seen to that). The generator is a line of the region and has a probe.
+        // is below i (`Deck` has checked that); `from` is more than `exchanges`, which is not 0
+        // (`run` has checked that). The generator is a line of the region and has a probe.
         unsafe {
             match indices {
                 Indices::Precomputed => linefill_shuffle_table(data, table, from, exchanges),
@@ -196,7 +194,7 @@ impl<'m> Shuffle<'m> {
         let generator = parts.generator.as_mut_ptr().cast();
         let buffer = parts.buffer.as_mut_ptr();
         // SAFETY: as in `assembled`. The buffer has room for the longest stage, and `staged` has
-        // seen to it that none is longer; its length is not 0.
+        // checked that no stage is longer; `length` is not 0.
         unsafe {
             match indices {
                 Indices::Precomputed => {
@@ -209,7 +207,7 @@ impl<'m> Shuffle<'m> {
         }
     }
 
-    /// The integer that the last exchange put into its place.
+    /// Returns the integer that the last exchange put into its place.
     fn checksum(&self) -> u64 {
         let last = if self.next == self.deck.count() {
             self.end()
@@ -233,8 +231,8 @@ impl Kernel for Shuffle<'_> {
         self.checksum()
     }
 
-    /// What an exchange does, the index it takes and, in stages, the buffer included. A draw that
-    /// has to be tried again counts once.
+    /// Returns the work of an exchange, including its index and, in stages, the buffer. A draw that has to
+    /// be repeated counts once.
     fn work(&self) -> Work {
         let drawn = match self.deck.indices() {
             Indices::Precomputed => Work::default().load(1, 4),
@@ -259,7 +257,7 @@ impl Kernel for Shuffle<'_> {
 }
 
 impl Shuffle<'_> {
-    /// Traces a stage, or an exchange, and does it.
+    /// Traces and makes the exchanges of a stage, or a single exchange.
     fn trace_stage(&mut self, exchanges: usize, sink: &mut dyn FnMut(Access)) {
         let int = INT as u32;
         let buffered = self.stage.is_some();
@@ -317,29 +315,30 @@ unsafe extern "sysv64" {
     /// `from` downwards.
     ///
     /// # Safety
-    /// `data` and `table` have at least `from` elements, those of `data` writable; `from` is more
+    /// `data` and `table` have at least `from` elements, and `data` is writable; `from` is more
     /// than `exchanges`, which is not 0. An index of `i` or more ends in `ud2`.
     pub fn linefill_shuffle_table(data: *mut u32, table: *const u32, from: u64, exchanges: u64);
 
-    /// The same, four exchanges to an iteration, `fours` times.
+    /// Like [`linefill_shuffle_table`], with four exchanges per iteration and `fours` iterations.
     ///
     /// # Safety
-    /// As for [`linefill_shuffle_table`], the exchanges being four times as many.
+    /// As for [`linefill_shuffle_table`] with `4 * fours` exchanges.
     pub fn linefill_shuffle_unrolled(data: *mut u32, table: *const u32, from: u64, fours: u64);
 
-    /// The same with indices drawn by the generator whose seed and probe `generator` points to.
+    /// Like [`linefill_shuffle_table`], with indices drawn by the generator whose seed and probe are at
+    /// `generator`.
     ///
     /// # Safety
     /// As for [`linefill_shuffle_table`], and `from` is no more than 2^31 - 1; `generator` points
     /// to 16 writable bytes, and is aligned to 8. A probe of 0 ends in `ud2`.
     pub fn linefill_shuffle_random(data: *mut u32, generator: *mut u64, from: u64, exchanges: u64);
 
-    /// The same as [`linefill_shuffle_table`] in `stages` stages: `length` indices are copied to
-    /// `buffer`, then used.
+    /// Like [`linefill_shuffle_table`], in `stages` stages: copies `length` indices to `buffer`, then uses
+    /// them.
     ///
     /// # Safety
-    /// As there, `stages * length` being the exchanges, and `buffer` has `length` writable
-    /// elements that overlap nothing else.
+    /// As for [`linefill_shuffle_table`] with `stages * length` exchanges; `length` is not 0; `buffer` has
+    /// `length` writable elements that overlap nothing else.
     pub fn linefill_staged_table(
         data: *mut u32,
         table: *const u32,
@@ -349,10 +348,10 @@ unsafe extern "sysv64" {
         length: u64,
     );
 
-    /// The same as [`linefill_shuffle_random`] in stages.
+    /// Like [`linefill_shuffle_random`], in stages as [`linefill_staged_table`].
     ///
     /// # Safety
-    /// As for both.
+    /// As for [`linefill_shuffle_random`] and [`linefill_staged_table`].
     pub fn linefill_staged_random(
         data: *mut u32,
         generator: *mut u64,
@@ -398,7 +397,7 @@ mod tests {
             assert!((1..40).contains(&zeros), "about ln 1000 are: {zeros}");
             before.sort_unstable();
             after.sort_unstable();
-            // All others are there once more.
+            // All other integers are there once more.
             let mut left = before.iter();
             for int in after.iter().filter(|int| **int != 0) {
                 assert!(left.any(|other| other == int), "{int} came from nowhere");

@@ -1,6 +1,6 @@
-//! The twins of [`Shuffle`](crate::kernel::Shuffle) and [`Chains`](crate::kernel::Chains): the
-//! loops of the post, with the operation that yields an index as a closure. And the patterns on which
-//! the kernels are checked against them.
+//! The reference implementations of [`Shuffle`](crate::kernel::Shuffle) and
+//! [`Chains`](crate::kernel::Chains): the loops of the post, with a closure that yields an index. Also the
+//! patterns on which the kernels are checked against them.
 
 use core::hint::black_box;
 
@@ -9,7 +9,7 @@ use crate::kernel::verify::Oracle;
 use crate::kernel::{Chains, Op, Shuffle};
 use crate::pattern::{Deck, DeckParts, Indices};
 
-/// Exchanges two integers by three steps of `xor`, which leaves 0 if they are the same one.
+/// Exchanges two integers with three `xor` steps, which leave 0 if both are the same element.
 #[expect(clippy::manual_swap, reason = "a swap would not leave 0")]
 #[inline]
 pub fn exchange(data: &mut [u32], i: usize, j: usize) {
@@ -35,7 +35,7 @@ pub fn shuffle(
     }
 }
 
-/// The same in stages: as many indices as `buffer` has room for are drawn before they are used.
+/// Like [`shuffle`], in stages: draws as many indices as `buffer` has room for before it uses them.
 ///
 /// # Panics
 /// If an element does not exist, or the buffer is empty.
@@ -62,11 +62,11 @@ pub fn staged(
 }
 
 /// Shuffles the array of `deck` from `from` downwards, one exchange after the other or in stages of
-/// so many indices, and takes the generator along.
+/// `stage` indices, and advances the deck's generator.
 ///
 /// # Panics
-/// If there are fewer than `from` elements, or not more than `exchanges`, or the stage is longer
-/// than the buffer.
+/// If there are fewer than `from` elements, `exchanges` is more than `from`, or the stage is longer than
+/// the buffer.
 pub fn on_deck(deck: &mut Deck<'_>, from: usize, exchanges: usize, stage: Option<usize>) {
     let mut random = deck.generator();
     let indices = deck.indices();
@@ -83,10 +83,10 @@ pub fn on_deck(deck: &mut Deck<'_>, from: usize, exchanges: usize, stage: Option
     deck.set_generator(&random);
 }
 
-/// The same with the operation called through a pointer.
+/// Like [`on_deck`], with the operation called through a pointer.
 ///
 /// # Panics
-/// As [`on_deck`].
+/// As for [`on_deck`].
 pub fn on_deck_called(deck: &mut Deck<'_>, from: usize, exchanges: usize, stage: Option<usize>) {
     type Op<'a> = &'a mut dyn FnMut(usize) -> usize;
     let mut random = deck.generator();
@@ -99,7 +99,7 @@ pub fn on_deck_called(deck: &mut Deck<'_>, from: usize, exchanges: usize, stage:
         Indices::Precomputed => &mut look_up,
         Indices::Generated => &mut draw,
     };
-    // Opaque, or the compiler might put one of the two into the loop.
+    // Opaque, so that the compiler cannot inline one of the two closures into the loop.
     go(parts, from, exchanges, stage, black_box(op));
     deck.set_generator(&random);
 }
@@ -118,7 +118,7 @@ fn go(
     }
 }
 
-/// How the exchanges of an array are done.
+/// How the exchanges of an array are made.
 #[derive(Clone, Copy)]
 enum Way {
     Simple,

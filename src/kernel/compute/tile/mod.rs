@@ -1,8 +1,7 @@
-//! Matrix multiplication of today: packed, blocked for the caches, in tiles that stay in
-//! registers (Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", ACM
-//! TOMS 34, 2008).
+//! Modern matrix multiplication: packed, blocked for the caches, in tiles that stay in registers (Goto
+//! and van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34, 2008).
 
-// Calls assembly with packed elements and tiles inside the matrices.
+// Calls assembly with addresses of packed elements and of tiles inside the matrices.
 #![allow(unsafe_code)]
 
 use crate::cpu::{Avx512, Fma};
@@ -17,28 +16,28 @@ mod shape;
 /// Bytes of an element.
 const ELEMENT: usize = size_of::<f64>();
 
-/// The most k that are packed at a time. A tile's elements of `mul1` then take half of a 32 KiB
-/// L1d at most, and those of a band a quarter of a 1 MiB L2.
+/// The maximum number of k packed at a time. A tile's elements of `mul1` then take at most half of a
+/// 32 KiB L1d, and a band's elements at most a quarter of a 1 MiB L2.
 const DEPTH: usize = 256;
 
-/// The most rows of an operation that need not be all.
+/// The maximum rows of an operation that does not take all rows.
 const BAND: usize = 128;
 
-/// Registers across a tile.
+/// Registers per row of a tile.
 const ACROSS: usize = 3;
 
-/// With which instructions.
+/// The instructions and the size of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TileWay {
-    /// Tiles of 4 x 12 by AVX2 and FMA, with proof that the CPU has them.
+    /// Tiles of 4 x 12 with AVX2 and FMA; holds the proof that the CPU has them.
     Avx2(Fma),
-    /// Tiles of 8 x 24 by AVX-512, likewise.
+    /// Tiles of 8 x 24 with AVX-512; holds the proof that the CPU has it.
     Avx512(Avx512),
 }
 
 impl TileWay {
-    /// Rows of a tile.
+    /// Rows per tile.
     const fn rows(self) -> usize {
         match self {
             TileWay::Avx2(_) => 4,
@@ -46,7 +45,7 @@ impl TileWay {
         }
     }
 
-    /// Elements of a register.
+    /// Elements per register.
     const fn lanes(self) -> usize {
         match self {
             TileWay::Avx2(_) => 4,
@@ -54,13 +53,13 @@ impl TileWay {
         }
     }
 
-    /// Columns of a tile.
+    /// Columns per tile.
     const fn columns(self) -> usize {
         ACROSS * self.lanes()
     }
 
-    /// Where in a row of a tile the prefetches go that come before it: to each of its lines, as
-    /// far as they are full.
+    /// Byte offsets, in each row of a tile, of the prefetches before the tile: the first and the last
+    /// element, and with AVX-512 two places between.
     const fn prefetches(self) -> &'static [usize] {
         match self {
             TileWay::Avx2(_) => &[0, 88],
@@ -75,8 +74,8 @@ impl TileWay {
         }
     }
 
-    /// Rows of an operation on matrices of `side`: as many as divide them and are whole tiles, if
-    /// such a number is not too large; else all.
+    /// Rows of an operation on matrices of `side`: the largest number up to [`BAND`] that divides `side`
+    /// and is whole tiles; `side` if there is none.
     const fn band(self, side: usize) -> usize {
         let mut rows = BAND - BAND % self.rows();
         while rows > 0 {
@@ -88,13 +87,13 @@ impl TileWay {
         side
     }
 
-    /// Bytes that matrices of `side` rows and columns need, with what the way keeps beside them.
+    /// Bytes of matrices with `side` rows and columns, including the packed copies.
     pub const fn bytes(self, side: usize) -> usize {
         Product::bytes(side).saturating_add(self.shape(side).bytes())
     }
 
     const fn shape(self, side: usize) -> Shape {
-        // Parts of equal depth, but for the last.
+        // Parts of equal depth, except for the last.
         let parts = side.div_ceil(DEPTH);
         Shape {
             side,
@@ -106,13 +105,12 @@ impl TileWay {
     }
 }
 
-/// A multiplication of matrices of any size, again and again: each adds its products to the
-/// result.
+/// Multiplies matrices of any size, round and round: each multiplication adds its products to the result.
 ///
-/// An operation is a band of rows of the result. Before it, as many rows of `mul2` are packed
-/// anew, from the same elements, so that a whole multiplication, [`pass`](Self::pass) operations,
-/// packs each matrix once. Tiles that reach beyond the matrix are made beside it, from packed
-/// zeroes, and what lies inside is added.
+/// An operation is a band of rows of the result. Before it, as many rows of `mul2` are packed again, from
+/// the same elements, so that a whole multiplication of [`pass`](Self::pass) operations packs each matrix
+/// once. A tile that extends beyond the matrix is computed outside it, from packed zeroes, and the part
+/// inside is added to the matrix.
 #[derive(Debug)]
 pub struct TileMatmul<'m> {
     product: Product<'m>,
@@ -124,10 +122,11 @@ pub struct TileMatmul<'m> {
 }
 
 impl<'m> TileMatmul<'m> {
-    /// A multiplication that begins with the first row.
+    /// Creates a multiplication that begins with the first row.
     ///
     /// # Errors
-    /// If memory is missing behind the matrices, or an operation does too much to be declared.
+    /// If there is not enough memory after the matrices, or an operation does more than [`Work`] can
+    /// declare.
     pub fn new(product: Product<'m>, way: TileWay) -> Result<Self, MatmulError> {
         let shape = way.shape(product.side());
         let (needed, spare) = (shape.bytes(), product.spare_bytes());
@@ -143,7 +142,7 @@ impl<'m> TileMatmul<'m> {
             work,
             done: 0,
         };
-        // What lies beyond the matrix is 0 and stays so.
+        // Elements beyond the matrix are 0 and remain 0.
         matmul.product.parts().spare[..shape.edge().end].fill(0.0);
         for number in 0..matmul.pass() {
             matmul.pack_mul2(number);
@@ -151,22 +150,22 @@ impl<'m> TileMatmul<'m> {
         Ok(matmul)
     }
 
-    /// Operations of one whole multiplication.
+    /// Operations of a whole multiplication.
     pub fn pass(&self) -> u64 {
         (self.shape.side / self.shape.band) as u64
     }
 
-    /// The matrices.
+    /// Returns the matrices.
     pub fn into_product(self) -> Product<'m> {
         self.product
     }
 
-    /// The first row of the band that operation `number` is about.
+    /// The first row of the band that operation `number` computes.
     fn top(&self, number: u64) -> usize {
         (number % self.pass()) as usize * self.shape.band
     }
 
-    /// Packs the rows of `mul2` whose numbers are those of the band's rows.
+    /// Packs the rows of `mul2` with the same numbers as the band's rows.
     fn pack_mul2(&mut self, number: u64) {
         let (shape, top) = (self.shape, self.top(number));
         let Parts { mul2, spare, .. } = self.product.parts();
@@ -195,7 +194,7 @@ impl<'m> TileMatmul<'m> {
         }
     }
 
-    /// Adds to one tile the products of columns and rows `ks`.
+    /// Adds to one tile the products of the columns and rows `ks`.
     fn multiply(&mut self, number: u64, tile: &Tile, ks: &Range<usize>) {
         let (shape, top) = (self.shape, self.top(number));
         let Parts { res, spare, .. } = self.product.parts();
@@ -216,8 +215,8 @@ impl<'m> TileMatmul<'m> {
         let to = to[..(shape.rows - 1) * distance + shape.columns].as_mut_ptr();
         let depth = ks.len() as u64;
         // SAFETY: the slices hold the elements of `depth` rows and columns of the tile, packed,
-        // and the tile itself, whose rows are `distance` apart; `mul2` begins on a line, and a
-        // column of tiles and a row of it are whole registers; the token proves the instructions.
+        // and the tile, whose rows are `distance` apart; `mul2` begins on a line, and a column of
+        // tiles and a row of one are whole registers; the token proves that the CPU has the instructions.
         unsafe {
             (self.way.multiply())(mul1.as_ptr(), mul2.as_ptr(), depth, to, distance * ELEMENT);
         }
@@ -227,7 +226,7 @@ impl<'m> TileMatmul<'m> {
     }
 }
 
-/// Copies `count` elements that lie side by side to where they are `distance` apart.
+/// Copies `count` adjacent elements to places `distance` elements apart.
 fn copy(to: &mut [f64], distance: usize, from: &[f64], count: usize) {
     let to = to[..(count - 1) * distance + 1].as_mut_ptr();
     let from = from[..count].as_ptr();
@@ -247,7 +246,7 @@ fn add_part(to: &mut [f64], side: usize, tile: &[f64], across: usize, [rows, col
 }
 
 impl Kernel for TileMatmul<'_> {
-    /// Returns the number of operations since the kernel was made.
+    /// Returns the number of operations since the kernel was created.
     fn run(&mut self, operations: u64) -> u64 {
         let shape = self.shape;
         let end = self.done + operations;
@@ -284,12 +283,13 @@ impl Kernel for TileMatmul<'_> {
 }
 
 family! {
-    /// The shape of the family: adds to a tile of the result at `res` the product of packed elements.
+    /// The function type of the family: adds the product of packed elements to the tile of the result at
+    /// `res`.
     ///
     /// # Safety
-    /// `mul1` is the address of `depth` times as many doubles as the tile has rows, `mul2` that of
-    /// `depth` times as many as it has columns and a multiple of 64; the tile's rows, `row_bytes`
-    /// apart, are valid for reads and writes; the CPU has the instructions; `depth` is not 0.
+    /// Let the tile have R rows and C columns. `mul1` is the address of `depth * R` doubles; `mul2` is the
+    /// address of `depth * C` doubles and a multiple of 64; the tile's rows, `row_bytes` apart, are valid
+    /// for reads and writes; the CPU has the instructions; `depth` is not 0.
     pub type Tiles = unsafe extern "sysv64" fn(
         mul1: *const f64,
         mul2: *const f64,
@@ -298,8 +298,8 @@ family! {
         row_bytes: usize,
     ) -> ();
 
-    /// A tile of 4 x 12 by AVX2 and FMA.
+    /// A tile of 4 x 12 with AVX2 and FMA.
     linefill_tile_avx2
-    /// A tile of 8 x 24 by AVX-512.
+    /// A tile of 8 x 24 with AVX-512.
     linefill_tile_avx512
 }

@@ -1,4 +1,4 @@
-//! How matrices are cut into tiles, where the packed elements lie, what that makes of work, and the
+//! The division of matrices into tiles, the places of the packed elements, and the resulting work and
 //! accesses of a band in program order.
 
 use crate::kernel::compute::tile::{ACROSS, ELEMENT, TileWay};
@@ -7,34 +7,34 @@ use crate::mem::LINE;
 use crate::pattern::Product;
 use core::ops::Range;
 
-/// How the matrices are cut up, and where the packed elements lie behind them.
+/// The division of the matrices, and the places of the packed elements after them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// Rows and columns of the matrices.
     pub side: usize,
-    /// Rows of an operation.
+    /// Rows per operation.
     pub band: usize,
-    /// k that are packed of `mul1` at a time.
+    /// Number of k of `mul1` packed at a time.
     pub depth: usize,
-    /// Rows of a tile.
+    /// Rows per tile.
     pub rows: usize,
-    /// Columns of a tile.
+    /// Columns per tile.
     pub columns: usize,
 }
 
-/// One tile of a band.
+/// A tile of a band.
 #[derive(Clone, Copy)]
 pub(crate) struct Tile {
-    /// Its number across.
+    /// Number of the tile across the matrix.
     pub across: usize,
-    /// Its number downwards, in the band.
+    /// Number of the tile downwards in the band.
     pub down: usize,
-    /// Its rows and columns inside the matrix.
+    /// Rows and columns of the tile inside the matrix.
     pub part: [usize; 2],
 }
 
 impl Shape {
-    /// Tiles across a row of the matrix.
+    /// Tiles per row of the matrix.
     pub const fn across(&self) -> usize {
         self.side.div_ceil(self.columns)
     }
@@ -44,17 +44,17 @@ impl Shape {
         self.band.div_ceil(self.rows)
     }
 
-    /// Elements of one column of tiles of `mul2`, packed.
+    /// Elements of one packed column of tiles of `mul2`.
     pub const fn panel(&self) -> usize {
         self.side.saturating_mul(self.columns)
     }
 
-    /// The packed elements of `mul2`, in elements behind the matrices: all of them.
+    /// The place of all packed elements of `mul2`, in elements after the matrices.
     pub const fn mul2(&self) -> Range<usize> {
         0..self.across().saturating_mul(self.panel())
     }
 
-    /// Those of `mul1`: of a band, `depth` at a time.
+    /// The place of the packed elements of `mul1`: those of a band, `depth` at a time.
     pub const fn mul1(&self) -> Range<usize> {
         let start = next_line(self.mul2().end);
         let rows = self.down().saturating_mul(self.rows);
@@ -62,7 +62,7 @@ impl Shape {
         start..start.saturating_add(count)
     }
 
-    /// A tile for what does not fit the matrix.
+    /// The place of a tile that extends beyond the matrix.
     pub const fn edge(&self) -> Range<usize> {
         let start = next_line(self.mul1().end);
         start..start.saturating_add(self.rows * self.columns)
@@ -72,14 +72,14 @@ impl Shape {
         self.edge().end.saturating_mul(ELEMENT)
     }
 
-    /// The k that are packed at a time.
+    /// The ranges of k that are packed at a time.
     pub fn depths(self) -> impl Iterator<Item = Range<usize>> {
         (0..self.side)
             .step_by(self.depth)
             .map(move |k| k..self.side.min(k + self.depth))
     }
 
-    /// The tiles of a band, those of the same packed `mul2` behind each other.
+    /// The tiles of a band; consecutive tiles use the same packed `mul2`.
     pub fn tiles(self) -> impl Iterator<Item = Tile> {
         (0..self.across()).flat_map(move |across| {
             (0..self.down()).map(move |down| Tile {
@@ -93,16 +93,16 @@ impl Shape {
         })
     }
 
-    /// Whether a tile lies wholly inside the matrix.
+    /// Whether all of a tile lies inside the matrix.
     pub fn whole(&self, tile: &Tile) -> bool {
         tile.part == [self.rows, self.columns]
     }
 
-    /// What a band does; `None` if that is more than can be declared. What Rust does about tiles at
-    /// the edge counts by the element, however the compiler groups it.
+    /// Returns the work of a band; `None` if it is more than can be declared. The Rust code for tiles at
+    /// the edge counts per element, however the compiler groups the accesses.
     pub fn work(&self, lanes: usize) -> Option<Work> {
         let [mut loads, mut stores, mut wide_loads, mut wide_stores] = [0_u64; 4];
-        // Packing: of both factors as many rows as a band has.
+        // Packing: as many rows of both factors as a band has.
         let packed = 2 * (self.band * self.side) as u64;
         loads += packed;
         stores += packed;
@@ -126,7 +126,7 @@ impl Shape {
         Some(Work {
             bytes_read: bytes(loads, wide_loads)?,
             bytes_written: bytes(stores, wide_stores)?,
-            // There are fewer of them than bytes.
+            // There are fewer accesses than bytes.
             loads: (loads + wide_loads) as u32,
             stores: (stores + wide_stores) as u32,
             flops: 2 * (self.band * self.side) as u64 * self.side as u64,
@@ -135,7 +135,7 @@ impl Shape {
     }
 }
 
-/// `elements`, rounded up to a line.
+/// Rounds `elements` up to a line.
 const fn next_line(elements: usize) -> usize {
     match elements.checked_next_multiple_of(LINE / ELEMENT) {
         Some(elements) => elements,
@@ -150,7 +150,7 @@ pub(crate) struct Band {
     pub top: usize,
 }
 
-/// Bytes of an element, as accesses have them.
+/// Bytes of an element, in the type that accesses use.
 const BYTES: u32 = ELEMENT as u32;
 
 impl Band {
@@ -170,7 +170,7 @@ impl Band {
         matrix * Product::matrix_bytes(side) + (row * side + column) * ELEMENT
     }
 
-    /// Byte offset of an element behind the matrices.
+    /// Byte offset of an element after the matrices.
     fn behind(&self, element: usize) -> usize {
         Product::bytes(self.shape.side) + element * ELEMENT
     }
@@ -227,7 +227,7 @@ impl Band {
         }
     }
 
-    /// What the assembly does with a tile at byte `to` whose rows are `row_bytes` apart.
+    /// Reports the accesses of the assembly to a tile at byte `to` with rows `row_bytes` apart.
     fn tile(
         &self,
         tile: &Tile,

@@ -1,4 +1,4 @@
-//! Blocks that are read, written, updated or copied.
+//! Checks of the kernels that read, write, update, copy or add blocks.
 
 use crate::cpu::Features;
 use crate::kernel::stream::blocks::Blocks;
@@ -8,7 +8,7 @@ use crate::kernel::{BLOCK, Bandwidth, Motion, Vector};
 use crate::mem::Region;
 
 struct BandwidthCase {
-    /// Kilobytes, or the whole blocks of every part that come next to them.
+    /// Kilobytes of the region, rounded to whole blocks of every part.
     kib: usize,
     motion: Motion,
     vector: Vector,
@@ -50,7 +50,7 @@ impl Oracle<'_, '_> {
     pub(crate) fn bandwidths(&mut self, features: Features) {
         for motion in Motion::ALL {
             for bytes in Vector::BYTES {
-                // A string takes no vectors.
+                // String instructions take no vectors, so one width is enough.
                 if let Some(vector) = Vector::of(bytes, features)
                     && (bytes == 16 || !motion.string())
                 {

@@ -1,7 +1,6 @@
-//! Moving memory as fast as the load and store ports let it (Drepper, section 3.5.1, Figures 3.24
-//! to 3.29).
+//! Moves memory at the limit of the load and store ports (Drepper, section 3.5.1, Figures 3.24 to 3.29).
 
-// Hands memory that is borrowed to a motion over its blocks.
+// Passes borrowed memory to a motion over its blocks.
 #![allow(unsafe_code)]
 
 mod checks;
@@ -10,46 +9,46 @@ use crate::kernel::{Access, Kernel, Vector, Work};
 use crate::mem::{LINE, Region};
 use core::sync::atomic::AtomicU64;
 
-/// Bytes of a block, an operation of [`Bandwidth`].
+/// Bytes per block, which is an operation of [`Bandwidth`].
 pub const BLOCK: usize = 512;
 
-/// The last bytes of what is read, which the checksum is the sum of.
+/// The last bytes of a block read, whose words the checksum sums up.
 pub(crate) const TAIL: usize = 2 * LINE;
 
-/// What is done to memory.
+/// The access pattern of a [`Bandwidth`] kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Motion {
     /// Loads.
     Read,
-    /// Loads of two halves, a line of each in turn.
+    /// Loads of two halves, one line of each half at a time.
     ReadHalves,
     /// Stores.
     Write,
     /// Non-temporal stores.
     WriteNonTemporal,
-    /// Loads and stores in place: each 8-byte word becomes one more.
+    /// Loads and stores in place: adds 1 to each 8-byte word.
     Update,
-    /// Loads of the first half, stores to the second.
+    /// Loads from the first half, stores to the second.
     Copy,
-    /// Loads of the first half, non-temporal stores to the second.
+    /// Loads from the first half, non-temporal stores to the second.
     CopyNonTemporal,
-    /// Sums of two thirds, stored to the last: two loads to a store, as STREAM's Add.
+    /// Sums of two thirds, stored to the last third: two loads per store, as STREAM's Add.
     Add,
-    /// Sums of three quarters, stored to the last: three loads to a store.
+    /// Sums of three quarters, stored to the last quarter: three loads per store.
     AddThree,
-    /// The first third and twice the second, stored to the last: STREAM's Triad, in integers.
+    /// The first third plus twice the second, stored to the last third: STREAM's Triad, in integers.
     Triad,
-    /// The same by non-temporal stores.
+    /// The sums of [`Triad`](Motion::Triad) with non-temporal stores.
     TriadNonTemporal,
-    /// `rep stosb`, which takes no vectors.
+    /// `rep stosb`, which uses no vector register.
     RepStosb,
-    /// `rep movsb` of the first half to the second, which takes no vectors.
+    /// `rep movsb` from the first half to the second, which uses no vector register.
     RepMovsb,
 }
 
 impl Motion {
-    /// All there are.
+    /// All motions.
     pub const ALL: [Motion; 13] = [
         Motion::Read,
         Motion::ReadHalves,
@@ -66,7 +65,7 @@ impl Motion {
         Motion::RepMovsb,
     ];
 
-    /// The equal parts of the memory that it works on, a block of each at a time.
+    /// The number of equal parts of the memory; a block of each part is moved at a time.
     pub const fn parts(self) -> usize {
         match self {
             Motion::Read
@@ -80,27 +79,27 @@ impl Motion {
         }
     }
 
-    /// Whether it works on two halves of the memory.
+    /// Whether the motion works on two halves of the memory.
     pub const fn halves(self) -> bool {
         self.parts() == 2
     }
 
-    /// Whether it is one string instruction rather than vector loads and stores.
+    /// Whether the motion is one string instruction rather than vector loads and stores.
     pub const fn string(self) -> bool {
         matches!(self, Motion::RepStosb | Motion::RepMovsb)
     }
 
-    /// Whether it stores nothing.
+    /// Whether the motion stores nothing.
     pub const fn reads_alone(self) -> bool {
         matches!(self, Motion::Read | Motion::ReadHalves)
     }
 
-    /// Whether it stores sums of other parts.
+    /// Whether the motion stores sums of other parts.
     pub(crate) const fn adds_up(self) -> bool {
         self.parts() > 2
     }
 
-    /// Whether its stores need a fence before anybody relies on them.
+    /// Whether the stores need a fence before any code relies on them.
     pub(crate) const fn weakly_ordered(self) -> bool {
         matches!(
             self,
@@ -108,24 +107,24 @@ impl Motion {
         )
     }
 
-    /// The memory that it needs is a multiple of this.
+    /// Bytes of which the memory must be a multiple.
     pub const fn granularity(self) -> usize {
         self.parts() * BLOCK
     }
 }
 
-/// Why memory cannot be moved in some way.
+/// Why memory cannot be moved with some [`Motion`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BandwidthError {
-    /// The memory is no whole number of blocks.
+    /// The memory is not a whole number of blocks.
     PartOfBlock {
         /// Bytes of the memory.
         bytes: usize,
-        /// What they have to be a multiple of.
+        /// The number of which the bytes must be a multiple.
         granularity: usize,
     },
-    /// The memory that threads share does not start on a line; holds its address.
+    /// The address of the shared memory, if it is not the start of a line.
     OffLine(usize),
 }
 
@@ -138,11 +137,10 @@ messages! { BandwidthError:
 }
 
 /// Reads, writes, updates, copies or adds up a region block by block, round and round. An operation is
-/// a block of 512 bytes, and its partners where there are several parts: one copied is 512 bytes read
+/// a block of 512 bytes, with its partners if there are several parts: a copied block is 512 bytes read
 /// and 512 written.
 ///
-/// What is written is the number of the run (the call of [`run`](Kernel::run)) from 1 on, modulo
-/// 256, in every byte.
+/// Every byte written is the number of the run (the call of [`run`](Kernel::run)), from 1 on, modulo 256.
 #[derive(Debug)]
 pub struct Bandwidth<'m> {
     region: Region<'m>,
@@ -150,40 +148,39 @@ pub struct Bandwidth<'m> {
 }
 
 impl<'m> Bandwidth<'m> {
-    /// A motion that begins at the region's first block. What the region holds is read, so the
-    /// caller may want to write it first: untouched pages of a mapping all share one page. String
-    /// instructions ignore `vector`.
+    /// Creates a motion that begins at the region's first block. Write the region before timing a motion
+    /// that reads: untouched pages of a mapping all share one page. String instructions ignore `vector`.
     ///
     /// # Errors
-    /// If the region is no whole number of blocks, in each part if there are several.
+    /// If the region, or each of its parts, is not a whole number of blocks.
     pub fn new(region: Region<'m>, motion: Motion, vector: Vector) -> Result<Self, BandwidthError> {
         let blocks = Blocks::new(region.len(), motion, vector, 0)?;
         Ok(Bandwidth { region, blocks })
     }
 
-    /// Blocks of one round over the region.
+    /// Blocks per round over the region.
     pub fn pass(&self) -> u64 {
         self.blocks.pass()
     }
 
-    /// The region.
+    /// Returns the region.
     pub fn into_region(self) -> Region<'m> {
         self.region
     }
 }
 
 impl Kernel for Bandwidth<'_> {
-    /// Returns the byte offset of the next block; of reads, the wrapping sum of the words in the
-    /// last 128 bytes read, 0 if there were none. Non-temporal stores have left the core when it returns.
+    /// Returns the byte offset of the next block. Motions that only read return the wrapping sum of the
+    /// words in the last 128 bytes read, 0 if none were read. Non-temporal stores have left the core on
+    /// return.
     fn run(&mut self, operations: u64) -> u64 {
         let memory = self.region.bytes_mut().as_mut_ptr();
-        // SAFETY: the region is borrowed mutably, starts on a line and has the bytes that the
-        // blocks were made of.
+        // SAFETY: the region is borrowed mutably, starts on a line and has as many bytes as the
+        // blocks were created for.
         unsafe { self.blocks.run(memory, operations) }
     }
 
-    /// A string instruction counts as one load or store a line: how it parts them is the CPU's
-    /// affair.
+    /// Counts a string instruction as one load or store per line: the CPU chooses how to split it.
     fn work(&self) -> Work {
         self.blocks.work()
     }
@@ -194,8 +191,8 @@ impl Kernel for Bandwidth<'_> {
     }
 }
 
-/// The same in memory that other threads read and write at the same time (Figures 3.25, 3.27 and
-/// 3.29). What comes of a word that several write is what one of them wrote.
+/// The motions of [`Bandwidth`] in memory that other threads read and write at the same time (Figures
+/// 3.25, 3.27 and 3.29). A word that several threads write holds the value of one of them.
 #[derive(Debug)]
 pub struct SharedBandwidth<'m> {
     words: &'m [AtomicU64],
@@ -203,12 +200,12 @@ pub struct SharedBandwidth<'m> {
 }
 
 impl<'m> SharedBandwidth<'m> {
-    /// A motion over `words` that begins at block number `first`, counted round and round: threads
-    /// that begin at the same block and keep step are in each other's way all the time.
+    /// Creates a motion over `words` that begins at block number `first`, modulo the blocks of a round.
+    /// Threads that begin at the same block and run at the same speed conflict all the time.
     ///
     /// # Errors
-    /// If the words do not start on a line, or are no whole number of blocks, in each part if
-    /// there are several.
+    /// If the words do not start on a line, or if the words, or each of their parts, are not a whole number
+    /// of blocks.
     pub fn new(
         words: &'m [AtomicU64],
         motion: Motion,
@@ -223,18 +220,19 @@ impl<'m> SharedBandwidth<'m> {
         Ok(SharedBandwidth { words, blocks })
     }
 
-    /// Blocks of one round over the words.
+    /// Blocks per round over the words.
     pub fn pass(&self) -> u64 {
         self.blocks.pass()
     }
 }
 
 impl Kernel for SharedBandwidth<'_> {
-    /// As [`Bandwidth`]'s. The sum that reads return depends on what other threads write.
+    /// Returns the value that [`Bandwidth`] returns. The sum that reads return depends on the writes of
+    /// other threads.
     fn run(&mut self, operations: u64) -> u64 {
         let memory = self.words.as_ptr().cast_mut().cast();
         // SAFETY: atomic words may be written through a shared reference; they are borrowed, start
-        // on a line and are the bytes that the blocks were made of. They are only reachable as
+        // on a line and are the bytes for which the blocks were created. They are only reachable as
         // atomic words, and by kernels that access them by assembly.
         unsafe { self.blocks.run(memory, operations) }
     }
@@ -250,16 +248,15 @@ impl Kernel for SharedBandwidth<'_> {
 }
 
 family! {
-    /// The shape of the family. `first` is the address of the block to begin with, `blocks` how many
-    /// there are to do, `again` the address of the block that follows on the last, `end` the address
-    /// behind the last. Returns the address where the next block would begin; the reads return the
-    /// wrapping sum of the 8-byte words in the last 128 bytes they read.
+    /// The function type of the family: moves `blocks` blocks from the one at `first` on, and wraps around
+    /// from `end` to `again`. Returns the address of the next block; the reads return the wrapping sum of
+    /// the 8-byte words in the last 128 bytes they read.
     ///
     /// # Safety
-    /// MoveBlocks of 512 bytes from `again` to `end`, `first` among them, are valid for what the kernel
-    /// does; where it works on several parts, so are their partners `value` bytes away from each to the
-    /// next. All are addresses of lines. `blocks` is not 0. The CPU has the width.
-    /// Non-temporal stores are followed by `sfence` before anybody relies on them.
+    /// The blocks of 512 bytes from `again` to `end`, `first` among them, are valid for the accesses of the
+    /// kernel. If it works on several parts, so are the partners of each block, `value` bytes from one part
+    /// to the next. All are addresses of lines. `blocks` is not 0. The CPU has the width. Non-temporal
+    /// stores are followed by `sfence` before any code relies on them.
     pub type MoveBlocks = unsafe extern "sysv64" fn(
         first: *mut u8,
         blocks: u64,
@@ -268,77 +265,78 @@ family! {
         value: u64,
     ) -> u64;
 
-    /// Reads by `movdqa`.
+    /// Reads with `movdqa`.
     linefill_bandwidth_read16
-    /// Reads by `vmovdqa`: needs AVX2.
+    /// Reads with `vmovdqa`: needs AVX2.
     linefill_bandwidth_read32
-    /// Reads by `vmovdqa64`: needs AVX-512.
+    /// Reads with `vmovdqa64`: needs AVX-512.
     linefill_bandwidth_read64
-    /// Reads two halves by `movdqa`, a line of each in turn.
+    /// Reads two halves with `movdqa`, one line of each at a time.
     linefill_bandwidth_read_halves16
-    /// Reads two halves by `vmovdqa`: needs AVX2.
+    /// Reads two halves with `vmovdqa`, one line of each at a time: needs AVX2.
     linefill_bandwidth_read_halves32
-    /// Reads two halves by `vmovdqa64`: needs AVX-512.
+    /// Reads two halves with `vmovdqa64`, one line of each at a time: needs AVX-512.
     linefill_bandwidth_read_halves64
-    /// Writes `value` by `movdqa`.
+    /// Writes `value` with `movdqa`.
     linefill_bandwidth_write16
-    /// Writes `value` by `vmovdqa`: needs AVX2.
+    /// Writes `value` with `vmovdqa`: needs AVX2.
     linefill_bandwidth_write32
-    /// Writes `value` by `vmovdqa64`: needs AVX-512.
+    /// Writes `value` with `vmovdqa64`: needs AVX-512.
     linefill_bandwidth_write64
-    /// Writes `value` past the cache by `movntdq`.
+    /// Writes `value` past the cache with `movntdq`.
     linefill_bandwidth_stream16
-    /// Writes `value` past the cache by `vmovntdq`: needs AVX2.
+    /// Writes `value` past the cache with `vmovntdq`: needs AVX2.
     linefill_bandwidth_stream32
-    /// Writes `value` past the cache by `vmovntdq`: needs AVX-512.
+    /// Writes `value` past the cache with `vmovntdq`: needs AVX-512.
     linefill_bandwidth_stream64
-    /// Adds `value` to each word by `movdqa`, `paddq`, `movdqa`.
+    /// Adds `value` to each word with `movdqa`, `paddq`, `movdqa`.
     linefill_bandwidth_update16
-    /// Adds `value` to each word by `vmovdqa`, `vpaddq`, `vmovdqa`: needs AVX2.
+    /// Adds `value` to each word with `vmovdqa`, `vpaddq`, `vmovdqa`: needs AVX2.
     linefill_bandwidth_update32
-    /// Adds `value` to each word by `vmovdqa64`, `vpaddq`, `vmovdqa64`: needs AVX-512.
+    /// Adds `value` to each word with `vmovdqa64`, `vpaddq`, `vmovdqa64`: needs AVX-512.
     linefill_bandwidth_update64
-    /// Copies the first half to the second by `movdqa`.
+    /// Copies the first half to the second with `movdqa`.
     linefill_bandwidth_copy16
-    /// Copies the first half to the second by `vmovdqa`: needs AVX2.
+    /// Copies the first half to the second with `vmovdqa`: needs AVX2.
     linefill_bandwidth_copy32
-    /// Copies the first half to the second by `vmovdqa64`: needs AVX-512.
+    /// Copies the first half to the second with `vmovdqa64`: needs AVX-512.
     linefill_bandwidth_copy64
-    /// Copies the first half to the second by `movdqa` and `movntdq`.
+    /// Copies the first half to the second with `movdqa` and `movntdq`.
     linefill_bandwidth_copy_stream16
-    /// Copies the first half to the second by `vmovdqa` and `vmovntdq`: needs AVX2.
+    /// Copies the first half to the second with `vmovdqa` and `vmovntdq`: needs AVX2.
     linefill_bandwidth_copy_stream32
-    /// Copies the first half to the second by `vmovdqa64` and `vmovntdq`: needs AVX-512.
+    /// Copies the first half to the second with `vmovdqa64` and `vmovntdq`: needs AVX-512.
     linefill_bandwidth_copy_stream64
-    /// Adds the first third and the second, stored to the last, by `movdqa`.
+    /// Stores the sum of the first two thirds to the last, with `movdqa`.
     linefill_bandwidth_add16
-    /// Adds the first third and the second, stored to the last, by `vmovdqa`: needs AVX2.
+    /// Stores the sum of the first two thirds to the last, with `vmovdqa`: needs AVX2.
     linefill_bandwidth_add32
-    /// Adds the first third and the second, stored to the last, by `vmovdqa64`: needs AVX-512.
+    /// Stores the sum of the first two thirds to the last, with `vmovdqa64`: needs AVX-512.
     linefill_bandwidth_add64
-    /// Adds three quarters, stored to the last, by `movdqa`.
+    /// Stores the sum of the first three quarters to the last, with `movdqa`.
     linefill_bandwidth_add_three16
-    /// Adds three quarters, stored to the last, by `vmovdqa`: needs AVX2.
+    /// Stores the sum of the first three quarters to the last, with `vmovdqa`: needs AVX2.
     linefill_bandwidth_add_three32
-    /// Adds three quarters, stored to the last, by `vmovdqa64`: needs AVX-512.
+    /// Stores the sum of the first three quarters to the last, with `vmovdqa64`: needs AVX-512.
     linefill_bandwidth_add_three64
-    /// Adds the first third and twice the second, stored to the last, by `movdqa`.
+    /// Stores the first third plus twice the second to the last, with `movdqa`.
     linefill_bandwidth_triad16
-    /// Adds the first third and twice the second, stored to the last, by `vmovdqa`: needs AVX2.
+    /// Stores the first third plus twice the second to the last, with `vmovdqa`: needs AVX2.
     linefill_bandwidth_triad32
-    /// Adds the first third and twice the second, stored to the last, by `vmovdqa64`: needs AVX-512.
+    /// Stores the first third plus twice the second to the last, with `vmovdqa64`: needs AVX-512.
     linefill_bandwidth_triad64
-    /// Adds the first third and twice the second, stored to the last, by `movdqa` and `movntdq`.
+    /// Stores the first third plus twice the second to the last, with `movdqa` and `movntdq`.
     linefill_bandwidth_triad_stream16
-    /// Adds the first third and twice the second, stored to the last, by `vmovdqa` and `vmovntdq`: needs AVX2.
+    /// Stores the first third plus twice the second to the last, with `vmovdqa` and `vmovntdq`: needs AVX2.
     linefill_bandwidth_triad_stream32
-    /// Adds the first third and twice the second, stored to the last, by `vmovdqa64` and `vmovntdq`: needs AVX-512.
+    /// Stores the first third plus twice the second to the last, with `vmovdqa64` and `vmovntdq`: needs
+    /// AVX-512.
     linefill_bandwidth_triad_stream64
-    /// Writes the low byte of `value` by one `rep stosb`, all blocks before `end` at most: `again`
-    /// is not read.
+    /// Writes the low byte of `value` with one `rep stosb`, at most up to `end`. Does not read `again` or
+    /// `end`.
     linefill_bandwidth_rep_stosb
-    /// Copies the first half to the second by one `rep movsb`, all blocks before `end` at most:
-    /// `again` is not read.
+    /// Copies the first half to the second with one `rep movsb`, at most up to `end`. Does not read `again`
+    /// or `end`.
     linefill_bandwidth_rep_movsb
 }
 
@@ -349,8 +347,8 @@ pub(crate) mod reference {
     use crate::mem::{LINE, Region};
     use core::ops::Range;
 
-    /// Moves `blocks` blocks, of which the first is number `done` since the beginning, in run number
-    /// `run`; returns what proves it. The order of the accesses inside a block shows nowhere.
+    /// Moves `blocks` blocks in run number `run`; `done` blocks were moved before. Returns the checksum.
+    /// The result does not depend on the order of the accesses inside a block.
     pub fn bandwidth(
         region: &mut Region<'_>,
         motion: Motion,
@@ -394,7 +392,7 @@ pub(crate) mod reference {
         }
     }
 
-    /// Writes the words of a block of the last part: the sum of the other parts, times `factors`.
+    /// Writes the words of a block of the last part: the sum of the other parts' words times `factors`.
     fn add_up(region: &mut Region<'_>, block: Range<usize>, span: usize, factors: &[u64]) {
         for word in block.step_by(8) {
             let parts = factors.iter().enumerate();
@@ -405,7 +403,7 @@ pub(crate) mod reference {
         }
     }
 
-    /// The wrapping sum of the words in `bytes` bytes from `from` on.
+    /// Returns the wrapping sum of the words in `bytes` bytes from `from` on.
     fn words(region: &Region<'_>, from: usize, bytes: usize) -> u64 {
         (from..from + bytes)
             .step_by(8)
@@ -421,7 +419,7 @@ mod tests {
     #[repr(align(64))]
     struct Memory([u8; 12 * BLOCK]);
 
-    /// A shared motion does what its twin does, from any block on.
+    /// A shared motion does the same as the reference implementation, from any first block.
     #[test]
     fn what_threads_share_is_moved_as_what_one_has() {
         for motion in Motion::ALL {

@@ -1,11 +1,11 @@
-//! Bursts of accesses.
+//! Checks of the bursts.
 
 use super::kernel;
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 use crate::kernel::{Burst, Places, Transfer, Width};
 
-/// Places that an aligned instruction may go to.
+/// Places that suit an aligned instruction.
 const ALIGNED: [Places; 4] = [
     Places::fixed(0, 16),
     Places::sequential(16, 64, 64),
@@ -13,7 +13,7 @@ const ALIGNED: [Places; 4] = [
     Places::scattered(32, 64, 512),
 ];
 
-/// Places across lines and pages, and some that overlap.
+/// Places across lines and pages, some of them overlapping.
 const ANY: [Places; 5] = [
     Places::fixed(61, 0),
     Places::fixed(3, 7),

@@ -1,32 +1,32 @@
-//! Independent loads or stores of one width, eight at a time: what an access costs by its place
-//! (Drepper, section 6.2.1: Figures 6.4 and 6.6).
+//! Independent loads or stores of one width, eight at a time: the cost of an access by its place (Drepper,
+//! section 6.2.1: Figures 6.4 and 6.6).
 
-// Calls assembly with places inside the region.
+// Calls assembly with addresses inside the region.
 #![allow(unsafe_code)]
 
 mod checks;
 use crate::kernel::{Access, Assembled, Kernel, Width, Work};
 use crate::mem::{Region, Span};
 
-/// Accesses of a burst.
+/// Accesses per burst.
 pub const BURST: usize = 8;
 
-/// Which way the bytes go, and by which instruction.
+/// The direction of the accesses, and their instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Transfer {
-    /// Loads that may lie anywhere.
+    /// Loads at any address.
     Load,
-    /// Stores that may lie anywhere.
+    /// Stores at any address.
     Store,
-    /// `movdqa`: loads of 16 bytes that are aligned.
+    /// `movdqa`: aligned loads of 16 bytes.
     LoadAligned,
-    /// `movdqa`: stores of 16 bytes that are aligned.
+    /// `movdqa`: aligned stores of 16 bytes.
     StoreAligned,
 }
 
 impl Transfer {
-    /// Whether it writes.
+    /// Whether the transfer stores.
     pub const fn stores(self) -> bool {
         matches!(self, Transfer::Store | Transfer::StoreAligned)
     }
@@ -36,10 +36,11 @@ impl Transfer {
     }
 }
 
-/// Where the accesses lie: access `k` of burst `j` at byte `first + (j * step) % window + k * apart`.
+/// The places of the accesses: access `k` of burst `j` is at byte
+/// `first + (j * step) % window + k * apart`.
 ///
-/// Any number may be asked for. A product of them that cannot be counted is `usize::MAX`, and such
-/// places lie in no region.
+/// The constructors accept any numbers. A product that overflows is `usize::MAX`, and such places fit in
+/// no region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Places {
     first: usize,
@@ -49,7 +50,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// The same eight places in every burst, `apart` bytes from each to the next.
+    /// The same eight places in every burst, at a distance of `apart` bytes.
     pub const fn fixed(first: usize, apart: usize) -> Self {
         Places {
             first,
@@ -59,7 +60,7 @@ impl Places {
         }
     }
 
-    /// `count` places `stride` bytes apart, in the order of their addresses.
+    /// `count` places at a distance of `stride` bytes, in ascending order.
     pub const fn sequential(first: usize, stride: usize, count: usize) -> Self {
         Places {
             first,
@@ -69,11 +70,12 @@ impl Places {
         }
     }
 
-    /// The same places in an order that no prefetcher follows: a burst touches each eighth of them
-    /// once, and the next burst is 0.618 of an eighth further on, around.
+    /// The places of [`sequential`](Self::sequential) in an order that no prefetcher follows. A burst
+    /// touches each eighth of the places once; the next burst is 0.618 of an eighth further on, wrapping
+    /// around.
     pub const fn scattered(first: usize, stride: usize, count: usize) -> Self {
         let eighth = count / BURST;
-        // Odd, so that it comes by every place.
+        // Odd, so that every place is visited.
         let leap = (eighth / 1000 * 618 + eighth % 1000 * 618 / 1000) | 1;
         let across = Span::of(stride).times(eighth).bytes();
         Places {
@@ -84,7 +86,7 @@ impl Places {
         }
     }
 
-    /// Bytes of region that accesses of `width` bytes need; `usize::MAX` if they cannot be counted.
+    /// Bytes of region that accesses of `width` bytes need; `usize::MAX` if the number overflows.
     pub const fn span(&self, width: usize) -> usize {
         self.needed(width).bytes()
     }
@@ -96,10 +98,10 @@ impl Places {
         first.plus(burst).plus(Span::of(width))
     }
 
-    /// What every index is a multiple of: the lowest bit of the step, or the window.
+    /// A divisor of every index modulo the window: the lowest set bit of the step, or the window.
     const fn grain(&self) -> usize {
         let low = self.step & self.step.wrapping_neg();
-        // Either way no more than the window.
+        // In either case at most the window.
         if low == 0 || low > self.window {
             self.window
         } else {
@@ -107,36 +109,36 @@ impl Places {
         }
     }
 
-    /// Byte offset of access `k` of the burst that begins at `index`. Of places that were not found
-    /// to lie in a region it may wrap.
+    /// Returns the byte offset of access `k` of the burst with this index. May wrap for places that have
+    /// not been checked against a region.
     pub(crate) const fn place(&self, index: u64, k: usize) -> usize {
         let begin = index as usize & self.window.wrapping_sub(1);
         let apart = k.wrapping_mul(self.apart);
         self.first.wrapping_add(begin).wrapping_add(apart)
     }
 
-    /// The index of burst number `burst`.
+    /// Returns the index of the burst with this number.
     pub(crate) const fn index(&self, burst: u64) -> u64 {
         burst.wrapping_mul(self.step as u64)
     }
 }
 
-/// Why accesses cannot be made at some places.
+/// Why accesses cannot be made at some [`Places`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BurstError {
-    /// The places repeat after this many bytes, which is no power of two.
+    /// The places repeat after this many bytes, which is not a power of two.
     Window(usize),
     /// The region is too small for the accesses.
     RegionTooSmall {
-        /// Bytes they need (`usize::MAX` if they cannot be counted).
+        /// Bytes that the accesses need; `usize::MAX` if the number overflows.
         needed: usize,
-        /// Bytes the region has.
+        /// Bytes of the region.
         region: usize,
     },
-    /// An aligned instruction moves 16 bytes, not this many.
+    /// The width in bytes; an aligned instruction needs 16.
     Width(usize),
-    /// An aligned instruction needs multiples of 16, not this one.
+    /// A distance in bytes that is not a multiple of 16, which an aligned instruction needs.
     Misaligned(usize),
 }
 
@@ -155,7 +157,7 @@ messages! { BurstError:
 
 /// Bursts of eight accesses of one width. An operation is a burst.
 ///
-/// A store writes the index behind its burst, in bytes and unwrapped, repeated every 8 bytes.
+/// A store writes the index of the next burst, in bytes and not wrapped, repeated every 8 bytes.
 #[derive(Debug)]
 pub struct Burst<'m> {
     region: Region<'m>,
@@ -167,11 +169,11 @@ pub struct Burst<'m> {
 }
 
 impl<'m> Burst<'m> {
-    /// Bursts that begin at the first place.
+    /// Creates bursts that begin at the first place.
     ///
     /// # Errors
-    /// If the region is too small, the places repeat at no power of two, or an aligned instruction
-    /// would be misaligned.
+    /// If the region is too small, the places do not repeat at a power of two, or an aligned instruction
+    /// would be misaligned or have another width than 16.
     pub fn new(
         region: Region<'m>,
         places: Places,
@@ -206,13 +208,13 @@ impl<'m> Burst<'m> {
         })
     }
 
-    /// Bursts of one round over all places.
+    /// Bursts per round over all places.
     pub fn round(&self) -> u64 {
         (self.places.window / self.places.grain()) as u64
     }
 }
 
-/// The kernel of a transfer, which has 16 bytes if it is aligned.
+/// Returns the kernel of a transfer. Aligned transfers have 16 bytes.
 fn kernel(transfer: Transfer, width: Width) -> Assembled<Bursts> {
     assembled!(match (transfer, width) {
         (Transfer::Load, Width::W4) => linefill_burst_load4,
@@ -231,7 +233,7 @@ fn kernel(transfer: Transfer, width: Width) -> Assembled<Bursts> {
 }
 
 impl Kernel for Burst<'_> {
-    /// Returns the low 8 bytes of the value moved last (all 4 where the width is 4), and 0 for no
+    /// Returns the low 8 bytes of the value moved last, or all 4 bytes for a width of 4; 0 for no
     /// operations.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
@@ -247,9 +249,9 @@ impl Kernel for Burst<'_> {
         let index = self.places.index(self.done);
         let mask = window as u64 - 1;
         let at = self.region.bytes_mut()[first..].as_mut_ptr();
-        // SAFETY: `new` has seen to it that all places lie in the region, which is borrowed
-        // mutably and starts on a line, and that they are aligned where the instruction wants it;
-        // the width's token proves the instruction.
+        // SAFETY: `new` has checked that all places lie in the region, which is borrowed mutably and
+        // starts on a line, and that they are aligned if the instruction requires it; the width's token
+        // proves that the CPU has the instruction.
         let last = unsafe { kernel(at, index, step as u64, mask, apart, operations) };
         self.done = self.done.wrapping_add(operations);
         last
@@ -291,15 +293,15 @@ impl Kernel for Burst<'_> {
 }
 
 family! {
-    /// The shape of all bursts.
+    /// The function type of all bursts.
     ///
-    /// Returns the low 8 bytes of the value moved last, or all of its 4.
+    /// Returns the low 8 bytes of the value moved last, or all 4 bytes for a width of 4.
     ///
     /// # Safety
-    /// The eight accesses of each burst, at `first + (index & mask) + k * apart` for k from 0 to 7 with
-    /// an index that grows by `step` from burst to burst, lie in memory valid for reads, or for writes
-    /// where the kernel stores; `bursts` is not 0; the CPU has the instruction. Where the name ends in
-    /// `_aligned` all of them are multiples of 16.
+    /// The eight accesses of each burst are at `first + (index & mask) + k * apart` for `k` from 0 to 7;
+    /// `index` grows by `step` per burst. All lie in memory valid for reads, or for writes if the kernel
+    /// stores; `bursts` is not 0; the CPU has the instruction. If the name ends in `_aligned`, all
+    /// addresses are multiples of 16.
     pub type Bursts = unsafe extern "sysv64" fn(
         first: *mut u8,
         index: u64,
@@ -342,7 +344,7 @@ mod tests {
     extern crate std;
     use std::collections::BTreeSet;
 
-    /// The places of one round.
+    /// Returns the places of one round.
     fn round(places: Places) -> BTreeSet<usize> {
         let bursts = places.window / places.grain();
         let of = |burst| (0..BURST).map(move |k| places.place(places.index(burst), k));
