@@ -154,7 +154,7 @@ const EVERYWHERE: Range = Range {
     hi: f64::INFINITY,
 };
 
-/// The largest value of a series inside a range over its smallest.
+/// Returns the largest value of a series inside a range over its smallest value there.
 fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Testable<Interval> {
     let mut inside = Vec::new();
     for (x, _) in e.series(series)? {
@@ -403,7 +403,7 @@ fn share_of_long_cycles(mut region: Region<'_>, size: u64) -> Testable<f64> {
     Ok(f64::from(long) / TRIALS as f64)
 }
 
-/// An array of 32-bit indices and a walk along it.
+/// A walk along an array of 32-bit indices. An operation is a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct JumpSetup {
     /// Elements of the array.
