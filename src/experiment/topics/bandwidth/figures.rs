@@ -57,7 +57,7 @@ fn fastest(e: &Evidence<'_>, what: &str) -> Testable<Interval> {
         .ok_or_else(|| Untestable(format!("no point of `{label}` lies in the {l1}")))
 }
 
-/// Series of reads in L2: one that the L1 dTLB covers and one that it does not.
+/// Series of reads in L2: of a buffer that the L1 dTLB covers, and of a buffer that exceeds its reach.
 const COVERED: &str = "read, 2/3 of what the L1 dTLB reaches";
 const BEYOND: &str = "read, 5/4 of what the L1 dTLB reaches";
 

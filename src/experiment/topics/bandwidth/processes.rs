@@ -21,7 +21,7 @@ enum Company {
     Nobody,
     Reader,
     Writer,
-    /// A writer whose working set is always as large as the measured one.
+    /// A writer whose working set is always as large as that of the measured process.
     AsLarge,
 }
 

@@ -239,7 +239,7 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
     cases: |machine| figure_cases(machine, &cores(machine), &Threads::ALL),
     events: events::BANDWIDTH,
     claims: &[
-        // Two threads that read the same memory read as fast as one.
+        // Two threads that read the same memory each read as fast as one thread.
         measured(
             "D39.1",
             drepper("3.5.1, Figure 3.27"),

@@ -83,7 +83,7 @@ const CODE_ALIGNMENT: Experiment = Experiment {
                 })
             },
         ),
-        // An instruction at the end of a line executes less efficiently than one at the beginning:
+        // An instruction at the end of a line executes less efficiently than at the start:
         // align functions, jump targets and, to some extent, loops.
         measured(
             "E24.3",

@@ -176,7 +176,7 @@ fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Testable<Interval> 
     ratio(most, least)
 }
 
-/// Judges that no point of a series is faster than the one before it by more than 5 %.
+/// Judges whether no point of a series is faster than the point before it by more than 5 %.
 ///
 /// Other physical pages may change a time by 5 %, so the points' own intervals are judged.
 fn never_faster(e: &Evidence<'_>, series: &str) -> Judged {

@@ -55,7 +55,7 @@ const MOST_THREADS: usize = 64;
 const MOST_QUICK: usize = 8;
 
 /// Returns numbers of threads that each have a core: the powers of two below the number of cores,
-/// and the number of cores, at most [`MOST_QUICK`] in a quick run.
+/// and the number of cores, at most `MOST_QUICK` in a quick run.
 pub(crate) fn on_cores(machine: &Machine) -> Vec<usize> {
     let most = if machine.full { usize::MAX } else { MOST_QUICK };
     let cores = machine.cpu_order.cores().clamp(1, most);
