@@ -1,34 +1,35 @@
-//! The experiments: a folder per topic, a file per family of figures, and how they are found.
+//! The experiments, in one folder per topic and one file per family of figures, and functions to
+//! find them.
 //!
-//! A set-up that only the figures of one file use stands in that file, one that several files of a
-//! topic use stands in the topic's folder, and one that several topics use in
-//! [`shared`](crate::experiment::shared).
+//! A set-up is defined where it is used: in the file of the only figures that use it, in the
+//! topic's folder if several files use it, or in [`shared`](crate::experiment::shared) if several
+//! topics use it.
 
 use crate::experiment::{Claim, Experiment};
 use crate::order;
 use crate::prelude::*;
 use crate::spelling::distance;
 
-/// Experiments that belong together.
+/// A group of related experiments.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
-    /// The name by which the family can be selected.
+    /// The name that selects the family.
     pub name: &'static str,
-    /// What is in it, in the order in which it is measured.
+    /// The experiments, in the order in which they are measured.
     pub experiments: &'static [Experiment],
 }
 
-/// A folder of families.
+/// A group of families, in a folder.
 #[derive(Clone, Copy, Debug)]
 pub struct Topic {
-    /// The folder's name, by which all of its families can be selected.
+    /// The folder's name, which selects all of its families.
     pub name: &'static str,
-    /// Its families, in the order in which they are measured.
+    /// The families, in the order in which they are measured.
     pub families: &'static [Family],
 }
 
-/// The families of a topic: its files that hold experiments, and what else has a name of its own in
-/// them.
+/// Defines the families of a topic. `name` is a family whose experiments are the `ALL` of the file
+/// of this name; `name in file::LIST` is a family whose experiments are another list of a file.
 macro_rules! families {
     ($($name:ident $(in $file:ident :: $all:ident)?),* $(,)?) => {
         /// The families of this topic, in the order in which they are measured.
@@ -40,7 +41,7 @@ macro_rules! families {
     };
 }
 
-/// The experiments of a family: all of its file, or those of a list in another.
+/// The list of experiments of a family, see `families`.
 macro_rules! experiments {
     ($file:ident) => {
         $file::ALL
@@ -50,10 +51,10 @@ macro_rules! experiments {
     };
 }
 
-/// The one family of a topic whose folder it fills.
+/// Defines the only family of a topic, whose experiments are the `ALL` of the topic's folder.
 macro_rules! family {
     ($name:ident) => {
-        /// The family that is the topic.
+        /// The only family of this topic.
         pub(super) static FAMILIES: &[$crate::experiment::topics::Family] =
             &[$crate::experiment::topics::Family {
                 name: stringify!($name),
@@ -106,17 +107,17 @@ topics![
     coherence,
 ];
 
-/// Every family, in the order in which they are measured.
+/// Returns every family, in the order in which they are measured.
 pub fn families() -> impl Iterator<Item = &'static Family> {
     TOPICS.iter().flat_map(|topic| topic.families)
 }
 
-/// Every experiment that works, family by family.
+/// Returns every experiment, family by family.
 pub fn built() -> impl Iterator<Item = &'static Experiment> {
     families().flat_map(|family| family.experiments)
 }
 
-/// The topic of the experiment with this id, if it works.
+/// Returns the topic of the experiment with exactly this id, if there is such an experiment.
 pub fn topic_of(id: &str) -> Option<&'static Topic> {
     let has = |topic: &&Topic| {
         let mut families = topic.families.iter();
@@ -125,7 +126,7 @@ pub fn topic_of(id: &str) -> Option<&'static Topic> {
     TOPICS.iter().find(has)
 }
 
-/// The family of the experiment with this id, if it works.
+/// Returns the family of the experiment with exactly this id, if there is such an experiment.
 pub fn of(id: &str) -> Option<&'static Family> {
     let has = |family: &&Family| family.experiments.iter().any(|e| e.id == id);
     families().find(has)
@@ -134,36 +135,36 @@ pub fn of(id: &str) -> Option<&'static Family> {
 /// The machine of most figures of Drepper's section 3.3.
 pub(crate) const PENTIUM_4: &str = "Pentium 4, 64-bit, 16 KiB L1d, 1 MiB L2 (2007)";
 
-/// All rows, part by part and in the order of their numbers: A Startin, B Sestoft, C the tensor
-/// series, D Drepper's section 3, E his 6.1 to 6.3, F neighbours of those sections, X what no
-/// document asks but every reader of them does.
+/// Returns all experiments, by part and then by number. The parts are A: Startin, B: Sestoft, C:
+/// the tensor series, D: Drepper's section 3, E: Drepper's sections 6.1 to 6.3, F: sections next to
+/// these, and X: questions that no document asks but its readers do.
 pub fn all() -> Vec<&'static Experiment> {
     let mut all: Vec<&'static Experiment> = built().collect();
     order::by_key(&mut all, |experiment| place(experiment.id));
     all
 }
 
-/// The part that a row belongs to, and its number there.
+/// The part of an experiment and its number in the part.
 fn place(id: &str) -> (&str, u32) {
     let (part, number) = id.split_at(1);
     (part, number.parse().unwrap_or(0))
 }
 
-/// The row with this id, in whatever case it is written.
+/// Returns the experiment with this id, in upper or lower case.
 pub fn find(id: &str) -> Option<&'static Experiment> {
     built().find(|experiment| experiment.id.eq_ignore_ascii_case(id))
 }
 
-/// The claim with this id.
+/// Returns the claim with this id.
 pub fn find_claim(id: &str) -> Option<&'static Claim> {
     let (experiment, _) = id.split_once('.')?;
     find(experiment)?.claims.iter().find(|claim| claim.id == id)
 }
 
-/// What can be selected by a name.
+/// A thing that a name selects.
 #[derive(Clone, Copy, Debug)]
 pub enum Named {
-    /// A row, by its id or name.
+    /// An experiment, by its id or name.
     Row(&'static Experiment),
     /// All experiments of a family.
     Family(&'static Family),
@@ -171,8 +172,8 @@ pub enum Named {
     Topic(&'static Topic),
 }
 
-/// What somebody meant who misspelt `text`: the id or name that it takes the fewest edits to turn it
-/// into, if that is one in three letters at most.
+/// Returns the experiment, family or topic whose id or name is fewest edits away from `text`.
+/// `None` if this takes more than one edit per three letters.
 pub fn nearest(text: &str) -> Option<Named> {
     let text = text.to_ascii_lowercase();
     let rows = all().into_iter().map(Named::Row);
@@ -216,7 +217,7 @@ mod tests {
         let (documents, ours) = all.split_at(expected.len());
         let ids: Vec<&str> = documents.iter().map(|row| row.id).collect();
         assert_eq!(ids, expected);
-        // Ours are in ascending order, so that none is there twice.
+        // Strictly ascending order excludes duplicates.
         let places: Vec<(&str, u32)> = ours.iter().map(|row| place(row.id)).collect();
         assert!(places.is_sorted_by(|one, other| one < other), "{places:?}");
         assert!(

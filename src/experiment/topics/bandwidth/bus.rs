@@ -12,8 +12,8 @@ const READ: &str = "read memory";
 const WRITE: &str = "write memory";
 const READ_L2: &str = "read L2";
 
-/// Bytes that each of these CPUs works on, so that every last-level cache among them is asked for
-/// as much as makes a working set in memory. `None` if that takes more than may be allocated.
+/// Returns the bytes per CPU, such that the CPUs below each last-level cache together use at least
+/// the memory size. `None` if more memory than allowed would be allocated.
 fn part(machine: &Machine, cpus: &[usize]) -> Option<usize> {
     let seats = machine.cpu_order.seats().iter();
     let of_cpus: Vec<usize> = seats
@@ -55,7 +55,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The bandwidth of each of the largest number of threads, over that of one thread alone.
+/// Judges the bandwidth per thread at the largest number of threads over that of one thread alone.
 fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judged) -> Judged {
     let alone = e.at(series, 1.0)?;
     let (threads, each) = e.last(series)?;
@@ -69,7 +69,7 @@ fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judged
     judge(&what, ratio(each, alone)?)
 }
 
-/// The same judgement in memory.
+/// Judges whether threads in memory get no more bandwidth than one thread alone.
 fn kept_in_memory(e: &Evidence<'_>, series: &str) -> Judged {
     e.at(series, 1.0)?;
     e.machine.memory_size()?;
@@ -99,7 +99,7 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
     cases,
     events: events::BANDWIDTH,
     claims: &[
-        // If one processor can saturate the bus, two or four that share it have even less each.
+        // If one processor can saturate the bus, each of two or four that share it gets even less.
         measured(
             "D25.1",
             drepper("3.3.4"),

@@ -36,17 +36,17 @@ macro_rules! reference {
     };
 }
 
-/// The bandwidth of a motion in a place, with the paper's accesses.
+/// Returns the bandwidth of a motion in a place, with 16-byte accesses.
 fn level(e: &Evidence<'_>, what: &str, place: Place) -> Testable<Interval> {
     by_width(e, what, PAPER, place)
 }
 
-/// The bandwidth of a motion in a place over that of another in another place.
+/// Returns the ratio of the bandwidths of two motions, each in its place.
 fn over(e: &Evidence<'_>, of: (&str, Place), to: (&str, Place)) -> Testable<Interval> {
     ratio(level(e, of.0, of.1)?, level(e, to.0, to.1))
 }
 
-/// The fastest point of a motion in L1d, with the paper's accesses.
+/// Returns the fastest point of a motion in L1d, with 16-byte accesses.
 fn fastest(e: &Evidence<'_>, what: &str) -> Testable<Interval> {
     let label = series(what, PAPER);
     let l1 = e.machine.ranges.l1;
@@ -57,17 +57,17 @@ fn fastest(e: &Evidence<'_>, what: &str) -> Testable<Interval> {
         .ok_or_else(|| Untestable(format!("no point of `{label}` lies in the {l1}")))
 }
 
-/// Streams of reads in L2: one that the L1 dTLB covers and one that it does not.
+/// Series of reads in L2: of a buffer that the L1 dTLB covers, and of a buffer that exceeds its reach.
 const COVERED: &str = "read, 2/3 of what the L1 dTLB reaches";
 const BEYOND: &str = "read, 5/4 of what the L1 dTLB reaches";
 
-/// Bytes that the entries of the L1 dTLB reach in 4 KiB pages.
+/// Returns the bytes that the entries of the L1 dTLB cover with 4 KiB pages.
 fn reach(machine: &Machine) -> Option<usize> {
     let tlb = machine.calibration.tlb(1, PAGE as u64)?;
     Some(tlb.entries as usize * PAGE)
 }
 
-/// Both streams, where both lie in L2.
+/// Returns the cases of both series if both lie in L2, and none otherwise.
 fn about_the_reach(machine: &Machine) -> Vec<Case> {
     let Some(reach) = reach(machine) else {
         return Vec::new();
@@ -89,9 +89,9 @@ fn about_the_reach(machine: &Machine) -> Vec<Case> {
     .collect()
 }
 
-/// The loss of a stream in L2 that outgrows the reach of the first TLB.
+/// Judges the loss of a stream in L2 that outgrows the reach of the L1 dTLB.
 fn beyond_the_reach(e: &Evidence<'_>) -> Judged {
-    // Without any point, why there is none is the reason.
+    // If nothing was measured, the reason for that is reported.
     level(e, READ, L2)?;
     let reach = reach(e.machine)
         .ok_or_else(|| Untestable::because("CPUID does not report the entries of the L1 dTLB"))?;
@@ -138,7 +138,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
     curves: figure_curves,
     events: events::BANDWIDTH,
     claims: &[
-        // 16 bytes per cycle in L1d, less than 6 beyond.
+        // The paper reads L1d at 16 bytes per cycle, and L2 and memory at less than 6.
         measured(
             "D36.1",
             drepper("3.5.1, Figure 3.24"),
@@ -149,7 +149,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             },
         )
         .then(2.8, PENTIUM_4),
-        // Writes never rise above 4 bytes per cycle, as L1d writes through, while reads reach 16.
+        // L1d writes through: writes never rise above 4 bytes per cycle, while reads reach 16.
         measured(
             "D36.2",
             drepper("3.5.1, Figure 3.24"),
@@ -173,7 +173,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
                  stores alike.",
         )
         .failing("L1d does not write through: stores need not wait for L2."),
-        // Beyond L2 writes are slower than reads by a factor of ten.
+        // Beyond L2, writes are slower than reads by a factor of ten.
         measured(
             "D36.3",
             drepper("3.5.1, Figure 3.24"),
@@ -202,7 +202,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             "A write reads its line before and writes it back later; both overlap with other \
              lines.",
         ),
-        // Copies are not significantly worse than writes: 0.5 bytes per cycle both.
+        // Copies are not significantly worse than writes: both run at 0.5 bytes per cycle.
         measured(
             "D36.4",
             drepper("3.5.1, Figure 3.24"),
@@ -375,7 +375,8 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
     cases: figure_cases,
     events: events::BANDWIDTH,
     claims: &[
-        // Two instructions per cycle in L1d: reads exceed 32 bytes per cycle, writes reach 18.7.
+        // The paper's Opteron executes two memory instructions per cycle. In L1d, reads exceed 32
+        // bytes per cycle and writes reach 18.7.
         measured(
             "D40.1",
             drepper("3.5.1, Figure 3.28"),
@@ -410,8 +411,8 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
                  in L1d.",
         )
         .failing("Prefetching hides L2 from 16-byte loads, or L2 is fast enough without it."),
-        // Copies cannot be faster than reads or writes, and take both: 9 bytes per cycle against
-        // 18.7.
+        // Copies cannot be faster than reads or writes, and need both: 9 bytes per cycle, where
+        // writes reach 18.7.
         measured(
             "D40.3",
             drepper("3.5.1, Figure 3.28"),
@@ -423,7 +424,7 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
             "A copy can load and store in the same cycle, and runs at the rate of the \
                   stores.",
         ),
-        // 6 bytes per cycle for L2 and 0.5 for memory.
+        // The paper writes L2 at 6 bytes per cycle and memory at 0.5.
         measured(
             "D40.4",
             drepper("3.5.1, Figure 3.28"),

@@ -20,12 +20,13 @@ const BYPASSING: &str = "non-temporal write";
 struct Mix {
     name: &'static str,
     motion: Motion,
-    /// Bytes read and written per byte of a stream.
+    /// Bytes read per byte of a stream.
     reads: usize,
+    /// Bytes written per byte of a stream.
     writes: usize,
-    /// Whether a write reads its line first where L1d does not hold it.
+    /// Whether a write that misses L1d first reads its line (RFO).
     owns: bool,
-    /// The places where a quick run measures it.
+    /// The places that a quick run measures.
     quick: &'static [Place],
 }
 
@@ -47,7 +48,7 @@ const fn mix(
 
 const EVERYWHERE: &[Place] = &[L1, L2, Llc, Memory];
 
-/// What other rows measure there costs nothing more.
+/// The mixes. Points that another experiment measures as well cost no extra time.
 const MIXES: [Mix; 8] = [
     mix(READ, Motion::Read, [1, 0], EVERYWHERE),
     mix(THREE, Motion::AddThree, [3, 1], &[Memory]),
@@ -76,7 +77,7 @@ impl Mix {
         (counted + owned) as f64 / counted as f64
     }
 
-    /// The case of a working set: the whole blocks of all streams that find room in it.
+    /// Returns the case of a working set, rounded down to whole blocks of all streams.
     fn case(&self, bytes: usize) -> Option<Case> {
         let setup = BandwidthSetup {
             bytes: whole_blocks(bytes, self.motion)?,
@@ -87,13 +88,13 @@ impl Mix {
     }
 }
 
-/// The bandwidth of a mix in a place, with the lines that writes read first.
+/// Returns the bandwidth of a mix in a place, including the lines that writes read first.
 fn with_owned(e: &Evidence<'_>, name: &str, place: Place) -> Testable<Interval> {
     let moved = Mix::named(name).map_or(1.0, Mix::moved);
     Ok(level(e, name, place)?.scaled(moved))
 }
 
-/// The least cycles that the ports take per byte of a stream of the triad.
+/// Returns the fewest cycles that the ports need per byte of a stream of the triad.
 fn least_cycles(machine: &Machine) -> Testable<f64> {
     let known = ports(machine)?;
     let at_most = |bytes: Option<u32>| bytes.filter(|&bytes| bytes > 0).map(f64::from);

@@ -31,7 +31,7 @@ pub(crate) static ALL: &[Experiment] = &[
     mixes::MIXES_OF_ONE_CORE,
 ];
 
-/// Motions by vectors, and the names of their series.
+/// Motions with vector instructions, and the names of their series.
 const BY_VECTORS: [(&str, Motion); 7] = [
     (READ, Motion::Read),
     ("read two halves", Motion::ReadHalves),
@@ -42,7 +42,7 @@ const BY_VECTORS: [(&str, Motion); 7] = [
     ("non-temporal copy", Motion::CopyNonTemporal),
 ];
 
-/// Motions by string instructions.
+/// Motions with string instructions, and the names of their series.
 const BY_STRINGS: [(&str, Motion); 2] = [
     ("rep stosb", Motion::RepStosb),
     ("rep movsb", Motion::RepMovsb),
@@ -59,8 +59,7 @@ fn series(what: &str, width: usize) -> String {
     format!("{what}, {width} B")
 }
 
-/// The case of `bytes` bytes, or of the largest size below that is whole blocks; `None` if there
-/// is no block.
+/// Returns the case of `bytes` bytes, rounded down to whole blocks; `None` if no block fits.
 fn case(label: String, bytes: usize, motion: Motion, mover: Mover) -> Option<Case> {
     let bytes = whole_blocks(bytes, motion)?;
     let setup = BandwidthSetup {
@@ -71,14 +70,14 @@ fn case(label: String, bytes: usize, motion: Motion, mover: Mover) -> Option<Cas
     Some(Case::new(label, bytes as f64, setup))
 }
 
-/// The largest size up to `bytes` that is whole blocks; `None` if there is no block.
+/// Rounds `bytes` down to whole blocks; `None` if no block fits.
 fn whole_blocks(bytes: usize, motion: Motion) -> Option<usize> {
     let granularity = motion.granularity();
     Some(bytes / granularity * granularity).filter(|&bytes| bytes > 0)
 }
 
-/// The working sets of the figures: in a quick run every fourth power of two, in a full run two an
-/// octave from 512 bytes on, as the paper's program had it.
+/// The working sets of the figures: every second power of two in a quick run; in a full run 512
+/// bytes, where the paper's program starts, and two sizes per octave from 1 KiB on.
 fn working_sets(machine: &Machine) -> Vec<usize> {
     let mut sizes = machine.few_working_sets(2);
     if machine.full {
@@ -87,8 +86,8 @@ fn working_sets(machine: &Machine) -> Vec<usize> {
     sizes
 }
 
-/// One working set in each level: the smallest in a cache, and the largest in memory. These sizes
-/// do not depend on the part of a shared cache that a run finds; sizes in between might.
+/// One working set per level: the smallest size in each cache, and the memory size. These sizes do
+/// not depend on the part of a shared cache that a run gets; sizes in between might.
 fn a_size_a_level(machine: &Machine) -> Vec<usize> {
     let sizes = working_sets(machine);
     let ranges = &machine.ranges;
@@ -101,7 +100,7 @@ fn a_size_a_level(machine: &Machine) -> Vec<usize> {
     chosen
 }
 
-/// One of them in each level in a quick run, and all in a full run.
+/// The working sets: one per level in a quick run, all in a full run.
 fn sizes(machine: &Machine) -> Vec<usize> {
     match machine.full {
         true => working_sets(machine),
@@ -109,7 +108,7 @@ fn sizes(machine: &Machine) -> Vec<usize> {
     }
 }
 
-/// Where a working set lives.
+/// The level of the hierarchy where a working set lies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     L1,
@@ -138,8 +137,9 @@ impl Place {
     }
 }
 
-/// The bandwidth of a series in a place: its level in a cache, and the point of the memory size in
-/// memory, because the distance of other sizes from the caches differs from run to run.
+/// Returns the bandwidth of a series in a place: its level over a cache's range, but its point at
+/// the memory size for memory, because the distance of other sizes from the caches differs from run
+/// to run.
 fn level(e: &Evidence<'_>, label: &str, place: Place) -> Testable<Interval> {
     match place {
         Memory => e.in_memory(label),
@@ -147,12 +147,12 @@ fn level(e: &Evidence<'_>, label: &str, place: Place) -> Testable<Interval> {
     }
 }
 
-/// The bandwidth of `what` by `width` bytes in a place.
+/// Returns the bandwidth of `what` by accesses of `width` bytes in a place.
 fn by_width(e: &Evidence<'_>, what: &str, width: usize, place: Place) -> Testable<Interval> {
     level(e, &series(what, width), place)
 }
 
-/// What the load and store ports of this CPU move.
+/// Returns the load and store ports of this CPU.
 fn ports(machine: &Machine) -> Testable<Ports> {
     machine.ports.ok_or_else(unknown_ports)
 }
@@ -204,8 +204,8 @@ const PROGRAM: Experiment =
         },
         events: events::BANDWIDTH,
         claims: &[
-            // In L1d the full 16 bytes per cycle of the load port are read, and of two ports on the
-            // Opteron more than 32.
+            // The paper reads L1d at the full 16 bytes per cycle of the load port, and at more than
+            // 32 with the two ports of the Opteron.
             measured(
                 "D35.1",
                 drepper("3.5.1, Figures 3.24, 3.26 and 3.28"),
@@ -259,7 +259,8 @@ const PROGRAM: Experiment =
         ..Experiment::PLAIN
     };
 
-/// The widest vectors that this CPU has, and the bandwidth of `what` by them.
+/// Returns the widest vectors that `what` was measured with in a place, in bytes, and their
+/// bandwidth there.
 fn widest(e: &Evidence<'_>, what: &str, place: Place) -> Testable<(usize, Interval)> {
     let mut widths = Vector::BYTES.into_iter().rev();
     let found = widths.find_map(|width| Some((width, by_width(e, what, width, place).ok()?)));
@@ -283,8 +284,7 @@ fn without_repetition(cases: Vec<Case>) -> Vec<Case> {
     kept
 }
 
-/// Judges the bandwidth of each width in L1d as a share of `limit`, without widths that the CPU
-/// lacks.
+/// Judges the bandwidth in L1d of each width as a share of `limit`. Skips widths that the CPU lacks.
 fn of_ports(e: &Evidence<'_>, what: &str, limit: fn(&Ports, usize) -> Option<u32>) -> Judged {
     let ports = ports(e.machine)?;
     let mut parts = Vec::new();

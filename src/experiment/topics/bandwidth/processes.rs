@@ -15,13 +15,13 @@ const MEASURED: [(&str, Motion); 2] = [(READ, Motion::Read), (WRITE, Motion::Wri
 const READ: &str = "read";
 const WRITE: &str = "write";
 
-/// The second process.
+/// What the second process does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Company {
     Nobody,
     Reader,
     Writer,
-    /// A writer whose working set is always as large as the measured one.
+    /// A writer whose working set is always as large as that of the measured process.
     AsLarge,
 }
 
@@ -50,20 +50,19 @@ fn series(what: &str, company: Company) -> String {
     format!("{what}, {}", company.name())
 }
 
-/// Two CPUs, and the cache that they share: its level, and its bytes.
+/// A CPU that shares a cache with the measuring CPU, the level of this cache, and its bytes.
 struct Shared {
     cpu: usize,
     level: u8,
     bytes: usize,
 }
 
-/// Up to this size, the last level that CPUID reports counts; of a larger last level, a guest may
-/// get only a part.
+/// The largest last level whose reported size is trusted: of a larger one, a guest may get only a part.
 const AFFORDABLE: f64 = (64 << 20) as f64;
 
 fn shared(machine: &Machine) -> Testable<Shared> {
     let pair = |near| machine.cpu_order.pair(near).map(|[_, other]| (near, other));
-    // Cores rather than hyper-threads, which share their ports as well.
+    // Cores are preferred to hyper-threads, which share their ports as well.
     let (near, cpu) = pair(Nearness::Level2)
         .or_else(|_| pair(Nearness::LastLevel))
         .or_else(|_| pair(Nearness::Core))
@@ -81,13 +80,13 @@ fn shared(machine: &Machine) -> Testable<Shared> {
     Ok(Shared { cpu, level, bytes })
 }
 
-/// The working set at which the figure's plateau is read.
+/// The working set that defines a series' plateau.
 fn first_size(cache: usize) -> usize {
     cache / 8 / BLOCK * BLOCK
 }
 
-/// The working sets: in a quick run octaves from an eighth of the cache to twice its size, in a
-/// full run half octaves from 16 KiB on as well.
+/// The working sets: octaves from an eighth of the cache to twice its size, and in a full run also
+/// half octaves from 16 KiB to eight times its size.
 fn sizes(machine: &Machine, cache: usize) -> Vec<usize> {
     let mut sizes: Vec<usize> = (0..5).map(|octave| first_size(cache) << octave).collect();
     if machine.full {
@@ -152,7 +151,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The cache that the two share, once something was measured.
+/// Returns the shared cache, or the reason why nothing was measured or no cache is shared.
 fn at_stake(e: &Evidence<'_>) -> Testable<Shared> {
     e.series(&series(READ, Nobody))?;
     shared(e.machine)
@@ -169,21 +168,21 @@ const FALLEN: f64 = 0.8;
 enum Fall {
     /// Between these working sets.
     Between(Interval),
-    /// Beyond the last.
+    /// Beyond the last working set.
     Later,
-    /// Its points do not tell.
+    /// The points are too uncertain to tell.
     Unclear,
 }
 
-/// Where a series, from an eighth of the cache on, falls below [`FALLEN`] of what it is there:
-/// between two working sets by the ratios of both, and as doubtful as the points are.
+/// Finds where a series falls below [`FALLEN`] of its plateau, its bandwidth at an eighth of the
+/// cache. Interpolates between two working sets; the result is as uncertain as the points.
 fn fall(e: &Evidence<'_>, label: &str, cache: usize) -> Testable<Fall> {
     let mut points = e.series(label)?;
     points.retain(|(x, _)| *x >= first_size(cache) as f64);
     let Some(&(first, plateau)) = points.first() else {
         return Err(Untestable(format!("no point of `{label}` was measured")));
     };
-    // The plateau over itself has no doubt.
+    // The ratio of the plateau to itself is exact.
     let mut slower = vec![(first, Interval::exact(1.0))];
     for (x, value) in points.into_iter().skip(1) {
         slower.push((x, ratio(plateau, value)?));
@@ -192,7 +191,7 @@ fn fall(e: &Evidence<'_>, label: &str, cache: usize) -> Testable<Fall> {
     let between = |end: fn(&Interval) -> f64, pair: &[(f64, Interval)]| {
         let [from, to] = [end(&pair[0].1), end(&pair[1].1)].map(f64::ln);
         let share = (level.ln() - from) / (to - from);
-        // Of the wildest points, none.
+        // Without a slope to interpolate along, the first of the two sizes counts.
         let share = if share.is_finite() {
             share.clamp(0.0, 1.0)
         } else {
@@ -220,7 +219,7 @@ fn fall(e: &Evidence<'_>, label: &str, cache: usize) -> Testable<Fall> {
     }))
 }
 
-/// Judges that a series falls off its plateau sooner beside a writer than alone.
+/// Judges whether a series falls off its plateau sooner beside a writer than alone.
 fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
     let cache = at_stake(e)?.bytes;
     let (alone, beside) = (series(what, Nobody), series(what, Writer));
@@ -242,8 +241,8 @@ fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
     unless_strangers(e, at_most(&what, ratio(sooner, fallen), 1.0))
 }
 
-/// Judges that a process that uses half of the cache gets less of it, the more its neighbour
-/// writes: less beside a reader than alone, and less beside a writer than beside a reader.
+/// Judges whether a process that uses half of the cache is slower beside a reader than alone, and
+/// slower beside a writer than beside a reader.
 fn in_order(e: &Evidence<'_>, what: &str) -> Judged {
     let shared = at_stake(e)?;
     let half = (shared.bytes / 2 / BLOCK * BLOCK) as f64;
@@ -309,8 +308,8 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
     cases,
     events: events::BANDWIDTH,
     claims: &[
-        // Beside a process that writes half of the cache the bandwidth falls before 1 MB, not
-        // between 2 and 4 MB.
+        // Beside a process that writes half of the cache, the bandwidth falls before 1 MB instead
+        // of between 2 and 4 MB.
         measured(
             "D44.1",
             drepper("3.5.3, Figure 3.31"),
@@ -330,8 +329,8 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
              at a smaller working set than alone",
             |e| falls_sooner(e, WRITE),
         ),
-        // Where the background process writes, the fall is most visible: at 2 MB 2.8 bytes per
-        // cycle against 7.9 beside a reader.
+        // The fall is most visible where the background process writes: at 2 MB, 2.8 bytes per
+        // cycle instead of 7.9 beside a reader.
         measured(
             "D44.3",
             drepper("3.5.3, Figure 3.31"),
@@ -340,7 +339,7 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
             |e| in_order(e, READ),
         )
         .then(0.35, "Core 2"),
-        // The same for writes: at 2 MB 1.3 bytes per cycle beside a writer, 6.4 beside a reader.
+        // The same for writes: at 2 MB, 1.3 bytes per cycle beside a writer, 6.4 beside a reader.
         measured(
             "D44.4",
             drepper("3.5.3, Figure 3.31"),

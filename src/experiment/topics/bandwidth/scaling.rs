@@ -1,4 +1,4 @@
-//! Scaling: the bandwidth of one core, of some, and of all of them at once.
+//! The bandwidth of one core, of some cores, and of all cores at once.
 
 use crate::experiment::claim::verdict::unless_strangers;
 use crate::experiment::prelude::*;
@@ -15,7 +15,7 @@ use crate::stats::Interval;
 
 const NON_TEMPORAL: &str = "non-temporal write";
 
-/// What the threads do, where, and whether a quick run measures it.
+/// The kinds of series: name, motion, place, and whether a quick run measures them.
 const KINDS: [(&str, Motion, Place, bool); 13] = [
     (READ, Motion::Read, L1, false),
     (WRITE, Motion::Write, L1, false),
@@ -32,15 +32,15 @@ const KINDS: [(&str, Motion, Place, bool); 13] = [
     (NON_TEMPORAL, Motion::WriteNonTemporal, Memory, true),
 ];
 
-/// The share of the highest bandwidth from which on a number of cores saturates memory.
+/// The share of the highest bandwidth at which memory counts as saturated.
 const SATURATED: f64 = 0.9;
 
 fn series(what: &str, place: Place) -> String {
     format!("{what}, {}", place.name())
 }
 
-/// Numbers of threads: 1, 2, 4 and so on in a quick run, the half steps as well in a full one, then
-/// all cores, and all hyper-threads if there are some.
+/// Numbers of threads: the powers of two below the number of cores, in a full run also one and a
+/// half times each, then all cores, and all hyper-threads if there are some.
 fn numbers(machine: &Machine) -> Vec<usize> {
     let order = &machine.cpu_order;
     let cores = order.cores().max(1);
@@ -57,13 +57,14 @@ fn numbers(machine: &Machine) -> Vec<usize> {
     numbers
 }
 
-/// The places of the first `threads` threads.
+/// Returns the locations of the CPUs of the first `threads` threads.
 fn seats(machine: &Machine, threads: usize) -> &[CpuLocation] {
     let seats = machine.cpu_order.seats();
     &seats[..threads.min(seats.len())]
 }
 
-/// How many of these threads share something, where the fewest and where the most do.
+/// Returns the smallest and the largest number of these threads that share a part of the machine,
+/// which `of` names.
 fn sharers(seats: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> [usize; 2] {
     let with = |seat| {
         seats
@@ -76,7 +77,7 @@ fn sharers(seats: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> [usize; 2] {
     [counts().min().unwrap_or(1), counts().max().unwrap_or(1)]
 }
 
-/// The most threads that share the caches of a place, among these.
+/// Returns the largest number of these threads that share a cache of a place.
 fn most_sharers(place: Place, seats: &[CpuLocation]) -> usize {
     let [_, most] = match place {
         L1 => sharers(seats, |seat| seat.core),
@@ -86,8 +87,9 @@ fn most_sharers(place: Place, seats: &[CpuLocation]) -> usize {
     most
 }
 
-/// The working set of a thread in a cache, whatever the number of threads: that of Figure 3.27, or
-/// the smallest power of two if that finds no room for all cores.
+/// Returns the working set per thread in a cache, the same for every number of threads: that of
+/// Figure 3.27 if the caches hold it for all cores, otherwise the smallest power of two in the
+/// range.
 fn in_cache(machine: &Machine, place: Place) -> Option<usize> {
     let range = place.range(machine);
     let cores = seats(machine, machine.cpu_order.cores());
@@ -102,8 +104,8 @@ fn in_cache(machine: &Machine, place: Place) -> Option<usize> {
     usual.find(all_fit).or_else(smallest)
 }
 
-/// The bytes of each of so many threads in a place: the caches hold those of all threads that share
-/// them, or do not hold them. `None` if there is no room.
+/// Returns the bytes per thread in a place. All threads that share a cache together fit in it, or
+/// exceed it if the place is memory. `None` if there is no such size.
 fn bytes(machine: &Machine, place: Place, threads: usize) -> Option<usize> {
     let seats = seats(machine, threads);
     let range = place.range(machine);
@@ -147,7 +149,7 @@ fn case(
     Some(Case::new(label, threads as f64, setup))
 }
 
-/// The largest number of threads, each on a core of its own, and the bandwidth of one of them.
+/// Returns the largest number of threads that have a core each, and the bandwidth per thread.
 fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval)> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     let points = e.series(label)?.into_iter().rev();
@@ -165,7 +167,7 @@ fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval)> {
     Ok((threads, e.at(label, threads)?))
 }
 
-/// The bandwidth of each of all cores over that of one core alone.
+/// Judges the bandwidth per core with all cores at work over that of one core alone.
 fn kept(e: &Evidence<'_>, what: &str, place: Place, least: f64) -> Judged {
     let label = series(what, place);
     let (threads, each) = all_cores(e, &label)?;
@@ -177,13 +179,13 @@ fn kept(e: &Evidence<'_>, what: &str, place: Place, least: f64) -> Judged {
     )
 }
 
-/// The bandwidth of all threads of a series together, over their number.
+/// Multiplies the bandwidth per thread of each point by its number of threads.
 fn totals(points: Vec<(f64, Interval)>) -> Vec<(f64, Interval)> {
     let total = |(threads, each): (f64, Interval)| (threads, each.scaled(threads));
     points.into_iter().map(total).collect()
 }
 
-/// The share of all cores that saturates memory.
+/// Judges the share of the cores that saturates memory.
 fn saturating(e: &Evidence<'_>) -> Judged {
     let label = series(READ, Memory);
     let (threads, _) = all_cores(e, &label)?;
@@ -342,8 +344,8 @@ mod tests {
     use super::*;
     use crate::experiment::machine::tests::unknown;
 
-    /// CPUs of `cores` cores with two threads each, numbered cores first; eight cores share a last
-    /// level.
+    /// A machine of `cores` cores with two hyper-threads each, numbered cores first; eight cores
+    /// share a last level.
     fn machine(cores: usize, full: bool) -> Machine {
         let seat = |cpu: usize| CpuLocation {
             cpu,

@@ -11,14 +11,14 @@ use crate::host::Nearness;
 use crate::stats::Interval;
 use Threads::{One, Own, Same};
 
-/// The number of threads of a series, and the owner of their memory.
+/// The number of threads of a series, and whether they share their memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Threads {
     /// One thread.
     One,
     /// Two threads on the same memory.
     Same,
-    /// Two threads, each on memory of its own.
+    /// Two threads, each with its own memory.
     Own,
 }
 
@@ -38,26 +38,26 @@ fn series(what: &str, threads: Threads) -> String {
     format!("{what}, {}", threads.name())
 }
 
-/// The bandwidth of a thread of a series in a place, in bytes per core cycle.
+/// Returns the bandwidth per thread of a series in a place, in bytes per core cycle.
 fn level(e: &Evidence<'_>, what: &str, threads: Threads, place: Place) -> Testable<Interval> {
     super::level(e, &series(what, threads), place)
 }
 
-/// Two CPUs.
+/// Two CPUs, or the reason why there are none.
 type Pair = Testable<[usize; 2]>;
 
-/// The nearest two on different cores.
+/// Returns the nearest two CPUs on different cores.
 fn cores(machine: &Machine) -> Pair {
     machine.cpu_order.two_cores()
 }
 
-/// Two hyper-threads of one core.
+/// Returns two hyper-threads of one core.
 fn hyper_threads(machine: &Machine) -> Pair {
     machine.cpu_order.pair(Nearness::Core)
 }
 
-/// The cases of a figure whose threads run on a pair of CPUs; only those of one thread if there is
-/// no pair.
+/// Returns the cases of a figure, with two threads on a pair of CPUs. Without a pair, returns only
+/// the cases of one thread.
 fn figure_cases(machine: &Machine, pair: &Pair, kinds: &[Threads]) -> Vec<Case> {
     let mut cases = Vec::new();
     for bytes in sizes(machine) {
@@ -105,15 +105,14 @@ fn case(
     room.then(|| Case::new(label, bytes as f64, setup))
 }
 
-/// Checks that two threads ran on a pair of CPUs.
+/// Returns the pair of CPUs, or the reason why nothing was measured or there is no pair.
 fn timed_on(e: &Evidence<'_>, pair: fn(&Machine) -> Pair) -> Testable<[usize; 2]> {
-    // Without any point, why there is none is the reason.
+    // If nothing was measured, the reason for that is reported.
     level(e, READ, One, L1)?;
     pair(e.machine)
 }
 
-/// Judges the bandwidth of each of two threads on a pair of CPUs over that of one thread alone, in
-/// several places.
+/// Judges the bandwidth of each of two threads over that of one thread alone, in several places.
 fn kept(
     e: &Evidence<'_>,
     pair: fn(&Machine) -> Pair,
@@ -128,12 +127,12 @@ fn kept(
     }))
 }
 
-/// Half, within tolerance.
+/// Judges whether each thread is half as fast, within tolerance.
 fn half(what: &str, each: Interval) -> Judged {
     between(what, each, 0.4, 0.65)
 }
 
-/// Equal, within tolerance.
+/// Judges whether each thread is as fast, within tolerance.
 fn as_much(what: &str, each: Interval) -> Judged {
     between(what, each, 0.9, 1.1)
 }
@@ -240,7 +239,7 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
     cases: |machine| figure_cases(machine, &cores(machine), &Threads::ALL),
     events: events::BANDWIDTH,
     claims: &[
-        // Two threads that read the same memory read as fast as one.
+        // Two threads that read the same memory each read as fast as one thread.
         measured(
             "D39.1",
             drepper("3.5.1, Figure 3.27"),
@@ -282,7 +281,7 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
                  operations pay the full cost.",
         )
         .failing("A store queue that requests many lines at once hides part of the transfers."),
-        // The performance is as if the data had to be read from memory.
+        // Writes of shared memory are as slow as if the data had to be read from memory.
         measured(
             "D39.3",
             drepper("3.5.1, Figure 3.27"),
@@ -373,8 +372,8 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
     cases: |machine| figure_cases(machine, &cores(machine), &[One, Same]),
     events: events::BANDWIDTH,
     claims: &[
-        // The read performance is largely unaffected by the second thread; by the figure 0.8 is
-        // left in L1d and in memory.
+        // The read performance is largely unaffected by the second thread. In the figure, 0.8 of it
+        // is left in L1d and in memory.
         measured(
             "D41.1",
             drepper("3.5.1, Figure 3.29"),
@@ -400,8 +399,8 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
             },
         )
         .then(0.014, "Opteron, family 10h"),
-        // Writes come near the speed of L3 only in a small range of working sets near its size; by
-        // the figure they are faster there than in L1d.
+        // Writes come near the speed of L3 only in a small range of working sets near its size. In
+        // the figure, they are faster there than in L1d.
         measured(
             "D41.3",
             drepper("3.5.1, Figure 3.29"),
@@ -415,8 +414,8 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
             },
         )
         .then(3.0, "Opteron, family 10h"),
-        // The two threads do not stress what lies behind their caches; by the figure 0.8 is left in
-        // memory, of reads that are prefetched badly.
+        // The two threads do not stress the levels behind their caches. In the figure, 0.8 is left
+        // in memory, of reads that are prefetched badly.
         measured(
             "D41.4",
             drepper("3.5.1, Figure 3.29"),

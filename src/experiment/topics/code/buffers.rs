@@ -23,8 +23,8 @@ pub(crate) const CALLS: &str = "nested calls";
 const NOPS: &str = "nops";
 const MOVES: &str = "register moves";
 
-/// Instructions between two chains, over how many of which numbers from and to, and what the core table
-/// says that they fill.
+/// A kind of instruction between two chains, the range of their number, and the published size of
+/// the buffer that they fill.
 struct Kind {
     name: &'static str,
     between: Between,
@@ -44,7 +44,8 @@ const fn kind(name: &'static str, between: Between, range: [f64; 2]) -> Kind {
 const REORDER: fn(&Core) -> Fact<u32> = |core| core.reorder_buffer;
 const STORE: fn(&Core) -> Fact<u32> = |core| core.store_buffer;
 
-/// From less than the smallest core has to more than the largest.
+/// The kinds. Each range begins below the size of the smallest core's buffer and ends above the
+/// largest core's.
 const KINDS: [Kind; 7] = [
     Kind {
         published: Some(REORDER),
@@ -61,22 +62,23 @@ const KINDS: [Kind; 7] = [
     kind(VECTOR_SUMS, Between::VectorSums, [16.0, 600.0]),
 ];
 
-/// The depths of calls, from and to.
+/// The smallest and the largest depth of nested calls.
 const DEPTHS: [f64; 2] = [4.0, 100.0];
 
 impl Kind {
-    /// What a core has so many of that a round takes of it, where `count` instructions stand between two
-    /// chains: they alone, or beside the chain in the reorder buffer.
+    /// Returns how many entries of the measured buffer a round takes besides the `count`
+    /// instructions between two chains.
     fn beside(&self) -> usize {
         match self.between {
             Between::Operations | Between::Nops | Between::Moves => Window::BESIDE,
-            // The load that waits.
+            // The load that waits for the chain.
             Between::Loads => 1,
             Between::Stores | Between::Sums | Between::VectorSums => 0,
         }
     }
 
-    /// The numbers of a quick run lie far apart, or around what is published, if something is.
+    /// Returns the numbers of instructions to measure. A quick run takes close numbers around the
+    /// published size, and numbers farther apart over the whole range if no size is published.
     fn numbers(&self, machine: &Machine) -> Vec<usize> {
         let core = machine.calibration.core();
         let published = core.and_then(|core| self.published?(core).value());
@@ -100,14 +102,14 @@ impl Kind {
     }
 }
 
-/// Numbers an octave: neighbours differ by 9 %.
+/// Numbers per octave; neighbours differ by 9 %.
 const FINE: u32 = 8;
 
 fn per_octave(machine: &Machine) -> u32 {
     if machine.full { FINE } else { FINE / 2 }
 }
 
-/// Whole numbers in a range, so many an octave, powers of two among them.
+/// Returns whole numbers in a range, `per_octave` of them per octave, powers of two among them.
 fn numbers([least, most]: [f64; 2], per_octave: u32) -> Vec<usize> {
     let all = (0..).map(|k| 2f64.powf(f64::from(k) / f64::from(per_octave)));
     let within = all.skip_while(|x| *x < least).take_while(|x| *x <= most);
@@ -119,7 +121,7 @@ fn numbers([least, most]: [f64; 2], per_octave: u32) -> Vec<usize> {
 const PUBLISHED_OPERATIONS: &str = "published entries of the reorder buffer";
 const PUBLISHED_STORES: &str = "published entries of the store buffer";
 
-/// What is published of this core.
+/// Returns the published sizes of this core's buffers.
 fn published() -> [Case; 2] {
     let case = |name, fact| {
         let missing = "no size of this buffer is published for this core";
@@ -131,7 +133,7 @@ fn published() -> [Case; 2] {
     ]
 }
 
-/// How many instructions of a kind find room.
+/// Returns how many instructions of a kind the buffer holds.
 fn held(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     let found = infer::window(&e.series(series)?).ok_or_else(|| {
         Untestable(format!(
@@ -141,7 +143,7 @@ fn held(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     Ok(range(&found))
 }
 
-/// The depth of calls up to which no return is mispredicted.
+/// Returns the depth of calls up to which no return is mispredicted.
 fn depth(e: &Evidence<'_>) -> Testable<Interval> {
     let costs = per_call(&e.series(CALLS)?);
     let found = infer::remembered(&costs).ok_or_else(|| {
@@ -150,7 +152,7 @@ fn depth(e: &Evidence<'_>) -> Testable<Interval> {
     Ok(range(&found))
 }
 
-/// A round of calls, per call.
+/// Divides the time of each round of nested calls by the number of calls.
 pub(crate) fn per_call(rounds: &infer::Curve) -> Vec<(f64, Interval)> {
     let each = |&(depth, time): &(f64, Interval)| (depth, time.scaled(1.0 / depth));
     rounds.iter().map(each).collect()
@@ -161,8 +163,8 @@ fn range(found: &Found<[u32; 2]>) -> Interval {
     Interval::new(least.into(), most.into())
 }
 
-/// The measured size over the published one; undecided if it is half, because the core's other thread
-/// has the other half while it works.
+/// Judges the measured size over the published size. A size of about half is inconclusive: a second
+/// thread of the core has the other half while it works.
 fn as_published(e: &Evidence<'_>, series: &str, published: &str) -> Judged {
     let published = e.at(published, 1.0)?.middle();
     let held = held(e, series)?;

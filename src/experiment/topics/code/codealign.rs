@@ -8,7 +8,7 @@ use crate::stats::Interval;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[CODE_ALIGNMENT];
 
-/// A series for each.
+/// Returns the name of the series of a kind of code.
 const fn name(placed: Placed) -> &'static str {
     match placed {
         Placed::Loop24 => "a loop of 24 bytes",
@@ -83,7 +83,7 @@ const CODE_ALIGNMENT: Experiment = Experiment {
                 })
             },
         ),
-        // An instruction at the end of a line executes less efficiently than one at the beginning:
+        // An instruction at the end of a line executes less efficiently than at the start:
         // align functions, jump targets and, to some extent, loops.
         measured(
             "E24.3",
@@ -112,8 +112,8 @@ fn each(judge: impl Fn(Placed) -> Judged) -> Judged {
     all_of(Placed::ALL.into_iter().map(judge))
 }
 
-/// The times at each offset, each from its least disturbed pass. Another thread of the same core,
-/// also one of another guest, takes front-end cycles from this thread for seconds at a time, and
+/// Returns the time at each offset, from its least disturbed pass. Another thread of the same core,
+/// even one of another guest, takes front-end cycles from this thread for seconds at a time, and
 /// never adds any.
 ///
 /// # Errors
@@ -139,7 +139,7 @@ fn offsets(e: &Evidence<'_>, placed: Placed) -> Testable<Vec<(usize, Interval)>>
     }
 }
 
-/// The slowest of some offsets: surely no quicker than the others.
+/// Returns the slowest of some offsets, by the lower bounds of their times.
 fn slowest(offsets: &[(usize, Interval)], which: &str) -> Testable<(usize, Interval)> {
     let slowest = offsets.iter().max_by(|a, b| a.1.lo.total_cmp(&b.1.lo));
     slowest
@@ -147,7 +147,7 @@ fn slowest(offsets: &[(usize, Interval)], which: &str) -> Testable<(usize, Inter
         .ok_or_else(|| Untestable(format!("no offset was measured {which}")))
 }
 
-/// The time at the quickest of some offsets.
+/// Returns the time at the quickest of some offsets, by the upper bounds of their times.
 fn quickest(offsets: &[(usize, Interval)]) -> Testable<Interval> {
     let quickest = offsets.iter().min_by(|a, b| a.1.hi.total_cmp(&b.1.hi));
     quickest
@@ -155,17 +155,17 @@ fn quickest(offsets: &[(usize, Interval)]) -> Testable<Interval> {
         .ok_or_else(|| Untestable("no offset was measured".to_owned()))
 }
 
-/// Code that starts at a byte of a line. An operation is a round through it.
+/// Code that starts at a given byte of a line. An operation is a round through the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodeAlignSetup {
-    /// What is placed.
+    /// The kind of code.
     pub placed: Placed,
-    /// The byte at which it starts.
+    /// The byte of the line at which the code starts.
     pub offset: usize,
 }
 
 impl Setup for CodeAlignSetup {
-    /// A line that is not used: the code lies in the program.
+    /// One line, which is not used: the code lies in the program.
     fn bytes(&self) -> usize {
         LINE
     }

@@ -12,7 +12,7 @@ pub(crate) static ALL: &[Experiment] = &[INLINING, BLOCK_ORDER];
 const INLINED: &str = "inlined";
 const CALLED: &str = "called";
 
-/// Functions of 8 own instructions and a candidate of 64 instructions, half a KiB.
+/// Functions of 8 own instructions each, and a candidate of 64 instructions (half a KiB).
 const fn callers(count: usize, inlined: bool) -> Callers {
     Callers {
         count,
@@ -22,19 +22,19 @@ const fn callers(count: usize, inlined: bool) -> Callers {
     }
 }
 
-/// Sizes of the inlined code in parts of L1i. The called form takes an eighth of them.
+/// Sizes of the inlined code as parts of L1i. The called form takes an eighth of this size.
 const PARTS: [f64; 9] = [SMALL, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, LARGE, 8.0];
 
-/// Parts that only a full run adds.
+/// Parts that only a full run measures.
 const BETWEEN: [f64; 7] = [0.375, 0.625, 0.875, 1.25, 1.75, 2.5, 5.0];
 
 /// A part of L1i that leaves room for everything else.
 const SMALL: f64 = 0.125;
 
-/// Code that is larger than L1i inlined, and smaller than L1i called.
+/// A part of L1i such that the code is larger than L1i if inlined, and smaller if called.
 const LARGE: f64 = 3.0;
 
-/// The numbers of pieces of `bytes` that fill the parts of L1i.
+/// Returns the numbers of pieces of `bytes` bytes that fill the parts of L1i.
 fn counts(machine: &Machine, bytes: usize) -> Vec<usize> {
     let mut parts = PARTS.to_vec();
     if machine.full {
@@ -49,20 +49,21 @@ fn counts(machine: &Machine, bytes: usize) -> Vec<usize> {
     counts
 }
 
-/// How many pieces of `bytes` fill `part` of L1i, or of 32 KiB if the size of L1i is unknown.
+/// Returns how many pieces of `bytes` bytes fill `part` of L1i, or of 32 KiB if the size of L1i is
+/// unknown.
 fn pieces(machine: &Machine, bytes: usize, part: f64) -> usize {
     let l1i = l1i(machine).unwrap_or(32768.0);
     ((part * l1i) as usize / bytes).max(2)
 }
 
-/// The ratio of two series at a part of L1i.
+/// Returns the ratio of two series at a part of L1i.
 fn at_part(e: &Evidence<'_>, [of, to]: [&str; 2], bytes: usize, part: f64) -> Testable<Interval> {
     l1i(e.machine)?;
     let x = (pieces(e.machine, bytes, part) * bytes) as f64;
     paired(e, of, to, Range::at(x))
 }
 
-/// The curves per piece of `bytes` instead of per round through all pieces.
+/// Returns the curves per piece of `bytes` bytes instead of per round through all pieces.
 fn a_piece(e: &Evidence<'_>, series: [&str; 2], bytes: usize) -> Vec<Curve> {
     let mut curves = e.curves_of(|label| series.contains(&label));
     for (x, value) in curves.iter_mut().flat_map(|curve| &mut curve.points) {
@@ -163,7 +164,8 @@ const INLINING: Experiment = Experiment {
 const TWO_INLINED: &str = "bytes of two functions, inlined";
 const TWO_CALLED: &str = "bytes of two functions and one candidate, called";
 
-/// Bytes of two functions with the candidate inlined into each, or called by both.
+/// Returns the bytes of two functions with the candidate inlined into each (`inlined` is 1) or
+/// called by both.
 fn size(inlined: u64) -> Testable<f64> {
     Ok(callers(2, inlined == 1).functions() as f64)
 }
@@ -171,7 +173,7 @@ fn size(inlined: u64) -> Testable<f64> {
 const BETWEEN_HOT: &str = "cold code between the hot";
 const MOVED: &str = "cold code moved away";
 
-/// A hot part of 4 instructions, a test and a branch; a cold part of 12.
+/// Blocks with a hot part of 4 instructions, a test and a branch, and a cold part of 12 instructions.
 const fn blocks(count: usize, moved: bool) -> Blocks {
     Blocks {
         count,
@@ -181,7 +183,7 @@ const fn blocks(count: usize, moved: bool) -> Blocks {
     }
 }
 
-/// A part of L1i: L1i holds the hot and the cold code.
+/// A quarter of L1i: L1i holds the hot and the cold code.
 const BOTH: f64 = 0.25;
 
 /// Twice L1i: L1i holds only the hot code.
@@ -253,7 +255,8 @@ const BLOCK_ORDER: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The time with cold code between hot code over that with it moved away, at a part of L1i.
+/// Returns the time with cold code between hot code over the time with cold code moved away, at a
+/// part of L1i.
 fn slower(e: &Evidence<'_>, part: f64) -> Testable<Interval> {
     at_part(e, [BETWEEN_HOT, MOVED], blocks(1, false).apart(), part)
 }

@@ -154,7 +154,7 @@ const EVERYWHERE: Range = Range {
     hi: f64::INFINITY,
 };
 
-/// The largest value of a series inside a range over its smallest.
+/// Returns the largest value of a series inside a range over its smallest value there.
 fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Testable<Interval> {
     let mut inside = Vec::new();
     for (x, _) in e.series(series)? {
@@ -176,7 +176,7 @@ fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Testable<Interval> 
     ratio(most, least)
 }
 
-/// Judges that no point of a series is faster than the one before it by more than 5 %.
+/// Judges whether no point of a series is faster than the point before it by more than 5 %.
 ///
 /// Other physical pages may change a time by 5 %, so the points' own intervals are judged.
 fn never_faster(e: &Evidence<'_>, series: &str) -> Judged {
@@ -403,7 +403,7 @@ fn share_of_long_cycles(mut region: Region<'_>, size: u64) -> Testable<f64> {
     Ok(f64::from(long) / TRIALS as f64)
 }
 
-/// An array of 32-bit indices and a walk along it.
+/// A walk along an array of 32-bit indices. An operation is a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct JumpSetup {
     /// Elements of the array.

@@ -18,7 +18,7 @@ const MISS_ORDERED: &str = "both miss, address waits for the store's";
 /// How many of 256 loads read the location of the store.
 const SHARED: [usize; 7] = [0, 1, 4, 16, 64, 128, 256];
 
-/// Their place on the axis, in percent.
+/// Returns the place on the axis: the share of these loads, in percent.
 fn percent(shared: usize) -> f64 {
     (shared * 100) as f64 / 256.0
 }
@@ -134,22 +134,23 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// A store that waits for a chain of multiplications, and a load.
+/// A store whose address waits for a chain of multiplications, and a load.
 ///
-/// A predictor keeps what it has learnt, and some predictors settle in different ways. Each stretch
-/// therefore starts with loads of another location, to unlearn, and then runs as many of its own
-/// loads as are timed afterwards.
+/// A predictor keeps what it has learnt, and some predictors settle in different ways. Each sample
+/// therefore starts with loads of another location, so that the predictor unlearns, and then runs
+/// as many of its own operations as are timed afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpeculateSetup {
     /// Whether the load's address is known early.
     pub issue: Issue,
     /// How many of 256 loads read the location just stored to.
     pub shared: usize,
-    /// Decides which ones.
+    /// Decides which loads read this location.
     pub seed: u64,
 }
 
-/// Operations of a stretch, and of either stretch before it: four rounds over all locations.
+/// Operations of the timed stretch, and of each of the two stretches before it: four rounds over
+/// all locations.
 const STRETCH: u64 = 1024;
 
 impl Setup for SpeculateSetup {
@@ -191,18 +192,18 @@ impl Shot for SpeculateShot<'_> {
     }
 }
 
-/// A store that waits for a node of a random list, and a load of another node.
+/// A store whose address waits for a node of a random list, and a load of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpeculateMissSetup {
     /// Whether the load's address is known early.
     pub issue: Issue,
     /// Bytes of all nodes together.
     pub working_set: usize,
-    /// Decides their order.
+    /// Decides the order of the nodes.
     pub seed: u64,
 }
 
-/// Two lines. Only the first is loaded; the second halves the number of nodes to lay out.
+/// A node of two lines. Only the first is loaded; the second halves the number of nodes to lay out.
 const NODE: Layout = Layout::npad(15);
 
 impl Setup for SpeculateMissSetup {

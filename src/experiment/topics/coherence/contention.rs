@@ -1,5 +1,5 @@
-//! Contention: one line that all threads want, by additions and by locks; what a single operation costs,
-//! what all threads get done together, and who gets how much of it.
+//! Contention for one line, by additions and by locks: the time of single operations, the
+//! throughput of all threads together, and the fairness between them.
 
 use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
@@ -31,7 +31,7 @@ const WAYS: [(&str, Way); 6] = [
 const SHARED: &str = "one line";
 const PADDED: &str = "padded";
 
-/// Where the words lie: as in B8, so that a run measures them once.
+/// Where the words lie. The places are those of B8, so that a run measures them once.
 const PLACES: [(&str, Spacing); 2] = [(SHARED, Spacing::Shared), (PADDED, Spacing::Apart(128))];
 
 fn series(way: &str, place: &str) -> String {
@@ -46,7 +46,7 @@ fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<C
     Some(case.run_by_run(1))
 }
 
-/// Every way in either place, on each number of threads.
+/// Returns the cases of every way in both places, for each number of threads.
 fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for threads in on_cores(machine) {
@@ -57,7 +57,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The numbers of threads from two on, each thread on a core of its own.
+/// Returns the numbers of threads from two on. Each thread has its own core.
 fn several(e: &Evidence<'_>) -> Testable<Vec<usize>> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     let mut numbers = on_cores(e.machine);
@@ -65,14 +65,14 @@ fn several(e: &Evidence<'_>) -> Testable<Vec<usize>> {
     Ok(numbers)
 }
 
-/// The largest of them, which is at least `least`.
+/// Returns the largest number of threads, if there are at least `least` cores.
 fn most(e: &Evidence<'_>, least: usize) -> Testable<f64> {
     at_least_cores(&e.machine.cpu_order, least)?;
     let most = several(e)?.into_iter().max();
     Ok(most.map_or(1.0, |threads| threads as f64))
 }
 
-/// The time of an operation of one way over that of another, by all threads on one line.
+/// Returns the time per operation of one way over that of another, with all threads on one line.
 fn over(e: &Evidence<'_>, of: &str, to: &str, threads: f64) -> Testable<Interval> {
     let at = |way| e.at(&series(way, SHARED), threads);
     ratio(at(of)?, at(to)?)
@@ -277,7 +277,7 @@ const CONTENTION: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Million operations per second of all threads together, by the number of threads.
+/// Returns the million operations per second of all threads together, by the number of threads.
 fn together(e: &Evidence<'_>, label: &str) -> Option<Curve> {
     let e = &Evidence {
         unit: Unit::Nanoseconds,

@@ -1,5 +1,5 @@
-//! Threads that want words or locks, all at the same time: by additions, by locks that serve them in the
-//! order of their arrival, and by locks of libraries, whose waiting threads sleep.
+//! Threads that contend for words or locks: by additions, by locks that serve threads in the order
+//! of their arrival, and by locks of libraries, whose waiting threads sleep.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::words::{IncrementSetup, Spacing};
@@ -11,19 +11,19 @@ use crate::model::closed_cycle;
 #[cfg(feature = "std")]
 mod turns;
 
-/// What a thread does.
+/// The operation of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Way {
-    /// It increments a word, or takes a spin lock.
+    /// Increments a word, or takes a spin lock.
     Increment(IncrementWay),
-    /// It takes a lock that serves threads in the order of their arrival.
+    /// Takes a lock that serves threads in the order of their arrival.
     Queue(QueueWay),
-    /// It takes a lock of a library.
+    /// Takes a lock of a library.
     Lock(Library),
 }
 
 impl Way {
-    /// The case of threads on these CPUs, of which the slowest counts.
+    /// Returns the case of threads on these CPUs. The time of the slowest thread counts.
     pub(super) fn case(self, series: String, spacing: Spacing, cpus: Vec<usize>) -> Case {
         let x = cpus.len() as f64;
         match self {
@@ -34,7 +34,7 @@ impl Way {
     }
 }
 
-/// Whose locks they are.
+/// The library of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Library {
     /// `std::sync::Mutex<()>`: 8 bytes.
@@ -43,7 +43,7 @@ pub enum Library {
     ParkingLot,
 }
 
-/// Threads that take locks.
+/// Threads that take and release locks of a library.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexSetup {
     /// The library of the locks.
@@ -55,7 +55,7 @@ pub struct MutexSetup {
 }
 
 impl Setup for MutexSetup {
-    /// The region is not used: locks lie in memory of their own.
+    /// The region is not used: the locks lie in their own memory.
     fn bytes(&self) -> usize {
         0
     }
@@ -74,7 +74,7 @@ impl Setup for MutexSetup {
     }
 }
 
-/// A lock that is handed on.
+/// The model of a lock that passes from thread to thread.
 static HANDOVER: Model = Model {
     name: "a closed queue for the line of a lock, whose service is a round trip",
     basis: Basis::Calibration,
@@ -82,12 +82,12 @@ static HANDOVER: Model = Model {
     leaves_out: "that a turn may wait until the next thread has joined the queue",
 };
 
-/// Threads that take a lock that serves them in the order of their arrival.
+/// Threads that take and release a lock that serves them in the order of their arrival.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct QueueSetup {
     /// The lock.
     pub way: QueueWay,
-    /// One lock for all threads, or each thread's own.
+    /// Whether all threads share one lock, or each thread has its own.
     pub spacing: Spacing,
     /// The CPU of each thread, all different.
     pub cpus: Vec<usize>,
@@ -114,7 +114,7 @@ impl Setup for QueueSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        // Who waits for a thread on its own CPU waits until the system takes the CPU away.
+        // A thread that waits for a thread on the same CPU waits until the system preempts it.
         let mut cpus = self.cpus.clone();
         cpus.sort_unstable();
         if let Some(pair) = cpus.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -137,8 +137,9 @@ impl Setup for QueueSetup {
         Ok(Workload::at_once(members.collect(), SampleOf::Slowest, 1))
     }
 
-    /// Predicts turns of an MCS lock that several threads want, who do nothing in between. A ticket lock lets
-    /// a thread take turn after turn while it has the line, for nobody knows how long.
+    /// Predicts a turn of an MCS lock that several threads want, with nothing to do between turns.
+    /// A ticket lock has no prediction: a thread takes turn after turn while it has the line, for
+    /// an unknown time.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let several = self.way == QueueWay::Mcs && self.sharers() > 1;
         several.then_some(())?;
@@ -205,7 +206,7 @@ mod tests {
         QueueSetup { way, spacing, cpus }
     }
 
-    /// Each takes its turns though the others wait for the same lock, and leaves it free.
+    /// Each thread takes its turns while the others wait for the same lock, and leaves the lock free.
     #[test]
     fn every_thread_takes_its_turns_and_leaves_the_lock_free() {
         let context = Context::here();

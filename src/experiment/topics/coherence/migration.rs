@@ -26,12 +26,12 @@ const READ: &str = "a locked addition to a line that another core has read";
 const OWN_FENCED: &str = "the same to a line of one's own, with a fence behind it";
 const READ_FENCED: &str = "the same to a line that another core has read, with a fence behind it";
 
-/// The measuring CPU, and the nearest CPU on another core.
+/// Returns the measuring CPU, and the nearest CPU on another core.
 fn cpus(machine: &Machine) -> Testable<[usize; 2]> {
     machine.cpu_order.two_cores()
 }
 
-/// Working sets in the middle of L1d and of L2, by name.
+/// Returns working sets in the middle of L1d and of L2, by name.
 fn sizes(machine: &Machine) -> [(&'static str, usize); 2] {
     let ranges = &machine.ranges;
     [("L1d", ranges.l1), ("L2", ranges.l2)].map(|(name, range)| (name, machine.middle_of(range)))
@@ -176,33 +176,33 @@ const SITUATIONS: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The time of a lap over that of a thread that stays.
+/// Returns the time of a lap over the time of a lap of a thread that stays.
 fn over_staying(e: &Evidence<'_>, period: &str, bytes: usize) -> Testable<Interval> {
     cpus(e.machine)?;
     paired_at(e, period, LAPS[0].0, bytes as f64)
 }
 
-/// Which lap is timed, after several laps at home.
+/// The lap that is timed, after several laps on the home CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lap {
-    /// Another lap at home.
+    /// Another lap on the home CPU.
     Home,
-    /// The first lap away.
+    /// The first lap on the other CPU.
     First,
-    /// The second lap away.
+    /// The second lap on the other CPU.
     Second,
 }
 
-/// A ring whose elements a thread changes on one CPU and then on another. An operation is a step.
+/// A ring whose elements a thread modifies on one CPU and then on another. An operation is a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MigrateSetup {
     /// Layout of the elements.
     pub layout: Layout,
     /// Number of elements.
     pub count: usize,
-    /// Which lap is timed.
+    /// The lap that is timed.
     pub period: Lap,
-    /// The CPUs at home and away.
+    /// The home CPU and the other CPU.
     pub cpus: [usize; 2],
     /// Seed of the order of the ring.
     pub seed: u64,
@@ -222,7 +222,7 @@ impl Setup for MigrateSetup {
         }
         let host = context.host;
         let home = host.pin(home)?;
-        // An error before the first shot if the thread may not run there.
+        // Fails before the first shot if the thread may not run on the other CPU.
         drop(host.pin(away)?);
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(region, self.layout, self.count, order)?;
@@ -249,8 +249,8 @@ struct MigrateShot<'m> {
     steps: u64,
     period: Lap,
     cpus: [usize; 2],
-    /// Keeps the thread where it was moved to. When it is dropped, before `_home`, the thread
-    /// returns home.
+    /// Keeps the thread on the CPU to which it was moved. When it is dropped, before `_home`, the
+    /// thread returns to the home CPU.
     moved: Option<Box<dyn Guard>>,
     _home: Box<dyn Guard>,
 }

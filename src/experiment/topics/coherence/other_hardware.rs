@@ -1,12 +1,12 @@
-//! Claims that no program can test on this architecture or without special hardware: rows that say
-//! what the document claims, and why it cannot be tested.
+//! Claims that no program can test on this architecture or without special hardware. Each
+//! experiment states the document's claim, and why it cannot be tested.
 
 use crate::experiment::prelude::*;
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[DCBZ, STACK, DCA];
 
-/// A row without points. Its claim is always untestable, for the reason that it states.
+/// Returns an experiment without points. Its claim is always untestable, and states the reason.
 const fn row(
     id: &'static str,
     name: &'static str,

@@ -29,8 +29,8 @@ const STORE: &str = "store";
 const ADD: &str = "locked addition";
 const FENCED: &str = "fenced locked addition";
 
-/// Evidence on whether the two CPUs are two cores: loads that depend on each other, and the round
-/// trip of a word.
+/// Evidence on whether the two CPUs are two cores: the time of dependent loads, and the round trip
+/// of a word.
 const WALK: &str = "load";
 const TRIP: &str = "round trip";
 
@@ -55,7 +55,7 @@ fn series(way: &str, fetched: &str) -> String {
     format!("{way}, {fetched}")
 }
 
-/// The nearest CPU on another core.
+/// Returns the nearest CPU on another core.
 fn other(machine: &Machine) -> Testable<usize> {
     machine.cpu_order.two_cores().map(|[_, other]| other)
 }
@@ -94,7 +94,8 @@ fn cases(machine: &Machine) -> Vec<Case> {
 }
 
 /// Dependent loads of lines that another core modified take at least this many times as long as
-/// loads of lines in the own L1d. Two threads of one core find such lines in their common L1d.
+/// loads of lines in the core's own L1d. Two threads of one core find such lines in their common
+/// L1d.
 const ON_THEIR_WAY: f64 = 3.5;
 
 /// Checks that the two CPUs are two cores, as the system says.
@@ -248,7 +249,7 @@ struct Take {
     others: Others,
 }
 
-/// The words of lines.
+/// Returns the words of lines.
 fn words(lines: &[Line]) -> &[AtomicU64] {
     let words = size_of_val(lines) / size_of::<AtomicU64>();
     // SAFETY: a line is an array of this many atomic words and nothing else.
@@ -328,7 +329,7 @@ mod tests {
     use crate::mem::LINE;
     use crate::os::allowed;
 
-    /// Every line is written once, whoever had it.
+    /// A shot writes every line once, whichever core held it.
     #[test]
     fn a_shot_takes_every_line_once() {
         let cpus = allowed();

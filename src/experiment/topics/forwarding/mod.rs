@@ -1,4 +1,4 @@
-//! A load behind a store.
+//! Store-to-load forwarding.
 
 pub mod store_to_load;
 

@@ -12,13 +12,14 @@ pub(crate) static ALL: &[Experiment] = &[STORE_FORWARDING];
 /// Byte offset of the line in which most values are passed.
 const HOME: usize = PAGE / 2;
 
-/// Sizes whose halves are stored and loaded at once, and that are passed across lines and pages.
+/// Sizes of loads that span two stores of half the size, and of values that are passed across lines
+/// and pages.
 const DOUBLED: [usize; 4] = [8, 16, 32, 64];
 
 /// Sizes that every x86-64 CPU has. Larger sizes are judged only where the CPU has them.
 const ALWAYS: usize = 16;
 
-/// How many times as long a value takes if it does not come from the store queue.
+/// A value that takes at least this many times as long does not come from the store queue.
 const BLOCKED: f64 = 1.5;
 
 macro_rules! pairs {
@@ -26,7 +27,7 @@ macro_rules! pairs {
         /// Bytes stored and bytes loaded: up to 8 by a general register, then by a vector register.
         const PAIRS: &[(usize, usize)] = &[($store, $load) $(, ($stores, $loads))*];
 
-        /// The axis that names them.
+        /// The label of the axis, which names the pairs.
         const PLACES: &str = concat!(
             $store, " to ", $load, " (", $first, ")"
             $(, ", ", $stores, " to ", $loads, " (", $index, ")")*
@@ -234,12 +235,12 @@ const STORE_FORWARDING: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// A case at the place of the bytes that its trip stores and loads.
+/// Returns a case at the place of the pair of sizes that its trip stores and loads.
 fn case(series: &str, trip: Trip, store: usize, load: isize) -> Case {
     case_at(trip.store, trip.load, series, trip, store, load)
 }
 
-/// A case at the place of a pair.
+/// Returns a case at the place of a given pair of sizes.
 fn case_at(
     stored: usize,
     loaded: usize,
@@ -252,24 +253,24 @@ fn case_at(
     Case::new(series, place(stored, loaded), setup)
 }
 
-/// The place on the axis of a pair.
+/// Returns the place of a pair of sizes on the axis.
 fn place(store: usize, load: usize) -> f64 {
     let index = PAIRS.iter().position(|pair| *pair == (store, load));
     index.expect("every pair that is measured is listed") as f64
 }
 
-/// Byte offset of the store: a multiple of its size that leaves room in the line for a load that
-/// begins before it.
+/// Returns the byte offset of the store: a multiple of its size that leaves room in the line for a
+/// load that begins before the store.
 pub(crate) fn home(trip: Trip, load: isize) -> usize {
     HOME + if load < 0 { LINE - trip.store } else { 0 }
 }
 
-/// The point of a series for a pair.
+/// Returns the point of a series for a pair of sizes.
 fn at(e: &Evidence<'_>, series: &str, store: usize, load: usize) -> Testable<Interval> {
     e.at(series, place(store, load))
 }
 
-/// The value of `of` for those of `sizes` that the CPU has.
+/// Returns the value of `of` for each of `sizes` that the CPU has.
 fn of_sizes(
     e: &Evidence<'_>,
     sizes: &[usize],
@@ -282,14 +283,14 @@ fn of_sizes(
         .map(move |&size| Ok((size, of(size)?)))
 }
 
-/// A value that is stored and loaded again.
+/// A store, and a load of the stored value. An operation is a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ForwardSetup {
-    /// Bytes stored and loaded, and how.
+    /// The sizes of the store and the load, and how the value is passed.
     pub trip: Trip,
     /// Byte offset of the store.
     pub store: usize,
-    /// Bytes from there to the load.
+    /// Bytes from the store to the load.
     pub load: isize,
 }
 
@@ -396,8 +397,8 @@ const OFFSETS: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Where a swept load starts, from the store's start on: every place at which the two meet, or some
-/// that are a sixteenth of the wider one apart in a quick run.
+/// Returns the offsets of a swept load from the start of the store: all offsets at which load and
+/// store overlap or, in a quick run, offsets that are a sixteenth of the wider access apart.
 fn offsets(machine: &Machine, trip: Trip) -> Vec<isize> {
     let (store, load) = (trip.store as isize, trip.load as isize);
     let step = if machine.full {
@@ -405,7 +406,7 @@ fn offsets(machine: &Machine, trip: Trip) -> Vec<isize> {
     } else {
         (store.max(load) / 16).max(1)
     };
-    // Toward zero, and so onto a multiple of the step.
+    // Rounds towards zero, to a multiple of the step.
     let first = (1 - load) / step * step;
     (first..store).step_by(step as usize).collect()
 }
@@ -414,10 +415,11 @@ fn swept(store: usize, load: usize) -> String {
     format!("{store} to {load} bytes")
 }
 
-/// The quickest and the slowest place.
+/// The times at the quickest and the slowest offset.
 type Ends = (Interval, Interval);
 
-/// Where loads of a swept pair end: the loads that lie inside the store, and the loads that stick out.
+/// Returns the ends of a swept pair: of the loads inside the store, and of the loads that extend
+/// beyond it.
 fn sides(e: &Evidence<'_>, store: usize, load: usize) -> Testable<(Ends, Ends)> {
     let last = (store - load) as isize;
     let ends = |inside: bool| -> Testable<_> {
@@ -432,11 +434,12 @@ fn sides(e: &Evidence<'_>, store: usize, load: usize) -> Testable<(Ends, Ends)> 
         Ok(ends)
     };
     let inside = ends(true)?.ok_or_else(none)?;
-    // A load of one byte cannot stick out.
+    // A load of one byte cannot extend beyond the store.
     Ok((inside, ends(false)?.unwrap_or(inside)))
 }
 
-/// The value of `of` the sides of those sweeps that the CPU has, with the name of the sweep.
+/// Returns the value of `of` for the [`sides`] of each sweep that the CPU has, with the name of the
+/// sweep.
 fn of_sweeps(
     e: &Evidence<'_>,
     sweeps: [(usize, usize); 3],

@@ -88,8 +88,8 @@ const SPLIT_BY: [(u64, u64); 5] = [
     (260 * MIB, 20),
 ];
 
-/// The number of random addresses that their parts do not give back or, with `by_bits`, whose parts
-/// are not the right bits.
+/// Returns the number of random addresses that their parts do not give back or, with `by_bits`,
+/// whose parts are not the right bits.
 fn lost(by_bits: bool) -> Testable<f64> {
     let mut rng = Rng::new(1);
     let mut lost = 0;
@@ -219,18 +219,18 @@ fn bits(ways: u64) -> Testable<f64> {
         .ok_or_else(|| Untestable("the number of sets is not a power of two".to_owned()))
 }
 
-/// A small cache of one set: hardware that compares more tags at a time costs too much.
+/// Returns a small cache of one set. Hardware that compares more tags at a time costs too much.
 fn whole() -> Testable<Geometry> {
     Ok(Geometry::fully_associative(64 * LINE, LINE)?)
 }
 
-/// Percent of misses in later rounds over lines that all belong to one set.
+/// Returns the percentage of misses in later rounds over lines that all belong to one set.
 fn conflicts(geometry: Geometry, lines: u64) -> Testable<f64> {
     let apart = geometry.sets() * geometry.line();
     Ok(later_misses(geometry, (0..lines).map(|line| line * apart)))
 }
 
-/// The same over as many consecutive lines as the cache holds.
+/// Returns the percentage of misses in later rounds over as many consecutive lines as the cache holds.
 fn row_of_lines(geometry: Geometry) -> Testable<f64> {
     let lines = 0..geometry.lines();
     Ok(later_misses(

@@ -9,7 +9,7 @@ use crate::stats::{Interval, Side};
 /// The figures of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_6_5];
 
-/// The longest list: beyond the ways of every L1d to date, and beyond twice those of most.
+/// The longest list: longer than the ways of every L1d to date, and than twice the ways of most.
 const LONGEST: usize = 32;
 
 /// A list has left L1d if a step takes this many times as long as in a list of one line.
@@ -133,14 +133,15 @@ const FIG_6_5: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The distances measured, in lines, ascending: every fourth up to four periods of L1d in a full run,
-/// every sixteenth in a quick one, so that the surface keeps an even grid.
+/// Returns the distances measured, in lines, ascending: every fourth up to four periods of L1d in a
+/// full run, every sixteenth up to two periods in a quick run. The surface thus keeps an even grid.
 fn distances(machine: &Machine) -> impl Iterator<Item = usize> {
     let (step, most) = if machine.full { (4, 256) } else { (16, 128) };
     (step..=most).step_by(step)
 }
 
-/// Sets that a list at this distance touches, if lines repeat their set every `period` lines.
+/// Returns the number of sets that a list at this distance touches, if lines repeat their set every
+/// `period` lines.
 fn sets_touched(distance: usize, period: usize) -> usize {
     let (mut a, mut b) = (distance, period);
     while b != 0 {
@@ -149,7 +150,7 @@ fn sets_touched(distance: usize, period: usize) -> usize {
     period / a
 }
 
-/// What a step costs in a list of `length` lines over what it costs in a list of one.
+/// Returns the time of a step in a list of `length` lines over that in a list of one line.
 fn rise(e: &Evidence<'_>, length: usize, distance: usize) -> Testable<Interval> {
     let x = distance as f64;
     ratio(e.at(&length.to_string(), x), e.at("1", x))
@@ -158,7 +159,7 @@ fn rise(e: &Evidence<'_>, length: usize, distance: usize) -> Testable<Interval> 
 /// Sets and ways of a cache.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Geometry {
-    /// Distance in lines at which lines meet in one set: the number of sets.
+    /// Distance in lines at which lines fall into the same set: the number of sets.
     period: usize,
     /// Lines that a set holds.
     ways: usize,
@@ -169,10 +170,13 @@ impl Geometry {
         self.period * self.ways * LINE
     }
 
-    /// Infers it from the surface: the smallest distance at which the step comes first, and the
-    /// longest list before it. `left` says whether a rise lies behind the step.
+    /// Infers the geometry from the surface. The distance at which the step comes after the
+    /// shortest list is the period; the longest list before this step gives the ways. Of several
+    /// such distances, the smallest counts. `left` tells whether a rise lies beyond the step.
     ///
-    /// Every point on the way counts: without one of them, the step may have been there.
+    /// # Errors
+    /// If a point before the step was not measured, because the step may lie there; or if there is
+    /// no step.
     fn infer(e: &Evidence<'_>, left: fn(Side) -> bool) -> Testable<Self> {
         let mut found: Option<Geometry> = None;
         for distance in distances(e.machine) {
@@ -209,9 +213,9 @@ impl core::fmt::Display for Geometry {
 
 /// The geometry of L1d that the surface shows.
 struct Found {
-    /// If every rise that may lie beyond the step does.
+    /// The geometry if rises that may lie beyond the step count as beyond it.
     early: Geometry,
-    /// If only the rises do that certainly lie beyond the step.
+    /// The geometry if only rises that certainly lie beyond the step count as beyond it.
     late: Geometry,
 }
 

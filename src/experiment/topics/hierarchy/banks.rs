@@ -13,13 +13,14 @@ pub(crate) static ALL: &[Experiment] = &[FIG_6_6];
 /// The series of loads behind a store.
 const BEHIND: &str = "a load behind a store";
 
-/// Byte offset of the store: a load some bytes around 4,096 behind it lies in one line.
+/// Byte offset of the store. A load about 4,096 bytes behind it does not cross a line.
 const STORE: usize = 1032;
 
-/// A distance at which a load has nothing in common with the store, not even the low bits.
+/// A distance at which a load overlaps the store neither in its bytes nor in the low bits of its
+/// address.
 const FREE: usize = 2048;
 
-/// How far apart flat values may lie.
+/// The largest ratio of times that count as equal.
 const FLAT: f64 = 1.1;
 
 /// Two loads per cycle, less an allowance for the loop and the clock.
@@ -134,8 +135,8 @@ const FIG_6_6: Experiment = Experiment {
                 at_most(&what, worst.value, FLAT)
             },
         ),
-        // L1d of AMD receives two words per cycle only if they lie in different banks, or in one with
-        // the same index: bits 6 to 4 are the bank, bits 14 to 7 the index.
+        // L1d of AMD receives two words per cycle only if they lie in different banks, or in one
+        // bank with the same index: bits 6 to 4 are the bank, bits 14 to 7 the index.
         measured(
             "E19.5",
             drepper("6.2.1, Figure 6.6"),
@@ -168,7 +169,7 @@ fn loads(first: usize) -> String {
     format!("eight loads, the first at byte {first}")
 }
 
-/// The time of loads at a distance: the median over the places of the first load.
+/// Returns the time of the loads at a distance: the median over the places of the first load.
 fn alike(e: &Evidence<'_>, distance: usize) -> Testable<Interval> {
     let places = firsts(e.machine).into_iter();
     let all: Testable<Vec<Interval>> = places
@@ -177,13 +178,13 @@ fn alike(e: &Evidence<'_>, distance: usize) -> Testable<Interval> {
     Interval::median_of(&all?).ok_or_else(none)
 }
 
-/// Bytes of the line at which the first load may lie.
+/// Returns the bytes of the line at which the first load may lie.
 fn firsts(machine: &Machine) -> Vec<usize> {
     let step = if machine.full { 8 } else { 40 };
     (0..64).step_by(step).collect()
 }
 
-/// Distances from a load to the next: none splits a line.
+/// Returns the distances from a load to the next. At none of them does a load cross a line.
 fn distances(machine: &Machine) -> Vec<usize> {
     if machine.full {
         let near = (8..256).step_by(8);
@@ -197,7 +198,7 @@ fn distances(machine: &Machine) -> Vec<usize> {
     ]
 }
 
-/// Distances from a store to the load behind it: they have no byte in common.
+/// Returns the distances from a store to the load behind it. The two have no byte in common.
 fn behind(machine: &Machine) -> Vec<usize> {
     let step = if machine.full { 8 } else { 64 };
     let mut behind: Vec<usize> = (8..=2 * PAGE).step_by(step).collect();
@@ -220,13 +221,13 @@ fn behind(machine: &Machine) -> Vec<usize> {
     behind
 }
 
-/// Whether words at this distance have low 12 bits in common.
+/// Returns whether words at this distance overlap in the low 12 address bits.
 fn aliases(behind: usize) -> bool {
     let low = behind % PAGE;
     low.min(PAGE - low) < 8
 }
 
-/// The times of all loads, each with its distance.
+/// Returns the times of all loads, each with its distance.
 fn all_loads(e: &Evidence<'_>) -> impl Iterator<Item = Testable<(usize, Interval)>> {
     firsts(e.machine).into_iter().flat_map(move |first| {
         let distances = distances(e.machine).into_iter();
@@ -234,10 +235,10 @@ fn all_loads(e: &Evidence<'_>) -> impl Iterator<Item = Testable<(usize, Interval
     })
 }
 
-/// A store, and a load that many bytes behind it.
+/// A store, and a load at a distance behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AliasSetup {
-    /// Bytes from the store, which is one of 8 bytes, to the load: 8 or more.
+    /// Bytes from the 8-byte store to the load: 8 or more.
     pub behind: usize,
 }
 

@@ -10,23 +10,23 @@ use crate::sim::{Cache, Design, Geometry};
 #[cfg(feature = "std")]
 mod installed;
 
-/// Which compiler's misses.
+/// A compiler, and the sets in which its misses are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compiler {
-    /// Misses of the stored trace, which has one set in 128 (`reference/README.md`).
+    /// Misses of the stored trace, which has one set in 128 (`reference/README.md`), times 128.
     Stored,
-    /// The same, in one of the trace's eight slices of sets.
+    /// Misses in one of the stored trace's eight slices of sets, times 128.
     StoredSlice(u8),
     /// Misses of the installed compiler, traced by valgrind.
     Installed,
-    /// The same, in the sets that the stored trace keeps, times 128.
+    /// Misses of the installed compiler in the sets that the stored trace keeps, times 128.
     InstalledSampled,
 }
 
 /// Misses of a compiler in an L2 under LRU, behind L1i and L1d of 32 KiB and 8 ways each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CompilerSetup {
-    /// Which compiler's misses.
+    /// The compiler, and the sets that count.
     pub of: Compiler,
     /// Bytes of L2.
     pub size: u64,
@@ -55,7 +55,7 @@ impl Setup for CompilerSetup {
     }
 }
 
-/// The stored trace: what missed in L1, by size of line.
+/// The stored traces of accesses that missed in L1, by line size.
 const STORED: [(u64, &[u8]); 2] = [
     (
         32,
@@ -67,7 +67,7 @@ const STORED: [(u64, &[u8]); 2] = [
     ),
 ];
 
-/// The stored trace has one set of this many.
+/// The stored trace keeps one set in this many.
 const SAMPLED: f64 = 128.0;
 
 /// The sets of the stored trace: addresses whose bits 6 to 15 are one of these numbers, which were
@@ -78,7 +78,7 @@ fn slice_of(address: u64) -> u64 {
     address >> 6 & 1023
 }
 
-/// How many slices it keeps.
+/// Number of slices that the stored trace keeps.
 pub(crate) const SLICES: u8 = KEPT.len() as u8;
 
 impl CompilerSetup {
@@ -114,7 +114,7 @@ impl CompilerSetup {
 
 #[cfg(not(feature = "std"))]
 impl CompilerSetup {
-    /// No program is started without the standard library.
+    /// Fails, because no program is started without the standard library.
     fn of_installed(&self, host: &dyn Host, _: bool) -> Testable<f64> {
         host.programs()?;
         Err(Untestable::without_std())

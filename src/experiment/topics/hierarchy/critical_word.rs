@@ -49,7 +49,7 @@ const FIG_3_30: Experiment = Experiment {
         let first = Layout::npad(7);
         let last = first.pointer_in_word(7);
         let orders = [Order::Sequential, Order::Random { seed }];
-        // The two walks of a comparison are measured one after the other.
+        // The two walks of a comparison are interleaved.
         let sizes = machine.few_working_sets(2);
         let mut cases = Vec::new();
         for ((_, with_first, with_last), order) in PAIRS.into_iter().zip(orders) {
@@ -165,18 +165,18 @@ const STRUCT_RULES: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// A ring of line-sized elements, each read wholly before the next.
+/// A ring of line-sized elements, each read wholly before the next. An operation is an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FieldsSetup {
     /// Bytes of all elements together.
     pub working_set: usize,
     /// Decides the order in which the elements are visited.
     pub seed: u64,
-    /// In which order the fields are read.
+    /// The order in which the fields are read.
     pub direction: Direction,
 }
 
-/// One line.
+/// An element of one line.
 const LINE_ELEMENT: Layout = Layout::npad(7);
 
 impl Setup for FieldsSetup {
@@ -192,7 +192,7 @@ impl Setup for FieldsSetup {
         Ok(Workload::steady(fields, count as u64))
     }
 
-    /// The line arrives once, with all its fields.
+    /// Predicts a random walk: a line arrives once, with all its fields.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let places = Places::lines(LINE_ELEMENT.count(self.working_set));
         random(parameters, places, None)

@@ -156,7 +156,7 @@ const FIG_3_32: Experiment = Experiment {
                 let far = e.at(HERE, place)?;
                 let near = e.level(HERE, e.machine.ranges.l2)?;
                 let cached = ratio(near, far)?;
-                // The time beyond that in L2, which no other guest shares, is due to memory.
+                // The time beyond the time in L2, which no other guest shares, is due to memory.
                 let save = |cached: f64| saved(1.0 - cached, 1.2) * 100.0;
                 at_least(
                     "percent saved",

@@ -8,18 +8,18 @@ use crate::stats::Interval;
 /// The row of this family.
 pub(crate) static ALL: &[Experiment] = &[TABLE_3_1];
 
-/// Ways, and bytes of a line: the columns of the table.
+/// Numbers of ways, and bytes of a line: the columns of the table.
 const WAYS: [u64; 4] = [1, 2, 4, 8];
 const LINES: [u64; 2] = [32, 64];
 
-/// Binary logarithms of the smallest and largest size of its rows.
+/// Binary logarithms of the smallest and the largest size of L2 in the table.
 const SIZES: [u32; 2] = [19, 24];
 
 fn sizes() -> impl Iterator<Item = u64> + Clone {
     (SIZES[0]..=SIZES[1]).map(|log| 1 << log)
 }
 
-/// 8 MiB, where a second way gained most.
+/// 8 MiB, the size at which a second way gained most.
 const SECOND_WAY: u64 = 8 << 20;
 
 const STORED: &str = "stored";
@@ -86,7 +86,7 @@ const TABLE_3_1: Experiment = Experiment {
             |e| falling_with_ways(e, STORED),
         )
         .then(0.98, "gcc under cachegrind (2007)"),
-        // In the table lines of 64 bytes miss less often than those of 32 bytes everywhere.
+        // In the table, lines of 64 bytes miss less often than lines of 32 bytes everywhere.
         simulated(
             "D10.3",
             drepper("3.3.1, Table 3.1"),
@@ -103,8 +103,8 @@ const TABLE_3_1: Experiment = Experiment {
              3 and 4 together, and ways 3 and 4 save more than ways 5 to 8",
             |e| diminishing(e, STORED),
         ),
-        // For 8 MB, two ways save almost 44 % of the misses of a direct-mapped cache (by the table
-        // 43.1).
+        // For 8 MB, two ways save almost 44 % of the misses of a direct-mapped cache (43.1 % in the
+        // table).
         simulated(
             "D10.5",
             drepper("3.3.1, Figure 3.8"),
@@ -134,7 +134,7 @@ const TABLE_3_1: Experiment = Experiment {
                     falling_with_line,
                     diminishing,
                 ];
-                // Where nothing can be simulated, that is the reason.
+                // If nothing can be simulated, the reason for that is reported.
                 falling_with_size(e, STORED)?;
                 traced(e)?;
                 all_of(parts.map(|part| part(e, INSTALLED)))
@@ -217,9 +217,9 @@ fn slice(index: u8, ways: u64) -> String {
     format!("{STORED}, slice {index}, {ways} ways")
 }
 
-/// The uncertainty of the share that the second way saves at [`SECOND_WAY`]: the stored sets are
-/// eight slices drawn at random, and one slice is left out at a time (jackknife; Student's t of 7
-/// degrees of freedom for 95 %).
+/// Returns the uncertainty of the share that the second way saves at [`SECOND_WAY`]: the stored
+/// sets are eight slices drawn at random, and one slice is left out at a time (jackknife; Student's
+/// t of 7 degrees of freedom for 95 %).
 fn doubt_of_the_sample(e: &Evidence<'_>) -> Testable<f64> {
     const STUDENT: f64 = 2.365;
     let of = |index, ways| e.at(&slice(index, ways), SECOND_WAY as f64);
@@ -239,7 +239,7 @@ fn doubt_of_the_sample(e: &Evidence<'_>) -> Testable<f64> {
     Ok(STUDENT * ((count - 1.0) / count * squares).sqrt())
 }
 
-/// Whether the installed compiler was to be traced.
+/// Checks that this run traces the installed compiler.
 fn traced(e: &Evidence<'_>) -> Testable<()> {
     let quick = "tracing the installed compiler takes minutes, so only the full profile does it";
     match e.machine.full {
@@ -248,7 +248,7 @@ fn traced(e: &Evidence<'_>) -> Testable<()> {
     }
 }
 
-/// The share that `fewer` misses save of `more`.
+/// Returns the share of `more` misses that are saved if only `fewer` remain.
 fn saved(more: Interval, fewer: Interval) -> Testable<Interval> {
     let left = ratio(fewer, more)?;
     Ok(Interval::new(1.0 - left.hi, 1.0 - left.lo))

@@ -19,14 +19,15 @@ pub(crate) static ALL: &[Experiment] = &[INCLUSIVE];
 const LOST: &str = "times a hot line is lost";
 const NEAR: &str = "the same while lines of L1d pass";
 
-/// How often each of the two is counted.
+/// How often each of the two counts is repeated.
 const REPEATS: u64 = 5;
 
-/// Losses of a line that show an inclusive last level: half as many as a stream of four times its
-/// size causes. A few lines are lost by chance wherever age alone does not decide replacement.
+/// The least losses per line that show an inclusive last level: half as many as a stream of four
+/// times its size causes. A few lines are lost by chance wherever age alone does not decide
+/// replacement.
 const LOSSES: f64 = 2.0;
 
-/// Bytes that stay in L1d beside the hot lines.
+/// Bytes of the control's stream, which stays in L1d beside the hot lines.
 const IN_L1: usize = 8 << 10;
 
 const INCLUSIVE: Experiment = Experiment {
@@ -49,8 +50,8 @@ const INCLUSIVE: Experiment = Experiment {
             have ways; any other pair keeps as many as the set of L2 has ways.",
     cases,
     claims: &[
-        // The model of an eviction that is pushed down a level is that of exclusive caches, which AMD
-        // prefers; Intel implements inclusive ones.
+        // Exclusive caches push an evicted line down to the next level, and AMD prefers them. Intel
+        // implements inclusive caches.
         measured(
             "D5.1",
             drepper("3.2"),
@@ -88,8 +89,8 @@ const INCLUSIVE: Experiment = Experiment {
                 }
             },
         ),
-        // Exclusive, a line of L1d is not in L2; inclusive, each line of L1d is also in L2, which wastes
-        // memory for what lies in two places.
+        // With exclusive caches, a line of L1d is not in L2. With inclusive caches, each line of
+        // L1d is also in L2, which wastes memory on lines that lie in two places.
         measured(
             "D5.3",
             drepper("3.2"),
@@ -103,7 +104,7 @@ const INCLUSIVE: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The vendor of the CPU, if it is one of the two that the document names.
+/// Returns the vendor of the CPU, if it is Intel or AMD, whose CPUs the document describes.
 fn vendor(machine: &Machine) -> Testable<Vendor> {
     let core = machine.calibration.core();
     let vendor = core.map(|core| core.vendor);
@@ -125,9 +126,9 @@ const HELD: f64 = 0.25;
 
 /// Numbers of lines of one set of L2, and bytes after which L2's sets repeat.
 struct Crowd {
-    /// More than either of L1d and L2 has ways, fewer than both.
+    /// More lines than either L1d or L2 has ways, but fewer than both together.
     between: usize,
-    /// Twice as many as both have.
+    /// Twice as many lines as both together have ways.
     beyond: usize,
     apart: usize,
 }
@@ -143,8 +144,8 @@ fn crowd(machine: &Machine) -> Option<Crowd> {
     })
 }
 
-/// Judges whether the lines of `between` stay: how much longer a step takes than a hit in L2, over
-/// how much longer it takes with so many lines that no two levels can hold them.
+/// Judges whether L1d and L2 together hold `between` lines: the time of a step beyond a hit in L2,
+/// over the same time with `beyond` lines, which the two levels cannot hold.
 fn held_together(e: &Evidence<'_>) -> Judged {
     let Some(Crowd {
         between, beyond, ..
@@ -174,7 +175,7 @@ fn held_together(e: &Evidence<'_>) -> Judged {
     }
 }
 
-/// Whether the last level is inclusive, as CPUID reports it.
+/// Returns whether the last level is inclusive, as CPUID reports it.
 fn stated(machine: &Machine) -> Testable<bool> {
     let caches = machine.caches.iter();
     let last = caches
@@ -185,8 +186,9 @@ fn stated(machine: &Machine) -> Testable<bool> {
     })
 }
 
-/// How often the stream evicted a line, in most repetitions: all but the least and the most. Steps
-/// that are slow because of an interrupt are as many in the control, which evicts nothing.
+/// Returns how often the stream evicted a line, less the count of the control: the range of all
+/// repetitions but the lowest and the highest. Interrupts slow as many steps in the control, which
+/// evicts nothing.
 fn losses(e: &Evidence<'_>) -> Testable<Interval> {
     e.machine.memory_size()?;
     let most = |series| {
@@ -233,22 +235,22 @@ fn cases(machine: &Machine) -> Vec<Case> {
 /// each may be interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RetainSetup {
-    /// Bytes that stream past, round and round.
+    /// Bytes of the stream, which passes again and again.
     pub stream: usize,
-    /// Bytes that stream past in all.
+    /// Bytes that stream past in total.
     pub total: usize,
     /// Decides the order of the ring, and tells repetitions apart.
     pub seed: u64,
 }
 
-/// Lines of the ring: a page of them, an eighth of the smallest L1d.
+/// Lines of the ring: one page, an eighth of the smallest L1d.
 const HOT: usize = 64;
 
 /// Lines that stream past between two steps: 64 KiB per lap of the ring, one line or less in each
 /// set of any L2.
 const BETWEEN: usize = 16;
 
-/// Steps by which the time of a miss is found.
+/// Number of steps from which the times of a hit and of a miss are found.
 const TRIALS: usize = 51;
 
 impl Setup for RetainSetup {
@@ -299,7 +301,7 @@ impl Setup for RetainSetup {
     }
 }
 
-/// Ticks of a step.
+/// Returns the ticks of one step.
 fn step(walk: &mut Walk<'_>) -> u64 {
     let begin = start();
     black_box(walk.run(1));

@@ -19,7 +19,7 @@ const fn plot(unit: Unit) -> Option<Plot> {
     Some(Plot::bars(Axis::WORKING_SET, Axis::log("time"), unit))
 }
 
-/// A chain in a register, and a random walk in the middle of each range.
+/// Returns the cases: a chain in a register, and a random walk in the middle of each range.
 fn cases(machine: &Machine) -> Vec<Case> {
     let ranges = &machine.ranges;
     let walk = |level: usize, lines, bytes| of_lines(LEVELS[level], lines, bytes, machine.seed);
@@ -27,13 +27,13 @@ fn cases(machine: &Machine) -> Vec<Case> {
         .map(|(level, range)| (level, range, machine.middle_of(range)));
     let memory = (4, ranges.memory, machine.in_memory());
     let mut cases = vec![Case::new(LEVELS[0], 8, RegisterSetup)];
-    // A range can be empty, or lie beyond what may be allocated. Its claim then says so.
+    // A range can be empty, or lie beyond the memory that may be allocated. Its claim then says so.
     let dense = near.into_iter().chain([memory]);
     let dense = dense.filter(|(_, range, bytes)| range.holds(*bytes as f64));
     cases.extend(dense.map(|(level, _, bytes)| walk(level, 1, bytes)));
-    // Others may leave little room in a shared level, and the room changes during a run. A walk
-    // over one line in eight needs little room: its lines fall in an eighth of L2's sets, which a
-    // span of four times L2 overfills, and are half as many as L2 holds.
+    // Other programs may leave little room in a shared level, and the room changes during a run. A
+    // walk over one line in eight of a span of four times L2 needs little room: it has half as many
+    // lines as L2 holds. It still leaves L2, because these lines fall in an eighth of L2's sets.
     cases.extend(behind_l2(machine).map(|bytes| walk(3, LINES, bytes)));
     order::by_key(&mut cases, |case| {
         LEVELS.iter().position(|level| *level == case.series)
@@ -41,7 +41,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The span of that walk, if there is a level behind L2.
+/// Returns the span of the walk in the last level, if there is a level behind L2.
 fn behind_l2(machine: &Machine) -> Option<usize> {
     let [_, l2, llc] = machine.ranges.capacities.get(..3)? else {
         return None;
@@ -52,7 +52,7 @@ fn behind_l2(machine: &Machine) -> Option<usize> {
     (level && span <= machine.largest as f64).then_some(span as usize)
 }
 
-/// Judges that each of some levels costs at least `factor` times the one before it.
+/// Judges whether each of some levels takes at least `factor` times as long as the level before it.
 fn each_step(e: &Evidence<'_>, levels: &[&str], factor: f64) -> Judged {
     let cost = |level: &str| {
         if e.points.iter().all(|point| point.series != level) {

@@ -1,4 +1,5 @@
-//! Drepper 6.2.3, the last level: what of it a program may count on, and work cut to that size.
+//! Drepper 6.2.3: the share of the last level that a program may count on, and work in blocks of
+//! that size.
 
 use crate::cpu::Caches;
 use crate::experiment::claim::verdict::{told_by_hardware, unless_strangers};
@@ -26,10 +27,11 @@ const TIMES: u32 = 3;
 /// The smallest last level of the paper's figures, that of the Pentium 4.
 const SMALLEST: f64 = (1 << 20) as f64;
 
-/// The most memory that an array takes.
+/// The most bytes that an array takes.
 const AFFORDABLE: usize = 512 << 20;
 
-/// What CPUID says that one hardware thread may count on of the last level, in whole lines.
+/// Returns the bytes of the last level that one hardware thread may count on, as CPUID reports
+/// them, in whole lines.
 pub(crate) fn share(machine: &Machine) -> Option<usize> {
     let data = machine.caches.iter().filter(|cache| cache.level > 1);
     let last = data.max_by_key(|cache| cache.level)?;
@@ -37,7 +39,7 @@ pub(crate) fn share(machine: &Machine) -> Option<usize> {
     Some(bytes / LINE * LINE).filter(|&bytes| bytes > 0)
 }
 
-/// Bytes of the array: in memory, and several blocks.
+/// Returns the bytes of the array. The array lies in memory and has several blocks.
 fn array(machine: &Machine) -> usize {
     let largest = AFFORDABLE.min(1 << machine.largest.ilog2());
     let blocks = 4 * share(machine).unwrap_or(0);
@@ -47,8 +49,8 @@ fn array(machine: &Machine) -> usize {
         .min(largest)
 }
 
-/// The sizes of a block: half of L1d, half of L2, the share, and a quarter, a half and the double
-/// of the share.
+/// Returns the sizes of a block: half of L1d, half of L2, the share, and a quarter, half and twice
+/// the share; in a full run also the working sets from 16 KiB on.
 fn blocks(machine: &Machine) -> Vec<usize> {
     let ranges = &machine.ranges;
     let mut sizes = vec![ranges.l1.hi as usize, ranges.l2.hi as usize];
@@ -212,13 +214,13 @@ const LLC_SHARE: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Bytes of half the share: the other half is left to code and whatever else the job needs.
+/// Returns the bytes of half the share. The other half is left to code and other data of the job.
 fn half(machine: &Machine) -> Testable<f64> {
     let share = share(machine).ok_or_else(no_share)?;
     Ok((share / 2 / LINE * LINE) as f64)
 }
 
-/// How fast blocks of half the share are read.
+/// Returns the speed at which blocks of half the share are read.
 fn half_the_share(e: &Evidence<'_>) -> Testable<Interval> {
     e.at(BLOCKS, half(e.machine)?)
 }
@@ -227,7 +229,7 @@ fn no_share() -> Untestable {
     Untestable("CPUID describes no cache beyond L1d".to_owned())
 }
 
-/// The capacity of the last level as the ladder found it, good to a factor of 1.5.
+/// Returns the capacity of the last level that the ladder found, good to a factor of 1.5.
 fn capacity_found(machine: &Machine) -> Testable<Interval> {
     let mut levels = machine.ranges.capacities.iter().rev();
     let last = levels.find(|at| at.reported.is_some() || at.measured.is_some());
@@ -251,7 +253,7 @@ fn by_cpuid(_: u64) -> Testable<f64> {
     Ok(share as f64)
 }
 
-/// An array, and blocks of it that are each read three times. An operation is a block.
+/// An array whose blocks are each read three times. An operation is a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockedSetup {
     /// Bytes of the array.
@@ -271,7 +273,7 @@ impl Setup for BlockedSetup {
         Ok(Workload::steady(blocked, period))
     }
 
-    /// A line's four loads are added to one sum, a cycle each.
+    /// Predicts the time of a block. The four loads of a line are added to one sum, in one cycle each.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let lines = self.block / LINE;
         let reading = |bytes| {

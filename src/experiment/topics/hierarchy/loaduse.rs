@@ -1,5 +1,4 @@
-//! Beyond the papers: from a load to the use of what it loads, by addressing mode, by register and
-//! by level.
+//! Beyond the papers: load-to-use latency, by addressing mode, by register and by level.
 
 use crate::experiment::machine::predict::{Places, random};
 use crate::experiment::prelude::*;
@@ -11,16 +10,16 @@ use crate::stats::Interval;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[LOAD_TO_USE];
 
-/// The modes that are followed through every level: the simplest, and the one with all parts.
+/// The modes that are measured in every level: the simplest mode, and the mode with all parts.
 const EVERYWHERE: [Mode; 2] = [Mode::Base, Mode::Scaled];
 
-/// Core cycles by which a mode may differ from another and cost the same.
+/// Two modes cost the same if they differ by at most this many core cycles.
 const SAME: f64 = 0.25;
 
-/// A cycle more, as far as the yardstick can tell.
+/// The least difference that counts as one cycle, as far as the yardstick can tell.
 const A_CYCLE: f64 = 0.9;
 
-/// The working set inside L1d: no more than a link of 2 bytes can span.
+/// Returns the working set inside L1d: no more than a link of 2 bytes can span.
 fn inside_l1(machine: &Machine) -> usize {
     machine.middle_of(machine.ranges.l1).min(32 << 10)
 }
@@ -181,7 +180,7 @@ const LOAD_TO_USE: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Judges that each of `modes` takes as long as `than` in L1d.
+/// Judges whether each of `modes` takes as long as `than` in L1d.
 fn costs_nothing(e: &Evidence<'_>, modes: &[Mode], than: Mode) -> Judged {
     all_of(modes.iter().map(|&mode| {
         let more = more(e, mode, than)?;
@@ -194,8 +193,8 @@ fn costs_nothing(e: &Evidence<'_>, modes: &[Mode], than: Mode) -> Judged {
     }))
 }
 
-/// The core cycles by which `mode` takes longer than `than` in L1d, from the ratio of the two and
-/// the time of the latter.
+/// Returns the core cycles by which `mode` takes longer than `than` in L1d, from the ratio of both
+/// times and the time of `than`.
 fn more(e: &Evidence<'_>, mode: Mode, than: Mode) -> Testable<Interval> {
     let x = inside_l1(e.machine) as f64;
     let here = Range::at(x);
@@ -207,18 +206,18 @@ fn more(e: &Evidence<'_>, mode: Mode, than: Mode) -> Testable<Interval> {
     ))
 }
 
-/// A random ring of lines, each load's address formed from the load before.
+/// A walk through a random ring of lines, where each load's address is formed from the load before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChaseSetup {
     /// Bytes of all lines together.
     pub working_set: usize,
-    /// The load.
+    /// The load and its addressing mode.
     pub mode: Mode,
     /// Decides the order of the lines.
     pub seed: u64,
 }
 
-/// One line.
+/// An element of one line.
 const LINE_ELEMENT: Layout = Layout::npad(7);
 
 impl Setup for ChaseSetup {

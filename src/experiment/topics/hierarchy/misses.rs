@@ -1,4 +1,4 @@
-//! Drepper 3.3.2, what L2 is asked for and does not have: Figure 3.16 and Table 3.2.
+//! Drepper 3.3.2: reads and misses of L2, Figure 3.16 and Table 3.2.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
@@ -19,7 +19,7 @@ const RANDOM: &str = "random";
 const SEQUENTIAL_SIMULATED: &str = "sequential, simulated";
 const RANDOM_SIMULATED: &str = "random, simulated";
 
-/// Working sets that are simulated, in sizes of L2.
+/// The simulated working sets, in multiples of the size of L2.
 const SIMULATED: [usize; 3] = [1, 2, 4];
 
 const TABLE_3_2: Experiment = Experiment {
@@ -76,8 +76,8 @@ const TABLE_3_2: Experiment = Experiment {
     curves: ratios,
     events: events::WALK,
     claims: &[
-        // Of sequential reads of L2 0.94 to 4.67 % miss; of random ones 13.42, 40.98 and 50.03 %
-        // at one, two and four times the size of L2.
+        // Of sequential reads of L2, 0.94 to 4.67 % miss; of random reads, 13.42, 40.98 and 50.03 %
+        // miss at one, two and four times the size of L2.
         simulated(
             "D20.1",
             drepper("3.3.2, Table 3.2"),
@@ -138,8 +138,8 @@ const TABLE_3_2: Experiment = Experiment {
             },
         )
         .then(1.41, PENTIUM_4),
-        // Reads of L2 per iteration double with the working set sequentially (10.9 to 2,889) and
-        // more than double at random (72.2 to 141,238).
+        // Reads of L2 per iteration double with the working set in a sequential walk (10.9 to
+        // 2,889), and more than double in a random walk (72.2 to 141,238).
         counted(
             "D20.4",
             drepper("3.3.2, Table 3.2"),
@@ -148,7 +148,7 @@ const TABLE_3_2: Experiment = Experiment {
             |e| {
                 let (first, last) = ends(e.machine)?;
                 let doublings = (last / first).log2();
-                // Reads an element stay what they are if those of a walk double.
+                // If the reads of a walk double with its size, the reads per element stay the same.
                 let growth = |series| {
                     let reads = |x| e.count(series, x, Quantity::L2Accesses);
                     let whole = ratio(reads(last), reads(first))?;
@@ -171,14 +171,14 @@ const TABLE_3_2: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The cache of `level` as CPUID describes it, to be simulated.
+/// Returns the geometry of the cache of `level` for the simulator, as CPUID describes the cache.
 fn geometry(machine: &Machine, level: u8) -> Option<Geometry> {
     let cache = machine.data_cache(level)?;
     let ways = u64::from(cache.ways?);
     Geometry::new(cache.size, ways, u64::from(cache.line)).ok()
 }
 
-/// The working sets that are simulated; none if CPUID does not describe both caches.
+/// Returns the simulated working sets; none if CPUID does not describe both caches.
 fn sizes_simulated(machine: &Machine) -> Vec<usize> {
     let known = geometry(machine, 1).is_some() && geometry(machine, 2).is_some();
     let l2 = machine.data_cache(2).filter(|_| known);
@@ -186,7 +186,7 @@ fn sizes_simulated(machine: &Machine) -> Vec<usize> {
     l2.map_or(Vec::new(), |cache| sizes(cache.size).to_vec())
 }
 
-/// The working sets of twice L2 and more.
+/// Returns the working sets of twice L2 and more.
 fn beyond(machine: &Machine) -> Testable<Vec<f64>> {
     let l2 = machine.data_cache(2);
     let l2 = l2.ok_or_else(|| Untestable("CPUID does not report the size of L2".to_owned()))?;
@@ -194,7 +194,7 @@ fn beyond(machine: &Machine) -> Testable<Vec<f64>> {
     Ok(sizes.filter(|x| *x >= 2.0 * l2.size as f64).collect())
 }
 
-/// The smallest and the largest of them.
+/// Returns the smallest and the largest working set of twice L2 and more.
 fn ends(machine: &Machine) -> Testable<(f64, f64)> {
     match beyond(machine)?[..] {
         [first, .., last] => Ok((first, last)),
@@ -206,7 +206,7 @@ fn ends(machine: &Machine) -> Testable<(f64, f64)> {
     }
 }
 
-/// Misses in percent of the reads of L2, as counted.
+/// Returns the misses in percent of the reads of L2, as counted.
 fn missed(e: &Evidence<'_>, series: &str, x: f64) -> Testable<Interval> {
     let misses = e.count(series, x, Quantity::L2Misses)?;
     share(misses, e.count(series, x, Quantity::L2Accesses)?).ok_or_else(|| {
@@ -216,14 +216,14 @@ fn missed(e: &Evidence<'_>, series: &str, x: f64) -> Testable<Interval> {
     })
 }
 
-/// Percent that `misses` are of `reads`; none may have missed.
+/// Returns `misses` in percent of `reads`. There may be no misses; `None` if there may be no reads.
 fn share(misses: Interval, reads: Interval) -> Option<Interval> {
     let percent = |misses: f64, reads: f64| 100.0 * misses / reads;
     (reads.lo > 0.0)
         .then(|| Interval::new(percent(misses.lo, reads.hi), percent(misses.hi, reads.lo)))
 }
 
-/// Figure 3.16: the ratios as counted, where they were, and as simulated.
+/// Returns the curves of Figure 3.16: the ratios as counted, where they were counted, and as simulated.
 fn ratios(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = e.curves_of(|label| [SEQUENTIAL_SIMULATED, RANDOM_SIMULATED].contains(&label));
     for series in [SEQUENTIAL, RANDOM] {
@@ -244,10 +244,10 @@ fn ratios(e: &Evidence<'_>) -> Vec<Curve> {
     curves
 }
 
-/// The misses of L2 in percent of its reads, of a lap of a walk that follows another.
+/// The misses of a simulated L2 in percent of its reads, in the second lap of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RatioSetup {
-    /// The walk.
+    /// The walk, of which the simulator runs two laps.
     pub walk: WalkSetup,
     /// L1d.
     pub l1: Geometry,

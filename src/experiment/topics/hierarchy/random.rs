@@ -98,7 +98,7 @@ const FIG_3_4: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The bytes of a cache level that a working set can count on.
+/// Returns the bytes of a cache level that a working set can count on.
 fn usable(machine: &Machine, level: u8) -> Testable<f64> {
     machine
         .ranges
@@ -114,8 +114,8 @@ fn usable(machine: &Machine, level: u8) -> Testable<f64> {
         })
 }
 
-/// The steps of a curve by the lower ends of its points, by their middles and by their upper ends.
-/// They differ where noise can make, move or hide a step.
+/// Returns the steps of a curve through the lower ends of its points, through their middles and
+/// through their upper ends. The three differ where noise can make, move or hide a step.
 pub(crate) fn steps_by_ends(points: &[(f64, Interval)]) -> [Vec<f64>; 3] {
     [|i: Interval| i.lo, Interval::middle, |i: Interval| i.hi].map(|end| {
         let curve: Vec<(f64, Interval)> = points
@@ -126,9 +126,9 @@ pub(crate) fn steps_by_ends(points: &[(f64, Interval)]) -> [Vec<f64>; 3] {
     })
 }
 
-/// Judges that one of the steps lies within a factor of 2 of `bytes`. A `shared` cache may have
-/// less room for this core while the curve is measured than it had for the ladder, so a step within
-/// a factor of 4 tells nothing, and no further pass would.
+/// Judges whether one of the steps lies within a factor of 2 of `bytes`. A `shared` cache may have
+/// less room for this core while the curve is measured than it had for the ladder. A step between a
+/// factor of 2 and 4 is then untestable, and no further pass decides it.
 pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: bool) -> Judged {
     let distance = |step: f64| (step / bytes).ln().abs();
     let nearest: Vec<f64> = found
@@ -197,7 +197,7 @@ const FIG_3_15: Experiment = Experiment {
             let setup = WalkSetup::follow(Layout::npad(0), bytes, order);
             Case::new(series, bytes as f64, setup)
         };
-        // The rise inside the memory range takes two working sets there.
+        // The rise inside the memory range needs two working sets there.
         let mut sizes = machine.working_sets();
         let beyond = 2 * machine.in_memory();
         if beyond <= machine.largest && !sizes.contains(&beyond) {
@@ -208,7 +208,8 @@ const FIG_3_15: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        // At random 450 cycles and more, in order 9: no prefetching helps.
+        // The paper's walk takes 450 cycles and more at random, and 9 in sequence: no prefetching
+        // helps.
         measured(
             "D19.1",
             drepper("3.3.2, Figure 3.15"),
@@ -230,16 +231,15 @@ const FIG_3_15: Experiment = Experiment {
                  smaller or keep several accesses in flight.",
             "Order saves less than in the paper: measure before you reorganise data for it.",
         ),
-        // The random curve does not flatten but keeps on rising; by the figure 1.04 to 1.17 times
-        // a doubling from 2^23 bytes on.
+        // The random curve does not flatten but keeps on rising. In the figure, it rises 1.04 to
+        // 1.17 times per doubling from 2^23 bytes on.
         measured(
             "D19.2",
             drepper("3.3.2, Figure 3.15"),
             "in memory, a random walk never levels off: in 4 KiB pages, each doubling of the \
              working set makes a step more than 1.03 times as long",
             |e| {
-                // Not the smallest working set in the range: where that begins is measured anew
-                // in every run.
+                // Not the smallest working set in the range, whose start is measured anew in every run.
                 let first = e.machine.memory_size()?;
                 let (last, _) = e.last("random")?;
                 if last <= first {
@@ -274,8 +274,8 @@ pub(crate) static CAPACITY: &[Experiment] = &[FIG_3_14];
 
 const SEQUENTIAL: &str = "sequential Inc, NPAD=15";
 
-/// By how much the figure's curves grow from the middle of L2 to the largest working set, the least
-/// of three: 302 over 17.26 cycles on the Core 2, 18.2 and 22.3 times on the others.
+/// The least growth of the figure's three curves from the middle of L2 to the largest working set:
+/// 302 over 17.26 cycles on the Core 2. The others grow 18.2 and 22.3 times.
 const GROWTH: f64 = 17.5;
 
 fn case(machine: &Machine, series: &str, bytes: usize) -> Case {

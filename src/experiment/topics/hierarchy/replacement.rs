@@ -1,4 +1,5 @@
-//! Drepper 3.3.5, in passing: that sets replace by LRU. Which line a full set of L1d gives up.
+//! Drepper 3.3.5 mentions that sets replace by LRU. This module infers which line a full set of L1d
+//! evicts.
 
 use crate::experiment::prelude::*;
 use crate::experiment::sync::{Mutex, PoisonError};
@@ -17,20 +18,22 @@ const HERE: f64 = 1.0;
 const HELD: &str = "lines that fill a set";
 const LOST: &str = "four loads of each of many lines of a set";
 
-/// The beginning of a sequence's series; the sequence's lines follow as letters.
+/// The start of the name of a sequence's series. The sequence's lines follow as letters.
 const SEQUENCE: &str = "a set, in turn: ";
 
-/// Loads of a line in a row where every line misses: a miss is seen alone, as in the sequences.
+/// Loads of each line in a row, in the series where every line misses. As in the sequences, each
+/// miss is then seen alone.
 const ROW: usize = 4;
 
-/// Ways of L1d, and bytes after which sets repeat, as CPUID has them.
+/// Returns the ways of L1d, and the bytes after which sets repeat, as CPUID reports them.
 fn shape(machine: &Machine) -> Option<(u32, usize)> {
     let cache = machine.data_cache(1)?;
     let ways = cache.ways.filter(|ways| *ways > 0)?;
     Some((ways, (cache.size / u64::from(ways)) as usize))
 }
 
-/// A set that is full, lines that surely miss, and the sequences. None without the ways of L1d.
+/// Returns the cases: lines that fill a set, lines that surely miss, and the sequences. Returns no
+/// cases if the ways of L1d are unknown.
 pub(crate) fn cases(machine: &Machine) -> Vec<Case> {
     let Some((ways, apart)) = shape(machine) else {
         return Vec::new();
@@ -53,18 +56,18 @@ pub(crate) fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The most lines of one set that a setup lays out.
+/// The most lines of one set that the first two series visit.
 const MOST_LINES: u32 = 64;
 
-/// Whether a series is one of these.
+/// Returns whether a series belongs to this test.
 pub fn is_of(series: &str) -> bool {
     [HELD, LOST].contains(&series) || series.starts_with(SEQUENCE)
 }
 
-/// The policies that explain what was measured.
+/// The policies that explain the measured times.
 pub type Replaced = Found<Vec<&'static str>>;
 
-/// Which of the simulator's policies explain the measured sequences.
+/// Infers which of the simulator's policies explain the measured sequences.
 ///
 /// # Errors
 /// If the ways of L1d are unknown, or too little was measured.
@@ -105,12 +108,12 @@ pub fn replaced(e: &Evidence<'_>) -> Testable<Replaced> {
         .ok_or_else(|| Untestable("no sequence of loads was measured".to_owned()))
 }
 
-/// How much longer a round of `loads` loads takes than a round of lines that are held.
+/// Returns how much longer a round of `loads` loads takes than as many loads of lines that are held.
 fn beyond(load: Interval, held: Interval, loads: usize) -> Interval {
     minus(load, held).scaled(loads as f64)
 }
 
-/// How sure an answer has to be.
+/// The least confidence that decides the claim.
 const SURE: f64 = 0.9;
 
 /// The claim about the policy.
@@ -145,7 +148,7 @@ fn judge(e: &Evidence<'_>) -> Judged {
     })
 }
 
-/// The names of policies, in a sentence.
+/// Returns the names of policies, as words in a sentence.
 pub fn named(policies: &[&str]) -> String {
     match policies {
         [] => "none of the known policies".to_owned(),
@@ -156,24 +159,27 @@ pub fn named(policies: &[&str]) -> String {
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// Lines that addresses can belong to, all of one set.
+/// Number of lines that a setup lays out, all of one set.
 const LINES: usize = 64;
 
 /// A round over lines of one set. An operation is a load.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RevisitSetup {
-    /// The lines in the order of their visits, numbered from 0, 64 at most. A line has room for
-    /// eight visits a round.
+    /// The lines in the order of their visits, numbered from 0 to 63. A line can be visited up to
+    /// eight times per round.
     pub lines: Vec<u8>,
-    /// Bytes after which an address falls into the same set.
+    /// Bytes after which addresses fall into the same set again.
     pub apart: usize,
 }
 
 impl RevisitSetup {
-    /// Where each visit loads. No two lines in a row have the same distance for long, lest a
-    /// prefetcher take them for a stream: triangular numbers come by all of 64 places.
+    /// Returns the byte offset of each visit's load; `None` if a line has too high a number or too
+    /// many visits.
+    ///
+    /// Places are triangular numbers, which reach all 64 places. The distance between successive
+    /// lines therefore keeps changing, and no prefetcher takes the lines for a stream.
     fn places(&self) -> Option<Vec<usize>> {
-        // Any set will do that is not the first, where much of a page begins.
+        // Any set but the first, which the start of each page uses most.
         let set = self.apart / 3 / LINE * LINE;
         let mut visits = [0; LINES];
         let places = self.lines.iter().map(|&line| {
@@ -205,11 +211,11 @@ impl Setup for RevisitSetup {
     }
 }
 
-/// The name of the policy that is claimed.
+/// The name of the claimed policy.
 const LRU_NAME: &str = "LRU";
 
-/// The policies that are told apart. The QLRU are those that Abel and Reineke name for Intel's
-/// caches, and SRRIP, which is one of them, too.
+/// The known policies, each with the simulator's name for it. The QLRU policies are those that Abel
+/// and Reineke name for Intel's caches. SRRIP is one of them, too.
 const POLICIES: [(&str, &str); 8] = [
     (LRU_NAME, "lru"),
     ("round robin", "rr"),
@@ -221,7 +227,7 @@ const POLICIES: [(&str, &str); 8] = [
     ("SRRIP", "QLRU_H00_M2_R0_U0_UMO"),
 ];
 
-/// Accesses to lines of one set, again and again.
+/// Accesses to lines of one set, repeated again and again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sequence {
     /// The lines, numbered from 0.
@@ -229,7 +235,7 @@ pub(crate) struct Sequence {
 }
 
 impl Sequence {
-    /// The lines as letters.
+    /// Returns the lines as letters.
     pub(crate) fn letters(&self) -> String {
         self.lines
             .iter()
@@ -237,7 +243,7 @@ impl Sequence {
             .collect()
     }
 
-    /// Reads letters. None if one is not of the alphabet, or there is none.
+    /// Parses letters. `None` if one is not a lower-case ASCII letter, or if there are none.
     pub(crate) fn parse(letters: &str) -> Option<Self> {
         let line = |letter: u8| letter.is_ascii_lowercase().then(|| letter - b'a');
         let lines: Vec<u8> = letters.bytes().map(line).collect::<Option<_>>()?;
@@ -245,8 +251,8 @@ impl Sequence {
     }
 }
 
-/// Rounds until a policy has settled, and those that are counted: enough for the longest that a
-/// round-robin pointer takes to come round, and for chance to even out.
+/// Rounds until a policy has settled, and rounds that are counted: enough for a round-robin pointer
+/// to come round or, for the random policy, for chance to even out.
 const SETTLING: usize = 24;
 const COUNTED: usize = 36;
 const COUNTED_BY_CHANCE: usize = 400;
@@ -254,7 +260,8 @@ const COUNTED_BY_CHANCE: usize = 400;
 /// Starting states; each may lead to another settled state.
 const BEGINNINGS: u64 = 12;
 
-/// Misses of a round under a policy, by the state that it settles in. None if there is no such set.
+/// Returns the misses per round under a policy, once for each state in which the policy settles.
+/// `None` if no set has this number of ways.
 fn settled(sequence: &Sequence, replacement: Replacement, ways: u32) -> Option<Vec<f64>> {
     // One set: every line falls into it.
     let line = LINE as u64;
@@ -268,7 +275,7 @@ fn settled(sequence: &Sequence, replacement: Replacement, ways: u32) -> Option<V
     let mut states: Vec<f64> = Vec::new();
     for seed in 0..beginnings {
         let mut set = Cache::new(Design::lru(geometry).replacing(replacement));
-        // Whether it misses, as a number.
+        // Returns 1 for a miss and 0 for a hit.
         let mut access = |number: u8| {
             let load = Reference::load(u64::from(number) * line, 8);
             u64::from(!set.reference(load))
@@ -290,7 +297,7 @@ fn settled(sequence: &Sequence, replacement: Replacement, ways: u32) -> Option<V
     Some(states)
 }
 
-/// The misses of every known policy for some sequences, in a set of `ways` ways.
+/// Returns the misses of every known policy for some sequences, in a set of `ways` ways.
 pub(crate) fn known(sequences: &[Sequence], ways: u32) -> Vec<Known<'static>> {
     let each: Vec<Vec<Vec<f64>>> = sequences
         .iter()
@@ -305,7 +312,8 @@ pub(crate) fn known(sequences: &[Sequence], ways: u32) -> Vec<Known<'static>> {
         .collect()
 }
 
-/// The result of [`settled`] for each policy, kept because every verdict asks for it.
+/// Returns the result of [`settled`] for each policy. Results are kept, because every verdict needs
+/// them.
 fn by_policy(sequence: &Sequence, ways: u32) -> Vec<Vec<f64>> {
     type Settled = BTreeMap<(Sequence, u32), Vec<Vec<f64>>>;
     static SETTLED: Mutex<Option<Settled>> = Mutex::new(None);
@@ -323,7 +331,7 @@ fn policies() -> impl Iterator<Item = (&'static str, Replacement)> {
         .filter_map(|&(name, text)| Some((name, replacement(text)?)))
 }
 
-/// A policy by the name that `simulate` has for it.
+/// Returns a policy by the name that `simulate` uses for it.
 fn replacement(text: &str) -> Option<Replacement> {
     Some(match text {
         "lru" => Replacement::Lru,
@@ -335,7 +343,8 @@ fn replacement(text: &str) -> Option<Replacement> {
     })
 }
 
-/// The sequences for a set of 8 or 12 ways, as in the L1d of most CPUs; none for other numbers.
+/// Returns the sequences for a set of 8 or 12 ways, as in the L1d of most CPUs. Returns none for
+/// other numbers.
 ///
 /// They were drawn at random, with each line at least once and some lines far more often, and
 /// chosen from 200,000 for 8 ways and 700,000 for 12. Under LRU and tree-PLRU, few misses follow
@@ -391,8 +400,8 @@ mod tests {
         assert_eq!(Sequence::parse("aB"), None);
     }
 
-    /// What a walk in turn over one line more than there are ways comes to is known without a
-    /// simulator.
+    /// The misses of plain rounds over one line more than the ways, and over as many lines as ways,
+    /// are known without a simulator.
     #[test]
     fn outcomes_of_a_plain_round() {
         let round = Sequence {
@@ -407,7 +416,7 @@ mod tests {
         }
     }
 
-    /// What any policy makes of the sequences is explained by it alone, whatever states it settled in.
+    /// The misses of a policy are explained by this policy alone, in whatever state it settled.
     #[test]
     fn the_sequences_do_what_they_were_chosen_for() {
         for ways in [8, 12] {

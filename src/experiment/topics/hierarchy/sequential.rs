@@ -175,8 +175,8 @@ const FIG_3_11: Experiment = Experiment {
             },
         )
         .then_between(5.1, 5.2, PENTIUM_4),
-        // From NPAD=7 on each element needs a line of its own, and the prefetcher cannot do much:
-        // 46 cycles against 9.
+        // From NPAD=7 on, each element needs its own line, and the prefetcher cannot do much: 46
+        // cycles instead of 9.
         measured(
             "D15.2",
             drepper("3.3.2, Figure 3.11"),
@@ -233,7 +233,7 @@ const FIG_3_13: Experiment = Experiment {
         ],
     }]),
     cases: |machine| {
-        // The walks of a comparison are measured one after the other.
+        // The walks of a comparison are interleaved.
         let mut cases = Vec::new();
         for bytes in machine.working_sets() {
             for step in [Step::Follow, Step::Inc, Step::Addnext0] {
@@ -246,8 +246,8 @@ const FIG_3_13: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        // Beyond L2 lines that were written must go back to memory before new ones come: Inc takes
-        // longer than Follow.
+        // Beyond L2, lines that were written must go back to memory before new lines come: Inc
+        // takes longer than Follow.
         measured(
             "D17.1",
             drepper("3.3.2, Figure 3.13"),
@@ -291,7 +291,7 @@ const FIG_3_13: Experiment = Experiment {
             "Measure the cost of writes in your loop: the paper's factor does not apply here.",
         )
         .holding("Lines that go back to memory take a share of the bandwidth."),
-        // Addnext0 runs faster than Inc for some sizes, for its load of the next element is a
+        // Addnext0 runs faster than Inc for some sizes, because its load of the next element is a
         // forced prefetch.
         measured(
             "D17.3",
@@ -317,8 +317,8 @@ const FIG_3_13: Experiment = Experiment {
             },
         )
         .then_between(0.99, 1.08, PENTIUM_4),
-        // Addnext0 runs out of L2 faster than Inc, as it needs more data: 29 cycles against 23 at twice
-        // the size of L2.
+        // Addnext0 outgrows L2 sooner than Inc, because it needs more data: at twice the size of
+        // L2, it takes 29 cycles where Inc takes 23.
         measured(
             "D17.5",
             drepper("3.3.2, Figure 3.13"),
@@ -344,8 +344,8 @@ const FIG_3_13: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The memory size alone, whose times do not depend on how much of a shared last level the ladder
-/// found.
+/// Returns the memory size as a range. Its times do not depend on how much of a shared last level
+/// the ladder found.
 fn memory(e: &Evidence<'_>) -> Testable<Range> {
     let x = e.machine.memory_size()?;
     Ok(Range::at(x))

@@ -1,5 +1,6 @@
-//! Drepper 3 and 3.1: how large a cache is beside memory, and who shares which (Figures 3.1 to
-//! 3.3); 3.5.3: how cores share the levels beyond the first; 6.3.4: how a program asks for it.
+//! Drepper 3 and 3.1: the size of the cache in relation to memory, and who shares which cache
+//! (Figures 3.1 to 3.3); 3.5.3: how cores share the levels beyond the first; 6.3.4: how a program
+//! finds the hyper-threads of its core and the size of L2.
 
 use crate::experiment::claim::verdict::told_by_hardware;
 use crate::experiment::prelude::*;
@@ -13,7 +14,7 @@ pub(crate) static ALL: &[Experiment] = &[CACHE_RATIO, SCHEMATICS, ARRANGEMENT, S
 const CACHE: &str = "bytes of the last level by CPUID";
 const MEMORY: &str = "bytes of memory";
 
-/// Bytes of the last level, or 0 if CPUID reports no cache.
+/// Returns the bytes of the last level, or 0 if CPUID reports no cache.
 fn last_level(machine: &Machine) -> u64 {
     let last = (1..=4).rev().find_map(|level| machine.data_cache(level));
     last.map_or(0, |cache| cache.size)
@@ -68,7 +69,7 @@ const JOINT: &str = "L1d caches that serve several cores";
 const LAST: &str = "last-level caches a processor";
 const ACROSS: &str = "caches that serve several processors";
 
-/// A quantity, and how it is found in the kernel's description.
+/// The name of a quantity, and its value in the kernel's description.
 type Counted = (&'static str, fn(&Sharing) -> usize);
 
 const COUNTED: [Counted; 9] = [
@@ -172,7 +173,7 @@ fn count(e: &Evidence<'_>, name: &str) -> Testable<Interval> {
     e.at(name, 0.0)
 }
 
-/// Whether the hardware reports two or more of the things that a claim is about.
+/// Checks that there are two or more of the things that a claim is about, as the hardware reports them.
 fn several(e: &Evidence<'_>, name: &str, otherwise: &str) -> Testable<()> {
     match count(e, name)?.hi < 2.0 {
         true => Err(Untestable(otherwise.to_owned())),
@@ -182,7 +183,7 @@ fn several(e: &Evidence<'_>, name: &str, otherwise: &str) -> Testable<()> {
 
 const ARRANGED: &str = "arrangement of the caches";
 
-/// The number of an arrangement: 1 for the first.
+/// Returns the number of an arrangement, which is 1 for the first.
 fn number(of: Arrangement) -> f64 {
     let index = Arrangement::ALL.iter().position(|other| *other == of);
     index.map_or(0.0, |index| index as f64 + 1.0)
@@ -210,8 +211,8 @@ const ARRANGEMENT: Experiment = Experiment {
         vec![arranged.at(0.0)]
     },
     claims: &[
-        // Separate L2 and nothing beyond; one L2 for a dual core; one for each pair of a quad
-        // core; separate L2 and a unified L3.
+        // The four ways: separate L2 caches and none beyond; one L2 for a dual core; one L2 for
+        // each pair of a quad core; separate L2 caches and a unified L3.
         reported(
             "D43.1",
             drepper("3.5.3"),
@@ -255,7 +256,7 @@ const ARRANGEMENT: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The number of the arrangement, of processors that have several cores.
+/// Returns the number of the arrangement, if processors have several cores.
 fn arranged(e: &Evidence<'_>) -> Testable<Interval> {
     let arranged = count(e, ARRANGED)?;
     if arranged.lo == number(Arrangement::OneCore) {
@@ -318,7 +319,7 @@ const SIBLINGS: Experiment = Experiment {
             "the kernel's mask of a CPU's hyper-threads contains the CPU itself, so XOR removes it",
             |e| between(ABSENT, count(e, ABSENT), 0.0, 0.0),
         ),
-        // What the XOR leaves is where a helper thread is bound, which shares the cache.
+        // A helper thread, which shares the cache, is bound to a CPU that XOR leaves.
         reported(
             "E43.2",
             drepper("6.3.4"),

@@ -14,7 +14,7 @@ pub(crate) const EVERY_16_BYTES: &str = "a jump every 16 bytes";
 /// A number of jumps that any branch target buffer holds.
 const FEW: f64 = 64.0;
 
-/// A number of jumps that L2 holds and no branch target buffer.
+/// A number of jumps that L2 holds, but no branch target buffer.
 const MANY: f64 = 32768.0;
 
 pub(crate) const BRANCHES: Experiment = Experiment {
@@ -91,16 +91,17 @@ pub(crate) const BRANCHES: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The least cost of a forgotten jump over that of a remembered jump.
+/// The least cost of a forgotten jump, in multiples of the cost of a remembered jump.
 const FORGOTTEN: f64 = 2.0;
 
-/// How many jumps are remembered where they stand closest, as [`reach`] has it: for the machine sheet.
+/// Returns the [`reach`] of jumps that are 16 bytes apart, for the machine sheet.
 #[cfg(feature = "lab")]
 pub(crate) fn remembered(e: &Evidence<'_>) -> Testable<(f64, Option<f64>)> {
     reach(e, EVERY_16_BYTES)
 }
 
-/// The largest number of jumps that are surely remembered, and the smallest that are surely not.
+/// Returns the largest number of jumps that are surely remembered, and the smallest number that are
+/// surely not, if any.
 fn reach(e: &Evidence<'_>, series: &str) -> Testable<(f64, Option<f64>)> {
     let few = e.at(series, FEW)?;
     let mut most = FEW;
@@ -114,10 +115,10 @@ fn reach(e: &Evidence<'_>, series: &str) -> Testable<(f64, Option<f64>)> {
     Ok((most, None))
 }
 
-/// Instructions of a loop that fits the loop stream detector of Core 2, including those that close it.
+/// Instructions of a loop that fits the loop stream detector of Core 2, including the end of the loop.
 const STREAMED: usize = 18;
 
-/// Instructions of a loop that does not fit it.
+/// Instructions of a loop that does not fit the loop stream detector.
 const TOO_LONG: usize = 40;
 
 pub(crate) const LOOPS: Experiment = Experiment {

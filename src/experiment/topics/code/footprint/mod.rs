@@ -1,6 +1,6 @@
 //! Drepper 3.4 and 6.2.2, instruction fetch: footprints of code, short loops, taken branches.
 
-// Calls code that it has just written.
+// Calls code that was written at run time.
 #![allow(unsafe_code)]
 
 use crate::cpu::CacheKind;
@@ -17,7 +17,7 @@ pub(crate) mod branches;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[FOOTPRINT, branches::BRANCHES, branches::LOOPS];
 
-/// A series for each kind of code.
+/// Returns the name of the series of a kind of code.
 const fn name(filler: Filler) -> &'static str {
     match filler {
         Filler::Nop1 => "nop, 1 byte",
@@ -27,7 +27,7 @@ const fn name(filler: Filler) -> &'static str {
     }
 }
 
-/// How much longer an instruction must take after a step of the footprint.
+/// The least ratio of the times per instruction after and before a step.
 const STEP: f64 = 1.2;
 
 const FOOTPRINT: Experiment = Experiment {
@@ -172,10 +172,10 @@ const FOOTPRINT: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The published capacity, with which the measured one is compared.
+/// The series of the published capacity, with which the measured capacity is compared.
 const PUBLISHED: &str = "published micro-operations of the decoded cache";
 
-/// Bytes of code, from 1 KiB.
+/// Returns the sizes of code, in bytes.
 fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
     let l1i = l1i(machine).map_or(32 << 10, |bytes| bytes as usize);
     let l2 = l2(machine).map_or(1 << 20, |bytes| bytes as usize);
@@ -201,7 +201,7 @@ fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
         sizes.extend((6..=13).map(|sixteenth| l1i * sixteenth / 16));
         sizes
     };
-    // Only code of the longest instructions is written quickly enough at sizes beyond L2.
+    // Only code of the longest instructions is written quickly enough at large sizes.
     if filler != Filler::Nop8 {
         sizes.retain(|&bytes| bytes <= l1i);
     }
@@ -210,7 +210,7 @@ fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
     sizes
 }
 
-/// Bytes of L1i.
+/// Returns the bytes of L1i.
 pub(crate) fn l1i(machine: &Machine) -> Testable<f64> {
     let found = machine
         .caches
@@ -221,7 +221,7 @@ pub(crate) fn l1i(machine: &Machine) -> Testable<f64> {
         .ok_or_else(|| Untestable("CPUID reports no instruction cache".to_owned()))
 }
 
-/// Bytes of L2.
+/// Returns the bytes of L2.
 fn l2(machine: &Machine) -> Testable<f64> {
     machine
         .data_cache(2)
@@ -229,12 +229,12 @@ fn l2(machine: &Machine) -> Testable<f64> {
         .ok_or_else(|| Untestable("CPUID reports no L2 cache".to_owned()))
 }
 
-/// The time per instruction of code that every level holds.
+/// Returns the time per instruction of 2 KiB of code, which every level holds.
 fn small(e: &Evidence<'_>, filler: Filler) -> Testable<Interval> {
     e.at(name(filler), 2048.0)
 }
 
-/// The time per instruction of code that L2 holds and L1i does not.
+/// Returns the time per instruction of code that L2 holds and L1i does not.
 fn in_l2(e: &Evidence<'_>) -> Testable<Interval> {
     let range = Range {
         lo: 1.9 * l1i(e.machine)?,
@@ -243,7 +243,7 @@ fn in_l2(e: &Evidence<'_>) -> Testable<Interval> {
     e.level(name(Filler::Nop8), range)
 }
 
-/// The largest footprint before the first step of a kind of code, and the smallest after it.
+/// Returns the largest footprint before the first step of a kind of code, and the smallest after it.
 fn step(e: &Evidence<'_>, filler: Filler) -> Testable<(f64, f64)> {
     let base = small(e, filler)?;
     let mut fits = 2048.0;
@@ -260,15 +260,15 @@ fn step(e: &Evidence<'_>, filler: Filler) -> Testable<(f64, f64)> {
     )))
 }
 
-/// Code, repeated. An operation is a round through it.
+/// Code that runs again and again. An operation is a round through the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RoutineSetup {
-    /// What a round executes.
+    /// The code of a round.
     pub listing: Listing,
 }
 
 impl Setup for RoutineSetup {
-    /// A line that is not used: the code has executable memory of its own.
+    /// One line, which is not used: the code has its own executable memory.
     fn bytes(&self) -> usize {
         LINE
     }
@@ -292,7 +292,7 @@ pub(crate) static BEHIND_JUMPS: &[Experiment] = &[UNDEFINED];
 const UD2: &str = "ud2 behind each jump";
 const CODE: &str = "code behind each jump";
 
-/// A number of jumps that every predictor remembers, and one that none does.
+/// A number of jumps that every predictor remembers, and a number that no predictor remembers.
 const FEW: usize = 16;
 const MANY: usize = 16384;
 

@@ -1,4 +1,4 @@
-//! Locks of libraries, and threads that take turns.
+//! Locks of libraries, and the kernel that takes and releases them.
 
 use super::MutexSetup;
 use crate::experiment::prelude::*;
@@ -8,7 +8,7 @@ use crate::kernel::{Access, Kernel, Work};
 use crate::mem::LINE;
 use alloc::sync::Arc;
 
-/// A lock.
+/// A lock of a library.
 pub(super) trait Lock: Default + Send + Sync + 'static {
     /// Takes the lock and releases it.
     fn turn(&self);
@@ -31,7 +31,7 @@ impl Lock for parking_lot::Mutex<()> {
     }
 }
 
-/// The locks of one line; the first begins the line.
+/// The locks of one line. The first lock lies at the start of the line.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Line<L, const N: usize>([L; N]);
@@ -43,7 +43,7 @@ impl<L: Lock, const N: usize> Line<L, N> {
     }
 }
 
-/// Takes and releases one lock. An operation is a turn.
+/// Takes and releases one lock. An operation is one such turn.
 struct Turns<L, const N: usize> {
     locks: Arc<[Line<L, N>]>,
     index: usize,
@@ -81,13 +81,14 @@ impl<L: Lock, const N: usize> Kernel for Turns<L, N> {
     }
 }
 
-/// Width of a lock's exchange in bytes: a flag follows the word of the standard library's lock.
+/// Width in bytes of a lock's exchange. It excludes the flag that follows the word of the standard
+/// library's lock.
 fn word<L>() -> u32 {
     size_of::<L>().min(4) as u32
 }
 
 impl MutexSetup {
-    /// The lock of thread `index`, as a number of locks of `bytes` bytes from the first lock.
+    /// Returns the index of the lock of thread `index`, in locks of `bytes` bytes from the first lock.
     pub(super) fn lock(&self, index: usize, bytes: usize) -> usize {
         match self.spacing {
             Spacing::Apart(apart) if apart < LINE => index,
@@ -95,7 +96,7 @@ impl MutexSetup {
         }
     }
 
-    /// The threads with their locks, `N` locks per line.
+    /// Returns the threads with their locks, `N` locks per line.
     pub(super) fn team<'m, L: Lock, const N: usize>(&self) -> Workload<'m> {
         let last = self.lock(self.cpus.len().saturating_sub(1), size_of::<L>());
         let locks: Arc<[Line<L, N>]> = (0..=last / N).map(|_| Line::new()).collect();

@@ -12,7 +12,7 @@ mod sharing;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[RULES, FIGURE, sharing::EXPLANATION];
 
-/// The protocol that is put to the test.
+/// The protocol under test.
 const PROTOCOL: Protocol = Protocol::MESI;
 
 static RULES_COUNTED: [Counted; 4] = [
@@ -78,7 +78,7 @@ const RULES: Experiment = Experiment {
 /// Violations during random accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Wrong {
-    /// Steps after which a changed line was in another cache.
+    /// Steps after which a modified line was also in another cache.
     not_alone: u64,
     /// Reads that found an old value.
     stale: u64,
@@ -111,8 +111,8 @@ fn wander(protocol: Protocol) -> Wrong {
     wrong
 }
 
-/// Number of caches with a copy of a line after all cores read it, and one core then wrote it if
-/// `written`.
+/// Returns the number of caches with a copy of a line after all cores read it and, if `written`,
+/// one core wrote it.
 fn copies(protocol: Protocol, cores: usize, written: bool) -> f64 {
     let mut caches = Mesi::new(protocol, cores);
     for core in 0..cores {
@@ -244,14 +244,14 @@ const FIGURE: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Where the figure's arrows lead: by state, then by event.
+/// The states that the figure's arrows lead to: by state, then by event.
 const LEADS_TO: [[State; 4]; 4] = {
     use State::{Exclusive as E, Invalid as I, Modified as M, Shared as S};
     [[M, M, S, I], [E, M, S, I], [S, M, S, I], [E, M, I, I]]
 };
 
-/// Arrows of a protocol that lead to another state than in the figure. A read of a line that
-/// another cache holds leads from I to S, and counts as a seventeenth arrow.
+/// Counts the arrows of a protocol that lead to another state than in the figure. A read of a line
+/// that another cache holds leads from I to S, and is a seventeenth arrow.
 fn astray(protocol: Protocol) -> f64 {
     let mut astray = 0;
     for (state, row) in State::ALL.into_iter().zip(LEADS_TO) {
@@ -268,7 +268,7 @@ fn astray(protocol: Protocol) -> f64 {
     f64::from(astray)
 }
 
-/// The messages of one event, with the line in `state`.
+/// Returns the messages of one event, with the line in `state`.
 fn sent(protocol: Protocol, state: State, event: Event) -> Messages {
     let (mut caches, core) = in_state(protocol, state);
     let before = caches.messages();
@@ -279,7 +279,7 @@ fn sent(protocol: Protocol, state: State, event: Event) -> Messages {
 /// The line that all events access.
 const LINE: u64 = 0;
 
-/// Two caches, and the index of the cache that has the line in `state`.
+/// Returns two caches, and the index of the cache that has the line in `state`.
 fn in_state(protocol: Protocol, state: State) -> (Mesi, usize) {
     let mut caches = Mesi::new(protocol, 2);
     match state {
@@ -304,7 +304,7 @@ fn happen(caches: &mut Mesi, core: usize, event: Event) {
     }
 }
 
-/// RFOs of 1,000 lines that one core of two reads and then writes.
+/// Returns the RFOs of 1,000 lines that one of two cores reads and then writes.
 fn of_ones_own(protocol: Protocol) -> f64 {
     let mut caches = Mesi::new(protocol, 2);
     for line in 0..1000 {
@@ -322,7 +322,6 @@ mod tests {
     use super::*;
     use crate::sim::mesi::Transition;
 
-    /// Wrong tables change the counts.
     #[test]
     fn wrong_tables_are_counted() {
         assert_eq!(wander(Protocol::MESI), Wrong::default());

@@ -27,7 +27,7 @@ const UPDATES: [(&str, Update); 4] = [
     ("lock", Update::Lock),
 ];
 
-/// The number that a core's thread counts, and its line.
+/// Maps a core to the number that its thread counts, and to the line of this number.
 type Place = fn(usize) -> (usize, u64);
 
 /// Where the threads' numbers lie: the columns of the table.
@@ -51,8 +51,8 @@ fn series(update: &str, place: &str) -> String {
     format!("{update}, {place}")
 }
 
-/// Requests per operation; the cores make one access each in turn. `which` encodes a cell of the
-/// table and the number of cores.
+/// Returns the requests per operation. The cores make one access each, again and again. `which`
+/// encodes a cell of the table and the number of cores.
 fn requests(which: u64) -> Found {
     let (cell, cores) = (
         which as usize / CORES.len(),
@@ -67,7 +67,7 @@ fn requests(which: u64) -> Found {
         numbers: vec![0; cores],
         members: vec![Member::default(); cores],
     };
-    // The first operations bring the lines in.
+    // The first operations bring the lines into the caches.
     team.work(4);
     let before = team.caches.messages();
     team.work(260);
@@ -83,7 +83,7 @@ struct Member {
     holds: Option<u64>,
 }
 
-/// Threads at work.
+/// The threads of a cell of the table, and their caches.
 struct Team {
     caches: Mesi,
     update: Update,
@@ -93,7 +93,7 @@ struct Team {
 }
 
 impl Team {
-    /// Continues until every thread has done `operations` operations.
+    /// Makes accesses until every thread has done `operations` operations.
     fn work(&mut self, operations: u64) {
         while self.members.iter().any(|member| member.done < operations) {
             for core in 0..self.members.len() {
@@ -104,7 +104,7 @@ impl Team {
         }
     }
 
-    /// The next access of a thread.
+    /// Makes the next access of a thread.
     fn access(&mut self, core: usize) {
         let (number, line) = (self.place)(core);
         let value = &mut self.numbers[number];
@@ -146,7 +146,7 @@ enum Means {
     AtOnce,
     /// 2Q with the sums on separate lines.
     Padded,
-    /// 3P: each thread has sums of its own.
+    /// 3P: each thread has its own sums.
     Own,
 }
 
@@ -154,8 +154,8 @@ const CLUSTERS: usize = 81;
 const THREADS: usize = 4;
 const POINTS: usize = 200;
 
-/// Messages of one iteration over the points, after all means have been read once: requests per
-/// point, and misses on means per point.
+/// Returns the requests per point and the misses on means per point of one iteration over the
+/// points, after every core has read all means once.
 fn iteration(means: Means) -> (f64, f64) {
     let mut caches = Mesi::new(PROTOCOL, THREADS);
     let sums = |core: usize, cluster: u64| match means {

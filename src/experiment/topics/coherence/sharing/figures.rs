@@ -8,7 +8,7 @@ use crate::experiment::topics::coherence::sharing::{
 use crate::kernel::IncrementWay;
 use crate::stats::Interval;
 
-/// The series of Figure 1.
+/// Index of the lock of Figure 1 in `WAYS`.
 const MUTEX: usize = 4;
 
 pub(super) const FIG_1: Experiment = Experiment {
@@ -105,7 +105,7 @@ pub(super) const FIG_1: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Time per turn of all threads together.
+/// Returns the time per turn of all threads together.
 fn in_all(e: &Evidence<'_>, series: &str, threads: usize) -> Testable<Interval> {
     let own = e.at(series, threads as f64)?;
     Ok(own.scaled(1.0 / threads as f64))
@@ -118,12 +118,13 @@ const OWN_LINES: &str = "lines of their own";
 const ATOMIC_ONE_LINE: &str = "one line, atomic";
 const ATOMIC_OWN_LINES: &str = "lines of their own, atomic";
 
-/// Drepper's numbers of threads, limited by the number of cores.
+/// Returns Drepper's numbers of threads, limited by the number of cores.
 fn drepper_threads(machine: &Machine) -> Vec<usize> {
     (1..=machine.cpu_order.cores().clamp(1, 4)).collect()
 }
 
-/// Both modes of the program of Figure 6.10. Figure 6.11 shows plain increments only.
+/// Returns the cases of both modes of the program of Figure 6.10. Figure 6.11 shows plain
+/// increments only.
 fn drepper_cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for threads in drepper_threads(machine) {
@@ -191,8 +192,8 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
     }]),
     cases: drepper_cases,
     claims: &[
-        // Bars of 14.70, 25.02 and 37.42 ns against 3.00, 3.64 and 4.26: two, three and four
-        // threads take 390, 587 and 778 % longer.
+        // In the figure, increments take 14.70, 25.02 and 37.42 ns on one line, and 3.00, 3.64 and
+        // 4.26 ns on separate lines: two, three and four threads take 390, 587 and 778 % longer.
         measured(
             "F1.1",
             drepper("6.4.1, Figure 6.10"),
@@ -284,8 +285,8 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
         cases
     },
     claims: &[
-        // On the quad-core, 1.54, 2.06 and 1.58 s on one line against 1.14: 35 to 81 % longer.
-        // Pairs of cores share an L2.
+        // On the quad-core, threads take 1.54, 2.06 and 1.58 s on one line, and 1.14 s on separate
+        // lines: 35 to 81 % longer. Pairs of cores share an L2.
         measured(
             "F2.1",
             drepper("6.4.1, Figure 6.11"),

@@ -15,7 +15,8 @@ pub(crate) static ALL: &[Experiment] = &[
     figures::FIG_6_11,
 ];
 
-/// What the threads do: the rows of Sestoft's table, and three kinds of lock for the last row.
+/// The operations of the threads: the rows of Sestoft's table, and three kinds of lock for the last
+/// row.
 const WAYS: [(&str, Way); 6] = [
     ("int++", Way::Increment(IncrementWay::Plain)),
     ("fetch_add", Way::Increment(IncrementWay::FetchAdd)),
@@ -36,7 +37,7 @@ const PLACES: [(&str, Spacing); 4] = [
     ("128 B apart", Spacing::Apart(128)),
 ];
 
-/// Index of the lock of another crate.
+/// Index of the lock of another crate in `WAYS`.
 const PEER: usize = 5;
 
 const SHARED: &str = PLACES[0].0;
@@ -53,7 +54,8 @@ const MOST_THREADS: usize = 64;
 /// The largest number of threads in a quick run.
 const MOST_QUICK: usize = 8;
 
-/// Numbers of threads that each have a core: 1, 2, 4 and so on.
+/// Returns numbers of threads that each have a core: the powers of two below the number of cores,
+/// and the number of cores, at most `MOST_QUICK` in a quick run.
 pub(crate) fn on_cores(machine: &Machine) -> Vec<usize> {
     let most = if machine.full { usize::MAX } else { MOST_QUICK };
     let cores = machine.cpu_order.cores().clamp(1, most);
@@ -61,7 +63,7 @@ pub(crate) fn on_cores(machine: &Machine) -> Vec<usize> {
     powers.chain([cores]).collect()
 }
 
-/// The largest measured number of threads that each have a core.
+/// Returns the largest measured number of threads that each have a core, if there are two cores.
 pub(crate) fn most(e: &Evidence<'_>) -> Testable<usize> {
     let threads = on_cores(e.machine).into_iter().max().unwrap_or(1);
     at_least_cores(&e.machine.cpu_order, 2).map(|()| threads)
@@ -82,13 +84,13 @@ fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<C
     let (place, spacing) = PLACES[place];
     let cpus = machine.cpu_order.of(threads).ok()?;
     let case = way.case(series(how, place), spacing, cpus);
-    // As in X18, so that a run measures these once.
+    // As in X18, so that a run measures these cases once.
     let in_both = [SHARED, PADDED].contains(&place);
     Some(if in_both { case.run_by_run(1) } else { case })
 }
 
-/// Judges that locks of the standard library are slower side by side than apart, and one lock for all
-/// threads slower still.
+/// Judges whether locks of the standard library are slower side by side than apart, and one lock
+/// for all threads is slower than both.
 fn slower_the_nearer(e: &Evidence<'_>, threads: usize) -> Judged {
     let at = |place| e.at(&series(WAYS[4].0, place), threads as f64);
     let (shared, dense, padded) = (at(SHARED)?, at(DENSE)?, at(PADDED)?);
@@ -352,9 +354,9 @@ fn dense_over_padded(e: &Evidence<'_>, way: &str) -> Judged {
 /// The number of threads for which the note states how much longer an operation takes side by side.
 const NOTE_THREADS: f64 = 16.0;
 
-/// Claims that per thread an operation takes at least as many nanoseconds longer side by side than
-/// apart as in the note. The note's `nanos` are for all of its threads, because a thread that waits
-/// for the line waits for all other threads.
+/// Judges whether, per thread, an operation takes at least as many nanoseconds longer side by side
+/// than apart as in the note. The note's `nanos` are for all of its threads, because a thread that
+/// waits for the line waits for all other threads.
 fn overhead(e: &Evidence<'_>, way: &str, nanos: f64) -> Judged {
     let threads = most(e)?;
     let e = &Evidence {
@@ -371,9 +373,9 @@ fn overhead(e: &Evidence<'_>, way: &str, nanos: f64) -> Judged {
     )
 }
 
-/// The twelve cells of the note's table as bars, with more kinds of locks and a second distance:
-/// the time over that of words 128 bytes apart, with the largest number of threads that each have a
-/// core.
+/// Returns the twelve cells of the note's table as bars, with more kinds of locks and a second
+/// distance: the time over the time of words 128 bytes apart, with the largest number of threads
+/// that each have a core.
 fn factors(e: &Evidence<'_>) -> Vec<Curve> {
     let Ok(threads) = most(e) else {
         return Vec::new();

@@ -12,7 +12,7 @@ use crate::stats::Interval;
 /// Number of CPUs whose pairs a quick run measures.
 const FEW: usize = 8;
 
-/// Number of CPUs in a full run: 2,016 pairs.
+/// Number of CPUs whose pairs a full run measures: 2,016 pairs.
 const MANY: usize = 64;
 
 pub(super) const MATRIX: Experiment = Experiment {
@@ -138,7 +138,7 @@ fn matrix_cpus(machine: &Machine) -> Vec<usize> {
     cpus
 }
 
-/// What CPUs may share by the system's account.
+/// The parts of the machine that the system reports as shared by CPUs.
 const REPORTED: [fn(&CpuLocation) -> usize; 4] = [
     |seat| seat.core,
     |seat| seat.l2,
@@ -146,10 +146,10 @@ const REPORTED: [fn(&CpuLocation) -> usize; 4] = [
     |seat| seat.package,
 ];
 
-/// How sure groups have to be.
+/// The least confidence in groups that decides a claim.
 const SURE: f64 = 0.9;
 
-/// The CPUs by what they share.
+/// Returns the CPUs, grouped by the part of the machine that `of` names.
 fn shared(seats: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> Groups {
     let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
     for seat in seats {
@@ -167,7 +167,7 @@ fn shared(seats: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> Groups {
     groups
 }
 
-/// The groups that the round trips show, level by level, and the CPUs that they are of.
+/// Returns the groups that the round trips show, level by level, and their CPUs.
 ///
 /// # Errors
 /// If there are fewer than three CPUs, or a pair was not measured.
@@ -194,7 +194,7 @@ fn groups(e: &Evidence<'_>) -> Testable<(Found<Vec<Groups>>, Vec<CpuLocation>)> 
     Ok((found, seats))
 }
 
-/// A judgement about groups, which decides nothing unless they are certain.
+/// Returns a judgement about groups, which is inconclusive unless they are certain.
 fn judged(found: &Found<Vec<Groups>>, holds: bool, numbers: &str) -> Judgement {
     let verdict = match holds {
         _ if found.confidence < SURE => Verdict::Inconclusive,
@@ -214,7 +214,7 @@ fn judged(found: &Found<Vec<Groups>>, holds: bool, numbers: &str) -> Judgement {
     Judgement::in_words(verdict, numbers)
 }
 
-/// `4 groups of 8 CPUs`.
+/// Describes groups, such as `4 groups of 8 CPUs`.
 fn in_words(groups: &Groups) -> String {
     let sizes = || groups.iter().map(Vec::len);
     let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
@@ -225,7 +225,7 @@ fn in_words(groups: &Groups) -> String {
     }
 }
 
-/// The round trips between every two CPUs that were measured.
+/// Returns the measured round trips, each with its two CPUs.
 fn trips(e: &Evidence<'_>) -> Testable<Vec<(CpuLocation, CpuLocation, Interval)>> {
     let seats = e.machine.cpu_order.seats();
     let seat = |cpu: f64| seats.iter().find(|seat| seat.cpu as f64 == cpu).copied();
@@ -241,7 +241,7 @@ fn trips(e: &Evidence<'_>) -> Testable<Vec<(CpuLocation, CpuLocation, Interval)>
     Ok(trips)
 }
 
-/// The reason why a pair was not measured, or that there are too few.
+/// Returns the reason of the first untestable pair, or `reason` if there is none.
 fn too_few(e: &Evidence<'_>, reason: &str) -> Untestable {
     let refused = e.points.iter().find_map(|point| match &point.state {
         State::Untestable(reason) => Some(reason.clone()),
@@ -250,8 +250,10 @@ fn too_few(e: &Evidence<'_>, reason: &str) -> Untestable {
     refused.unwrap_or_else(|| Untestable(reason.to_owned()))
 }
 
-/// The shortest and the longest round trip of the pairs whose nearness satisfies `near`, of which
-/// there must be two.
+/// Returns the shortest and the longest round trip of the pairs whose nearness satisfies `near`.
+///
+/// # Errors
+/// If there are fewer than two such pairs.
 fn extremes(e: &Evidence<'_>, near: impl Fn(Nearness) -> bool) -> Testable<[Interval; 2]> {
     let trips = trips(e)?.into_iter();
     let wanted = trips.filter(|(first, second, _)| near(first.to(second)));

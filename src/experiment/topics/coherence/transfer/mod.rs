@@ -17,20 +17,19 @@ const WAYS: [(&str, RoundTripWay); 2] = [
     ("lock cmpxchg", RoundTripWay::CompareExchange),
 ];
 
-/// The place of a nearness on the axis.
+/// Returns the place of a nearness on the axis.
 fn place(near: Nearness) -> f64 {
     let index = Nearness::ALL.iter().position(|other| *other == near);
     index.unwrap_or(Nearness::ALL.len()) as f64
 }
 
-/// The kinds of nearness of other CPUs to the measuring CPU, with a pair for each, the nearest
-/// first.
+/// Returns each nearness of the measuring CPU to another CPU, the nearest first, with a pair of CPUs.
 fn nearnesses(machine: &Machine) -> impl Iterator<Item = (Nearness, [usize; 2])> {
     let pair = |near: Nearness| machine.cpu_order.pair(near).ok().map(|cpus| (near, cpus));
     Nearness::ALL.into_iter().filter_map(pair)
 }
 
-/// The nearest pair on different cores.
+/// Returns the nearness of the nearest two CPUs on different cores.
 ///
 /// # Errors
 /// If there is one core.
@@ -124,7 +123,7 @@ fn trip((name, way): (&str, RoundTripWay), near: Nearness, cpus: [usize; 2]) -> 
     Case::new(name, place(near), RoundTripSetup { way, cpus }).in_its_own_pages()
 }
 
-/// The cases of D23: a hit, and a round trip to the nearest core.
+/// Returns the timed cases of D23: a hit, and a round trip to the nearest core.
 pub(crate) fn hit_and_trip(machine: &Machine) -> Vec<Case> {
     let mut cases = vec![own_hit()];
     let near = machine.cpu_order.nearest();
@@ -134,7 +133,7 @@ pub(crate) fn hit_and_trip(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Claims that a round trip to the nearest core takes more than ten times as long as a hit in L1d.
+/// Judges whether a round trip to the nearest core takes more than ten times as long as a hit in L1d.
 pub(crate) fn trip_over_hit(e: &Evidence<'_>) -> Judged {
     let trip = e.at(WAYS[0].0, place(nearest(e)?))?;
     at_least("round trip over hit", ratio(trip, e.at(OWN_HIT, 0.0)), 10.0)
@@ -204,8 +203,8 @@ const QUAD_CORE: Experiment = Experiment {
                 at_least(&format!("{} over {}", far.name(), near.name()), longer, 2.0)
             },
         ),
-        // There is no special exchange of data inside: a line takes the bus, as a line from memory
-        // does. 0.8 is our threshold.
+        // There is no special exchange of data inside the package: a line takes the bus, as a line
+        // from memory does. 0.8 is our threshold.
         measured(
             "D46.2",
             drepper("3.5.3, Figure 3.31"),
@@ -226,8 +225,8 @@ const QUAD_CORE: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The nearness of the nearest cores that share a cache, and of the nearest cores under different
-/// last levels.
+/// Returns the nearness of the nearest cores that share a cache, and of the nearest cores under
+/// different last levels.
 fn across(e: &Evidence<'_>) -> Testable<(Nearness, Nearness)> {
     let there = |near: &Nearness| e.machine.cpu_order.pair(*near).is_ok();
     let within = [Nearness::Level2, Nearness::LastLevel];

@@ -9,7 +9,7 @@ const LOADS: &str = "load";
 const ADDITIONS: &str = "locked addition";
 const FENCED: &str = "locked addition, a fence behind it";
 
-/// The places of the states on the axis.
+/// The states of the lines, in the order of the horizontal axis.
 const HELD: [Held; 5] = [
     Held::Own,
     Held::Exclusive,
@@ -156,12 +156,12 @@ pub(super) const STATES: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The time until a shared line is owned, in multiples of the `addition` to an owned line: the
-/// excess of a fenced addition to a shared line over a fenced addition to an `own` line. Both pay
-/// for the fence.
+/// Returns the time until a shared line is owned, in multiples of the `addition` to an owned line.
+/// This time is the excess of a fenced addition to a `shared` line over a fenced addition to an
+/// `own` line; both pay for the fence.
 ///
 /// # Errors
-/// If the addition took no time.
+/// If the time of the addition is not certainly above zero.
 pub(crate) fn upgrade(shared: Interval, own: Interval, addition: Interval) -> Testable<Interval> {
     let longer = minus(shared, own);
     if addition.lo <= 0.0 {
@@ -207,7 +207,7 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
             cases.push(Case::new(series, x, remote(held, want, others.clone())));
         }
     }
-    // One thread per core, without the core of the measuring thread.
+    // One thread per core, other than the core of the measuring thread.
     let cores = machine
         .cpu_order
         .cores()

@@ -10,7 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 impl CompilerSetup {
-    /// Misses of the installed compiler, in all sets or in those that the stored trace keeps.
+    /// Returns the misses of the installed compiler, in all sets or in the sets that the stored
+    /// trace keeps.
     pub(super) fn of_installed(&self, host: &dyn Host, sampled: bool) -> Testable<f64> {
         host.programs()?;
         let levels = traced()?;
@@ -27,13 +28,13 @@ impl CompilerSetup {
     }
 }
 
-/// L1i, L1d, and behind them L2 of every number of sets and ways of Table 3.1 at once.
+/// L1i and L1d, and behind them an L2 for every number of sets and ways of Table 3.1.
 pub(super) struct Levels {
     line: u64,
     instructions: Cache,
     data: Cache,
     pub(super) behind: Vec<Stack>,
-    /// The same for the sets that the stored trace keeps.
+    /// Like `behind`, for only the sets that the stored trace keeps.
     sampled: Vec<Stack>,
 }
 
@@ -74,12 +75,13 @@ impl Levels {
     }
 }
 
-/// Whether the stored trace keeps what lies at an address.
+/// Returns whether the stored trace keeps the set of an address.
 pub(super) fn is_kept(address: u64) -> bool {
     KEPT.contains(&slice_of(address))
 }
 
-/// What missed in L1, by size of line; traced once in this process.
+/// Returns the levels behind which the installed compiler's misses are counted, one per line size.
+/// The compiler is traced once per process.
 fn traced() -> Testable<&'static [Levels]> {
     static TRACED: OnceLock<Testable<Vec<Levels>>> = OnceLock::new();
     let levels = TRACED.get_or_init(trace_installed).as_deref();
@@ -89,7 +91,7 @@ fn traced() -> Testable<&'static [Levels]> {
 /// References after which the trace ends: lackey prints a million in a second or two.
 const MOST_REFERENCES: u64 = 40_000_000;
 
-/// Traces the installed compiler once.
+/// Traces one run of the installed compiler.
 fn trace_installed() -> Testable<Vec<Levels>> {
     let levels = STORED.map(|(line, _)| Levels::new(line));
     let levels: Result<Vec<Levels>, GeometryError> = levels.into_iter().collect();
@@ -158,7 +160,7 @@ fn no_output() -> Untestable {
     Untestable("valgrind was started without a pipe for its input or output".to_owned())
 }
 
-/// A program for the compiler: functions with loops, branches and arithmetic.
+/// Returns a program for the compiler: functions with loops, branches and arithmetic.
 fn program() -> String {
     let function = |k: u32| {
         format!(

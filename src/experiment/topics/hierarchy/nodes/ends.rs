@@ -1,30 +1,31 @@
-//! Which nodes a run measures.
+//! The memory nodes that a run measures.
 
 use crate::experiment::prelude::*;
 use crate::host::{MemoryNode, Nodes};
 use crate::order;
 
-/// Nodes whose CPUs a quick run measures from, and nodes whose memory it measures.
+/// Number of nodes whose CPUs a quick run uses, and number of nodes whose memory it measures.
 const FEW_FROM: usize = 2;
 const FEW_TO: usize = 4;
 
-/// From where, and to where, a run measures.
+/// The nodes of the CPUs and of the memory that a run measures.
 #[derive(Debug, PartialEq)]
 pub(super) struct Ends {
-    /// The nodes that have CPUs, each with the one that measures. The first is that of the measuring CPU.
+    /// The nodes that have CPUs, each with the CPU that measures. The measuring CPU's node is the
+    /// first; in a quick run, `home` is.
     pub from: Vec<(usize, usize)>,
-    /// The nodes that have memory, in rising order.
+    /// The nodes that have memory, in ascending order.
     pub to: Vec<usize>,
-    /// The first node that has both.
+    /// The first node that has both CPUs and memory.
     pub home: usize,
-    /// The node with memory that is stated to be farthest from it.
+    /// The node with memory whose stated distance from `home` is the largest.
     pub far: usize,
 }
 
-/// The nodes that a run measures.
+/// Returns the nodes that a run measures.
 ///
 /// # Errors
-/// If there is nothing to compare: with how many nodes there are.
+/// If there is nothing to compare. The reason says how many nodes there are.
 pub(super) fn ends(machine: &Machine) -> Testable<Ends> {
     let refused = |reason: String| Err(Untestable(reason));
     let nodes = &machine.nodes;
@@ -58,14 +59,15 @@ pub(super) fn ends(machine: &Machine) -> Testable<Ends> {
     };
     let distance = |to: usize| distance(nodes, home, to).unwrap_or(0);
     let others = || with_memory.iter().copied().filter(|node| *node != home);
-    // Of nodes as far, the first.
+    // Of nodes at the same distance, the first.
     let far = others().rev().max_by_key(|node| distance(*node));
     let far = far.unwrap_or(home);
     let mut to = with_memory.clone();
     if !machine.full {
         order::by_key(&mut from, |(node, _)| (*node != home, *node != far));
         from.truncate(FEW_FROM);
-        // What is measured from, the farthest, and then one of each distance before others.
+        // Nodes of measuring CPUs and the farthest node come first, then one node of each distance,
+        // then the others.
         let rank = |node: usize| {
             let before = others().take_while(|other| *other != node);
             let repeated = before.filter(|other| distance(*other) == distance(node));
@@ -84,7 +86,7 @@ pub(super) fn ends(machine: &Machine) -> Testable<Ends> {
     })
 }
 
-/// The nodes that were measured.
+/// Returns the nodes that were measured.
 ///
 /// # Errors
 /// As [`ends`], and if the working set is too small to lie in memory.
@@ -94,7 +96,7 @@ pub(super) fn measured_ends(e: &Evidence<'_>) -> Testable<Ends> {
     Ok(ends)
 }
 
-/// The distance from one node to another as the firmware states it.
+/// Returns the distance from one node to another, as the firmware states it.
 pub(super) fn distance(nodes: &[MemoryNode], from: usize, to: usize) -> Option<u64> {
     let node = nodes.iter().find(|node| node.id == from)?;
     let place = nodes.iter().position(|node| node.id == to)?;

@@ -1,4 +1,4 @@
-//! X19: memory of several nodes, and how far it is from the CPUs of each.
+//! X19: memory of several nodes, and its distance from the CPUs of each node.
 
 mod ends;
 
@@ -14,9 +14,9 @@ use crate::stats::Interval;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[NODES];
 
-/// The series beside the map, whose series are the numbers of the CPUs' nodes. Their x is the node of the
-/// memory; for memory of two nodes in turn, and for memory that was touched first by the thread, the
-/// node of the CPU.
+/// The series beside the map; the series of the map are the numbers of the CPUs' nodes. Their x is
+/// the node of the memory. For memory that two nodes interleave, and for memory that the thread
+/// touched first, x is the node of the CPU.
 const WALK_IN_TURN: &str = "walk, two nodes in turn";
 const WALK_TOUCHED: &str = "walk, first touch";
 const READ: &str = "read";
@@ -219,7 +219,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// What a thread does.
+/// The work of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Work {
     /// Walks in random order, one line per element.
@@ -228,7 +228,7 @@ enum Work {
     Move(Motion),
 }
 
-/// One thread on a CPU, and memory that lies where the case has it.
+/// One thread on a CPU, and memory on the nodes that the case asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct NodeSetup {
     cpu: usize,
@@ -279,7 +279,7 @@ impl Setup for NodeSetup {
     }
 }
 
-/// A quotient of two latencies, and between which nodes.
+/// A quotient of two latencies, and the nodes of its CPU and memory.
 #[derive(Clone, Copy, Debug)]
 struct Quotient {
     /// The node of the CPU.
@@ -298,24 +298,25 @@ impl Quotient {
     }
 }
 
-/// The smallest of quotients, with the doubt of all.
+/// Returns the smallest quotient, with the uncertainty of all quotients.
 fn least(of: &[Quotient]) -> Testable<Quotient> {
     let Extreme { at, value } = Extreme::least(of.iter().map(|of| Ok((of, of.value))))?;
     Ok(Quotient { value, ..*at })
 }
 
-/// The largest of quotients, with the doubt of all.
+/// Returns the largest quotient, with the uncertainty of all quotients.
 fn most(of: &[Quotient]) -> Testable<Quotient> {
     let Extreme { at, value } = Extreme::most(of.iter().map(|of| Ok((of, of.value))))?;
     Ok(Quotient { value, ..*at })
 }
 
-/// The time of a step in memory of node `to` from a CPU of node `from`.
+/// Returns the time of a step in memory of node `to` from a CPU of node `from`.
 fn walk(e: &Evidence<'_>, from: usize, to: usize) -> Testable<Interval> {
     e.at(&from.to_string(), to as f64)
 }
 
-/// Of each CPU that has memory on its own node: steps in memory of each other node over those in it.
+/// Returns the times of steps in memory of other nodes over those in memory of the CPU's own node,
+/// for each CPU whose node has memory.
 fn of_pairs(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     let Ends { from, to, .. } = measured_ends(e)?;
     let mut quotients = Vec::new();
@@ -329,13 +330,13 @@ fn of_pairs(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     Ok(quotients)
 }
 
-/// The reason why the firmware's distances cannot be compared.
+/// Returns the reason why the firmware's distances cannot be compared.
 fn all_alike() -> Untestable {
     Untestable("the firmware states the same distance between all nodes, or none".to_owned())
 }
 
-/// Of each CPU and each two nodes: steps in memory of the one that is farther, as the firmware states it,
-/// over those in memory of the nearer.
+/// Returns the times of steps in memory of the farther of two nodes, as the firmware states it,
+/// over those in memory of the nearer node, for each CPU and each two nodes.
 fn in_order(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     let Ends { from, to, .. } = measured_ends(e)?;
     let nodes = &e.machine.nodes;
@@ -361,7 +362,8 @@ fn in_order(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     }
 }
 
-/// Steps in memory of other nodes over those of the own, each over what the firmware states.
+/// Returns the quotients of [`of_pairs`], each over the quotient of the distances that the firmware
+/// states.
 fn stated(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     let nodes = &e.machine.nodes;
     let mut quotients = Vec::new();
@@ -384,7 +386,8 @@ fn stated(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     }
 }
 
-/// The speed of a motion in memory of the farthest node over that in own memory.
+/// Returns the speed of a motion in memory of the farthest node over its speed in memory of the own
+/// node.
 fn speed(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     let Ends { home, far, .. } = measured_ends(e)?;
     ratio(e.at(series, home as f64)?, e.at(series, far as f64)?)
