@@ -1,4 +1,4 @@
-//! What becomes of records in a folder.
+//! Tests of the records in a folder.
 
 use super::*;
 use crate::lab::read::read;
@@ -70,8 +70,7 @@ fn two_runs_do_not_write_to_one_folder() {
     fs::remove_dir_all(dir).unwrap();
 }
 
-/// Each of them finds an empty folder. Locks are those of open files, so that threads stand for
-/// processes.
+/// Every run finds an empty folder. Locks belong to open files, so that threads can stand for processes.
 #[test]
 fn of_runs_that_start_in_one_empty_folder_together_one_writes() {
     let dir = folder("together");
