@@ -21,8 +21,7 @@ const fn obeyed(letter: char) -> bool {
     )
 }
 
-/// Returns a text as a single line, with every control character spelled out (`\\u{1b}`, `\
-/// `).
+/// Returns a text as a single line, with every control character spelled out (`\u{1b}`, `\n`).
 pub fn word(text: &str) -> Cow<'_, str> {
     spelled(text, obeyed)
 }
