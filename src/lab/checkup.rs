@@ -1,4 +1,4 @@
-//! What distorts a measurement on this machine, as `linefill doctor` prints it.
+//! The conditions that distort a measurement on this machine, as `linefill doctor` prints them.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::os::health::{self, State};
 /// The result of `linefill doctor` for a CPU.
 #[derive(Debug)]
 pub(crate) struct Checkup {
-    /// The CPU that is to measure.
+    /// The measuring CPU.
     pub cpu: usize,
     /// The checks that were made.
     pub checks: Vec<health::Check>,

@@ -38,11 +38,11 @@ const SAME_STATE: f64 = 1.15;
 /// Values of one quantity that contradict each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disagreement {
-    /// What was measured, as the subject of a sentence.
+    /// The quantity, as the subject of a sentence.
     pub quantity: &'static str,
     /// Where each value was measured, and the value with its unit.
     pub values: Vec<(&'static str, String)>,
-    /// Why they may differ.
+    /// Why the values may differ.
     pub cause: &'static str,
 }
 
@@ -128,8 +128,8 @@ impl<'a> Points<'a> {
 
 /// Returns the time per step of a random walk in the last level. It is taken from the working sets that stay
 /// in the level, where laps that start in memory and laps that start in the caches take equally long. The
-/// ladder's own walk serves only where there are no such laps: on a shared level nobody knows where it
-/// started.
+/// ladder's own walk is used only if there are no such laps, since its starting state is unknown on a shared
+/// level.
 ///
 /// # Errors
 /// If no working set beyond L2 stays in the last level, or the points are missing.

@@ -89,7 +89,7 @@ impl Sheet {
     }
 }
 
-/// Something that passed or failed.
+/// A check that passed or failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Check {
     /// The group that the check belongs to: an experiment, `gates`.

@@ -43,7 +43,7 @@ pub enum RunGateError {
     NoGlob {
         /// The pattern.
         part: String,
-        /// What is wrong with it.
+        /// Why the pattern is not a glob.
         why: String,
     },
     /// The text after `>` or `<` is not a value.

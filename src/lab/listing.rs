@@ -156,7 +156,7 @@ fn what(row: &Experiment) -> String {
     }
 }
 
-/// What the duration of an experiment is derived from.
+/// The basis of an experiment's duration.
 pub(crate) enum Durations {
     /// A record, and the seconds of a run per second of samples.
     Recorded(Box<Record>, f64),

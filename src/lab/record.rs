@@ -245,7 +245,7 @@ pub fn points_of(lines: &[PointLine], experiment: &str) -> Vec<Point> {
 pub struct RoundLine {
     /// The round's number, from 0. Numbers are missing where the record was thinned.
     pub number: u64,
-    /// Seconds since 1970 when it began.
+    /// Start of the round, in seconds since 1970.
     pub started: u64,
     /// Seconds from the start of the first round to the start of this one, by a monotonic clock.
     pub at: f64,

@@ -101,7 +101,7 @@ impl<'a> Table<'a> {
         places
     }
 
-    /// Returns whether the table has so many cells that narrow intervals are left out.
+    /// Returns whether the table has more than [`CROWDED`] cells, so that narrow intervals are left out.
     fn is_crowded(&self) -> bool {
         self.columns.len() * self.places().len() > CROWDED
     }

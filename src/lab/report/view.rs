@@ -66,7 +66,7 @@ pub struct Section {
     pub question: String,
     /// Document, section and figure.
     pub source: String,
-    /// What the hardware does; true whatever the verdicts are.
+    /// What the hardware does, independent of the verdicts.
     pub about: String,
     /// Names of cores, and the observations on each.
     pub seen: Vec<(String, String)>,
@@ -143,7 +143,7 @@ pub struct PredictionView {
     pub bar: f64,
     /// The models of the prediction.
     pub models: Vec<String>,
-    /// What the models leave out of the points that miss the bar.
+    /// Effects that the models leave out, for the points that miss the bar.
     pub lacks: Vec<String>,
 }
 

@@ -248,7 +248,7 @@ impl Recorder {
         if is_at(&self.claim.file, &self.claim.path) {
             return Ok(());
         }
-        // The open file can be read all the same.
+        // The open file can be read nevertheless.
         let lost = || format!("`{}` was removed during the run", self.path().display());
         let mut text = vec![0; usize::try_from(self.length).with_context(lost)?];
         let read = self.claim.file.read_exact_at(&mut text, 0);
@@ -309,7 +309,7 @@ fn text_of(lines: impl IntoIterator<Item = impl Borrow<Line>>) -> Result<Vec<u8>
 fn move_aside(dir: &Path, path: &Path) -> Result<Aside> {
     let (started, finished) = match read_any(path) {
         Ok(Reading { record, .. }) => (record.header.started, ended(&record)),
-        // Not a record of this version: kept all the same.
+        // Not a record of this version: kept nevertheless.
         Err(_) => (modified(path), true),
     };
     let name = free_name(dir, &Date::from_unix(started).stamp());

@@ -63,7 +63,7 @@ impl Schedule {
         }
     }
 
-    /// Sets another end. What is known of the experiments is kept.
+    /// Sets another end. The known times of the experiments are kept.
     pub fn until(&mut self, until: Instant) {
         self.until = Some(until);
     }

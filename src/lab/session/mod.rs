@@ -105,7 +105,7 @@ pub struct Request {
 pub struct Session {
     /// The header of the record, which describes the session.
     pub header: Header,
-    /// What set-ups may need to know.
+    /// The facts that set-ups may need.
     pub context: Context,
     /// The quantities that can be counted, each with its event.
     pub counters: Vec<(Quantity, Event)>,

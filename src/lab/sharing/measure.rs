@@ -24,7 +24,8 @@ const EFFORT: Effort = Effort {
     passes: 5,
 };
 
-/// The measured layouts: as laid out (0), and with each field on the given number of its own lines.
+/// The measured layouts: the name, and the number of lines to which each field is padded. 0 is the structure
+/// as laid out.
 pub const VARIANTS: [(&str, u64); 3] = [
     ("as laid out", 0),
     ("each field on lines of its own", 1),

@@ -53,7 +53,7 @@ pub struct Scheme {
     pub name: Option<String>,
     /// Size of the structure in bytes, if known.
     pub size: Option<u64>,
-    /// The alignment of the structure.
+    /// Alignment of the structure in bytes.
     pub align: u64,
     /// Size of a line in bytes.
     pub line: u64,

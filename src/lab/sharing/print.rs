@@ -1,4 +1,4 @@
-//! What is shared, what it costs, and advice, as text and as JSON.
+//! The shared lines, their cost, and advice, as text and as JSON.
 
 use comfy_table::Row;
 use serde_json::{Value, json as value};
