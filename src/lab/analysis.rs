@@ -163,8 +163,7 @@ impl Analysis {
 }
 
 impl Answer {
-    /// Derives an answer. `recorded` are the record's verdicts on the experiment, `decided` the verdicts
-    /// that the points give.
+    /// Derives an answer from the record's verdicts on the experiment and the verdicts that the points give.
     fn of(
         experiment: &'static Experiment,
         points: Vec<Point>,
@@ -323,8 +322,7 @@ pub(crate) fn drawn(record: &Record) -> (Machine, Vec<Drawn<'_>>) {
 }
 
 impl Drawn<'_> {
-    /// Returns the curves and their unit. The ladder has one curve, in nanoseconds if no clock of the core
-    /// was measured.
+    /// Returns the curves and their unit. The ladder's is in nanoseconds without a clock of the core.
     pub fn curves(&self, machine: &Machine) -> (Vec<Curve>, Unit) {
         let Some(experiment) = self.experiment else {
             return self.ladder(machine);

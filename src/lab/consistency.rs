@@ -6,8 +6,7 @@ use crate::experiment::{
 };
 use crate::stats::Interval;
 
-/// Relative difference, beyond their intervals, up to which two values agree: the loops around the loads
-/// differ.
+/// Relative difference, beyond their intervals, up to which two values agree: their loops may differ.
 const ALIKE: f64 = 0.1;
 
 /// Factor between two rungs of a ladder. A step is located to within one rung on either side.

@@ -329,8 +329,7 @@ fn render(gallery: &Gallery) -> String {
     )
 }
 
-/// Renders the list of machines, and a table of how many claims hold, with a row per section and a column
-/// per machine.
+/// Renders the list of machines, and a table of how many claims hold by section and machine.
 fn machines(gallery: &Gallery) -> Markup {
     let link = |side: &Side| html! { a href=(file_of(side)) { (side.name) } };
     let links = gallery.sides.iter().map(link);

@@ -17,8 +17,7 @@ use super::terminal::tell;
 pub struct Reading {
     /// The record.
     pub record: Record,
-    /// The number of the last line, if it was cut off and left out because the run was killed while writing
-    /// it.
+    /// The number of the last line, if it was cut off and left out: the run was killed while writing it.
     pub cut_off: Option<usize>,
 }
 
@@ -54,8 +53,7 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Returns the path of the record at `path`: `path` itself, or the record in it if it is the folder of a
-/// run.
+/// Returns the path of the record at `path`: `path` itself, or the record in this folder of a run.
 pub fn record_at(path: &Path) -> PathBuf {
     if !path.is_dir() {
         return path.to_owned();
@@ -107,16 +105,14 @@ pub fn read_any(path: &Path) -> Result<Reading, ReadError> {
     parse(&bytes).map_err(|(line, problem)| fail(line, problem))
 }
 
-/// The largest record that is read, in bytes. A quick run of all experiments writes 14 MB, a full run 100
-/// MB.
+/// The largest record that is read, in bytes. A quick run of everything writes 14 MB, a full run 100 MB.
 const LARGEST: u64 = 1 << 29;
 
 /// The first bytes of compressed files (RFC 1952 and RFC 8878).
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// Reads and unpacks a record. Stops after `LARGEST` + 1 bytes, so that the caller sees that it is too
-/// large.
+/// Reads and unpacks a record. Stops after `LARGEST` + 1 bytes, which show that it is too large.
 fn limited(file: File, path: &Path) -> io::Result<Vec<u8>> {
     let read = |from: &mut dyn Read| -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();

@@ -129,8 +129,7 @@ impl VerdictLine {
         self.found.is_none_or(Kind::is_of_this_machine)
     }
 
-    /// Returns whether both verdicts are on the same claim, by its id, or by its words if a record has no
-    /// ids.
+    /// Returns whether both verdicts are on the same claim, by its id, or by its words if an id is missing.
     pub fn is_on(&self, other: &Self) -> bool {
         match self.id.is_empty() || other.id.is_empty() {
             true => self.experiment == other.experiment && self.claim == other.claim,
@@ -219,8 +218,7 @@ impl Record {
             .chain(self.end.clone().map(Line::End))
     }
 
-    /// Returns the points of an experiment with their passes merged, in the order in which they were first
-    /// measured.
+    /// Returns the points of an experiment, passes merged, in the order of their first measurement.
     pub fn points_of(&self, experiment: &str) -> Vec<Point> {
         points_of(&self.points, experiment)
     }

@@ -154,8 +154,7 @@ impl File {
         Ok(points)
     }
 
-    /// Returns the columns whose names are letters and a number, such as `len9` of a surface, each with its
-    /// number.
+    /// Returns the columns whose names are letters and a number, such as `len9`, each with its number.
     ///
     /// # Errors
     /// If the file is not CSV.

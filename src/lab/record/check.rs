@@ -19,8 +19,8 @@ use crate::recorded::Raw;
 /// Why a line of a record is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// The field, as a path: `timed.samples[3]`. Empty if the line is not a JSON object, or no single field
-    /// is wrong.
+    /// The field, as a path: `timed.samples[3]`. Empty if the line is not a JSON object or no field is
+    /// wrong.
     pub field: String,
     /// The problem, and what would be accepted.
     pub problem: String,
@@ -60,8 +60,7 @@ const MOST_POINTS: usize = 20_000;
 /// Maximum number of series of an experiment.
 const MOST_SERIES: usize = 1000;
 
-/// The largest whole number that JSON readers with only floating point can represent, together with all
-/// smaller ones.
+/// Limit up to which JSON readers with only floating point represent every whole number.
 const MOST_EXACT: u64 = 1 << 53;
 
 /// Accepted magnitudes of a position on the horizontal axis other than 0.
@@ -172,8 +171,7 @@ impl Checked {
         })
     }
 
-    /// Counts a point, and refuses too many of them: the cost of an analysis grows faster than the number of
-    /// points.
+    /// Counts a point, and refuses too many: the cost of an analysis grows faster than their number.
     fn count(&mut self, point: &Raw) -> Check {
         let experiment = self.experiments.entry(point.experiment.clone());
         let experiment = experiment.or_default();
@@ -211,8 +209,7 @@ struct RawRound {
     points: Vec<Raw>,
 }
 
-/// The text of a line, with control characters spelled out. A text that was changed by this has other
-/// columns than the record.
+/// The text of a line, with control characters spelled out, which may change its columns.
 struct Source<'a> {
     text: Cow<'a, [u8]>,
 }

@@ -151,8 +151,7 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
     warnings
 }
 
-/// Returns whatever else a reader must know before trusting the numbers: in a few words each, and as
-/// sentences.
+/// Returns further notes that a reader needs to trust the numbers: in a few words, and as sentences.
 fn notes(analysis: &Analysis, uncounted: Vec<String>) -> (Vec<&'static str>, Vec<String>) {
     let Record { header, points, .. } = &analysis.record;
     let (mut brief, mut notes) = (Vec::new(), Vec::new());

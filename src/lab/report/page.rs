@@ -60,8 +60,7 @@ pub(in crate::lab) fn scripts() -> Markup {
     }
 }
 
-/// Renders a table with these headings, which scrolls if it is too wide; `label` is its label for screen
-/// readers.
+/// Renders a table with these headings, which scrolls if it is too wide; `label` is for screen readers.
 pub(in crate::lab) fn table(
     label: &str,
     headings: impl IntoIterator<Item = impl Render>,

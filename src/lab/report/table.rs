@@ -152,8 +152,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Renders a value with its interval. In a `crowded` table, an interval is shown only if it makes the value
-/// noisy.
+/// Renders a value with its interval. A `crowded` table shows only intervals that make the value noisy.
 fn cell(value: &Value, crowded: bool) -> Markup {
     let narrow = |end: f64| (end / value.mid - 1.0).abs() <= NOISY;
     let exact = value.lo == value.hi || crowded && narrow(value.lo) && narrow(value.hi);
@@ -229,8 +228,7 @@ pub(super) fn legend(counted: &CountedView) -> Markup {
     }
 }
 
-/// Returns a sentence per reason why quantities that the experiments in `run` want are not counted on this
-/// machine.
+/// Returns a sentence per reason why this machine does not count quantities of the experiments in `run`.
 pub(super) fn uncounted<'c>(run: &[&Experiment], counting: &'c Counting) -> Vec<String> {
     let part = |(quantity, answer): (Quantity, Result<&str, &'c str>)| {
         let reason = answer.err()?;

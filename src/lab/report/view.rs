@@ -132,8 +132,7 @@ pub struct Figure {
 pub struct PredictionView {
     /// The predicted curves, with the labels of the measured curves.
     pub curves: Vec<CurveView>,
-    /// The median of |predicted / measured - 1| over the points that test a model, if there are any such
-    /// points.
+    /// The median of |predicted / measured - 1| over the points that test a model, if there are any.
     pub error: Option<f64>,
     /// Number of points that test a model.
     pub points: usize,

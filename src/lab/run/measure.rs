@@ -39,8 +39,8 @@ impl<'a> Notebook<'a> {
         }
     }
 
-    /// Returns the book and frees the memory in which the run measured: under a tight RLIMIT_AS the report
-    /// needs it.
+    /// Returns the book and frees the memory of the measurement: under a tight RLIMIT_AS the report needs
+    /// it.
     pub(super) fn close(self) -> Book {
         self.book
     }
@@ -261,8 +261,7 @@ fn further(
     Ok(())
 }
 
-/// Measures a case, unless the record has it, or another experiment has measured the same set-up in this
-/// pass.
+/// Measures a case, unless the record has it, or this pass has measured the same set-up before.
 fn one(
     notebook: &mut Notebook<'_>,
     experiment: &Experiment,

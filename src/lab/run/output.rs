@@ -134,8 +134,7 @@ impl Recorder {
         Ok((recorder, aside))
     }
 
-    /// Replaces a record by `lines` atomically: if the program is killed meanwhile, the old record stays
-    /// unchanged.
+    /// Replaces a record by `lines` atomically: if the program is killed, the old record stays unchanged.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -191,8 +190,7 @@ impl Recorder {
         &self.claim.path
     }
 
-    /// Appends a line in a single write. If the record was removed, first writes it again, in its old place
-    /// if possible.
+    /// Appends a line in one write. A removed record is written again first, in its old place if possible.
     ///
     /// # Errors
     /// If the file cannot be written: the disk may be full. The previous lines stay unchanged.
@@ -209,8 +207,7 @@ impl Recorder {
         settle(&self.claim.file).with_context(|| format!("writing to `{}`", self.path().display()))
     }
 
-    /// Compresses the record of a finished run. Returns its new path, or the old path if it could not be
-    /// compressed.
+    /// Compresses the record of a finished run. Returns its new path, or its old path if that failed.
     pub(super) fn packed(self) -> PathBuf {
         let path = self.claim.path.clone();
         let pack = || -> io::Result<PathBuf> {

@@ -1,5 +1,4 @@
-//! Measurements of which the quickest counts: a neighbour that uses part of a cache can make a step slower,
-//! never faster.
+//! Repeated measurements, of which the quickest counts: a neighbour slows a step, and never quickens it.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,8 +7,7 @@ use super::{Case, Point, measure, rig};
 use crate::experiment::{SPARSE, merged};
 use crate::lab::session::Session;
 
-/// Minimum and maximum number of passes over the ladder. From the minimum on, a pass that finds no quicker
-/// rung is the last.
+/// Bounds of the number of ladder passes. From the minimum on, a pass without a quicker rung is the last.
 const PASSES: RangeInclusive<u32> = 4..=10;
 
 /// A rung is quicker if it takes less than this share of its earlier time. Noise is smaller.

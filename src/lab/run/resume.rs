@@ -1,5 +1,4 @@
-//! The points of a run, in its record and in memory, and the record of an unfinished run, which can be
-//! resumed.
+//! The points of a run, in its record and in memory, and the resumable record of an unfinished run.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -34,8 +33,7 @@ impl Book {
         }
     }
 
-    /// Records a point, unless it is recorded already. The point is kept in memory even if the record cannot
-    /// be written.
+    /// Records a point once. The point is kept in memory even if the record cannot be written.
     pub(super) fn add(&mut self, line: PointLine) -> Result<()> {
         if let Entry::Vacant(place) = self.places.entry(place_of(&line)) {
             place.insert(self.points.len());

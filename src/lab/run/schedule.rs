@@ -54,8 +54,7 @@ impl Schedule {
         }
     }
 
-    /// Creates a schedule for a run of this length that ends at `until` and measures undecided claims
-    /// further.
+    /// Creates a schedule for a run of this length that ends at `until` and has time for undecided claims.
     pub fn with_looks(until: Instant, length: Duration) -> Self {
         Schedule {
             kept: length.mul_f64(KEPT),

@@ -259,8 +259,7 @@ impl<'t> FalselyShared<'t> {
     }
 }
 
-/// Formats the coherence messages of a line's threads if their accesses are interleaved, and how many
-/// accesses that includes.
+/// Formats a line's coherence messages if its threads' accesses are interleaved, and how many are included.
 fn turns_in_words(shared: &SharedLine) -> String {
     let Turns { accesses, messages } = shared.in_turns;
     let all: u64 = shared.parts.iter().map(|part| part.accesses).sum();

@@ -24,8 +24,8 @@ const EFFORT: Effort = Effort {
     passes: 5,
 };
 
-/// The measured layouts: the name, and the number of lines to which each field is padded. 0 is the structure
-/// as laid out.
+/// The measured layouts, each with the number of lines to which a field is padded; 0 for the layout as it
+/// is.
 pub const VARIANTS: [(&str, u64); 3] = [
     ("as laid out", 0),
     ("each field on lines of its own", 1),
@@ -46,8 +46,7 @@ pub struct Trip {
 /// The results of a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The measured threads by number, each with its CPU. If there are fewer CPUs than threads, some threads
-    /// are left out.
+    /// The measured threads by number, each with its CPU. There are at most as many threads as CPUs.
     pub threads: Vec<(usize, usize)>,
     /// The round trip of a line to another core.
     pub trip: Trip,

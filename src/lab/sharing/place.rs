@@ -1,5 +1,4 @@
-//! The places of fields in lines, the parsing of which thread touches which field, and the lines that
-//! several threads need.
+//! Where fields lie in lines, which thread touches which field, and which lines several threads need.
 
 use std::collections::BTreeMap;
 

@@ -207,8 +207,7 @@ impl Trace {
         !before(a, b) && !before(b, a)
     }
 
-    /// Returns the lines that are shared falsely, and the number of lines that are shared at the same bytes
-    /// only.
+    /// Returns the falsely shared lines, and the number of lines that are shared at the same bytes only.
     ///
     /// A line is shared falsely if two threads access it at least `least` times each, at least one of them
     /// writes, and they touch different bytes. Lines with the most accesses that found them modified by

@@ -13,8 +13,7 @@ use crate::os::sysfs::list;
 use crate::recorded::core_of;
 use crate::stats::Interval;
 
-/// Confidence up to which an inferred size that differs from the stated size is not reported as a
-/// disagreement.
+/// Confidence up to which an inferred size that differs from the stated size is no disagreement.
 const UNSURE: f64 = 0.5;
 
 /// Adds the inferred parameters to the sheet.
@@ -146,16 +145,14 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     }));
 }
 
-/// Returns the row of the reorder buffer: the number of operations that it holds, beside the published
-/// number.
+/// Returns the row of the reorder buffer: the operations that it holds, beside the published number.
 fn reorder_buffer(
     measured: String,
     [least, most]: [u32; 2],
     published: impl Fn(fn(&Core) -> Fact<u32>) -> Option<u32>,
 ) -> Row {
     let known = published(|core| core.reorder_buffer);
-    // The same limits as in the claim of X22: a part of the chains around the operations is in the buffer
-    // too.
+    // The same limits as in the claim of X22: some operations of the chains are in the buffer too.
     let near = |size: f64| 0.85 * size <= f64::from(most) && f64::from(least) <= 1.15 * size;
     let differs = known.map(f64::from).filter(|known| !near(*known));
     buffers(
@@ -277,8 +274,7 @@ fn tlb(rows: &mut Vec<Row>, header: &Header, level: u8, name: &str, found: Inter
     }
 }
 
-/// Returns a row per node: the time of a random step in its memory from each node, and what the kernel
-/// reports.
+/// Returns a row per node: the time of a random step in its memory from each node, and the kernel's facts.
 pub(super) fn rows(header: &Header, inferred: &Inferred) -> Vec<Row> {
     if header.nodes.len() < 2 {
         return Vec::new();

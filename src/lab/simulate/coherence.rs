@@ -1,5 +1,4 @@
-//! The coherence protocol between several cores' caches: Figure 3.18 as a table, with the messages of each
-//! transition.
+//! The coherence protocol between several caches: Figure 3.18 as a table, with each transition's messages.
 
 use anyhow::Result;
 use serde_json::{Value, json};

@@ -75,8 +75,7 @@ pub fn affordable(designs: &[(String, HierarchyDesign)], cases: usize) -> Result
     Ok(())
 }
 
-/// Returns the levels with their names: L1i if there is one, L1d (or L1, if it holds instructions too), L2
-/// and so on.
+/// Returns the levels with their names: L1i if there is one, L1d (or L1, if joint), L2 and so on.
 pub fn levels(hierarchy: &Hierarchy) -> Vec<(String, &Cache)> {
     let mut levels = Vec::new();
     if let Some(cache) = hierarchy.instructions() {
@@ -144,8 +143,7 @@ pub struct Traced {
     pub configs: Vec<Config>,
 }
 
-/// Returns the configurations of all traced cases. Each gets the name of its case, which distinguishes its
-/// map from others.
+/// Returns the configurations of all traced cases, each named after its case to distinguish their maps.
 pub fn maps(runs: &[CaseRun<Traced>]) -> Vec<Config> {
     let mut maps = Vec::new();
     for run in runs {

@@ -172,8 +172,7 @@ pub fn time(
     }))
 }
 
-/// Distance in bytes from the code's memory within which a faulting address is described relative to the
-/// memory.
+/// Distance in bytes from the code's memory within which a fault is described relative to it.
 const NEAR: i64 = 1 << 24;
 
 /// Describes a fault of the code in words.

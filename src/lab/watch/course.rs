@@ -46,8 +46,7 @@ pub(crate) struct Followed {
     pub id: String,
     /// The series.
     pub label: String,
-    /// The horizontal axis of the experiment's chart, if the chart draws the points of the series
-    /// themselves.
+    /// The horizontal axis of the experiment's chart, if the chart draws the points themselves.
     pub axis: Option<AxisView>,
     /// The unit of the values.
     pub unit: &'static str,

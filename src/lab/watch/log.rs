@@ -97,8 +97,7 @@ impl Log {
     }
 }
 
-/// Keeps one of every two rounds: the first, unless only the second is outside. The last round is always
-/// kept.
+/// Keeps the last round and one of every two: the first, unless only the second is outside.
 fn thinned(rounds: Vec<RoundLine>, outside: impl Fn(usize) -> bool) -> Vec<RoundLine> {
     let last = rounds.len().saturating_sub(1);
     let kept = |index: usize| {

@@ -202,8 +202,7 @@ pub(crate) fn write_page(record: &Record, course: &Course, path: &std::path::Pat
         .with_context(|| format!("cannot write the report `{}`", path.display()))
 }
 
-/// Creates a test record of D14: rounds ten seconds apart, whose times are multiplied by `slower` of their
-/// number.
+/// Creates a test record of D14: rounds ten seconds apart, each slower by the factor `slower` of its number.
 #[cfg(test)]
 pub(crate) fn planted(rounds: u64, slower: impl Fn(u64) -> f64) -> Record {
     let run = include_bytes!("../../../tests/fixtures/record/planted.jsonl");

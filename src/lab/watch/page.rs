@@ -310,8 +310,7 @@ fn name_in(of: &Followed, label: &str) -> String {
     }
 }
 
-/// Thins the values to at most `DRAWN`: of the values that share a column, the furthest from the median
-/// stays.
+/// Thins the values to at most `DRAWN`: per column, the value furthest from the median stays.
 fn thinned(values: Vec<Value>, median: f64) -> Vec<Value> {
     let each = values.len().div_ceil(DRAWN).max(1);
     let far = |value: &Value| (value.mid - median).abs();

@@ -28,8 +28,7 @@ const NUMBER: usize = 7;
 /// The characters of a sparkline, by height.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The least range of a sparkline, as a share of the median. Smaller differences are noise and stay nearly
-/// flat.
+/// The least range of a sparkline, as a share of the median. Smaller differences are noise.
 const SPAN: f64 = 0.2;
 
 /// The output after every round.
@@ -71,8 +70,7 @@ impl Live {
     }
 }
 
-/// Formats a round as a line: the time, a few figures with their distance from the median, and the figures
-/// outside.
+/// Formats a round as a line: the time, a few figures with their distance from the median, and outliers.
 fn plain(course: &Course, took: f64) -> String {
     let Some(time) = course.times.last() else {
         return String::new();
@@ -178,8 +176,7 @@ fn cut(text: &str, columns: usize) -> String {
     text
 }
 
-/// Draws the last values as a sparkline, from the least to the greatest, over a range of at least a fifth of
-/// the median.
+/// Draws the last values as a sparkline over their range, which is at least a fifth of the median.
 fn line(values: &[f64], median: f64, columns: usize) -> String {
     let shown = &values[values.len().saturating_sub(columns)..];
     let least = shown.iter().copied().fold(f64::INFINITY, f64::min);
