@@ -19,8 +19,7 @@ use crate::recorded::Raw;
 /// Why a line of a record is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// The field, as a path: `timed.samples[3]`. Empty if the line is not a JSON object or no field is
-    /// wrong.
+    /// The wrong field, as a path: `timed.samples[3]`. Empty if the error concerns the line as a whole.
     pub field: String,
     /// The problem, and what would be accepted.
     pub problem: String,
