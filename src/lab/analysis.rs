@@ -1,5 +1,5 @@
-//! What a record comes to. Derived once: the report, the tables, comparisons and the machine sheet ask it.
-//! `drawn` derives the points and curves alone.
+//! Everything that follows from a record, derived once for the report, the tables, comparisons and the
+//! machine sheet. `drawn` derives only the points and curves.
 
 use std::collections::HashMap;
 
@@ -18,58 +18,59 @@ use crate::order;
 use crate::recorded::machine_of;
 use crate::stats::Interval;
 
-/// Why the claims of an experiment whose points are not all there are not judged: a curve that
-/// ends early could make a claim about its end fail, or hold, for no reason.
+/// Why the claims of an experiment with missing points are not judged: a curve that ends early could make a
+/// claim about its end hold or fail for no reason.
 const UNFINISHED: &str = "not measured to its end (run stopped)";
 
-/// A record, and all that follows from it.
+/// A record and everything that follows from it.
 #[derive(Clone, Debug)]
 pub struct Analysis {
     /// The record.
     pub record: Record,
     /// The machine.
     pub machine: Machine,
-    /// The points of the ladder, and of what else predictions want to know.
+    /// The points of the ladder, and of the other series that predictions use.
     pub ladder: Vec<Point>,
-    /// What the curves tell of the machine.
+    /// The machine's parameters, read off the curves.
     pub inferred: Inferred,
-    /// The experiments that have points, and those that were asked for and have no case on this machine,
-    /// in the order of the registry.
+    /// The experiments that have points, and the experiments that were selected but have no case on this
+    /// machine, in the order of the registry.
     pub answers: Vec<Answer>,
-    /// The verdicts on all their claims.
+    /// The verdicts on all claims of `answers`.
     pub verdicts: Vec<VerdictLine>,
-    /// Quantities of which experiments tell different values.
+    /// Quantities for which experiments found different values.
     pub disagreements: Vec<Disagreement>,
-    /// The working sets of which it is chance whether they stay in the last level, if there are any.
+    /// The range of working sets that may or may not stay in the last level, if there is such a range.
     pub uncertain: Option<Range>,
 }
 
-/// An experiment, and what its points come to.
+/// An experiment and everything that follows from its points.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The experiment.
     pub experiment: &'static Experiment,
-    /// Its points, the passes over each merged.
+    /// The points, with all passes merged.
     pub points: Vec<Point>,
-    /// Its curves, in its unit.
+    /// The curves, in the experiment's unit.
     pub curves: Vec<Curve>,
-    /// Its claims, in their order: with the record's verdict, or where it has none, because the run was
-    /// stopped first, with that of the points.
+    /// The verdicts on the claims, in the claims' order. Each is the record's verdict, or, if the run was
+    /// stopped before it wrote one, the verdict that the points give.
     pub claims: Vec<VerdictLine>,
-    /// The points whose passes were in two steady states: claims on them hold if they hold in both.
+    /// The points whose passes were in two steady states. A claim about such a point holds only if it holds
+    /// in both states.
     pub states: Vec<TwoStates>,
-    /// What the machine's parameters predict, if a curve has points and a model is known.
+    /// The prediction from the machine's parameters, if a curve has points and a model is known.
     pub prediction: Option<Prediction>,
 }
 
 /// A point whose passes were in two steady states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoStates {
-    /// Its series,
+    /// The series.
     pub series: String,
-    /// and its place on the horizontal axis.
+    /// The position on the horizontal axis.
     pub x: f64,
-    /// Its values in nanoseconds, the smaller first.
+    /// The values of the two states in nanoseconds, the smaller first.
     pub nanoseconds: [Interval; 2],
 }
 
@@ -80,7 +81,7 @@ impl Analysis {
         let mut measured = |id: &str| points.remove(id).unwrap_or_default();
         let ladder: Vec<Point> = measured(MACHINE).into_iter().map(possible).collect();
         let machine = machine_of(&record.header, &ladder);
-        // A selection that this version does not know adds nothing to what was measured.
+        // A selection that this version does not know adds nothing to the measured experiments.
         let asked = select(&record.header.selection).unwrap_or_default();
         let unmeasurable = |experiment: &Experiment| {
             let asked = asked.iter().any(|of| of.id == experiment.id);
@@ -129,25 +130,25 @@ impl Analysis {
         }
     }
 
-    /// What an experiment came to, by its id.
+    /// Returns the answer for the experiment with this id.
     pub fn answer(&self, id: &str) -> Option<&Answer> {
         self.answers
             .iter()
             .find(|answer| answer.experiment.id == id)
     }
 
-    /// The predictions, with their experiments.
+    /// Returns the predictions with their experiments.
     pub fn predictions(&self) -> impl Iterator<Item = (&'static Experiment, &Prediction)> {
         let answers = self.answers.iter();
         answers.filter_map(|answer| Some((answer.experiment, answer.prediction.as_ref()?)))
     }
 
-    /// What they come to, each set-up counted once.
+    /// Summarises how accurate the predictions are. Each set-up counts once.
     pub fn predicted(&self) -> Option<Outcome> {
         Outcome::of(self.predictions().map(|(_, of)| of))
     }
 
-    /// The machine sheet.
+    /// Returns the machine sheet.
     pub fn sheet(&self) -> Vec<Row> {
         let header = &self.record.header;
         let mut rows = sheet::sheet(header, &self.machine, &self.ladder, &self.inferred);
@@ -155,14 +156,14 @@ impl Analysis {
         rows
     }
 
-    /// What came to the measuring CPU between the samples, if it was isolated.
+    /// Returns what disturbed the measuring CPU between the samples, if it was isolated.
     pub(crate) fn quiet(&self) -> Option<Quiet> {
         Quiet::of(&self.record.header, &self.record.points)
     }
 }
 
 impl Answer {
-    /// `recorded` are the record's verdicts on the experiment, `decided` those of the points.
+    /// Derives an answer from the record's verdicts on the experiment and the verdicts that the points give.
     fn of(
         experiment: &'static Experiment,
         points: Vec<Point>,
@@ -192,10 +193,10 @@ impl Answer {
     }
 }
 
-/// The verdicts of a look: after so many passes, by the claims' ids.
+/// The verdicts of a look by the claims' ids, with the number of passes before the look.
 type Look = (u32, HashMap<String, Verdict>);
 
-/// The verdicts of the looks before the last one that a record has passes of.
+/// Judges the claims at each look before the last one for which the record has passes.
 fn earlier_looks(
     record: &Record,
     machine: &Machine,
@@ -224,14 +225,14 @@ fn earlier_looks(
     looks.map(verdicts).collect()
 }
 
-/// How many passes a point has.
+/// Returns the number of passes over a point.
 fn passes_of(point: &Point) -> Option<u32> {
     let passes = point.measured()?.passes.len();
     u32::try_from(passes.max(1)).ok()
 }
 
-/// Says in how many passes the measured claims of an experiment were decided: those of the look from
-/// which on the verdict was the same.
+/// Sets the number of passes after which each measured claim was decided: the passes of the first look from
+/// which the verdict did not change any more.
 fn decided_in(decided: &mut [VerdictLine], earlier: &[Look], points: &[Point]) {
     let last = points.iter().filter_map(passes_of).max();
     for line in decided {
@@ -244,7 +245,7 @@ fn decided_in(decided: &mut [VerdictLine], earlier: &[Look], points: &[Point]) {
     }
 }
 
-/// The points that were in two steady states, of those that claims are judged on.
+/// Returns the points with two steady states among the points that claims are judged on.
 fn two_states(machine: &Machine, in_doubt: &[Point]) -> Vec<TwoStates> {
     let states = |point: &Point| {
         let ticks = point.measured()?.confidence?.states?;
@@ -257,7 +258,7 @@ fn two_states(machine: &Machine, in_doubt: &[Point]) -> Vec<TwoStates> {
     in_doubt.iter().filter_map(states).collect()
 }
 
-/// The verdicts on an experiment's claims by its points as they are judged, in order. A disturbed point
+/// Judges the claims of an experiment in order. `points` have their doubt applied, so that a disturbed point
 /// decides as little as possible.
 fn judge(
     experiment: &Experiment,
@@ -282,18 +283,18 @@ fn judge(
     experiment.claims.iter().map(decide).collect()
 }
 
-/// The points of an experiment, the passes over each merged.
+/// The points of an experiment, with all passes merged.
 pub(crate) struct Drawn<'r> {
-    /// Its id.
+    /// The experiment's id.
     pub id: &'r str,
-    /// The experiment; none of the ladder, and of what this version does not know.
+    /// The experiment; `None` for the ladder and for an experiment that this version does not know.
     pub experiment: Option<&'static Experiment>,
     /// The points.
     pub points: Vec<Point>,
 }
 
-/// What was measured: the ladder, the experiments in the order of the registry, and those that this version
-/// does not know.
+/// Returns the machine and what was measured: the ladder, the experiments in the order of the registry, then
+/// the experiments that this version does not know.
 pub(crate) fn drawn(record: &Record) -> (Machine, Vec<Drawn<'_>>) {
     let by_id = points_by_id(&record.points);
     let ladder = by_id.get(MACHINE).map_or(&[][..], Vec::as_slice);
@@ -321,8 +322,7 @@ pub(crate) fn drawn(record: &Record) -> (Machine, Vec<Drawn<'_>>) {
 }
 
 impl Drawn<'_> {
-    /// Its curves and their unit. Of the ladder that is its walk, in nanoseconds where there is no clock of
-    /// the core.
+    /// Returns the curves and their unit. The ladder's is in nanoseconds without a clock of the core.
     pub fn curves(&self, machine: &Machine) -> (Vec<Curve>, Unit) {
         let Some(experiment) = self.experiment else {
             return self.ladder(machine);
@@ -332,12 +332,12 @@ impl Drawn<'_> {
         ((experiment.curves)(&evidence), unit)
     }
 
-    /// How it is drawn, if it is.
+    /// Returns how the experiment is plotted, if it is.
     pub fn plot(&self) -> Option<Plot> {
         self.experiment.and_then(|of| of.plot)
     }
 
-    /// The horizontal axis.
+    /// Returns the horizontal axis.
     pub fn axis(&self) -> Option<Axis> {
         match self.id {
             MACHINE => Some(Axis::WORKING_SET),

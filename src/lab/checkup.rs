@@ -1,4 +1,4 @@
-//! What distorts a measurement on this machine, as `linefill doctor` prints it.
+//! The conditions that distort a measurement on this machine, as `linefill doctor` prints them.
 
 use serde_json::{Value, json};
 
@@ -6,21 +6,21 @@ use super::format::{Check, Outcome, Output, Sheet};
 use super::terminal::{BAD, FAINT, GOOD, Screen, WARN};
 use crate::os::health::{self, State};
 
-/// The checks of a CPU.
+/// The result of `linefill doctor` for a CPU.
 #[derive(Debug)]
 pub(crate) struct Checkup {
-    /// The CPU that is to measure.
+    /// The measuring CPU.
     pub cpu: usize,
-    /// What was looked at.
+    /// The checks that were made.
     pub checks: Vec<health::Check>,
-    /// What else is to be said.
+    /// Further warnings.
     pub notes: Vec<String>,
-    /// Whether a warning fails, too.
+    /// Whether a warning makes the command fail too.
     pub strict: bool,
 }
 
 impl Checkup {
-    /// Whether something is as bad as the command is to fail for.
+    /// Returns whether a check is bad enough for the command to fail.
     pub fn fails(&self) -> bool {
         self.checks
             .iter()
@@ -71,7 +71,7 @@ impl Output for Checkup {
 
     fn screen(&self, width: u16) -> Screen {
         let mut screen = Screen::of(&format!("Measuring on CPU {}:\n\n", self.cpu));
-        // The words of the first column alone have colours: a row begins with one.
+        // Only the word in a row's first column is coloured.
         for line in self.found().text(width).lines() {
             let state = STATES.into_iter().find(|state| {
                 let first = line.trim_start().strip_prefix(word(*state));
@@ -140,7 +140,7 @@ impl Output for Checkup {
 
 const STATES: [State; 4] = [State::Good, State::Unknown, State::Warn, State::Bad];
 
-/// The state as a person meets it.
+/// Returns the word that is printed for a state.
 fn word(state: State) -> &'static str {
     match state {
         State::Bad => "BAD",

@@ -1,5 +1,4 @@
-//! One quantity has one value: what several experiments of a run say about the same thing is held
-//! against each other.
+//! Compares the values that several experiments of a run found for the same quantity.
 
 use super::record::MACHINE;
 use crate::experiment::{
@@ -7,15 +6,14 @@ use crate::experiment::{
 };
 use crate::stats::Interval;
 
-/// Quantities that differ by less than this beyond their intervals are alike: the loops around the
-/// loads are not the same.
+/// Relative difference, beyond their intervals, up to which two values agree: their loops may differ.
 const ALIKE: f64 = 0.1;
 
-/// Two rungs of a ladder. A step is found within one on either side.
+/// Factor between two rungs of a ladder. A step is located to within one rung on either side.
 const ROOM: f64 = 2.0;
 
-/// Curves over working sets that end in memory: how a sentence calls each, experiment and series. The
-/// first few are walks in random order, the others streams.
+/// Curves over working sets that end in memory: the name in a sentence, the experiment, the series. Random
+/// walks come first, then streams.
 const CURVES: [(&str, &str, &str); 8] = [
     ("the ladder", MACHINE, LADDER),
     ("laps from memory", MACHINE, LAPS[0].1),
@@ -27,23 +25,23 @@ const CURVES: [(&str, &str, &str); 8] = [
     ("D18, in order", "D18", "sequential Inc, NPAD=15"),
 ];
 
-/// How many times as large as L2 a working set is of which L2 holds little.
+/// Factor over the size of L2 beyond which L2 holds little of a working set.
 pub const BEYOND_L2: f64 = 1.7;
 
-/// The largest factor between two walks that are in the same cache.
+/// Largest ratio between the times of two walks in the same cache.
 const SAME_CACHE: f64 = 1.5;
 
-/// The largest factor between laps from memory and from the caches that have come to the same state.
+/// Largest ratio between laps from memory and laps from the caches that have reached the same state.
 const SAME_STATE: f64 = 1.15;
 
-/// Values of one quantity that do not fit together.
+/// Values of one quantity that contradict each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disagreement {
-    /// What was measured, as the subject of a sentence.
+    /// The quantity, as the subject of a sentence.
     pub quantity: &'static str,
-    /// Where, and what came of it.
+    /// Where each value was measured, and the value with its unit.
     pub values: Vec<(&'static str, String)>,
-    /// Why they may differ.
+    /// Why the values may differ.
     pub cause: &'static str,
 }
 
@@ -63,7 +61,7 @@ impl core::fmt::Display for Disagreement {
 /// The points of every experiment of a run.
 pub type Measured<'a> = &'a [(&'static Experiment, Vec<Point>)];
 
-/// What the experiments of a run are asked for.
+/// The points of a run, looked up by experiment.
 struct Points<'a> {
     machine: &'a Machine,
     ladder: &'a [Point],
@@ -83,21 +81,21 @@ impl<'a> Points<'a> {
         Evidence::new(self.machine, self.of(experiment), unit)
     }
 
-    /// The level of a series over a range of working sets, in nanoseconds.
+    /// Returns the level of a series over a range of working sets, in nanoseconds.
     fn level(&self, experiment: &str, series: &str, range: Range) -> Option<Interval> {
         let evidence = self.evidence(experiment, Unit::Nanoseconds);
         evidence.level(series, range).ok()
     }
 
-    /// The bytes at which each pass over a curve leaves the last level, from the least to the most. Of
-    /// many passes the outermost eighth on either side is left out: a single disturbed point looks like
-    /// a step.
+    /// Returns the least and the greatest working set, in bytes, at which a pass over a curve leaves the
+    /// last level. Of eight passes or more, the outermost eighth on either side is left out: a single
+    /// disturbed point looks like a step.
     fn last_steps(&self, experiment: &str, series: &str) -> Option<(f64, f64)> {
         let [_, l2, llc] = self.machine.ranges.capacities.get(..3)? else {
             return None;
         };
         let behind_l2 = 2.0 * l2.usable();
-        // A curve that rises beyond the level's own size has left no cache there.
+        // A rise far beyond the reported size of the level is not the edge of a cache.
         let beyond = llc.reported.map_or(f64::INFINITY, |size| ROOM * size);
         let leaves = |pass: &Vec<(f64, Interval)>| {
             let mut steps = steps(pass).into_iter();
@@ -111,7 +109,7 @@ impl<'a> Points<'a> {
         Some((*kept.first()?, *kept.last()?))
     }
 
-    /// The curve of each pass.
+    /// Splits a series into one curve per pass.
     fn passes(&self, experiment: &str, series: &str) -> Vec<Vec<(f64, Interval)>> {
         let evidence = self.evidence(experiment, Unit::Nanoseconds);
         let mut curves: Vec<Vec<(f64, Interval)>> = Vec::new();
@@ -127,12 +125,13 @@ impl<'a> Points<'a> {
     }
 }
 
-/// The step of a random walk in the last level: of the working sets that stay there, whether the walk
-/// began in memory or in the caches. Where others use the level, the ladder has none that surely do: its
-/// walks may have begun in either.
+/// Returns the time per step of a random walk in the last level. It is taken from the working sets that stay
+/// in the level, where laps that start in memory and laps that start in the caches take equally long. The
+/// ladder's own walk is used only if there are no such laps, since its starting state is unknown on a shared
+/// level.
 ///
 /// # Errors
-/// If no working set behind L2 stays there.
+/// If no working set beyond L2 stays in the last level, or the points are missing.
 pub fn last_level_latency(
     machine: &Machine,
     ladder: &[Point],
@@ -165,7 +164,7 @@ pub fn last_level_latency(
     })
 }
 
-/// The disagreements in a run.
+/// Returns the disagreements between the experiments of a run.
 pub fn disagreements(machine: &Machine, ladder: &[Point], of: Measured<'_>) -> Vec<Disagreement> {
     let points = Points {
         machine,
@@ -178,9 +177,9 @@ pub fn disagreements(machine: &Machine, ladder: &[Point], of: Measured<'_>) -> V
     found
 }
 
-/// The working sets between the least and the most at which curves leave the last level, if these are
-/// further apart than steps are found: whether such a set stays there depends on how quickly it is
-/// walked through, and on who else uses the level.
+/// Returns the range of working sets, in bytes, in which curves leave the last level, if it is wider than
+/// the resolution of a step. Whether a working set of this range stays in the level depends on how quickly
+/// it is walked and on the other users of the level.
 pub fn share(machine: &Machine, ladder: &[Point], of: Measured<'_>) -> Option<Range> {
     range(&Points {
         machine,
@@ -260,7 +259,7 @@ fn round_trips(points: &Points<'_>) -> Option<Disagreement> {
     )
 }
 
-/// A disagreement, if two of the values lie further apart than both are doubtful.
+/// Returns a disagreement if two values differ by more than their intervals and `ALIKE` allow.
 fn apart(
     quantity: &'static str,
     values: Vec<(&'static str, Interval)>,

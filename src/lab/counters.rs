@@ -1,4 +1,4 @@
-//! Counters per operation, case by case: what `linefill counters` prints, as tables or as JSON.
+//! Event counts per operation for each case: what `linefill counters` prints, as tables or as JSON.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,29 +14,29 @@ use crate::lab::size::show;
 use crate::lab::table;
 use crate::os::perf::{Counter, Event, Refusal};
 
-/// The events that are counted, under the names by which they were asked for.
+/// The events that are counted, with the names under which they were requested.
 #[derive(Clone, Debug)]
 pub struct Counted(Vec<(String, Event)>);
 
-/// The events that are not, each with the reason.
+/// The events that are not counted, each with the reason.
 #[derive(Clone, Debug)]
 pub struct Refused(Vec<(String, Refusal)>);
 
-/// What was counted of a case.
+/// The counts of a case.
 #[derive(Clone, Debug)]
 pub struct CaseRun {
     /// The experiment.
     pub experiment: &'static Experiment,
     /// The series.
     pub series: String,
-    /// Its place on the horizontal axis.
+    /// The position on the horizontal axis.
     pub x: f64,
-    /// Event by event; or why it cannot be run here.
+    /// The count of each event, or why the case cannot run here.
     pub outcome: Result<Vec<Result<Each, Refusal>>, Untestable>,
 }
 
 impl Counted {
-    /// Parts `events` into events that the kernel counts for this thread and events that it refuses.
+    /// Splits `events` into events that the kernel counts for this thread and events that it refuses.
     pub fn open(events: Vec<Named>) -> (Self, Refused) {
         let (mut counted, mut refused) = (Vec::new(), Vec::new());
         for Named { name, event } in events {
@@ -48,29 +48,29 @@ impl Counted {
         (Counted(counted), Refused(refused))
     }
 
-    /// Whether there is none.
+    /// Returns whether no event is counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The events.
+    /// Returns the events.
     pub fn events(&self) -> Vec<Event> {
         self.0.iter().map(|(_, event)| *event).collect()
     }
 
-    /// Their names.
+    /// Returns the names of the events.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 }
 
 impl Refused {
-    /// Whether there is none.
+    /// Returns whether no event was refused.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Which events, and why, with what would help: `A, B: no PMU (...)`.
+    /// Returns which events were refused, why, and what would help: `A, B: no PMU (...)`.
     pub fn in_words(&self) -> String {
         let reasons = self
             .0
@@ -84,8 +84,8 @@ impl Refused {
     }
 }
 
-/// Counts the cases of `experiments` on `machine` whose series is `chosen`, until stopped. Cases
-/// that are numbers, and no operations, are passed over.
+/// Counts the cases of `experiments` on `machine` whose series is `chosen`, until stopped. Skips cases that
+/// yield a number and have no operations.
 pub fn count(
     experiments: &[&'static Experiment],
     machine: &Machine,
@@ -124,13 +124,13 @@ pub fn count(
     runs
 }
 
-/// The horizontal axis of an experiment: a plain number where it has no plot.
+/// Returns the horizontal axis of an experiment: a plain number if it has no plot.
 fn axis(experiment: &Experiment) -> Axis {
     experiment.plot.map_or(Axis::linear("x"), |plot| plot.x)
 }
 
-/// A table per experiment, a row per case, a column per event; below them what was scaled, and what is
-/// not counted and why.
+/// Formats a table per experiment, with a row per case and a column per event. Lines below the tables say
+/// which counts were scaled, and which events are not counted and why.
 pub fn table(counted: &Counted, refused: &Refused, runs: &[CaseRun], width: u16) -> String {
     let mut text = String::new();
     for part in runs.chunk_by(|a, b| a.experiment.id == b.experiment.id) {
@@ -182,7 +182,7 @@ fn of_experiment(axis: Axis, counted: &Counted, runs: &[CaseRun], width: u16) ->
     table.trim_fmt()
 }
 
-/// A count, and how far its interval reaches; a star if it was scaled.
+/// Formats a count and the half-width of its interval, with a star if it was scaled.
 fn cell(each: &Result<Each, Refusal>) -> String {
     match each {
         Err(refusal) => format!("- ({refusal})"),
@@ -198,7 +198,7 @@ fn cell(each: &Result<Each, Refusal>) -> String {
     }
 }
 
-/// A number with three digits that count, or as a whole if it is large.
+/// Formats a number with three significant digits, or as a whole number if it is large.
 fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -210,7 +210,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// The least and the most of the time for which scaled events had a counter.
+/// Returns the least and the greatest share of the time for which a scaled event had a counter.
 fn shares(runs: &[CaseRun]) -> Option<(f64, f64)> {
     let each = runs.iter().filter_map(|run| run.outcome.as_ref().ok());
     let scaled = each.flatten().flatten().filter(|each| each.multiplexed());
@@ -220,7 +220,7 @@ fn shares(runs: &[CaseRun]) -> Option<(f64, f64)> {
     })
 }
 
-/// What was counted on the CPU that `header` describes, and what was refused.
+/// Returns the counts on the CPU that `header` describes, and the refused events.
 pub fn json(header: &Header, counted: &Counted, refused: &Refused, runs: &[CaseRun]) -> Value {
     let refused = refused.0.iter().map(|(name, refusal)| {
         json!({ "event": name, "reason": refusal.to_string(), "mend": refusal.mend() })

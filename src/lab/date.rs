@@ -1,8 +1,8 @@
-//! Dates in universal time.
+//! Dates in UTC.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A moment, to the second.
+/// A point in time, to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Date {
     year: u64,
@@ -12,7 +12,7 @@ pub struct Date {
     second: u64,
 }
 
-/// Seconds since 1970 now; 0 on a machine whose clock is set to before then.
+/// Returns the seconds since 1970; 0 if the machine's clock is set to an earlier time.
 pub fn now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -20,7 +20,7 @@ pub fn now() -> u64 {
 }
 
 impl Date {
-    /// The moment `seconds` after the start of 1970, by H. Hinnant's `civil_from_days`.
+    /// Returns the date `seconds` after the start of 1970, by H. Hinnant's `civil_from_days`.
     pub fn from_unix(seconds: u64) -> Self {
         let days = seconds / 86_400 + 719_468;
         let (era, day_of_era) = (days / 146_097, days % 146_097);
@@ -38,7 +38,7 @@ impl Date {
         }
     }
 
-    /// As a part of a file name: `20251120-130600`.
+    /// Formats the date as a part of a file name: `20251120-130600`.
     pub fn stamp(&self) -> String {
         let Date {
             year, month, day, ..
@@ -47,7 +47,7 @@ impl Date {
         format!("{year}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
     }
 
-    /// The time of day: `13:06:07`.
+    /// Formats the time of day: `13:06:07`.
     pub fn clock(&self) -> String {
         let (hour, minute, second) = self.time();
         format!("{hour:02}:{minute:02}:{second:02}")

@@ -1,7 +1,7 @@
-//! The forms in which a command prints its result. Each is rendered here, whatever the command.
+//! The output formats of the commands.
 //!
-//! A command hands over an [`Output`]: text for a terminal, JSON, tables and checks. `docs/FORMAT.md`
-//! documents the JSON.
+//! A command returns an [`Output`]: text for a terminal, JSON, tables and checks. This module renders it in
+//! each format. `docs/FORMAT.md` documents the JSON.
 
 use std::borrow::Cow;
 use std::fs::OpenOptions;
@@ -16,10 +16,10 @@ use super::table;
 use super::terminal::{Screen, say, show};
 use crate::lab::plain;
 
-/// A form of output.
+/// An output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// Text for a person.
+    /// Plain text for a terminal.
     #[default]
     Table,
     /// JSON for programs; docs/FORMAT.md documents it.
@@ -30,32 +30,32 @@ pub enum Format {
     Csv,
     /// JUnit XML for continuous integration.
     Junit,
-    /// Annotations of a GitHub workflow, and Markdown in the summary of its step.
+    /// GitHub workflow annotations, and Markdown in the step summary.
     Github,
 }
 
-/// What a command prints.
+/// The result of a command, in all forms in which it can be printed.
 pub(crate) trait Output {
-    /// The name of the whole: `linefill run`.
+    /// Returns the name of the command: `linefill run`.
     fn name(&self) -> String;
 
-    /// Text of at most `width` columns.
+    /// Returns text of at most `width` columns for a terminal.
     fn screen(&self, width: u16) -> Screen;
 
-    /// Everything, for programs.
+    /// Returns the whole result as JSON.
     fn json(&self) -> Value;
 
-    /// Everything, as tables.
+    /// Returns the whole result as tables.
     fn sheets(&self) -> Vec<Sheet>;
 
-    /// What can pass or fail.
+    /// Returns the parts of the result that can pass or fail.
     fn checks(&self) -> Vec<Check>;
 }
 
 /// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sheet {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The heading of each column.
     pub headings: Vec<String>,
@@ -64,7 +64,7 @@ pub(crate) struct Sheet {
 }
 
 impl Sheet {
-    /// A table without rows.
+    /// Creates a table without rows.
     pub fn new(title: &str, headings: &[&str]) -> Self {
         Sheet {
             title: title.to_owned(),
@@ -78,7 +78,7 @@ impl Sheet {
         self.rows.push(cells.map(str::to_owned).into());
     }
 
-    /// The table as a terminal of `width` columns shows it.
+    /// Formats the table for a terminal of `width` columns.
     pub fn text(&self, width: u16) -> String {
         let headings: Vec<&str> = self.headings.iter().map(String::as_str).collect();
         let mut table = table::table(&headings, width);
@@ -89,36 +89,36 @@ impl Sheet {
     }
 }
 
-/// Something that passed or failed.
+/// A check that passed or failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Check {
-    /// What it belongs to: an experiment, `gates`.
+    /// The group that the check belongs to: an experiment, `gates`.
     pub group: String,
-    /// Its name.
+    /// The name of the check.
     pub name: String,
-    /// What it came to.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why, in a sentence or some lines.
+    /// The reason, in a sentence or several lines.
     pub text: String,
 }
 
-/// What a check came to.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// As it should be.
+    /// The check passed.
     Passed,
-    /// Nobody can tell.
+    /// The check could not be decided.
     Skipped,
-    /// A claim that does not hold: a failure in JUnit, a notice on GitHub, no error of the command.
+    /// A claim does not hold: a failure in JUnit, a notice on GitHub, no error of the command.
     Refuted,
-    /// To be aware of.
+    /// A warning.
     Warned,
-    /// Not as it should be: the command fails.
+    /// The check failed, and so does the command.
     Failed,
 }
 
 impl Outcome {
-    /// That of a check that can only pass or fail.
+    /// Returns the outcome of a check that can only pass or fail.
     pub fn of(passed: bool) -> Self {
         if passed {
             Outcome::Passed
@@ -128,10 +128,10 @@ impl Outcome {
     }
 }
 
-/// Prints what a command came to.
+/// Prints the result of a command.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the output cannot be written.
 pub(crate) fn print(output: &dyn Output, format: Format) -> Result<()> {
     match format {
         Format::Table => show(&output.screen(table::width())),
@@ -150,14 +150,14 @@ pub(crate) fn print(output: &dyn Output, format: Format) -> Result<()> {
     }
 }
 
-/// Adds to the end of a file.
+/// Appends text and a newline to a file.
 fn append(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;
     file.write_all(super::plain::lines(text).as_bytes())?;
     file.write_all(b"\n")
 }
 
-/// The tables, each with a line of headings; an empty line stands between two.
+/// Formats the tables as CSV, each below a line of headings, with an empty line between two tables.
 fn csv(output: &dyn Output) -> String {
     let line = |cells: &[String]| {
         let cells: Vec<Cow<'_, str>> = cells.iter().map(|cell| quoted(cell)).collect();
@@ -171,7 +171,7 @@ fn csv(output: &dyn Output) -> String {
     tables.collect::<Vec<String>>().join("\n")
 }
 
-/// A text with quotation marks around it where it has what ends a cell or a row.
+/// Quotes a cell that contains a comma, a quotation mark or the end of a line.
 pub(in crate::lab) fn quoted(text: &str) -> Cow<'_, str> {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")).into(),
@@ -179,7 +179,7 @@ pub(in crate::lab) fn quoted(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A line a check that is not as it should be, or that the claim says, and one on the whole.
+/// Formats a workflow annotation per warning, failure and refuted claim, and a summary line.
 fn github(output: &dyn Output) -> String {
     let checks = output.checks();
     let lines: String = checks.iter().filter_map(annotation).collect();
@@ -206,7 +206,7 @@ fn annotation(check: &Check) -> Option<String> {
     Some(format!("::{level} title={title}::{}\n", data(&check.text)))
 }
 
-/// The text of an annotation, in which lines end as GitHub reads them.
+/// Escapes the text of an annotation, so that it is one line.
 fn data(text: &str) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D");
     text.replace('\n', "%0A")
@@ -216,7 +216,7 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// The document.
+/// Formats the checks as a JUnit document.
 fn junit(output: &dyn Output) -> String {
     let checks = output.checks();
     let suites = checks.chunk_by(|a, b| a.group == b.group);
@@ -271,12 +271,12 @@ fn count(checks: &[Check], is: fn(Outcome) -> bool) -> usize {
     checks.iter().filter(|check| is(check.outcome)).count()
 }
 
-/// Characters that XML cannot hold, spelled out.
+/// Replaces the characters that XML cannot hold.
 fn for_xml(text: &str) -> String {
     plain::lines(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
-/// A heading and a table a sheet.
+/// Formats a heading and a table per sheet.
 fn markdown(output: &dyn Output) -> String {
     let mut text = format!("# {}\n", escaped(&output.name()));
     for sheet in output.sheets() {
@@ -302,7 +302,7 @@ fn markdown_table(sheet: &Sheet) -> String {
     line(&sheet.headings) + &line(&rule) + &rows
 }
 
-/// A text of a cell or a heading: one line, in which nothing is markup.
+/// Escapes a cell or a heading for Markdown: one line without markup.
 fn escaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -321,7 +321,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Something of each outcome, with what each form has to escape.
+    /// A check of each outcome, with the characters that the formats have to escape.
     struct Planted;
 
     impl Output for Planted {

@@ -1,5 +1,5 @@
 //! Machines side by side as a static site: a first page with a table of machines by sections of the papers,
-//! a page a machine, and a page for any two.
+//! a page per machine, and a page per pair of machines.
 
 use std::path::Path;
 
@@ -27,19 +27,19 @@ use crate::order;
 pub(crate) struct Gallery {
     /// The records.
     pub sides: Vec<Side>,
-    /// The folder that the site was written to, if it was.
+    /// The folder that the site was written to, if any.
     pub out: Option<String>,
 }
 
-/// A section of a paper, or a paper as a whole, and what each record makes of it.
+/// A section of a paper, or a whole paper, with the counts of verdicts of each record.
 struct Column {
     name: String,
-    /// Whether it is a paper as a whole.
+    /// Whether the column is a whole paper.
     whole: bool,
     counts: Vec<Counts>,
 }
 
-/// A quantity, what its document has, and what each record has.
+/// A quantity, with the value of its document and of each record.
 struct Quantity {
     claim: String,
     subject: &'static str,
@@ -49,10 +49,10 @@ struct Quantity {
 }
 
 impl Gallery {
-    /// Writes the site into a folder, which is made if need be.
+    /// Writes the site into a folder, creating it if necessary.
     ///
     /// # Errors
-    /// If a page cannot be written.
+    /// If the folder cannot be created or a page cannot be written.
     pub fn write(&mut self, out: &Path) -> Result<()> {
         let unwritten = || format!("cannot write the gallery to `{}`", out.display());
         std::fs::create_dir_all(out).with_context(unwritten)?;
@@ -74,7 +74,7 @@ impl Gallery {
         Ok(())
     }
 
-    /// The records of which any two have a page: many have too many pairs.
+    /// Returns the records whose pairs have pages. Empty if there are too many records.
     fn paired(&self) -> &[Side] {
         match self.sides.len() <= SIDE_BY_SIDE {
             true => &self.sides,
@@ -82,7 +82,7 @@ impl Gallery {
         }
     }
 
-    /// The sections, each with what every record makes of it: a document, then its chapters.
+    /// Returns a column per paper and per chapter of it. The chapters follow their paper.
     fn columns(&self) -> Vec<Column> {
         let parts = |paper: &Paper| {
             let chapters = paper.chapters.iter().map(|chapter| Some(chapter.name));
@@ -92,7 +92,7 @@ impl Gallery {
             let parts = [None].into_iter().chain(chapters);
             parts.map(move |part| (name, part)).collect::<Vec<_>>()
         };
-        // The chapters of one paper stand together, in the order in which they first occur.
+        // A paper's chapters stay together, in the order in which they first occur.
         let papers = self.sides.iter().flat_map(|side| &side.view.summary.papers);
         let papers = grouped(papers.flat_map(parts)).into_iter();
         let names = papers.flat_map(|(paper, parts)| {
@@ -111,7 +111,7 @@ impl Gallery {
         names.map(column).collect()
     }
 
-    /// What changed most on any of the machines, with its number on each.
+    /// Returns the quantities that changed most on any of the machines, with the value on each machine.
     fn quantities(&self) -> Vec<Quantity> {
         let mut found: Vec<(usize, &super::answer::Finding)> = Vec::new();
         for side in &self.sides {
@@ -133,7 +133,7 @@ impl Gallery {
     }
 }
 
-/// What a record makes of a paper, or of a chapter of it.
+/// Returns the counts of verdicts of a record on a paper or on a chapter of it.
 fn counts(side: &Side, paper: &str, chapter: Option<&str>) -> Counts {
     let mut papers = side.view.summary.papers.iter();
     let Some(paper) = papers.find(|of| of.name == paper) else {
@@ -149,7 +149,7 @@ fn counts(side: &Side, paper: &str, chapter: Option<&str>) -> Counts {
     }
 }
 
-/// The number of a claim on the machine of a record, if it was decided there.
+/// Returns the number of a claim in a record, if the claim was decided there.
 fn now(side: &Side, claim: &str) -> Option<String> {
     let shown = find_claim(claim)?.takeaway?.shown;
     let mut lines = side.view.claims().map(|(_, line)| line);
@@ -159,14 +159,14 @@ fn now(side: &Side, claim: &str) -> Option<String> {
     Some(shown.text((lo + hi) / 2.0))
 }
 
-/// The report of a record: without the ladder, which comparisons have as a section.
+/// Returns the report of a record without the ladder, which is a section of comparisons only.
 fn report_of(side: &Side) -> ReportView {
     let mut view = side.view.clone();
     view.sections.retain(|section| section.id != MACHINE);
     view
 }
 
-/// A name as a part of a file's name.
+/// Turns a name into a part of a file name.
 fn slug(name: &str) -> String {
     let letter = |letter: char| match letter.is_ascii_alphanumeric() {
         true => letter.to_ascii_lowercase(),
@@ -177,20 +177,20 @@ fn slug(name: &str) -> String {
     parts.join("-")
 }
 
-/// The page of a record.
+/// Returns the file name of a record's page.
 fn file_of(side: &Side) -> String {
     format!("{}.html", slug(&side.name))
 }
 
-/// The page of two records.
+/// Returns the file name of the page for two records.
 fn pair_of(first: &Side, other: &Side) -> String {
     format!("{}--{}.html", slug(&first.name), slug(&other.name))
 }
 
-/// Records that a gallery can show.
+/// Creates a gallery of records.
 ///
 /// # Errors
-/// If two would have the same page.
+/// If a name yields no file name, or two records would have the same page.
 pub(crate) fn gallery(sides: Vec<Side>) -> Result<Gallery> {
     for (index, side) in sides.iter().enumerate() {
         let file = file_of(side);
@@ -211,7 +211,7 @@ pub(crate) fn gallery(sides: Vec<Side>) -> Result<Gallery> {
     Ok(Gallery { sides, out: None })
 }
 
-/// How many of the decided claims hold.
+/// Formats how many of the decided claims hold.
 fn holds(counts: &Counts) -> String {
     match counts.decided() {
         0 => "-".to_owned(),
@@ -303,7 +303,7 @@ impl Output for Gallery {
     }
 }
 
-/// Renders it as one self-contained HTML file beside the pages that it links.
+/// Renders the first page as one self-contained HTML file with links to the other pages.
 fn render(gallery: &Gallery) -> String {
     let body = html! {
         (patterns())
@@ -329,7 +329,7 @@ fn render(gallery: &Gallery) -> String {
     )
 }
 
-/// The machines, and a row a section: how many of its claims hold on each.
+/// Renders the list of machines, and a table of how many claims hold by section and machine.
 fn machines(gallery: &Gallery) -> Markup {
     let link = |side: &Side| html! { a href=(file_of(side)) { (side.name) } };
     let links = gallery.sides.iter().map(link);
@@ -366,7 +366,7 @@ fn machines(gallery: &Gallery) -> Markup {
     }
 }
 
-/// A row a quantity: what its document has, and each machine.
+/// Renders a row per quantity, with the value of its document and of each machine.
 fn changed(gallery: &Gallery) -> Markup {
     let names = gallery.sides.iter().map(|side| side.name.as_str());
     let headings = ["quantity", "then"].into_iter().chain(names);
@@ -395,7 +395,7 @@ fn changed(gallery: &Gallery) -> Markup {
     }
 }
 
-/// A link for any two.
+/// Renders a link per pair of machines.
 fn pairs(gallery: &Gallery) -> Markup {
     html! {
         @if gallery.paired().len() > 1 {

@@ -12,19 +12,19 @@ use super::report::view::{Section, Value};
 use crate::experiment::{Verdict, topics};
 use crate::stats::Interval;
 
-/// What fails a run.
+/// A condition that fails a run.
 #[derive(Clone, Debug)]
 pub struct RunGate {
-    /// The gate as it was given.
+    /// The text of the gate.
     pub text: String,
     test: Test,
 }
 
 #[derive(Clone, Debug)]
 enum Test {
-    /// A value beyond a limit, in the unit of the plot.
+    /// Fails for a value beyond a limit, in the unit of the plot.
     Value(Box<compare::Gate>),
-    /// A claim with this verdict, or with another one.
+    /// Fails for a claim with this verdict, or, if `other`, with any other verdict.
     Verdict {
         claims: Pattern,
         verdict: Verdict,
@@ -32,25 +32,25 @@ enum Test {
     },
 }
 
-/// What is wrong with a gate on a run.
+/// Why a text is not a valid gate on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunGateError {
-    /// None of `>`, `<`, `=` and `!=`.
+    /// The text has none of `>`, `<`, `=` and `!=`.
     NoOperator(String),
-    /// What follows `=` is no verdict.
+    /// The text after `=` is not a verdict.
     NoVerdict(String),
-    /// The pattern before `=` is no glob.
+    /// The pattern before `=` is not a glob.
     NoGlob {
         /// The pattern.
         part: String,
-        /// What is wrong with it.
+        /// Why the pattern is not a glob.
         why: String,
     },
-    /// What follows `>` or `<` is no value.
+    /// The text after `>` or `<` is not a value.
     NoValue(String),
-    /// What precedes `>` or `<` names nothing.
+    /// The text before `>` or `<` does not name a series.
     Series(GateError),
-    /// No claim or no point of the run matches.
+    /// No claim and no point of the run matches.
     Nothing(String),
 }
 
@@ -75,9 +75,9 @@ messages! { RunGateError:
 impl FromStr for RunGate {
     type Err = RunGateError;
 
-    /// Reads `CLAIM = VERDICT` or `CLAIM != VERDICT`, where the claim is a glob of the id of a claim or
-    /// an experiment, a name, a family, a topic or a document; or, as `compare` does,
-    /// `FAMILY/EXPERIMENT/SERIES > VALUE`, or `<`.
+    /// Parses `CLAIM = VERDICT`, `CLAIM != VERDICT`, `FAMILY/EXPERIMENT/SERIES > VALUE` or
+    /// `FAMILY/EXPERIMENT/SERIES < VALUE`. The claim is a glob that is matched against the id of a claim or
+    /// an experiment, a name, a family, a topic and a document. The series is written as for `compare`.
     fn from_str(text: &str) -> Result<Self, RunGateError> {
         if text.contains(['>', '<']) {
             let gate: compare::Gate = text.parse().map_err(|error| match error {
@@ -113,20 +113,20 @@ impl FromStr for RunGate {
     }
 }
 
-/// What a gate came to.
+/// The result of a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunOutcome {
-    /// The gate as it was given.
+    /// The text of the gate.
     pub gate: String,
-    /// Claims or points that it looked at.
+    /// Number of claims or points that were checked.
     pub looked_at: usize,
-    /// Claims or points that fail it, one line per failure.
+    /// The claims or points that fail the gate, one line each.
     pub failures: Vec<String>,
 }
 
 impl RunGate {
-    /// Holds a run, and what its report shows, against the gate. A point fails if its whole interval
-    /// lies beyond the limit.
+    /// Checks a run's verdicts and the figures of its report. A point fails if its whole interval lies
+    /// beyond the limit.
     ///
     /// # Errors
     /// If nothing matches: a gate that can never fail is a mistake.
@@ -165,7 +165,7 @@ impl RunGate {
     }
 }
 
-/// Looks at every point of the series that a gate names.
+/// Checks every point of the series that a gate names.
 fn values(gate: &compare::Gate, sections: &[Section], outcome: &mut RunOutcome) {
     let figures = sections
         .iter()
@@ -191,7 +191,7 @@ fn values(gate: &compare::Gate, sections: &[Section], outcome: &mut RunOutcome) 
     }
 }
 
-/// Whether a pattern means the claim of a line.
+/// Returns whether a pattern matches the claim of a line.
 fn names(pattern: &Pattern, line: &VerdictLine) -> bool {
     let options = MatchOptions {
         case_sensitive: false,
@@ -212,10 +212,10 @@ fn names(pattern: &Pattern, line: &VerdictLine) -> bool {
 }
 
 impl RunOutcome {
-    /// The most failures that are named.
+    /// The maximum number of failures that are listed.
     const NAMED: usize = 20;
 
-    /// What it came to, in words.
+    /// Describes the result in words.
     pub fn in_words(&self) -> String {
         if self.failures.is_empty() {
             return format!("gate `{}` passed: looked at {}", self.gate, self.looked_at);
@@ -231,7 +231,7 @@ impl RunOutcome {
         text
     }
 
-    /// The gate as a check of a test report.
+    /// Returns the gate as a check of a test report.
     pub(crate) fn check(&self) -> format::Check {
         format::Check {
             group: "gates".to_owned(),

@@ -1,4 +1,4 @@
-//! The experiments, as `linefill list` prints them, with how long each takes.
+//! The list of experiments, as `linefill list` prints it, with the duration of each.
 
 use std::collections::HashSet;
 
@@ -17,15 +17,15 @@ use crate::os::Root;
 use crate::recorded::reported_sizes;
 use crate::time::Rate;
 
-/// Rows of the registry.
+/// The experiments to list, with their durations.
 pub(crate) struct Listing {
-    /// The rows.
+    /// The experiments.
     pub rows: Vec<&'static Experiment>,
-    /// How long each takes.
+    /// The source of their durations.
     pub durations: Durations,
 }
 
-/// From this width on a row is one of a table; below, it is a paragraph.
+/// The width from which the experiments are a table. On a narrower terminal each is a paragraph.
 const WIDE: u16 = 100;
 
 impl Listing {
@@ -33,7 +33,7 @@ impl Listing {
         self.durations.of(row).map_or_else(String::new, show)
     }
 
-    /// A table with or without the names.
+    /// Returns the table, with or without the names.
     fn sheet(&self, names: bool) -> Sheet {
         let headings: &[&str] = match names {
             true => &["id", "family", "section", "takes", "name", "what it claims"],
@@ -116,7 +116,7 @@ impl Output for Listing {
         vec![self.sheet(true)]
     }
 
-    /// A claim each, which nobody has tried yet.
+    /// Returns a check per claim, all skipped: listing measures nothing.
     fn checks(&self) -> Vec<Check> {
         let rows = self.rows.iter();
         rows.flat_map(|row| {
@@ -131,12 +131,13 @@ impl Output for Listing {
     }
 }
 
-/// The family of a row.
+/// Returns the family of an experiment.
 fn family(row: &Experiment) -> &'static str {
     topics::of(row.id).map_or("", |family| family.name)
 }
 
-/// The section of the document that a row is about, or `ours`.
+/// Returns the origin of an experiment: a section of a document if a claim comes from one, else the origin
+/// of its first claim, else its source.
 pub(crate) fn section(row: &Experiment) -> String {
     let origins = || row.claims.iter().map(|claim| claim.origin);
     let document = origins().find(|origin| matches!(origin, Origin::Document { .. }));
@@ -145,7 +146,7 @@ pub(crate) fn section(row: &Experiment) -> String {
         .map_or_else(|| row.source.to_owned(), |origin| origin.to_string())
 }
 
-/// The first claim of a row, or its question.
+/// Returns the first claim of an experiment, or its question, and the number of further claims.
 fn what(row: &Experiment) -> String {
     let claim = row.claims.first().map_or(row.question, |claim| claim.text);
     match row.claims.len() {
@@ -155,19 +156,19 @@ fn what(row: &Experiment) -> String {
     }
 }
 
-/// What the time of an experiment follows from.
+/// The basis of an experiment's duration.
 pub(crate) enum Durations {
-    /// The samples of a record, and the seconds of a run per second of samples.
+    /// A record, and the seconds of a run per second of samples.
     Recorded(Box<Record>, f64),
-    /// The number of cases on this machine.
+    /// The number of cases on this machine, without a measurement.
     Estimated(Box<Machine>),
 }
 
-/// Seconds of a run per second of samples: laying out and warming up take as long as sampling.
+/// Seconds of a run per second of samples: set-up and warm-up take as long as sampling.
 const OVERHEAD: f64 = 2.0;
 
 impl Durations {
-    /// From a record.
+    /// Takes the durations from a record.
     pub fn recorded(record: Record) -> Self {
         let sampled: f64 = record
             .points
@@ -181,10 +182,10 @@ impl Durations {
         Durations::Recorded(Box::new(record), overhead.unwrap_or(OVERHEAD))
     }
 
-    /// From what CPUID and the system say of this machine: nothing is measured.
+    /// Estimates durations from what CPUID and the system say about this machine. Measures nothing.
     ///
     /// # Errors
-    /// If the memory of this machine is not known.
+    /// If the memory size of this machine is not known.
     pub fn estimated(root: &Root) -> anyhow::Result<Self> {
         let identity = Identity::detect();
         let caches: Vec<_> = Caches::detect().iter().copied().collect();
@@ -207,8 +208,8 @@ impl Durations {
         Ok(Durations::Estimated(Box::new(machine)))
     }
 
-    /// Seconds of an experiment in a quick run of it alone, without the ladder. `None` if the record
-    /// does not have it.
+    /// Returns the seconds that an experiment took in the record, or that a quick run of it alone is
+    /// estimated to take, without the ladder. `None` if the record does not have the experiment.
     pub fn of(&self, experiment: &Experiment) -> Option<f64> {
         match self {
             Durations::Recorded(record, overhead) => {
@@ -236,10 +237,10 @@ impl Durations {
     }
 }
 
-/// The rate of the counter where CPUID does not tell it: no time follows from it here.
+/// The TSC rate if CPUID does not report it. No duration depends on it here.
 const NOMINAL: f64 = 2.5e9;
 
-/// The ticks of a point's samples.
+/// Returns the sum of the ticks of a point's samples.
 fn ticks(point: &Point) -> f64 {
     let samples = point.measured().map_or(&[][..], |of| &of.samples);
     let ticks = samples
@@ -248,7 +249,7 @@ fn ticks(point: &Point) -> f64 {
     ticks.map(|ticks| ticks as f64).sum()
 }
 
-/// Seconds as a person plans with them: `3 s`, `2 min`.
+/// Formats a duration for planning: `3 s`, `2 min`.
 pub(crate) fn show(seconds: f64) -> String {
     match seconds {
         ..1.0 => "<1 s".to_owned(),

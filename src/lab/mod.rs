@@ -1,6 +1,6 @@
 //! Records, verdict tables, the report, and the commands of `linefill`.
 
-// They panic if the terminal has gone: `terminal` writes to it.
+// `print!` and `eprint!` panic if the terminal has gone; `terminal` writes to it without a panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod analysis;

@@ -1,13 +1,13 @@
-//! Text from elsewhere, made harmless to print: of records, debug information, traces, file names and
+//! Makes foreign text harmless to print: text from records, debug information, traces, file names and
 //! command lines.
 //!
-//! A terminal obeys control characters: they clear it, set its title, and draw a table over another.
-//! Characters that reverse the direction of text show another order than that of the letters.
+//! A terminal obeys control characters: they clear it, set its title, and draw over other output. Characters
+//! that reverse the direction of text display it in another order than its letters have.
 
 use std::borrow::Cow;
 
-/// Whether a terminal or a reader takes the character for something other than a letter to show: C0,
-/// DEL, C1, line and paragraph separators, and the marks of direction.
+/// Returns whether a character controls a terminal or the direction of text: C0, DEL, C1, line and paragraph
+/// separators, and directional marks.
 const fn obeyed(letter: char) -> bool {
     matches!(
         letter,
@@ -21,12 +21,12 @@ const fn obeyed(letter: char) -> bool {
     )
 }
 
-/// A text of a line: every character that a terminal obeys is spelled out (`\u{1b}`, `\n`).
+/// Returns a text as a single line, with every control character spelled out (`\u{1b}`, `\n`).
 pub fn word(text: &str) -> Cow<'_, str> {
     spelled(text, obeyed)
 }
 
-/// Lines of text: the same, but for the ends of lines and tabs.
+/// Returns a text of several lines with every control character but newlines and tabs spelled out.
 pub fn lines(text: &str) -> Cow<'_, str> {
     spelled(text, |letter| {
         obeyed(letter) && !matches!(letter, '\n' | '\t')

@@ -1,4 +1,4 @@
-//! How far a run is: drawn between two cases and at no other time.
+//! The progress of a run, drawn only between two cases.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use super::plain;
 use super::terminal::tell;
 
-/// The least time between two drawings.
+/// The minimum time between two drawings.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The width of the bar.
+/// The width of the bar in columns.
 const BAR: u64 = 20;
-/// Goes to the start of the line and clears it.
+/// Moves to the start of the line and clears it.
 const CLEAR: &str = "\r\x1b[K";
 
-/// A line that is drawn over on a terminal; elsewhere, a line per experiment.
+/// A progress line that is redrawn on a terminal; elsewhere, a line per experiment.
 ///
 /// No thread redraws it, so that nothing runs beside a sample.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct Progress {
     part: Option<Part>,
 }
 
-/// The experiment under way.
+/// The experiment that is being measured.
 #[derive(Debug)]
 struct Part {
     title: String,
@@ -38,7 +38,7 @@ struct Part {
 }
 
 impl Progress {
-    /// Progress over `points` points.
+    /// Creates the progress of a run of `points` points.
     pub fn new(points: u64) -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|kind| kind == "dumb");
         Progress {
@@ -53,12 +53,12 @@ impl Progress {
         }
     }
 
-    /// Says that there are more points than was thought.
+    /// Adds points that were not expected at the start.
     pub fn more(&mut self, points: u64) {
         self.points += points;
     }
 
-    /// Says that an experiment begins.
+    /// Starts an experiment.
     pub fn begin(&mut self, title: String) {
         self.part = Some(Part {
             title,
@@ -67,18 +67,18 @@ impl Progress {
         });
     }
 
-    /// Says what is measured next.
+    /// Sets the case that is measured next.
     pub fn next(&mut self, what: &str) {
         let title = self.part.as_ref().map_or("", |part| &part.title);
         self.message = match self.left() {
-            // First, because a narrow terminal cuts the end off.
+            // The time comes first, because a narrow terminal cuts the end off.
             Some(left) => format!("{} left; {title}: {what}", told(left)),
             None => format!("{title}: {what}"),
         };
         self.draw();
     }
 
-    /// Counts a point that was measured.
+    /// Counts a measured point.
     pub fn measured(&mut self) {
         self.measured += 1;
         if let Some(part) = &mut self.part {
@@ -87,13 +87,13 @@ impl Progress {
         self.known();
     }
 
-    /// Counts a point that was there already.
+    /// Counts a point that was known already.
     pub fn known(&mut self) {
         self.done += 1;
         self.draw();
     }
 
-    /// Says that the experiment has ended.
+    /// Ends the experiment.
     pub fn end(&mut self) {
         let Some(part) = self.part.take() else { return };
         if !self.terminal && part.points > 0 {
@@ -106,7 +106,7 @@ impl Progress {
         }
     }
 
-    /// Says what was found, above the line.
+    /// Prints a result above the progress line.
     pub fn found(&self, text: &str) {
         match self.terminal {
             false => tell(text),
@@ -121,7 +121,7 @@ impl Progress {
         }
     }
 
-    /// Draws the line over the last one, unless that has just been drawn.
+    /// Redraws the line, unless it was drawn less than `PAUSE` ago.
     fn draw(&mut self) {
         if self.terminal && self.drawn.is_none_or(|drawn| drawn.elapsed() >= PAUSE) {
             write(&format!("{CLEAR}{}", self.line()));
@@ -129,28 +129,28 @@ impl Progress {
         }
     }
 
-    /// The line, cut so that it never needs a second one.
+    /// Returns the line, cut so that it never wraps.
     fn line(&self) -> String {
         let columns = terminal_size::terminal_size_of(io::stderr())
             .map_or(80, |(terminal_size::Width(columns), _)| columns);
         line(self.done, self.points, &self.message, columns.into())
     }
 
-    /// The time left, if the points to come take as long as those so far.
+    /// Returns the time left, if the remaining points take as long as the points measured so far.
     fn left(&self) -> Option<Duration> {
         if self.measured < 3 {
             return None;
         }
         let remaining = self.points.saturating_sub(self.done);
         let seconds = self.began.elapsed().as_secs_f64() / self.measured as f64;
-        // Whole seconds: a digit that flickers tells nothing.
+        // Whole seconds: a flickering digit is useless.
         Some(Duration::from_secs(
             (seconds * remaining as f64).ceil() as u64
         ))
     }
 }
 
-/// A bar, the counts and a message, in fewer than `columns`.
+/// Formats a bar, the counts and a message in fewer than `columns` columns.
 fn line(done: u64, points: u64, message: &str, columns: usize) -> String {
     let full = (done.min(points) * BAR).checked_div(points).unwrap_or(BAR) as usize;
     let (full, open) = ("█".repeat(full), "░".repeat(BAR as usize - full));
@@ -159,7 +159,7 @@ fn line(done: u64, points: u64, message: &str, columns: usize) -> String {
     line
 }
 
-/// A time in seconds, or in minutes where that says enough.
+/// Formats a time in seconds, or in minutes from 90 seconds on.
 fn told(time: Duration) -> String {
     let (number, unit) = match time.as_secs() {
         seconds @ ..90 => (seconds, "second"),
@@ -168,7 +168,7 @@ fn told(time: Duration) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Writes to the terminal; a terminal that has gone ends no measurement.
+/// Writes to the terminal. Errors are ignored: a lost terminal must not end a measurement.
 fn write(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -1,32 +1,32 @@
-//! Whether anything came between the samples of an isolated run.
+//! Whether an isolated run was disturbed between its samples.
 
 use std::fmt;
 
 use super::record::{Header, PointLine};
 use super::size::grouped;
 
-/// How often the measuring CPU was taken away or interrupted while a run sampled.
+/// How often the measuring CPU was interrupted or taken away while a run sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quiet {
-    /// Samples, and single runs.
+    /// Number of samples and single runs.
     pub samples: u64,
-    /// Interrupts of the CPU meanwhile.
+    /// Interrupts of the CPU during them.
     pub interrupts: u64,
     /// Samples in which the thread left its CPU or shared its core.
     pub disturbed: u64,
 }
 
 impl Quiet {
-    /// What the points of a run tell; `None` if nobody isolated its CPU, or none was counted.
+    /// Sums up the points of a run. `None` if the CPU was not isolated, or interrupts were not counted.
     pub fn of(header: &Header, points: &[PointLine]) -> Option<Self> {
         header.isolation.as_ref()?;
         of_points(points)
     }
 }
 
-/// The sum over the points at which interrupts were counted; `None` if there are none.
+/// Sums up the points at which interrupts were counted; `None` if there are none.
 fn of_points(points: &[PointLine]) -> Option<Quiet> {
-    // What another experiment of the run has measured counts there.
+    // A point shared with another experiment counts only where it was measured.
     let own = points.iter().filter(|line| line.same_as.is_none());
     let measured = own.filter_map(|line| line.point.measured());
     let counted = measured.filter_map(|of| {
@@ -45,7 +45,7 @@ fn of_points(points: &[PointLine]) -> Option<Quiet> {
 }
 
 impl fmt::Display for Quiet {
-    /// `0 interrupts in 312,000 samples, 0 samples disturbed`
+    /// Formats `0 interrupts in 312,000 samples, 0 samples disturbed`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [interrupts, samples, disturbed] =
             [self.interrupts, self.samples, self.disturbed].map(grouped);

@@ -1,18 +1,18 @@
-//! Lists in the order of a number, or by keys in the order in which these first occur.
+//! Sorting by a number, and grouping by keys in the order in which the keys first occur.
 
 use crate::order;
 
-/// Sorts items by a number, the least first. Items of the same number stay in their order.
+/// Sorts items by a number in ascending order. Items with the same number keep their order.
 pub(super) fn least_first<T>(items: &mut [T], number: impl Fn(&T) -> f64) {
     order::by(items, |a, b| number(a).total_cmp(&number(b)));
 }
 
-/// Sorts items by a number, the greatest first. Items of the same number stay in their order.
+/// Sorts items by a number in descending order. Items with the same number keep their order.
 pub(super) fn greatest_first<T>(items: &mut [T], number: impl Fn(&T) -> f64) {
     order::by(items, |a, b| number(b).total_cmp(&number(a)));
 }
 
-/// Each item once, in the order in which they first occur.
+/// Returns each item once, in the order in which the items first occur.
 pub(super) fn unique<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for item in items {
@@ -23,7 +23,7 @@ pub(super) fn unique<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T>
     found
 }
 
-/// Items by their keys, which are in the order in which they first occur.
+/// Groups items by key. The keys are in the order in which they first occur.
 pub(super) fn grouped<K: PartialEq, T>(
     items: impl IntoIterator<Item = (K, T)>,
 ) -> Vec<(K, Vec<T>)> {

@@ -1,4 +1,4 @@
-//! Reads a record from a file, and says what is wrong with one that is none.
+//! Reads a record file; explains why a file is not a valid record.
 
 use std::fmt;
 use std::fs::File;
@@ -17,12 +17,11 @@ use super::terminal::tell;
 pub struct Reading {
     /// The record.
     pub record: Record,
-    /// The number of the last line, if it was cut off and left out: the run was killed as it
-    /// wrote it.
+    /// The number of the last line, if it was cut off and left out: the run was killed while writing it.
     pub cut_off: Option<usize>,
 }
 
-/// Warns of a last line that was cut off in the record of this name, if one was.
+/// Warns if the last line of the record `name` was cut off.
 pub(crate) fn warn(name: impl fmt::Display, cut_off: Option<usize>) {
     if let Some(line) = cut_off {
         tell(format_args!(
@@ -31,14 +30,14 @@ pub(crate) fn warn(name: impl fmt::Display, cut_off: Option<usize>) {
     }
 }
 
-/// Why a file is no record.
+/// Why a file is not a valid record.
 #[derive(Debug)]
 pub struct ReadError {
     /// The file.
     pub path: PathBuf,
-    /// The line, from 1, if one is to blame.
+    /// The line number, from 1, if a single line is wrong.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 
@@ -54,7 +53,7 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// The record at `path`: itself, or the one in the folder of a run.
+/// Returns the path of the record at `path`: `path` itself, or the record in this folder of a run.
 pub fn record_at(path: &Path) -> PathBuf {
     if !path.is_dir() {
         return path.to_owned();
@@ -69,7 +68,7 @@ pub fn record_at(path: &Path) -> PathBuf {
 /// Reads the record of a run, plain or compressed by gzip or zstd.
 ///
 /// # Errors
-/// As [`read_any`]; or if the record is over time: it has no points of a run.
+/// If [`read_any`] fails, or `linefill watch` wrote the record, which has no points of a run.
 pub fn read(path: &Path) -> Result<Reading, ReadError> {
     let reading = read_any(path)?;
     match reading.record.header.watch {
@@ -85,12 +84,12 @@ pub fn read(path: &Path) -> Result<Reading, ReadError> {
     }
 }
 
-/// Reads a record of a run or one over time, plain or compressed by gzip or zstd. Empty lines and lines that start with `#` count as none, so that what the boot
-/// image prints on its serial port can be read as it is.
+/// Reads a record of a run or of `linefill watch`, plain or compressed by gzip or zstd. Skips empty lines
+/// and lines that start with `#`, so that the serial output of the boot image can be read unchanged.
 ///
 /// # Errors
-/// If the file cannot be read, is larger than 512 MiB, is empty, is of another format, or a line
-/// other than the last does not say what a record says: with the field that is to blame.
+/// If the file cannot be read, is larger than 512 MiB, is empty or has another format, or if a line other
+/// than the last is not a valid line of a record. The error names the wrong field.
 pub fn read_any(path: &Path) -> Result<Reading, ReadError> {
     let fail = |line, problem: String| ReadError {
         path: path.to_owned(),
@@ -106,14 +105,14 @@ pub fn read_any(path: &Path) -> Result<Reading, ReadError> {
     parse(&bytes).map_err(|(line, problem)| fail(line, problem))
 }
 
-/// The largest record that is read: a quick run of everything leaves 14 MB, a full one 100 MB.
+/// The largest record that is read, in bytes. A quick run of everything writes 14 MB, a full run 100 MB.
 const LARGEST: u64 = 1 << 29;
 
-/// How compressed files begin: RFC 1952 and RFC 8878.
+/// The first bytes of compressed files (RFC 1952 and RFC 8878).
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// The bytes of a record, unpacked: one more than the largest has, if it has more.
+/// Reads and unpacks a record. Stops after `LARGEST` + 1 bytes, which show that it is too large.
 fn limited(file: File, path: &Path) -> io::Result<Vec<u8>> {
     let read = |from: &mut dyn Read| -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
@@ -126,7 +125,7 @@ fn limited(file: File, path: &Path) -> io::Result<Vec<u8>> {
         io::Error::new(io::ErrorKind::InvalidData, why)
     };
     if bytes.starts_with(&GZIP) {
-        // A file may be several, one behind the other.
+        // A gzip file may have several members, one after the other.
         let unpacked = read(&mut flate2::read::MultiGzDecoder::new(&bytes[..]));
         unpacked.map_err(|error| packed(&error))
     } else if bytes.starts_with(&ZSTD) {
@@ -138,10 +137,10 @@ fn limited(file: File, path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Reads a record from the bytes of a file, as [`read_any`] does.
+/// Parses a record from the bytes of a file, as [`read_any`] does, but without unpacking.
 ///
 /// # Errors
-/// As of [`read_any`]: the number of the line if one is to blame, and what is wrong.
+/// As for [`read_any`]: the number of the line, if a single line is wrong, and the problem.
 pub fn parse(bytes: &[u8]) -> Result<Reading, (Option<usize>, String)> {
     let whole = bytes.ends_with(b"\n");
     let texts: Vec<(usize, &[u8])> = bytes
@@ -180,14 +179,14 @@ pub fn parse(bytes: &[u8]) -> Result<Reading, (Option<usize>, String)> {
     Ok(Reading { record, cut_off })
 }
 
-/// What every header has, in any version of the format.
+/// The fields that every header has, in any version of the format.
 #[derive(Deserialize)]
 struct Kind {
     kind: String,
     format: Option<u32>,
 }
 
-/// Whether the first line is a header of the format that this version reads.
+/// Checks that the first line is a header of the format that this version reads.
 fn check_format(text: &[u8]) -> Result<(), String> {
     match serde_json::from_slice::<Kind>(text) {
         Ok(Kind { kind, format }) if kind == "header" => match format {

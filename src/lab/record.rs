@@ -1,8 +1,8 @@
 //! The record of a run: `record.jsonl`, one JSON object per line, each with a `kind`.
 //!
-//! A header, then a line per point, a line per verdict, then an end; a record over time has a line per
-//! round. Lines are appended and flushed one by one, so that a run killed at any moment has lost the point
-//! in flight at most. The boot image prints the same lines on its serial port.
+//! A record has a header, a line per point, a line per verdict and an end; a record of `linefill watch` has
+//! a line per round. Lines are appended and flushed one by one, so that a run that is killed loses at most
+//! the point being measured. The boot image prints the same lines on its serial port.
 
 mod check;
 
@@ -26,34 +26,34 @@ pub type Line = format::Line<Box<Header>, Box<PointLine>, VerdictLine, Box<Round
 pub struct VerdictLine {
     /// Id of the experiment.
     pub experiment: String,
-    /// The claim's id; empty in records of before claims had one.
+    /// The claim's id; empty in records from before claims had ids.
     #[serde(default)]
     pub id: String,
     /// The claim in words.
     pub claim: String,
-    /// Whose it is: document and section, or `ours`.
+    /// The claim's origin: document and section, or `ours`.
     #[serde(default)]
     pub origin: String,
-    /// How it was found out; `None` in records that do not say.
+    /// How the claim was decided (measured, counted, ...); `None` in records that do not say.
     #[serde(default, serialize_with = "write_kind", deserialize_with = "read_kind")]
     pub found: Option<Kind>,
     /// `holds`, `does not hold`, `inconclusive` or `untestable`.
     #[serde(serialize_with = "write_verdict", deserialize_with = "read_verdict")]
     pub verdict: Verdict,
-    /// The passes in which it was decided, if it was measured in passes and decided.
+    /// The number of passes after which the claim was decided, if it was measured in passes and decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes: Option<u32>,
-    /// The numbers behind it, or the reason.
+    /// The numbers behind the verdict, or the reason for it.
     pub numbers: String,
-    /// The first of them, if it is one that a document's own can be held against: its interval.
+    /// The interval of the first number, if a document's value can be compared with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<[f64; 2]>,
-    /// What the document has for it, and the machine that this was found on.
+    /// The document's value of the same number, and the machine that it was measured on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub then: Option<ThenLine>,
 }
 
-/// What a document has for a claim's number.
+/// A document's value for the number of a claim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThenLine {
     /// Least value.
@@ -65,7 +65,7 @@ pub struct ThenLine {
 }
 
 impl VerdictLine {
-    /// What `claim` of `experiment` came to.
+    /// Creates the line for the judgement on `claim` of `experiment`.
     pub fn new(experiment: &Experiment, claim: &Claim, judgement: Judgement) -> Self {
         VerdictLine {
             experiment: experiment.id.to_owned(),
@@ -85,7 +85,7 @@ impl VerdictLine {
         }
     }
 
-    /// A verdict on an experiment of which nothing else is known.
+    /// Creates a verdict on an experiment without any other detail.
     pub fn bare(experiment: &str, verdict: Verdict) -> Self {
         VerdictLine {
             experiment: experiment.to_owned(),
@@ -101,8 +101,8 @@ impl VerdictLine {
         }
     }
 
-    /// The same, with what a record of an earlier version does not say of the claim, from what the same
-    /// claim is `decided` to be now. A number goes with its verdict: where that differs there is none.
+    /// Returns the verdict with the fields that a record of an earlier version lacks taken from `decided`,
+    /// this version's verdict on the same claim. The number is taken only if the two verdicts are equal.
     pub fn completed_by(&self, decided: Self) -> Self {
         if !self.id.is_empty() {
             return self.clone();
@@ -116,7 +116,7 @@ impl VerdictLine {
         }
     }
 
-    /// The claim's id, or that of its experiment where a record has none.
+    /// Returns the claim's id, or its experiment's id if the record has none.
     pub fn name(&self) -> &str {
         match self.id.is_empty() {
             true => &self.experiment,
@@ -124,12 +124,12 @@ impl VerdictLine {
         }
     }
 
-    /// Whether the verdict says something about this machine. Where a record does not tell, it may.
+    /// Returns whether the verdict is about this machine. If the record does not say, it is assumed to be.
     pub fn is_of_this_machine(&self) -> bool {
         self.found.is_none_or(Kind::is_of_this_machine)
     }
 
-    /// Whether both are on one claim: by its id, or by its words where a record has no ids.
+    /// Returns whether both verdicts are on the same claim, by its id, or by its words if an id is missing.
     pub fn is_on(&self, other: &Self) -> bool {
         match self.id.is_empty() || other.id.is_empty() {
             true => self.experiment == other.experiment && self.claim == other.claim,
@@ -167,23 +167,23 @@ fn read_verdict<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Verdict, D
     Verdict::named(&name).ok_or_else(|| serde::de::Error::custom(unknown()))
 }
 
-/// The lines of a run, by their kinds.
+/// The lines of a run, by kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The first line.
+    /// The header.
     pub header: Header,
     /// The points, in the order in which they were measured.
     pub points: Vec<PointLine>,
-    /// The rounds of a record over time, the earliest first.
+    /// The rounds of `linefill watch`, the earliest first.
     pub rounds: Vec<RoundLine>,
-    /// The verdicts that were decided when the run ended.
+    /// The verdicts at the end of the run.
     pub verdicts: Vec<VerdictLine>,
-    /// The last line, if the run came to its end.
+    /// The end line, if the run finished.
     pub end: Option<EndLine>,
 }
 
 impl Record {
-    /// A record without any line but its first.
+    /// Creates a record that has only a header.
     pub fn new(header: Header) -> Self {
         Record {
             header,
@@ -194,7 +194,7 @@ impl Record {
         }
     }
 
-    /// Adds a line; a header replaces the one that is there.
+    /// Adds a line. A header replaces the present one.
     pub fn push(&mut self, line: Line) {
         match line {
             Line::Header(header) => self.header = *header,
@@ -205,7 +205,7 @@ impl Record {
         }
     }
 
-    /// Its lines in the order of a file.
+    /// Returns the lines in the order of a file.
     pub fn lines(&self) -> impl Iterator<Item = Line> {
         let points = self.points.iter().cloned().map(Box::new);
         let rounds = self.rounds.iter().cloned().map(Box::new);
@@ -218,13 +218,13 @@ impl Record {
             .chain(self.end.clone().map(Line::End))
     }
 
-    /// The points of an experiment, its passes merged, in the order in which they were first measured.
+    /// Returns the points of an experiment, passes merged, in the order of their first measurement.
     pub fn points_of(&self, experiment: &str) -> Vec<Point> {
         points_of(&self.points, experiment)
     }
 }
 
-/// Which linefill wrote a record, with its revision if that is known.
+/// Returns the version of linefill that wrote a record, with its revision if known.
 pub(crate) fn version(header: &Header) -> String {
     match &header.revision {
         Some(revision) => format!("{} ({revision})", header.linefill),
@@ -232,22 +232,22 @@ pub(crate) fn version(header: &Header) -> String {
     }
 }
 
-/// The points of an experiment among these, its passes merged.
+/// Returns the points of an experiment among `lines`, with their passes merged.
 pub fn points_of(lines: &[PointLine], experiment: &str) -> Vec<Point> {
     let lines = lines.iter().filter(|line| line.experiment == experiment);
     merged(lines.map(|line| line.point.clone()).collect())
 }
 
-/// What `linefill watch` measured at one time. A line of its own, so that a round is there or is not.
+/// One round of `linefill watch`. It is a single line, so that a round is either complete or absent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundLine {
-    /// Which of all rounds it is, from 0; numbers are missing where the record was thinned.
+    /// The round's number, from 0. Numbers are missing where the record was thinned.
     pub number: u64,
-    /// Seconds since 1970 when it began.
+    /// Start of the round, in seconds since 1970.
     pub started: u64,
-    /// Seconds from the start of the first round to its own, by a clock that nobody sets.
+    /// Seconds from the start of the first round to the start of this one, by a monotonic clock.
     pub at: f64,
-    /// Seconds that it took.
+    /// Duration of the round in seconds.
     pub took: f64,
     /// The points, without their samples.
     pub points: Vec<PointLine>,

@@ -1,17 +1,17 @@
-//! The documents' own numbers: the files of `reference/`, embedded, and curves out of them.
+//! The documents' published numbers: the files of `reference/`, embedded, and the curves in them.
 
 /// A file of `reference/`.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
-    /// Its name.
+    /// The file's name.
     pub name: &'static str,
     text: &'static str,
 }
 
-/// What a reference file does not give.
+/// Why a reference file does not give a curve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReferenceError {
-    /// No such file is embedded.
+    /// No file of this name is embedded.
     NoFile(String),
     /// The file has no such column.
     NoColumn {
@@ -19,7 +19,7 @@ pub enum ReferenceError {
         file: String,
         /// The column asked for.
         column: String,
-        /// The columns that it has.
+        /// The columns that the file has.
         has: Vec<String>,
     },
     /// A cell is not a number.
@@ -28,14 +28,14 @@ pub enum ReferenceError {
         file: String,
         /// The column.
         column: String,
-        /// What the cell holds.
+        /// The cell's text.
         cell: String,
     },
     /// The file is not CSV.
     Unreadable {
         /// The file.
         file: String,
-        /// What the reader says.
+        /// The reader's message.
         why: String,
     },
 }
@@ -118,10 +118,10 @@ embedded![
     "store-forwarding.csv",
 ];
 
-/// The embedded file of this name.
+/// Returns the embedded file of this name.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no such file.
 pub fn file(name: &str) -> Result<&'static File, ReferenceError> {
     FILES
         .iter()
@@ -130,14 +130,14 @@ pub fn file(name: &str) -> Result<&'static File, ReferenceError> {
 }
 
 impl File {
-    /// The comment that heads the file: where its numbers come from.
+    /// Returns the comment at the head of the file, which says where its numbers come from.
     pub fn source(&self) -> String {
         let lines = self.text.lines().map_while(|line| line.strip_prefix('#'));
         lines.map(str::trim).collect::<Vec<_>>().join(" ")
     }
 
-    /// The points of column `y` over column `x`, in the file's order. Rows that leave either
-    /// empty are left out.
+    /// Returns the points of column `y` over column `x`, in the file's order. Skips rows in which either
+    /// cell is empty.
     ///
     /// # Errors
     /// If a column is missing or holds something other than numbers.
@@ -154,8 +154,7 @@ impl File {
         Ok(points)
     }
 
-    /// The columns whose names are letters and a number, such as `len9` of a surface, each with
-    /// its number.
+    /// Returns the columns whose names are letters and a number, such as `len9`, each with its number.
     ///
     /// # Errors
     /// If the file is not CSV.
@@ -169,7 +168,7 @@ impl File {
         Ok(header.iter().filter_map(|name| numbered(name)).collect())
     }
 
-    /// The heading and the rows below it, each of as many cells.
+    /// Returns the heading, and the rows, which all have as many cells as the heading.
     fn rows(&self) -> Result<(Vec<String>, Vec<Vec<String>>), ReferenceError> {
         let unreadable = |why: String| ReferenceError::Unreadable {
             file: self.name.to_owned(),
@@ -217,8 +216,8 @@ impl File {
     }
 }
 
-/// The cells of a line of CSV (RFC 4180): a cell in quotes may hold commas, and a quote as two. `None`
-/// if a quote is not closed.
+/// Splits a line of CSV (RFC 4180) into cells. A quoted cell may hold commas, and quotes as two quotes.
+/// `None` if a quote is not closed.
 fn cells(line: &str) -> Option<Vec<String>> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
@@ -235,11 +234,11 @@ fn cells(line: &str) -> Option<Vec<String>> {
     (!quoted).then_some(cells)
 }
 
-/// A curve of at most so many points is shown whole.
+/// A curve of at most this number of points is not thinned.
 const WHOLE: usize = 200;
 
-/// Of a curve with hundreds of points those between which it moves by a few percent: a figure that was
-/// read from its drawing has a point a pixel.
+/// Thins a curve of hundreds of points to the points between which it moves by a few percent. A figure that
+/// was read from its drawing has a point per pixel.
 pub(super) fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= WHOLE {
         return points;
@@ -252,7 +251,7 @@ pub(super) fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
             continue;
         };
         let steep = far(y, last_y, 0.05);
-        // Where it bends, the point before the bend stays too.
+        // Where the curve bends, the point before the bend is kept too.
         if steep && points[index - 1].0 > last_x {
             kept.push(points[index - 1]);
         }

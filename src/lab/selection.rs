@@ -1,15 +1,17 @@
-//! Which experiments somebody means.
+//! Selection of experiments by patterns.
 
 use anyhow::{Context as _, Result};
 use glob::{MatchOptions, Pattern};
 
 use crate::experiment::{Experiment, Named, all, nearest, topics};
 
-/// The rows that match any of `patterns`, each an id, a name, a glob of either, or the name of a
-/// family, which means all of it; all rows if there is no pattern. Upper and lower case are the same.
+/// Returns the experiments that match any of `patterns`, in the order of the registry; all experiments if
+/// there is no pattern. A pattern is an id, a name, a glob of either, or the name of a family or a topic,
+/// which selects all of its experiments. Case is ignored.
 ///
 /// # Errors
-/// If a pattern matches nothing: with the nearest row or family.
+/// If a pattern is not a valid glob or matches nothing. The message suggests the nearest experiment, family
+/// or topic.
 pub fn select(patterns: &[String]) -> Result<Vec<&'static Experiment>> {
     let compiled: Vec<Pattern> = patterns
         .iter()
@@ -89,7 +91,7 @@ mod tests {
         sequential.sort_unstable();
         assert_eq!(ids(&["Sequential"]), sequential);
         assert!(error(&["seqential"]).contains("did you mean the family `sequential`?"));
-        // A glob is about ids and names.
+        // A glob matches ids and names only.
         assert!(error(&["sequentia?"]).contains("no experiment matches"));
     }
 

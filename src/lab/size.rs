@@ -1,9 +1,9 @@
-//! Sizes of memory as people write them.
+//! Reading and formatting of memory sizes.
 
-/// Reads a size such as `512MiB`, `1GiB`, `64K` or `1048576`; units are powers of 1024.
+/// Parses a size such as `512MiB`, `1GiB`, `64K` or `1048576`. Units are powers of 1024.
 ///
 /// # Errors
-/// With what would be accepted.
+/// If the text is not a size, or the size exceeds 64 bits. The message shows accepted forms.
 pub fn parse(text: &str) -> Result<u64, String> {
     let wrong = || "a size is a whole number with a unit: 512MiB, 1GiB, 64K, 1048576".to_owned();
     let text = text.trim();
@@ -23,7 +23,7 @@ pub fn parse(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(wrong)
 }
 
-/// A number of bytes in the largest unit that leaves one or more: `48 KiB`, `1.5 GiB`.
+/// Formats a number of bytes in the largest unit in which it is at least 1: `48 KiB`, `1.5 GiB`.
 pub fn show(bytes: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes;
@@ -36,7 +36,7 @@ pub fn show(bytes: f64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
-/// A whole number with its thousands apart: `392,469`.
+/// Formats a whole number with thousands separators: `392,469`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

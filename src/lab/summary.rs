@@ -1,6 +1,5 @@
-//! What a record comes to, as `linefill run` and `linefill report` print it at their end: in at most 25
-//! lines the machine, its ladder, how much of each document still holds, what changed most, and where to go
-//! on.
+//! The summary of a record that `linefill run` and `linefill report` print at their end: in at most 25 lines
+//! the machine, its ladder, how many claims of each document hold, what changed most, and further commands.
 
 use std::path::{Path, PathBuf};
 
@@ -18,16 +17,16 @@ use super::terminal::{FAINT, GOOD, STRONG, Screen};
 use crate::experiment::Verdict;
 use crate::stats::Interval;
 
-/// The most lines.
+/// Maximum number of lines.
 const LINES: usize = 25;
 
-/// From this width on there is room for bars.
+/// The width from which there is room for bars.
 const WIDE: usize = 80;
 
-/// The most claims that are named one by one.
+/// Maximum number of claims that are listed one by one.
 const CLAIMS: usize = 8;
 
-/// What a record comes to, in lines of at most `width`.
+/// Summarises a record in lines of at most `width` columns.
 pub(super) fn summary(ending: &Ending, width: u16) -> Screen {
     let width = usize::from(width);
     let answer = Summary::of(&ending.analysis);
@@ -36,7 +35,7 @@ pub(super) fn summary(ending: &Ending, width: u16) -> Screen {
     screen.append(&papers(&answer.papers, width));
     let claims = &ending.analysis.verdicts;
     let end = footer(ending, &answer, width);
-    // The heading of what follows, and the empty line behind it.
+    // 2: the heading of the next part, and the empty line after it.
     let free = LINES.saturating_sub(screen.lines() + end.lines() + 2);
     match claims.len() {
         ..=CLAIMS => screen.append(&named(claims, width, free)),
@@ -46,7 +45,7 @@ pub(super) fn summary(ending: &Ending, width: u16) -> Screen {
     screen
 }
 
-/// The program, the machine, and how long it took.
+/// Formats the program, the machine, and the duration of the run.
 fn head(ending: &Ending, answer: &Summary, width: usize) -> Screen {
     let version = concat!(
         "linefill ",
@@ -71,13 +70,13 @@ fn head(ending: &Ending, answer: &Summary, width: usize) -> Screen {
     screen
 }
 
-/// A row a level of memory.
+/// Formats a row per level of memory.
 fn ladder(ladder: &Ladder, width: usize) -> Screen {
     let mut screen = Screen::default();
     if ladder.levels.is_empty() {
         return screen;
     }
-    // What the numbers leave.
+    // The columns that the numbers leave free.
     let size = (width - 47).min(24);
     let head = format!(
         "  {:<10} {:>size$} {:>16} {:>5} {:>5} GB/s\n",
@@ -112,7 +111,7 @@ fn ladder(ladder: &Ladder, width: usize) -> Screen {
     screen
 }
 
-/// A time in nanoseconds and cycles.
+/// Formats a time in nanoseconds and cycles.
 fn step(latency: Option<&Latency>) -> String {
     let nanoseconds = latency.map_or_else(|| "-".to_owned(), Latency::nanoseconds_text);
     let cycles = latency.and_then(Latency::cycles_text);
@@ -120,7 +119,7 @@ fn step(latency: Option<&Latency>) -> String {
     format!(" {nanoseconds:>7} {cycles:>8}")
 }
 
-/// A row a document.
+/// Formats a row per document.
 fn papers(papers: &[Paper], width: usize) -> Screen {
     let mut screen = Screen::default();
     let papers = papers.iter().filter(|of| of.counts().measured() > 0);
@@ -165,7 +164,7 @@ fn papers(papers: &[Paper], width: usize) -> Screen {
     screen
 }
 
-/// How many of the claims decided here hold.
+/// Formats how many of the claims decided on this machine hold.
 fn of(counts: &Counts) -> String {
     match counts.decided() {
         0 => "-".to_owned(),
@@ -173,7 +172,7 @@ fn of(counts: &Counts) -> String {
     }
 }
 
-/// A row a finding, as many as there are lines for.
+/// Formats a row per finding, as many as fit into `free` lines.
 fn findings(findings: &[Finding], width: usize, mut free: usize) -> Screen {
     let mut screen = Screen::default();
     if findings.is_empty() {
@@ -214,7 +213,7 @@ fn findings(findings: &[Finding], width: usize, mut free: usize) -> Screen {
     screen
 }
 
-/// A row a claim of a run that has few: `linefill show` has every word of it.
+/// Formats a row per claim, for a run with few claims. `linefill show` prints the full text.
 fn named(claims: &[VerdictLine], width: usize, free: usize) -> Screen {
     let mut screen = Screen::default();
     for line in claims.iter().take(free) {
@@ -233,7 +232,7 @@ fn named(claims: &[VerdictLine], width: usize, free: usize) -> Screen {
     screen
 }
 
-/// Where the report is, and how to go on.
+/// Formats the path of the report, and commands to go on with.
 fn footer(ending: &Ending, answer: &Summary, width: usize) -> Screen {
     let folder = ending.record.parent().unwrap_or(Path::new(""));
     let usual = ending.record == Path::new(super::run::OUT).join(RECORD);
@@ -280,18 +279,18 @@ fn footer(ending: &Ending, answer: &Summary, width: usize) -> Screen {
     screen
 }
 
-/// A run at its end, or a record that was read.
+/// The end of a run, or a record that was read.
 #[derive(Debug)]
 pub(crate) struct Ending {
     /// The command: `linefill run`.
     pub command: &'static str,
-    /// What the record comes to.
+    /// The record and everything that follows from it.
     pub analysis: Analysis,
-    /// Where the record lies.
+    /// Path of the record.
     pub record: PathBuf,
-    /// Where the report lies, if it was written.
+    /// Path of the report, if it was written.
     pub report: Option<PathBuf>,
-    /// What the gates came to.
+    /// The results of the gates.
     pub gates: Vec<RunOutcome>,
     /// Whether to print every verdict in full.
     pub all: bool,

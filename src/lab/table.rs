@@ -7,11 +7,11 @@ use super::record::VerdictLine;
 use super::terminal::Screen;
 use crate::experiment::Verdict;
 
-/// The width of what is no terminal.
+/// The width if the output is not a terminal.
 const PLAIN_WIDTH: u16 = 120;
 
-/// The width to print for: what `COLUMNS` says, or that of the terminal on the standard output, within
-/// reason.
+/// Returns the width to print for, between 60 and 240 columns: the value of `COLUMNS`, or else the width of
+/// the terminal on the standard output.
 pub fn width() -> u16 {
     let said = std::env::var("COLUMNS").ok();
     let said = said.and_then(|columns| columns.parse().ok());
@@ -21,7 +21,7 @@ pub fn width() -> u16 {
         .clamp(60, 240)
 }
 
-/// A table with these headings, as wide as `width` at most.
+/// Creates a table with these headings, at most `width` columns wide.
 pub fn table(headings: &[&str], width: u16) -> Table {
     let mut table = Table::new();
     table
@@ -32,7 +32,7 @@ pub fn table(headings: &[&str], width: u16) -> Table {
     table
 }
 
-/// The verdict table, with every word.
+/// Formats the table of verdicts, with nothing cut off.
 pub fn verdicts(lines: &[VerdictLine], width: u16) -> Screen {
     let mut table = table(&["id", "verdict", "claim", "numbers"], width);
     for line in lines {
@@ -47,8 +47,8 @@ pub fn verdicts(lines: &[VerdictLine], width: u16) -> Screen {
     Screen::of(&table.trim_fmt())
 }
 
-/// How many claims about this machine came to which verdict, and how many others there are: `12 hold, 3
-/// do not hold, 1 inconclusive, 2 untestable; 5 more are computed, simulated or reported`.
+/// Counts the claims about this machine by verdict, and the other claims: `12 hold, 3 do not hold, 1
+/// inconclusive, 2 untestable; 5 more are computed, simulated or reported`.
 pub fn tally(lines: &[VerdictLine]) -> String {
     let parts: Vec<String> = Verdict::ALL
         .into_iter()
@@ -75,13 +75,13 @@ pub fn tally(lines: &[VerdictLine]) -> String {
     }
 }
 
-/// The quantities that have several values, a line each; empty if there are none.
+/// Formats the quantities that have several values, one per line; empty if there are none.
 pub fn disagreements(analysis: &Analysis) -> String {
     let each = analysis.disagreements.iter().map(|of| format!("{of}\n"));
     each.collect()
 }
 
-/// How far predictions lie from what was measured; empty if nothing was predicted.
+/// Formats how far predictions lie from measured values; empty if nothing was predicted.
 pub fn predictions(analysis: &Analysis) -> String {
     let Some(outcome) = analysis.predicted() else {
         return String::new();

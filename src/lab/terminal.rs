@@ -1,9 +1,8 @@
-//! What the program writes to its terminal, pipe or log: results on the standard output, everything
-//! else on the standard error.
+//! Output to a terminal, pipe or log: results on the standard output, everything else on the standard error.
 //!
-//! Nothing else in the lab writes there (the progress bar apart, which ignores errors, too): `print!`
-//! and `eprint!` panic if they cannot write, and a measurement must outlive its terminal. What a
-//! terminal would obey is spelled out here, wherever it comes from.
+//! Nothing else in the lab writes to them, except the progress bar, which ignores errors. `print!` and
+//! `eprint!` panic if they cannot write, and a measurement must outlive its terminal. This module also
+//! spells out control characters, wherever the text comes from.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -17,26 +16,26 @@ use anyhow::{Context as _, Result};
 
 use super::plain;
 
-/// What stands out: a heading, a number that is the answer.
+/// Headings, and numbers that are the answer.
 pub(crate) const STRONG: Style = Style::new().bold();
-/// What may be passed over.
+/// Details that a reader may skip.
 pub(crate) const FAINT: Style = Style::new().dimmed();
-/// What is as it should be, or as the document has it.
+/// Results that are good, or agree with the document.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// What is not.
+/// Results that are bad, or contradict the document.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
-/// What to be aware of.
+/// Warnings.
 pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
 
 /// Lines of text with styles for a terminal.
 ///
-/// Every piece has what a terminal would obey spelled out as it is added, so that the styles are the
-/// only escape sequences in it.
+/// Control characters are spelled out in every piece of text as it is added, so that the styles are the only
+/// escape sequences.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Screen(String);
 
 impl Screen {
-    /// A text without styles.
+    /// Creates a screen from a text without styles.
     pub fn of(text: &str) -> Self {
         let mut screen = Screen::default();
         screen.add(text);
@@ -49,7 +48,7 @@ impl Screen {
         self
     }
 
-    /// Adds a text in a style, without the spaces around it.
+    /// Adds a text in a style. The spaces around the text stay unstyled.
     pub fn paint(&mut self, style: Style, text: &str) -> &mut Self {
         let inside = text.trim();
         let (before, after) = text.split_once(inside).unwrap_or(("", ""));
@@ -65,58 +64,58 @@ impl Screen {
         self.add("\n")
     }
 
-    /// Adds another.
+    /// Adds another screen.
     pub fn append(&mut self, other: &Screen) -> &mut Self {
         self.0 += &other.0;
         self
     }
 
-    /// How many lines there are.
+    /// Returns the number of lines.
     pub fn lines(&self) -> usize {
         self.0.lines().count()
     }
 
-    /// The text, without the styles.
+    /// Returns the text without the styles.
     #[cfg(test)]
     pub fn text(&self) -> String {
         anstream::adapter::strip_str(&self.0).to_string()
     }
 }
 
-/// Prints a screen on the standard output: in colours where that is a terminal that wants them, and
-/// `NO_COLOR` does not forbid it. Otherwise as [`say`].
+/// Prints a screen on the standard output, in colours if the output is a terminal that supports them and
+/// `NO_COLOR` is not set. Otherwise as [`say`].
 ///
 /// # Errors
-/// As [`say`].
+/// As for [`say`].
 pub(crate) fn show(screen: &Screen) -> Result<()> {
     let mut out = AutoStream::auto(io::stdout()).lock();
     let written = writeln!(out, "{}", screen.0.trim_end()).and_then(|()| out.flush());
     finished(written)
 }
 
-/// Writes a line on the standard error: progress, a warning, an error. It is dropped if it cannot be
-/// written, because the reader has gone or the disk is full.
+/// Writes a line on the standard error: progress, a warning, an error. The line is dropped if it cannot be
+/// written because the reader has gone or the disk is full.
 pub(crate) fn tell(line: impl Display) {
-    // In one piece, so that lines of two programs do not mix.
+    // In a single write, so that lines of two programs do not mix.
     let line = format!("{line}\n");
     let _ = io::stderr().write_all(plain::lines(&line).as_bytes());
 }
 
-/// Prints a result on the standard output. A reader that has gone (`linefill list | head`, a terminal
-/// that was closed) is no error.
+/// Prints a result on the standard output. A reader that has gone (`linefill list | head`, a closed
+/// terminal) is not an error.
 ///
 /// # Errors
-/// If it cannot be written for another reason: the disk may be full.
+/// If the output cannot be written for another reason: the disk may be full.
 pub(crate) fn say(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     let written = writeln!(out, "{}", plain::lines(text.trim_end())).and_then(|()| out.flush());
     finished(written)
 }
 
-/// What became of a result that was written to the standard output.
+/// Turns the result of a write to the standard output into the result of [`say`].
 ///
 /// # Errors
-/// As [`say`].
+/// As for [`say`].
 pub(crate) fn finished(written: io::Result<()>) -> Result<()> {
     match written {
         Err(error) if nobody_reads(&error) => Ok(()),
@@ -124,8 +123,8 @@ pub(crate) fn finished(written: io::Result<()>) -> Result<()> {
     }
 }
 
-/// Whether writing to the standard output failed because its reader has gone. A terminal that was
-/// closed answers with EIO, as does a broken disk.
+/// Returns whether a write to the standard output failed because its reader has gone. A closed terminal
+/// returns EIO, as a broken disk does.
 fn nobody_reads(error: &io::Error) -> bool {
     let device = || {
         let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);

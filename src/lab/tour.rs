@@ -1,4 +1,4 @@
-//! Ten experiments in twenty seconds, each explained as it is measured.
+//! A tour of ten experiments in twenty seconds, each explained as it is measured.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,22 +17,23 @@ use super::terminal::{FAINT, STRONG, Screen, show};
 use crate::experiment::{Experiment, Machine, find};
 use crate::recorded::machine_of;
 
-/// The stops: what most programs meet, in the order of the ways that a load goes.
+/// The experiments of the tour: effects that most programs meet, in the order of a load's path.
 pub(crate) const STOPS: [&str; 10] = [
     "D14", "D19", "D8", "E37", "D36", "E4", "E7", "E17", "A2", "B8",
 ];
 
-/// Passes over each.
+/// Passes over each experiment.
 const PASSES: u32 = 2;
 
-/// A guided tour, as far as it went.
+/// A guided tour, up to the point where it was stopped.
 #[derive(Debug, Default)]
 pub(crate) struct Tour {
-    /// What came of each stop.
+    /// The result of each stop.
     pub answers: Vec<Answer>,
 }
 
-/// Goes from stop to stop, and prints each as it is measured if `aloud`.
+/// Measures the stops in order. Prints each as it is measured, in lines of `aloud` columns, unless `aloud`
+/// is `None`.
 pub(crate) fn tour(session: &Session, stop: &AtomicBool, aloud: Option<u16>) -> Result<Tour> {
     let say = |screen: &Screen| aloud.map_or(Ok(()), |_| show(screen));
     let width = aloud.unwrap_or_default();
@@ -67,7 +68,7 @@ pub(crate) fn tour(session: &Session, stop: &AtomicBool, aloud: Option<u16>) -> 
     Ok(tour)
 }
 
-/// Measures an experiment once, and judges it.
+/// Measures an experiment and judges its claims.
 fn measured(
     session: &Session,
     stop: &AtomicBool,
@@ -84,7 +85,7 @@ fn measured(
     answers.find(|answer| answer.experiment.id == experiment.id)
 }
 
-/// What is asked.
+/// Formats the question of an experiment.
 fn question(of: &Experiment, number: usize, width: u16) -> Screen {
     let mut screen = Screen::default();
     let title = format!("{number}. {} ({}, {})", of.title, of.id, section(of));
@@ -94,7 +95,7 @@ fn question(of: &Experiment, number: usize, width: u16) -> Screen {
     screen
 }
 
-/// What was seen, and what follows.
+/// Formats the finding of an experiment, or its verdicts if there is no finding.
 fn seen(answer: &Answer, width: u16) -> Screen {
     let mut screen = Screen::default();
     match findings(&answer.claims, 1).first() {
@@ -146,7 +147,7 @@ impl Output for Tour {
         "linefill tour".to_owned()
     }
 
-    /// Nothing but what follows: it was printed as it was measured.
+    /// Returns only the closing remark: the rest was printed as it was measured.
     fn screen(&self, width: u16) -> Screen {
         let mut screen = Screen::default();
         screen.end();

@@ -1,4 +1,4 @@
-//! Which claims are left open, and which points decide them.
+//! The claims that are undecided, and the points that would decide them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,10 +9,10 @@ use crate::experiment::{
 };
 use crate::lab::rank::greatest_first;
 
-/// The points of experiments, in the order of the registry, the passes over each merged.
+/// The points of experiments in the order of the registry, with all passes merged.
 pub type Measured = Vec<(&'static Experiment, Vec<Point>)>;
 
-/// The points of lines, the passes over each merged, by the id of the experiment.
+/// Returns the points of `lines` by the id of their experiment, with all passes merged.
 pub(super) fn points_by_id<'l>(
     lines: impl IntoIterator<Item = &'l PointLine>,
 ) -> HashMap<&'l str, Vec<Point>> {
@@ -26,29 +26,29 @@ pub(super) fn points_by_id<'l>(
     each.map(|(id, points)| (id, merged(points))).collect()
 }
 
-/// The experiments that lines have points of.
+/// Returns the experiments that have points in `lines`, with these points.
 pub fn experiments_of<'l>(lines: impl IntoIterator<Item = &'l PointLine>) -> Measured {
     let mut points = points_by_id(lines);
     let measured = |of: &'static Experiment| Some((of, points.remove(of.id)?));
     all().into_iter().filter_map(measured).collect()
 }
 
-/// A claim that is open, and the points that it reads.
+/// An undecided claim and the points that it depends on.
 #[derive(Clone, Debug)]
 pub struct Undecided {
-    /// Its experiment.
+    /// The experiment.
     pub experiment: &'static Experiment,
-    /// Its id.
+    /// The claim's id.
     pub claim: &'static str,
-    /// The widest share of their widths at which intervals would decide it if their middles stay; 0 if
-    /// none would.
+    /// The largest share of their widths to which all intervals could narrow, with their middles unchanged,
+    /// so that the claim is decided; 0 if no share that was tried decides it.
     pub share: f64,
     /// The points, by series and x.
     points: Vec<(String, f64)>,
 }
 
 impl Undecided {
-    /// The cases of these points, and the cases that are measured in turn with them.
+    /// Returns the cases of these points, and the cases that are interleaved with them.
     pub fn cases<'c>(&self, of_experiment: &'c [Case]) -> Vec<&'c Case> {
         let is_read = |case: &Case| {
             let mut points = self.points.iter();
@@ -61,14 +61,14 @@ impl Undecided {
     }
 }
 
-/// To what shares of their widths intervals are supposed to narrow.
+/// Shares of their widths to which intervals are narrowed on trial.
 const SHARES: [f64; 4] = [0.7, 0.4, 0.2, 0.1];
 
-/// By how much intervals are widened to see whether a claim reads them.
+/// Factor by which intervals are widened to find out whether a claim depends on them.
 const WIDER: f64 = 3.0;
 
-/// The measured claims that are open, those first that take the fewest passes. `uncertain` are the sizes
-/// at which nobody knows whether they fit the last level.
+/// Returns the undecided measured claims, the claims that need the fewest passes first. `uncertain` is the
+/// range of working sets that may or may not fit the last level.
 pub fn undecided(
     machine: &Machine,
     uncertain: Option<Range>,
@@ -89,14 +89,14 @@ pub fn undecided(
     found
 }
 
-/// Whether every case of an experiment has a point.
+/// Returns whether every case of an experiment has a point.
 pub fn is_whole(experiment: &Experiment, machine: &Machine, points: &[Point]) -> bool {
     let cases = (experiment.cases)(machine);
     let has_point = |case: &Case| points.iter().any(|point| case.is_at(point));
     cases.iter().all(has_point)
 }
 
-/// The points of an experiment as its claims are judged on them.
+/// Returns the points of an experiment with `doubt` applied, as its claims are judged on them.
 pub fn in_doubt(
     experiment: &'static Experiment,
     machine: &Machine,
@@ -116,7 +116,7 @@ pub fn in_doubt(
     points.iter().map(in_doubt).collect()
 }
 
-/// What a claim is about, if it is measured and open.
+/// Returns a claim and the points that it depends on, if the claim is measured and undecided.
 fn open(
     experiment: &'static Experiment,
     machine: &Machine,
@@ -153,8 +153,9 @@ fn open(
     })
 }
 
-/// The places of the points that a claim reads: its judgement `changes` with wider intervals of each by itself,
-/// or of all of a series if of none alone, as with the steps and medians of a curve.
+/// Returns the indices of the points that a claim depends on: its judgement `changes` when the interval of
+/// such a point is widened. If only widening all points of a series changes it, as with steps and medians of
+/// a curve, all points of the series count.
 fn read(points: &[Point], changes: impl Fn(&[Point]) -> bool) -> Vec<usize> {
     let mut by_series: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, point) in points.iter().enumerate() {
@@ -185,7 +186,7 @@ fn read(points: &[Point], changes: impl Fn(&[Point]) -> bool) -> Vec<usize> {
     found
 }
 
-/// The point with intervals of `share` of their widths.
+/// Returns the point with its intervals scaled to `share` of their widths.
 fn with_width(point: &Point, share: f64) -> Point {
     let mut point = point.clone();
     if let Some(measured) = point.measured_mut() {

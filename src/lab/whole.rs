@@ -1,12 +1,12 @@
-//! Files that are written as a whole: the new one, or the old one, and never a part.
+//! Writes files atomically: a file has its old or its new content, never a part of it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Writes `text` into the file `path`: beside it first, under a name of this process, and then by
-/// `rename` into its place. An error, or the end of this process, leaves an earlier file as it was.
-/// What is no regular file, such as a pipe, is written as it is.
+/// Writes `text` to the file `path`: first to a file beside it, under a name of this process, which `rename`
+/// then moves into place. If writing fails or the process ends, an earlier file stays unchanged. Anything
+/// but a regular file, such as a pipe, is written directly.
 ///
 /// # Errors
 /// If the folder or the file cannot be written: the disk may be full.
@@ -14,15 +14,15 @@ pub(crate) fn write_whole(path: &Path, text: &[u8]) -> io::Result<()> {
     write_whole_by(path, |file| file.write_all(text))
 }
 
-/// The same, of what `write` writes.
+/// As [`write_whole`], with the content that `write` writes.
 ///
 /// # Errors
-/// As [`write_whole`], and those of `write`.
+/// As for [`write_whole`], and the errors of `write`.
 pub(crate) fn write_whole_by<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), E>,
 ) -> Result<(), E> {
-    // Behind a symbolic link lies what is to be replaced.
+    // A symbolic link stays, and its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let earlier = fs::metadata(&path).ok();
     if earlier.as_ref().is_some_and(|earlier| !earlier.is_file()) {
@@ -36,16 +36,16 @@ pub(crate) fn write_whole_by<E: From<io::Error>>(
         Ok(fs::rename(&part, &path)?)
     });
     if written.is_err() {
-        // Nothing more can be done about it.
+        // An error here cannot be handled.
         let _ = fs::remove_file(&part);
     }
     written?;
-    // The new name reaches the disk, too, where folders can be asked for that.
+    // Flushes the new name to the disk too, if the file system can sync folders.
     let _ = path.parent().map(|dir| File::open(dir)?.sync_all());
     Ok(())
 }
 
-/// The name under which this process writes a new `path`.
+/// Returns the temporary name under which this process writes a new `path`.
 fn beside(path: &Path) -> io::Result<PathBuf> {
     let name = path
         .file_name()
@@ -56,7 +56,7 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(part))
 }
 
-/// Writes a new file, through to the disk.
+/// Writes a new file and flushes it to the disk.
 fn fill<E: From<io::Error>>(
     part: &Path,
     write: impl FnOnce(&mut File) -> Result<(), E>,
@@ -70,10 +70,10 @@ fn fill<E: From<io::Error>>(
     Ok(settle(&file)?)
 }
 
-/// `fsync`: has what was written reach the disk, where files can be asked for that.
+/// Flushes a file to the disk (`fsync`), if the file system supports it.
 ///
 /// # Errors
-/// If the disk fails, or is full after all.
+/// If the disk fails or is full.
 #[doc(alias = "fsync")]
 pub(crate) fn settle(file: &File) -> io::Result<()> {
     match file.sync_all() {
@@ -82,7 +82,7 @@ pub(crate) fn settle(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether a file system, or a sandbox, has no `fsync`.
+/// Returns whether the error means that the file system or a sandbox has no `fsync`.
 fn refused(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-    /// A folder, its files in the order of their names.
+    /// A temporary folder, removed on drop.
     struct Folder(PathBuf);
 
     impl Folder {

@@ -1,5 +1,4 @@
-//! Whether the lines of a record say what a machine can have said: checked once, when they are read,
-//! so that nothing behind has to ask whether a number is one.
+//! Validates the lines of a record once, as they are read, so that later code need not check its numbers.
 
 mod timed;
 
@@ -17,13 +16,12 @@ use crate::experiment::{LADDER, Placement, SPARSE};
 use crate::lab::plain;
 use crate::recorded::Raw;
 
-/// What is wrong with a line of a record.
+/// Why a line of a record is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// The field, as a path: `timed.samples[3]`. Empty if the line is no JSON object, or no field is
-    /// to blame.
+    /// The wrong field, as a path: `timed.samples[3]`. Empty if the error concerns the line as a whole.
     pub field: String,
-    /// What is wrong with it, and what would be accepted.
+    /// The problem, and what would be accepted.
     pub problem: String,
 }
 
@@ -45,72 +43,72 @@ fn wrong(field: &str, problem: impl fmt::Display) -> Wrong {
     }
 }
 
-/// CPUs that a system has at most: Linux is built for 8,192.
+/// Maximum number of CPUs of a system: Linux is built for 8,192.
 const MOST_CPUS: usize = 8192;
 
-/// Memory nodes that a system has at most: Linux is built for 1,024.
+/// Maximum number of memory nodes of a system: Linux is built for 1,024.
 const MOST_NODES: usize = 1024;
 
-/// The rungs of a ladder at most: half octaves from 1 KiB to the largest memory are 80.
+/// Maximum number of rungs of a ladder: half octaves from 1 KiB to the largest memory are 80.
 const MOST_RUNGS: usize = 256;
 
-/// The points of an experiment at most, passes over the same point counted once: the surface of a
+/// Maximum number of points of an experiment, with passes over the same point counted once: the surface of a
 /// full run of E18 has 16,384.
 const MOST_POINTS: usize = 20_000;
 
-/// The series of an experiment at most.
+/// Maximum number of series of an experiment.
 const MOST_SERIES: usize = 1000;
 
-/// Whole numbers up to here are numbers of a JSON reader that knows floating point only.
+/// Limit up to which JSON readers with only floating point represent every whole number.
 const MOST_EXACT: u64 = 1 << 53;
 
-/// Places on the horizontal axis, but for 0, whatever their sign.
+/// Accepted magnitudes of a position on the horizontal axis other than 0.
 const PLACES: RangeInclusive<f64> = 1e-9..=1e15;
 
-/// Times in ticks and counts, whatever their sign: 10^15 ticks are three days.
+/// The largest magnitude of times in ticks and of counts: 10^15 ticks are three days.
 const MOST_TICKS: f64 = 1e15;
 
-/// Rates of a time-stamp counter in Hz.
+/// Accepted rates of a time-stamp counter in Hz.
 const RATES: RangeInclusive<f64> = 1e6..=1e12;
 
-/// Core cycles per tick.
+/// Accepted ratios of core cycles to ticks.
 const RATIOS: RangeInclusive<f64> = 1e-3..=1e3;
 
-/// Seconds since 1970, up to the year 9999.
+/// Accepted dates in seconds since 1970, up to the year 9999.
 const DATES: RangeInclusive<u64> = 0..=253_402_300_799;
 
-/// Seconds of a run: 30,000 years.
+/// Maximum duration of a run in seconds: 30,000 years.
 const MOST_SECONDS: f64 = 1e12;
 
-/// The largest working set in bytes, which no page is larger than and no address space smaller.
+/// Accepted values of the largest working set in bytes: from a page to an address space.
 const LARGEST: RangeInclusive<u64> = 4096..=1 << 52;
 
-/// Bytes and sets of a cache, and bytes of a page.
+/// Maximum size and number of sets of a cache, and maximum size of a page, in bytes.
 const MOST_CACHE: u64 = 1 << 50;
 
-/// Samples of a point.
+/// Maximum number of samples of a point.
 const MOST_SAMPLES: usize = 1 << 20;
 
-/// The lines of a record as they are read, one after the other.
+/// Validates the lines of a record, one after the other.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// Places of each series of each experiment.
+    /// The positions of the points so far, by experiment.
     experiments: HashMap<String, Places>,
 }
 
-/// The places of an experiment's series.
+/// The positions of an experiment's points on the horizontal axis, by series.
 #[derive(Debug, Default)]
 struct Places {
     series: HashMap<String, HashSet<u64>>,
-    /// How many there are in all.
+    /// The number of positions in all series.
     points: usize,
 }
 
 impl Checked {
-    /// Reads the next line. Characters that a terminal would obey are spelled out in its texts.
+    /// Parses and validates the next line. Control characters in its texts are spelled out.
     ///
     /// # Errors
-    /// With the field that is wrong, and what would be accepted.
+    /// If the line is invalid: the wrong field, and what would be accepted.
     pub fn line(&mut self, text: &[u8]) -> Result<Line, Wrong> {
         let source = Source::of(text)?;
         let Kind { kind } = source.read()?;
@@ -143,7 +141,7 @@ impl Checked {
         })
     }
 
-    /// A round, each of its points checked like a point of a run.
+    /// Validates a round; each of its points is checked like a point of a run.
     fn round(&mut self, raw: RawRound) -> Result<RoundLine, Wrong> {
         let inside = |index: usize, of: Wrong| Wrong {
             field: match of.field.as_str() {
@@ -172,7 +170,7 @@ impl Checked {
         })
     }
 
-    /// Notes the place of a point: what is inferred of many points costs more than their number.
+    /// Counts a point, and refuses too many: the cost of an analysis grows faster than their number.
     fn count(&mut self, point: &Raw) -> Check {
         let experiment = self.experiments.entry(point.experiment.clone());
         let experiment = experiment.or_default();
@@ -200,7 +198,7 @@ struct Kind {
     kind: String,
 }
 
-/// A round as its line has it.
+/// A round as it is in its line.
 #[derive(Deserialize)]
 struct RawRound {
     number: u64,
@@ -210,15 +208,14 @@ struct RawRound {
     points: Vec<Raw>,
 }
 
-/// The text of a line, in which what a terminal would obey is spelled out. The columns of one that was
-/// written anew are not those of the record.
+/// The text of a line, with control characters spelled out, which may change its columns.
 struct Source<'a> {
     text: Cow<'a, [u8]>,
 }
 
 impl<'a> Source<'a> {
     fn of(text: &'a [u8]) -> Result<Self, Wrong> {
-        // JSON has such characters as escape sequences or beyond ASCII, DEL apart.
+        // In JSON, control characters occur only as escape sequences, as DEL, or beyond ASCII.
         let text = match text.iter().any(|byte| matches!(byte, b'\\' | 0x7F..)) {
             false => Cow::Borrowed(text),
             true => {
@@ -248,8 +245,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What a reader says of a line, without the number that it takes for that of the line, and with the
-/// column if it is the record's.
+/// Formats the error of the JSON reader without its line number, which is always 1. The column is kept only
+/// if it is a column of the record.
 fn told(error: &serde_json::Error, with_column: bool) -> String {
     let text = error.to_string();
     let (text, place) = match text.rsplit_once(" at line 1 column ") {
@@ -260,7 +257,7 @@ fn told(error: &serde_json::Error, with_column: bool) -> String {
     format!("{}{place}", plain::word(text))
 }
 
-/// Spells out, in every text of `value`, what a terminal would obey.
+/// Spells out control characters in every text of `value`.
 fn make_plain(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -371,7 +368,7 @@ fn check_point(point: &Raw) -> Check {
     point.timed.as_deref().map_or(Ok(()), timed::check)
 }
 
-/// Whether a number lies in a range; what is no number lies in none.
+/// Checks that a number lies in a range. NaN lies in no range.
 fn within<T: PartialOrd + fmt::Debug>(field: &str, value: T, range: RangeInclusive<T>) -> Check {
     if range.contains(&value) {
         return Ok(());
@@ -383,7 +380,7 @@ fn within<T: PartialOrd + fmt::Debug>(field: &str, value: T, range: RangeInclusi
     ))
 }
 
-/// The same of a number that need not be known.
+/// As [`within`], for a number that may be unknown.
 fn within_if_known<T: PartialOrd + fmt::Debug>(
     field: &str,
     value: Option<T>,
@@ -392,7 +389,7 @@ fn within_if_known<T: PartialOrd + fmt::Debug>(
     value.map_or(Ok(()), |value| within(field, value, range))
 }
 
-/// Whether values of which each is at least the one before are so.
+/// Checks that each value is at least the previous one.
 fn ascending(parts: &[(&str, f64)]) -> Check {
     match parts.windows(2).find(|pair| pair[0].1 > pair[1].1) {
         Some(pair) => {

@@ -1,4 +1,4 @@
-//! What a report shows of an analysis.
+//! Builds the content of a report from an analysis.
 
 use super::table::{counted, uncounted};
 use super::view::{
@@ -18,10 +18,10 @@ use crate::lab::sheet::level_name;
 use crate::lab::size::{grouped, show};
 use crate::stats::NOISY;
 
-/// What the report of a record shows: every experiment that has points, in the order of the registry.
+/// Returns the content of a record's report: every experiment that has points, in the order of the registry.
 ///
 /// # Errors
-/// If an experiment asks for numbers that `reference/` does not have.
+/// If an experiment refers to numbers that `reference/` does not have.
 pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
     let Record { header, end, .. } = &analysis.record;
     let machine = &analysis.machine;
@@ -55,12 +55,12 @@ pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
     })
 }
 
-/// How long a core cycle took, if the header tells.
+/// Returns the duration of a core cycle in nanoseconds, if the header has the core clock.
 fn ns_per_cycle(header: &Header) -> Option<f64> {
     Some(1e9 / (header.tick_hz * header.core_per_tick?))
 }
 
-/// What is known of the run.
+/// Returns the facts of the run as names and values.
 fn facts(header: &Header, end: Option<&EndLine>) -> Vec<(String, String)> {
     let cpu = &header.cpu;
     let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
@@ -96,7 +96,7 @@ fn facts(header: &Header, end: Option<&EndLine>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// How many samples were disturbed, if it is more than one in a hundred.
+/// Returns a note on disturbed samples, if they are more than one in a hundred.
 fn disturbed(points: &[PointLine]) -> Option<String> {
     let measured = points.iter().filter_map(|line| line.point.measured());
     let samples = measured.map(|of| &of.samples);
@@ -114,7 +114,8 @@ fn disturbed(points: &[PointLine]) -> Option<String> {
     })
 }
 
-/// What changes the answer: points that are missing.
+/// Returns warnings on whatever changes the answer: missing points, switched-off prefetchers, and
+/// experiments that this version does not know.
 fn warnings(analysis: &Analysis) -> Vec<String> {
     let Record {
         header,
@@ -150,7 +151,7 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
     warnings
 }
 
-/// What else a reader must know before trusting the numbers: in a few words each, and in sentences.
+/// Returns further notes that a reader needs to trust the numbers: in a few words, and as sentences.
 fn notes(analysis: &Analysis, uncounted: Vec<String>) -> (Vec<&'static str>, Vec<String>) {
     let Record { header, points, .. } = &analysis.record;
     let (mut brief, mut notes) = (Vec::new(), Vec::new());
@@ -219,7 +220,7 @@ fn section(
     })
 }
 
-/// A point in two steady states, in words.
+/// Describes a point with two steady states.
 fn states(of: &TwoStates, x: &AxisView) -> String {
     let [low, high] = of.nanoseconds;
     format!(
@@ -229,7 +230,7 @@ fn states(of: &TwoStates, x: &AxisView) -> String {
     )
 }
 
-/// The points that could not be tested, by series and reason.
+/// Groups the untestable points by series and reason.
 fn untestable(points: &[Point]) -> Vec<UntestableView> {
     let mut parts: Vec<UntestableView> = Vec::new();
     for point in points {
@@ -251,7 +252,7 @@ fn untestable(points: &[Point]) -> Vec<UntestableView> {
     parts
 }
 
-/// How an experiment without a plot shows its points: as a table.
+/// The plot of an experiment without a plot, which is shown as a table.
 const TABLE: Plot = Plot {
     shape: Shape::Lines,
     x: Axis::linear("x"),
@@ -311,7 +312,7 @@ fn views<'a>(curves: impl IntoIterator<Item = &'a Curve>) -> Vec<CurveView> {
     curves.into_iter().map(view).collect()
 }
 
-/// The predictions of the curves that are drawn.
+/// Returns the predictions of the curves that are drawn.
 fn predicted(found: &Prediction, curves: &[CurveView]) -> PredictionView {
     let drawn = found.curves.iter().filter(|found| {
         let measured = curves.iter().any(|curve| curve.label == found.label);
@@ -339,7 +340,7 @@ pub(in crate::lab) fn axis(axis: Axis) -> AxisView {
     }
 }
 
-/// The columns that are named, or all of a numbered family if none is.
+/// Returns the curves of the columns that a plot names, or of all numbered columns if it names none.
 fn references(plot: &Plot) -> Result<Vec<ReferenceView>, ReferenceError> {
     let mut views = Vec::new();
     for reference in plot.reference {
@@ -361,7 +362,7 @@ fn references(plot: &Plot) -> Result<Vec<ReferenceView>, ReferenceError> {
     Ok(views)
 }
 
-/// Points of a file at their places on our axis: Sestoft states sizes in KiB.
+/// Converts the points of a file to the units of the plot's axis: Sestoft states sizes in KiB.
 fn places(plot: &Plot, column: &str, mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if plot.x.bytes && column == "kib" {
         points.iter_mut().for_each(|point| point.0 *= 1024.0);
@@ -369,7 +370,7 @@ fn places(plot: &Plot, column: &str, mut points: Vec<(f64, f64)>) -> Vec<(f64, f
     points
 }
 
-/// A rule at each cache size that lies among the points.
+/// Returns a rule at each cache size that lies between points.
 fn rules(plot: &Plot, machine: &Machine, curves: &[CurveView]) -> Vec<Rule> {
     if !plot.x.bytes {
         return Vec::new();

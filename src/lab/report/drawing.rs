@@ -1,5 +1,5 @@
-//! A figure as a drawing: this machine, the document's machines, and what the model predicts; or as a map of
-//! pairs: a cell each, the darker the higher its value.
+//! Draws a figure: as a chart of this machine, the document's machines and the prediction, or as a map of
+//! pairs, with a darker cell for a higher value.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::table::sources;
 use super::view::{Figure, Value};
 use crate::lab::chart::{Drawing, Owner, Role, Series, draw, step_of};
 
-/// The chart of a figure with its legend; nothing of one that is a table alone.
+/// Draws the chart of a figure with its legend; `None` if the form has no chart.
 pub(super) fn chart(title: &str, figure: &Figure) -> Option<Markup> {
     let shape = figure.form.shape()?;
     let mut owners = vec![Owner {
@@ -74,7 +74,7 @@ pub(super) fn chart(title: &str, figure: &Figure) -> Option<Markup> {
 }
 
 impl Figure {
-    /// How long a core cycle took, if its numbers are times that it converts.
+    /// Returns the duration of a core cycle, if the figure's unit is a time that it converts.
     pub(in crate::lab) fn clock(&self) -> Option<f64> {
         let times = ["cycles per operation", "ns per operation"];
         self.ns_per_cycle
@@ -91,7 +91,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// Those of a figure; where it is `mirrored`, what is known of a pair holds for its mirror image, too.
+    /// Collects the pairs of a figure. If it is `mirrored`, each value also counts for the reversed pair.
     fn of(figure: &Figure, mirrored: bool) -> Self {
         let mut pairs = Pairs::default();
         for curve in &figure.curves {
@@ -119,7 +119,7 @@ impl Pairs {
         self.columns.push(column);
     }
 
-    /// Where `value` lies between the least, 0, and the greatest, 1, by ratios.
+    /// Returns the position of `value` on a logarithmic scale from the least value, 0, to the greatest, 1.
     fn share(&self, value: f64) -> f64 {
         let all = || self.values.values().copied().filter(|value| *value > 0.0);
         let least = all().fold(f64::INFINITY, f64::min);
@@ -131,10 +131,10 @@ impl Pairs {
     }
 }
 
-/// The map of a figure whose curves' labels and x are the numbers of what is paired, `depth`.
+/// Renders the map of a figure of pairs. `depth` is the kind of thing that is paired.
 pub(super) fn heat_map(figure: &Figure, depth: &str, mirrored: bool) -> Markup {
     let pairs = Pairs::of(figure, mirrored);
-    // The rows and the columns of pairs are the same things.
+    // In a mirrored map, the rows and the columns are the same things.
     let corner = match mirrored {
         true => depth.to_owned(),
         false => format!("{depth} ↓, {} →", figure.x.label),
@@ -215,8 +215,8 @@ mod tests {
         assert_eq!(map.matches("class=\"none\"").count(), 2);
     }
 
-    /// From a CPU of a node to memory of another is not the way back, and a node may have only one of
-    /// them.
+    /// A path from a CPU of one node to the memory of another differs from the reverse path, and a node may
+    /// have only CPUs or only memory.
     #[test]
     fn a_map_that_is_not_mirrored_keeps_both_ways_apart() {
         let figure = figure(&[

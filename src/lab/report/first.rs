@@ -1,4 +1,4 @@
-//! The first screen: the answer, the machine, what changed most, and how much still holds.
+//! The first screen: the answer, the machine, what changed most, and how many claims hold.
 
 use maud::{Markup, html};
 
@@ -8,7 +8,7 @@ use super::view::ReportView;
 use crate::experiment::Verdict;
 use crate::lab::answer::{Chapter, Counts, Finding, Paper};
 
-/// The head of the page.
+/// Renders the head of the page.
 pub(super) fn masthead(view: &ReportView) -> Markup {
     let answer = &view.summary;
     let machine = &answer.machine;
@@ -58,14 +58,14 @@ pub(super) fn masthead(view: &ReportView) -> Markup {
     }
 }
 
-/// The documents but the foremost.
+/// Returns the documents other than the foremost.
 fn rest(view: &ReportView) -> impl Iterator<Item = &Paper> {
     let foremost = view.summary.foremost().and_then(|paper| paper.document);
     let papers = view.summary.papers.iter();
     papers.filter(move |paper| paper.document.is_some() && paper.document != foremost)
 }
 
-/// What changed most, as cards.
+/// Renders what changed most, as cards.
 pub(super) fn findings(view: &ReportView) -> Markup {
     let findings = &view.summary.findings;
     html! {
@@ -83,7 +83,7 @@ fn card(finding: &Finding) -> Markup {
     let [then, now] = finding.bars();
     html! {
         article.card {
-            // A number and its unit stay on one line.
+            // A no-break space keeps a number and its unit on one line.
             h3 { (finding.headline().replace(" %", "\u{a0}%").replace(" times", "\u{a0}times")) }
             div.pair {
                 span.when { "then" } (bar(then, "then")) b { (finding.then_text()) }
@@ -102,7 +102,7 @@ fn card(finding: &Finding) -> Markup {
     }
 }
 
-/// How much still holds: one bar per document, and one per chapter where a document has several.
+/// Renders how many claims hold: a bar per document, and a bar per chapter if a document has several.
 pub(super) fn holding(view: &ReportView) -> Markup {
     let papers = &view.summary.papers;
     html! {
@@ -127,12 +127,12 @@ pub(super) fn holding(view: &ReportView) -> Markup {
     }
 }
 
-/// The anchor of a document in the annotated paper.
+/// Returns the anchor of a document in the annotated papers.
 pub(super) fn paper_id(paper: usize) -> String {
     format!("paper-{paper}")
 }
 
-/// The anchor of a chapter there.
+/// Returns the anchor of a chapter in the annotated papers.
 pub(super) fn chapter_id(paper: usize, chapter: usize) -> String {
     format!("paper-{paper}-{chapter}")
 }
@@ -150,7 +150,7 @@ fn row(name: &str, id: &str, counts: Counts, whole: bool) -> Markup {
     }
 }
 
-/// The verdicts on what was measured or counted here, as parts of a bar.
+/// Renders the counts of verdicts on claims measured or counted on this machine, as parts of a bar.
 pub(in crate::lab) fn stack(counts: Counts) -> Markup {
     let whole = counts.measured().max(1) as f64;
     let mut before = 0.0;
@@ -172,7 +172,7 @@ pub(in crate::lab) fn stack(counts: Counts) -> Markup {
     }
 }
 
-/// Counts in words: `12 hold, 3 do not hold, 2 undecided, 1 not testable here`.
+/// Describes counts: `12 hold, 3 do not hold, 2 undecided, 1 not testable here`.
 pub(super) fn in_words(counts: Counts) -> String {
     let parts = Verdict::ALL.map(|verdict| words(verdict, counts.here(verdict)));
     parts.join(", ")
@@ -190,7 +190,7 @@ fn words(verdict: Verdict, count: usize) -> String {
     format!("{count} {words}")
 }
 
-/// What the parts of the bars are, with the sums over all of them.
+/// Renders the key to the parts of the bars, with the sums over all bars.
 fn key(counts: Counts) -> Markup {
     html! {
         p.key {
@@ -208,7 +208,7 @@ fn key(counts: Counts) -> Markup {
     }
 }
 
-/// The patterns that tell verdicts apart without colour.
+/// Renders the patterns that distinguish verdicts without colour.
 pub(in crate::lab) fn patterns() -> Markup {
     html! {
         svg.defs width="0" height="0" aria-hidden="true" {
@@ -227,7 +227,8 @@ pub(in crate::lab) fn patterns() -> Markup {
     }
 }
 
-/// The experiments of a chapter in the order of their claims, those in `seen` left out and added to it.
+/// Returns the experiments of a chapter in the order of their claims, without the experiments in `seen`, and
+/// adds them to `seen`.
 pub(super) fn experiments<'a>(chapter: &'a Chapter, seen: &mut Vec<&'a str>) -> Vec<&'a str> {
     let mut own = Vec::new();
     for claim in chapter.claims() {

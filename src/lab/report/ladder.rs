@@ -1,4 +1,5 @@
-//! The memory ladder drawn: a random step over the working set, with its levels, and what each delivers.
+//! Draws the memory ladder: the time of a random step over the working set, with the levels, and a table of
+//! what each level delivers.
 
 use maud::{Markup, html};
 
@@ -6,12 +7,12 @@ use crate::lab::answer::{Ladder, Latency, Level, digits};
 use crate::lab::size::{grouped, show};
 use crate::stats::Interval;
 
-/// A drawing's measures. A phone gets one of its own, whose letters are larger for its size.
+/// The dimensions of a drawing. A phone gets a separate drawing, whose letters are larger in proportion.
 struct Canvas {
     class: &'static str,
     width: f64,
     height: f64,
-    /// Room for the labels on the left, and above for the names of the levels.
+    /// Space for the labels on the left, and above for the names of the levels.
     left: f64,
     top: f64,
     bottom: f64,
@@ -39,10 +40,11 @@ const NARROW: Canvas = Canvas {
     octaves: 8,
 };
 
-/// Room on the right of a drawing.
+/// Space on the right of a drawing.
 const RIGHT: f64 = 8.0;
 
-/// The ladder: both drawings, of which a style shows one, and the table beside them.
+/// Draws the ladder twice, for wide and narrow screens, of which the style sheet shows one, and the table
+/// beside it.
 pub(super) fn draw(ladder: &Ladder) -> Markup {
     if ladder.levels.is_empty() {
         return html! { p.empty { "The memory ladder was not measured in this run." } };
@@ -55,7 +57,7 @@ pub(super) fn draw(ladder: &Ladder) -> Markup {
     }
 }
 
-/// Where values lie in a drawing.
+/// The ranges of the axes of a drawing.
 struct Scale {
     bytes: (f64, f64),
     nanoseconds: (f64, f64),
@@ -119,7 +121,7 @@ fn curve(ladder: &Ladder, canvas: &Canvas) -> Markup {
             }
             @for bytes in powers(scale.bytes, canvas.octaves) {
                 @let x = scale.x(canvas, bytes);
-                // The last label must not leave the drawing.
+                // The last label must stay inside the drawing.
                 text.tick.end[x > canvas.width - 30.0].mid[x <= canvas.width - 30.0]
                     x=(at(x)) y=(at(bottom + 20.0)) { (show(bytes)) }
             }
@@ -135,7 +137,7 @@ fn curve(ladder: &Ladder, canvas: &Canvas) -> Markup {
     }
 }
 
-/// The levels, with the working sets between which each is drawn.
+/// Returns the levels, each with the range of working sets over which it is drawn.
 fn bands<'a>(ladder: &'a Ladder, scale: &Scale) -> Vec<(&'a Level, f64, f64)> {
     let (mut from, end) = scale.bytes;
     let mut bands = Vec::new();
@@ -149,12 +151,12 @@ fn bands<'a>(ladder: &'a Ladder, scale: &Scale) -> Vec<(&'a Level, f64, f64)> {
     bands
 }
 
-/// A level's name and its latency, above its band.
+/// Draws a level's name and latency above its band.
 fn named(level: &Level, (left, right): (f64, f64), canvas: &Canvas) -> Markup {
     let x = at(f64::midpoint(left, right));
     let step = (canvas.top - 4.0) / 3.0;
     let lines = match canvas.class {
-        // Narrow bands take three short lines.
+        // A narrow drawing splits the text into three short lines.
         "narrow" => [
             Some(short(level.name).to_owned()),
             level.latency.as_ref().ok().map(Latency::nanoseconds_text),
@@ -199,26 +201,26 @@ fn line(points: &[(f64, Interval)], class: &str, scale: &Scale, canvas: &Canvas)
     }
 }
 
-/// A coordinate: tenths are enough.
+/// Rounds a coordinate to tenths, which are precise enough.
 fn at(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// The powers of ten in a range.
+/// Returns the powers of ten in a range.
 fn decades((from, to): (f64, f64)) -> Vec<f64> {
     let powers = -2..6;
     let decades = powers.map(|power| 10_f64.powi(power));
     decades.filter(|of| (from..=to).contains(of)).collect()
 }
 
-/// Every so many powers of two from the first in a range.
+/// Returns every `octaves`-th power of two in a range, from the first.
 fn powers((from, to): (f64, f64), octaves: i32) -> Vec<f64> {
     let first = from.log2().ceil() as i32;
     let powers = (0..).map(|index| 2_f64.powi(first + index * octaves));
     powers.take_while(|of| *of <= to).collect()
 }
 
-/// The drawing in words.
+/// Describes the drawing for screen readers.
 fn spoken(ladder: &Ladder) -> String {
     let known = ladder.levels.iter().filter_map(|level| {
         let latency = level.latency.as_ref().ok()?;
@@ -228,7 +230,7 @@ fn spoken(ladder: &Ladder) -> String {
     format!("A random step over the working set: {}", known.join(", "))
 }
 
-/// What each level delivers, and what else is known of the way to memory.
+/// Renders the bandwidth of each level, and further parameters of the memory system.
 fn table(ladder: &Ladder) -> Markup {
     let both = || ladder.levels.iter().flat_map(|of| [&of.read, &of.write]);
     let most = both().filter_map(|of| Some(of.as_ref().ok()?.middle()));
@@ -294,7 +296,7 @@ fn bandwidth(value: &Result<Interval, String>, most: f64, class: &str) -> Markup
     }
 }
 
-/// A bar of a share of its track.
+/// Draws a bar that fills `share` of its track.
 pub(super) fn bar(share: f64, class: &str) -> Markup {
     let percent = (1000.0 * share.clamp(0.01, 1.0)).round() / 10.0;
     html! {
@@ -302,7 +304,7 @@ pub(super) fn bar(share: f64, class: &str) -> Markup {
     }
 }
 
-/// Whole numbers, from the least to the most.
+/// Formats a range of whole numbers.
 fn range(of: Interval) -> String {
     let (lo, hi) = (grouped(of.lo.round() as u64), grouped(of.hi.round() as u64));
     match lo == hi {

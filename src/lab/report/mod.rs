@@ -1,7 +1,7 @@
 //! The report: a record as one HTML file that opens offline.
 //!
-//! `build` turns an [`Analysis`](super::analysis::Analysis) into a [`ReportView`], plain data;
-//! [`render`] turns that into the page. The page holds its style and its script, and loads nothing.
+//! `build` turns an [`Analysis`](super::analysis::Analysis) into a [`ReportView`], which is plain data, and
+//! [`render`] turns that into the page. The page contains its style and script, and loads nothing.
 
 pub(in crate::lab) mod build;
 mod drawing;

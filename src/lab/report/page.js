@@ -1,5 +1,5 @@
-// Search, filters, the mark of the current section, links to copy, and words explained in place.
-// The page says all it has to say without this script.
+// Search, filters, the mark of the current section, links to copy, and explanations of glossary words.
+// Without this script the page has the same content.
 "use strict";
 
 {
@@ -17,7 +17,7 @@
   const text = new Map([...claims, ...links, ...sections].map((node) => [node, null]));
   const textOf = (node) => {
     if (text.get(node) === null) {
-      // A claim is found by what its experiment is about, too.
+      // A claim also matches the title of its experiment.
       const of = node.dataset.claim && document.getElementById(one("a.id", node).hash.slice(1));
       const head = of ? all(".eyebrow, h2", of) : [];
       const parts = node.matches("section") ? all("header, .claims", node) : [node, ...head];
@@ -34,7 +34,7 @@
     let shown = 0;
     const experiments = new Set();
     for (const claim of claims) {
-      // The document stands on the paper, the rest on the claim.
+      // The paper has the document, the claim the rest.
       const told = (name) => claim.dataset[name] ?? claim.closest(".paper").dataset[name];
       const fits = says(claim) && chosen.every((of) => told(of.name) === of.value);
       claim.hidden = !fits;
@@ -80,7 +80,7 @@
     });
   }
 
-  // What one goes to must not be folded away or filtered out.
+  // The target of a link must not be folded or filtered out.
   const reveal = () => {
     const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
     if (!target) return;
@@ -94,7 +94,7 @@
   };
   addEventListener("hashchange", reveal);
 
-  // The mark of the section that is being read.
+  // Marks the section that is being read.
   const marks = new Map(all(".contents a").map((link) => [link.hash.slice(1), link]));
   const places = all("main section[id], main .chapter[id]").filter((node) => marks.has(node.id));
   const seen = new Set();
@@ -158,7 +158,7 @@
     link.addEventListener("pointerleave", hush);
     link.addEventListener("focus", () => tell(link));
     link.addEventListener("blur", hush);
-    // A first tap explains, a second one goes to the glossary.
+    // The first tap explains the word, the second follows the link.
     link.addEventListener("click", (event) => {
       if (coarse.matches && link.dataset.told !== "yes") {
         event.preventDefault();

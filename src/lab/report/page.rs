@@ -1,4 +1,4 @@
-//! The whole page: one file that loads nothing, with its contents beside it and what it may do.
+//! The page: one file that loads nothing, with its contents and its content security policy.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,7 +20,7 @@ use crate::lab::size::grouped;
 pub(in crate::lab) const STYLE: &str = include_str!("style.css");
 const NAVIGATION: &str = include_str!("page.js");
 
-/// The head of a page with this title: what it may do, and its styles.
+/// Renders the head of a page with this title: its content security policy and its styles.
 fn head(title: &str) -> Markup {
     html! {
         head {
@@ -35,7 +35,8 @@ fn head(title: &str) -> Markup {
     }
 }
 
-/// A page with this title and body: one file. `skip` is a link to what a reader may want first, and its text.
+/// Renders a page with this title and body as one file. `skip` is the target and text of a link that skips
+/// to the main part.
 pub(in crate::lab) fn page(title: &str, skip: [&str; 2], body: &Markup) -> String {
     let [to, text] = skip;
     html! {
@@ -51,7 +52,7 @@ pub(in crate::lab) fn page(title: &str, skip: [&str; 2], body: &Markup) -> Strin
     .into_string()
 }
 
-/// What stands at the end of a page: parts that charts share, and scripts.
+/// Renders the end of a page: the definitions that charts share, and scripts.
 pub(in crate::lab) fn scripts() -> Markup {
     html! {
         (chart::definitions())
@@ -59,8 +60,7 @@ pub(in crate::lab) fn scripts() -> Markup {
     }
 }
 
-/// A table with these headings, which scrolls where it is wider than its place; `label` is for those who hear
-/// it.
+/// Renders a table with these headings, which scrolls if it is too wide; `label` is for screen readers.
 pub(in crate::lab) fn table(
     label: &str,
     headings: impl IntoIterator<Item = impl Render>,
@@ -76,7 +76,7 @@ pub(in crate::lab) fn table(
     }
 }
 
-/// Links to the sections of experiments, by their ids and titles.
+/// Renders links to the sections of experiments, from their ids and titles.
 pub(in crate::lab) fn links<'s>(sections: impl Iterator<Item = (&'s str, &'s str)>) -> Markup {
     html! {
         ol {
@@ -93,8 +93,8 @@ pub(in crate::lab) fn links<'s>(sections: impl Iterator<Item = (&'s str, &'s str
     }
 }
 
-/// End tags that HTML leaves out where what follows implies them, as it does in all lists and tables here
-/// (HTML, 13.1.2.4, Optional tags). They are a fifteenth of a page.
+/// End tags that HTML allows to be omitted, as it does in all lists and tables here (HTML, 13.1.2.4,
+/// Optional tags). They are a fifteenth of a page.
 const IMPLIED: [&str; 4] = ["</td>", "</th>", "</tr>", "</li>"];
 
 /// Renders a report as one self-contained HTML file.
@@ -119,7 +119,7 @@ fn whole(view: &ReportView) -> String {
                 (glossary())
                 (not_run(view))
             }
-            // A phone begins with the answer, and ends with the contents.
+            // On a phone the page starts with the answer and ends with the contents.
             (contents(view))
         }
         (scripts())
@@ -132,7 +132,7 @@ fn whole(view: &ReportView) -> String {
     )
 }
 
-/// The machine sheet, then the facts of the run.
+/// Renders the machine sheet and the facts of the run.
 fn machine(view: &ReportView) -> Markup {
     let kernel = view.sheet.iter().any(|row| row.kernel.is_some());
     let notes = view.sheet.iter().any(|row| row.differs.is_some());
@@ -168,7 +168,7 @@ fn sheet_row(row: &Row, kernel: bool, notes: bool) -> Markup {
     }
 }
 
-/// What a reader must know before trusting the numbers.
+/// Renders the notes that a reader must know before trusting the numbers.
 fn notes(view: &ReportView) -> Markup {
     html! {
         section #notes aria-labelledby="notes-title" {
@@ -179,14 +179,14 @@ fn notes(view: &ReportView) -> Markup {
     }
 }
 
-/// The table of all predictions, and what they come to; nothing if nothing was predicted.
+/// Renders the table of all predictions and their overall error; nothing if nothing was predicted.
 fn predictions(view: &ReportView) -> Markup {
     let Some(outcome) = view.predicted else {
         return html! {};
     };
     let poor = view.predictions().filter(|(_, of)| of.poor()).count();
     let mut rows: Vec<(&Section, &PredictionView)> = view.predictions().collect();
-    // Poor ones first, and the worst of them at the top.
+    // Predictions that miss their bar come first, the worst at the top.
     let part = |of: &PredictionView| of.error.map_or(-1.0, |error| error / of.bar);
     greatest_first(&mut rows, |(_, of)| part(of));
     html! {
@@ -254,7 +254,7 @@ fn not_run(view: &ReportView) -> Markup {
     }
 }
 
-/// What people come with, and the section that answers it.
+/// Frequent questions, and the section that answers each.
 const ASKED: [(&str, &str); 9] = [
     ("Does random access still cost more than sequential?", "D19"),
     ("Does alignment matter?", "E15"),
@@ -267,7 +267,7 @@ const ASKED: [(&str, &str); 9] = [
     ("How fast is one core's memory?", "D35"),
 ];
 
-/// The contents of the page.
+/// Renders the contents of the page.
 pub(super) fn contents(view: &ReportView) -> Markup {
     let mut seen: Vec<&str> = Vec::new();
     html! {
@@ -316,12 +316,12 @@ pub(super) fn contents(view: &ReportView) -> Markup {
     }
 }
 
-/// Whether the page has such a part.
+/// Returns whether the page has a part with this id.
 fn is_there(view: &ReportView, id: &str) -> bool {
     id == "machine" || view.sections.iter().any(|of| of.id == id)
 }
 
-/// The sections of these experiments.
+/// Returns the sections of these experiments.
 fn of<'a>(view: &'a ReportView, ids: &[&str]) -> Vec<&'a Section> {
     let sections = ids.iter();
     let found = sections.filter_map(|id| view.sections.iter().find(|of| of.id == *id));
@@ -341,7 +341,7 @@ fn entry(section: &Section) -> Markup {
     }
 }
 
-/// The most interesting verdict of a section, of those about this machine if there are any.
+/// Returns the most interesting verdict of a section, among the claims about this machine if there are any.
 fn worst(section: &Section) -> Option<Verdict> {
     let some_here = section.claims.iter().any(VerdictLine::is_of_this_machine);
     let has = |verdict: &Verdict| {
@@ -351,8 +351,9 @@ fn worst(section: &Section) -> Option<Verdict> {
     BY_INTEREST.into_iter().find(has)
 }
 
-/// The content policy of a page with these styles and scripts, each the text of an element. Whatever else a
-/// record slipped in as a script or a style, attributes of elements among them, is refused.
+/// Returns the content security policy of a page with these styles and scripts, each the text of an element.
+/// Browsers refuse any other script or style that a record might smuggle in, attributes of elements
+/// included.
 pub(in crate::lab) fn policy(styles: &[&str], scripts: &[&str]) -> String {
     format!(
         "default-src 'none'; style-src {}; script-src {}",
@@ -370,7 +371,7 @@ fn sources(texts: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    /// Of the empty text and of `abc`, as FIPS 180-4 has them.
+    /// The hashes of the empty text and of `abc`, from FIPS 180-4.
     #[test]
     fn a_source_is_the_hash_of_its_text() {
         assert_eq!(

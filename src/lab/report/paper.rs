@@ -1,5 +1,5 @@
-//! The annotated paper: every claim once, section by section, with a mark, the numbers then and now, and
-//! a link to its figure.
+//! The annotated papers: every claim once, in the section that makes it, with a mark, the numbers then and
+//! now, and a link to its figure.
 
 use maud::{Markup, html};
 
@@ -13,7 +13,7 @@ use crate::lab::chart::number;
 use crate::lab::record::VerdictLine;
 use crate::stats::Interval;
 
-/// All documents.
+/// Renders all documents.
 pub(super) fn annotated(view: &ReportView) -> Markup {
     html! {
         section #paper aria-labelledby="paper-title" {
@@ -33,7 +33,7 @@ pub(super) fn annotated(view: &ReportView) -> Markup {
     }
 }
 
-/// What a script filters by; hidden without one.
+/// Renders the filters of the claims, which stay hidden unless the script shows them.
 fn filters(view: &ReportView) -> Markup {
     let claims = || view.summary.papers.iter().flat_map(Paper::claims);
     let mut topics: Vec<&str> = claims().map(topic).collect();
@@ -94,7 +94,7 @@ fn document(index: usize, paper: &Paper) -> Markup {
     }
 }
 
-/// A link to where it stands, to copy.
+/// Renders a link to a heading, for copying.
 pub(super) fn link(id: &str) -> Markup {
     html! { " " a.permalink href={ "#" (id) } aria-label="Link to this heading" { "#" } }
 }
@@ -164,7 +164,7 @@ fn claim(line: &VerdictLine) -> Markup {
     }
 }
 
-/// The document's number and this machine's, as far as both are numbers of one thing.
+/// Renders the document's number and this machine's, if both measure the same quantity.
 fn then_now(line: &VerdictLine) -> Markup {
     let Some([lo, hi]) = line.now else {
         return html! {};

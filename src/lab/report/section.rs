@@ -13,7 +13,7 @@ use crate::lab::chart::number;
 use crate::lab::record::VerdictLine;
 use crate::stats::Interval;
 
-/// The section of one experiment.
+/// Renders the section of one experiment.
 pub(super) fn section(section: &Section) -> Markup {
     let words = Linked::default();
     let topic = topic(&section.id);
@@ -52,7 +52,7 @@ pub(super) fn section(section: &Section) -> Markup {
     }
 }
 
-/// The topic and the family of an experiment: `layout, alignment`.
+/// Returns the topic and the family of an experiment: `layout, alignment`.
 fn topic(id: &str) -> String {
     let topic = topic_of(id).map(|topic| topic.name);
     let mut families = families();
@@ -64,7 +64,7 @@ fn topic(id: &str) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The id of a section's heading.
+/// Returns the id of a section's heading.
 fn heading_id(section: &Section) -> String {
     format!("{}-title", section.id)
 }
@@ -85,8 +85,8 @@ fn verdict(claim: &VerdictLine, words: &Linked) -> Markup {
     }
 }
 
-/// What stands beneath a verdict: the document's number beside this machine's, what follows, whose the
-/// claim is and how it was found out.
+/// Renders the details of a verdict: the document's number beside this machine's, the consequence, the
+/// origin of the claim, and how it was decided.
 fn beneath(claim: &VerdictLine) -> Markup {
     let known = find_claim(&claim.id);
     let follows = known.map_or("", |of| of.follows(claim.verdict));
@@ -105,7 +105,7 @@ fn beneath(claim: &VerdictLine) -> Markup {
     }
 }
 
-/// A number of a document, or the two between which it lies.
+/// Formats a document's number or range.
 fn range(lo: f64, hi: f64) -> String {
     match lo == hi {
         true => number(lo),
@@ -137,7 +137,7 @@ fn two_states(section: &Section) -> Markup {
     }
 }
 
-/// The plot with its legend, caption and tables.
+/// Renders the plot with its legend, caption and tables.
 fn drawn(section: &Section, figure: &Figure) -> Markup {
     html! {
         figure {
@@ -168,7 +168,7 @@ fn caption(figure: &Figure) -> Markup {
     }
 }
 
-/// How far the prediction lies from what was measured, and if too far, what its models leave out.
+/// Renders the error of the prediction and, if it misses its bar, what its models leave out.
 fn predicted(prediction: &PredictionView) -> Markup {
     html! {
         @if prediction.curves.is_empty() {

@@ -1,5 +1,5 @@
-//! Numbers as tables, for those who read rather than look: those behind a plot, and what was counted beside
-//! the times of an experiment, or could not be.
+//! Numbers as tables: the values of a figure, and the events that were counted, or could not be, beside the
+//! times of an experiment.
 
 use maud::{Markup, html};
 
@@ -13,7 +13,7 @@ use crate::lab::chart::{heading, number, place};
 use crate::lab::rank::{grouped, least_first, unique};
 use crate::stats::NOISY;
 
-/// Cells of a table that has all of its intervals.
+/// Maximum number of cells of a table in which every interval is shown.
 const CROWDED: usize = 1000;
 
 /// A table of the curves of one machine.
@@ -23,8 +23,8 @@ struct Table<'a> {
     columns: Vec<(&'a str, Vec<Value>)>,
 }
 
-/// A table for this machine, one of what is predicted, then one for each machine of the source; all folded up.
-/// Charts name their numbers by the table's index and the column: the script reads them here.
+/// Renders a folded table for this machine, one for the prediction, and one per machine of the document.
+/// Charts refer to a number by the index of its table and its column: the script reads it there.
 pub(super) fn tables(figure: &Figure) -> Markup {
     let ours = Table::of_curves("Numbers of this machine", figure, &figure.curves);
     let theirs = sources(figure).into_iter().map(|of| Table {
@@ -52,7 +52,7 @@ pub(super) fn tables(figure: &Figure) -> Markup {
     }
 }
 
-/// The curves of the document, those of one machine from one source together: a table each.
+/// Groups the curves of the document by source and machine, for a table each.
 pub(super) fn sources(figure: &Figure) -> Vec<Vec<&ReferenceView>> {
     let references = figure.references.iter();
     let keyed = references.map(|of| ((&of.source, &of.machine), of));
@@ -82,7 +82,7 @@ fn folded(table: &Table<'_>, source: Option<&str>) -> Markup {
 }
 
 impl<'a> Table<'a> {
-    /// Curves of `figure`, or of what is predicted for it.
+    /// Creates a table of curves of `figure` or of its prediction.
     fn of_curves(title: &str, figure: &'a Figure, curves: &'a [CurveView]) -> Self {
         let curves = curves.iter();
         let columns = curves.map(|curve| (curve.label.as_str(), curve.points.clone()));
@@ -101,7 +101,7 @@ impl<'a> Table<'a> {
         places
     }
 
-    /// Whether it has so many cells that narrow intervals would drown its numbers.
+    /// Returns whether the table has more than [`CROWDED`] cells, so that narrow intervals are left out.
     fn is_crowded(&self) -> bool {
         self.columns.len() * self.places().len() > CROWDED
     }
@@ -110,7 +110,7 @@ impl<'a> Table<'a> {
         self.places().len() == 1
     }
 
-    /// One row per place on the horizontal axis, one column per curve.
+    /// Renders a row per position on the horizontal axis and a column per curve.
     fn of_places(&self) -> Markup {
         let crowded = self.is_crowded();
         html! {
@@ -135,7 +135,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// A row a curve: each has a single point.
+    /// Renders a row per curve, each with its single point.
     fn of_labels(&self) -> Markup {
         html! {
             table {
@@ -152,7 +152,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// A value with its interval; if it is `crowded`, with one that makes it noisy only.
+/// Renders a value with its interval. A `crowded` table shows only intervals that make the value noisy.
 fn cell(value: &Value, crowded: bool) -> Markup {
     let narrow = |end: f64| (end / value.mid - 1.0).abs() <= NOISY;
     let exact = value.lo == value.hi || crowded && narrow(value.lo) && narrow(value.hi);
@@ -164,7 +164,7 @@ fn cell(value: &Value, crowded: bool) -> Markup {
     }
 }
 
-/// The counts among `points` as a figure beside that of the times. `None` if nothing was counted.
+/// Returns the counts of `points` as a figure. `None` if nothing was counted.
 pub(super) fn counted(
     experiment: &Experiment,
     points: &[Point],
@@ -214,7 +214,7 @@ pub(super) fn counted(
     })
 }
 
-/// By which events it was counted, below the figure.
+/// Renders the events of the counts, below the figure.
 pub(super) fn legend(counted: &CountedView) -> Markup {
     let events = counted.events.iter();
     let events: Vec<String> = events.map(|(what, by)| format!("{what} by {by}")).collect();
@@ -228,14 +228,13 @@ pub(super) fn legend(counted: &CountedView) -> Markup {
     }
 }
 
-/// What the experiments that were `run` want counted and this machine does not count: a sentence a
-/// reason, however many points it concerns.
+/// Returns a sentence per reason why this machine does not count quantities of the experiments in `run`.
 pub(super) fn uncounted<'c>(run: &[&Experiment], counting: &'c Counting) -> Vec<String> {
     let part = |(quantity, answer): (Quantity, Result<&str, &'c str>)| {
         let reason = answer.err()?;
         let wants = |experiment: &&&Experiment| experiment.events.contains(&quantity);
         let ids: Vec<&str> = run.iter().filter(wants).map(|of| of.id).collect();
-        // Many ids would drown what they are about; the sections name their events themselves.
+        // Many ids would hide the quantities; the sections name their events themselves.
         let part = match ids.len() {
             0 => return None,
             1..=3 => format!("{quantity} ({})", ids.join(", ")),

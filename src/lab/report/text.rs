@@ -1,5 +1,5 @@
-//! Sentences with code in backquotes; how a verdict looks: a word, a mark and a colour, never the colour
-//! alone; and words that a reader may not know, listed at the end of the page, to which texts link.
+//! Text of the report: sentences with code in backquotes; verdicts as a word, a mark and a colour, never as
+//! a colour only; and the glossary at the end of the page, to which texts link.
 
 use std::cell::RefCell;
 
@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use crate::experiment::Verdict;
 
-/// The verdicts as a reader wants them: findings first, what needs no attention last.
+/// The verdicts by interest: findings first, verdicts that need no attention last.
 pub(super) const BY_INTEREST: [Verdict; 4] = [
     Verdict::DoesNotHold,
     Verdict::Inconclusive,
@@ -15,7 +15,7 @@ pub(super) const BY_INTEREST: [Verdict; 4] = [
     Verdict::Holds,
 ];
 
-/// The class by which `style.css` colours a verdict.
+/// Returns the class by which `style.css` colours a verdict.
 pub(super) const fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
@@ -25,7 +25,7 @@ pub(super) const fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The mark of a verdict.
+/// Returns the mark of a verdict.
 pub(super) const fn mark(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "✓",
@@ -35,7 +35,7 @@ pub(super) const fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The verdict as a badge.
+/// Renders a verdict as a badge.
 pub(in crate::lab) fn badge(verdict: Verdict) -> Markup {
     html! {
         span.badge.(class(verdict)) {
@@ -44,20 +44,20 @@ pub(in crate::lab) fn badge(verdict: Verdict) -> Markup {
     }
 }
 
-/// The text, escaped, with what stands between backquotes as code.
+/// Escapes a text, and renders the parts between backquotes as code.
 pub(in crate::lab) fn prose(text: &str) -> Markup {
     code_apart(text, &|words| html! { (words) })
 }
 
-/// A share in percent.
+/// Formats a share in percent.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// The text with what stands between backquotes as code, and the rest of it as `words` has it.
+/// Renders the parts of a text between backquotes as code, and the other parts by `words`.
 fn code_apart(text: &str, words: &dyn Fn(&str) -> Markup) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
-    // An odd number of backquotes leaves one without its partner: then none is special.
+    // An odd number of backquotes leaves one without a partner: then no part is code.
     if parts.len().is_multiple_of(2) {
         return html! { (text) };
     }
@@ -68,7 +68,7 @@ fn code_apart(text: &str, words: &dyn Fn(&str) -> Markup) -> Markup {
     }
 }
 
-/// A word, the forms under which texts have it, and what it means.
+/// A term of the glossary, the forms in which texts use it, and its meaning.
 struct Term {
     id: &'static str,
     name: &'static str,
@@ -247,14 +247,14 @@ const TERMS: [Term; 26] = [
     ),
 ];
 
-/// Links the first use of each word in a part of the page to what it means.
+/// Links the first use of each term in a part of the page to the glossary.
 #[derive(Default)]
 pub(super) struct Linked {
     seen: RefCell<Vec<&'static str>>,
 }
 
 impl Linked {
-    /// The text, escaped, with code and with the words not yet linked.
+    /// Escapes a text, and renders its code and links to the terms that are not linked yet.
     pub fn prose(&self, text: &str) -> Markup {
         code_apart(text, &|words| self.words(words))
     }
@@ -267,7 +267,7 @@ impl Linked {
             let forms = term.forms.iter();
             forms.filter_map(move |form| Some((place(text, form)?, form.len(), term.id)))
         });
-        // The first in the text; of two that begin there, the longer.
+        // The first term in the text; if two begin at the same place, the longer.
         let first = places.min_by_key(|(at, length, _)| (*at, usize::MAX - length));
         let Some((at, length, id)) = first else {
             return html! { (text) };
@@ -281,7 +281,7 @@ impl Linked {
     }
 }
 
-/// Where a word stands by itself.
+/// Returns where a word first occurs as a whole word.
 fn place(text: &str, word: &str) -> Option<usize> {
     let alone = |at: &usize| {
         let letter = |c: char| c.is_alphanumeric() || c == '_';
@@ -292,7 +292,7 @@ fn place(text: &str, word: &str) -> Option<usize> {
     text.match_indices(word).map(|(at, _)| at).find(alone)
 }
 
-/// The list at the end of the page.
+/// Renders the glossary.
 pub(super) fn glossary() -> Markup {
     html! {
         section #glossary aria-labelledby="glossary-title" {

@@ -1,4 +1,4 @@
-//! What a report shows, as plain data: no record and no experiment is needed to render it.
+//! The content of a report as plain data, which can be rendered without a record or an experiment.
 
 use crate::experiment::Outcome;
 use crate::lab::answer::Summary;
@@ -10,34 +10,34 @@ use crate::lab::sheet::Row;
 /// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportView {
-    /// What a person takes away from it.
+    /// The summary.
     pub summary: Summary,
-    /// When the run began, in words.
+    /// The date of the run, formatted.
     pub date: String,
-    /// How long it took; empty if it did not come to its end.
+    /// The duration of the run; empty if the run did not finish.
     pub duration: String,
-    /// What changes the answer: the run was stopped early, ...
+    /// Warnings on whatever changes the answer: the run was stopped early, ...
     pub warnings: Vec<String>,
-    /// What else stands in the notes, in a few words each.
+    /// The topics of the notes, in a few words each.
     pub caveats: Vec<&'static str>,
     /// Whether the hardware prefetchers were switched off for the run.
     pub prefetchers_off: bool,
-    /// What is known of the run: name and value.
+    /// The facts of the run: name and value.
     pub facts: Vec<(String, String)>,
-    /// What a reader must know before trusting the numbers.
+    /// The notes that a reader must know before trusting the numbers.
     pub notes: Vec<String>,
     /// The machine sheet.
     pub sheet: Vec<Row>,
     /// The experiments that were run.
     pub sections: Vec<Section>,
-    /// Ids and titles of the experiments that were not.
+    /// Ids and titles of the experiments that were not run.
     pub not_run: Vec<(String, String)>,
-    /// What the predictions come to, if any point tests a model.
+    /// The accuracy of the predictions, if any point tests a model.
     pub predicted: Option<Outcome>,
 }
 
 impl ReportView {
-    /// The sections with a prediction.
+    /// Returns the sections with a prediction.
     pub fn predictions(&self) -> impl Iterator<Item = (&Section, &PredictionView)> {
         self.sections.iter().filter_map(|section| {
             let prediction = section.figure.as_ref()?.prediction.as_ref()?;
@@ -45,7 +45,7 @@ impl ReportView {
         })
     }
 
-    /// Every claim with its section.
+    /// Returns every claim with its section.
     pub fn claims(&self) -> impl Iterator<Item = (&Section, &VerdictLine)> {
         self.sections
             .iter()
@@ -66,15 +66,15 @@ pub struct Section {
     pub question: String,
     /// Document, section and figure.
     pub source: String,
-    /// What the hardware does, whatever the verdicts are.
+    /// What the hardware does, independent of the verdicts.
     pub about: String,
-    /// Names of cores, and what was seen on each.
+    /// Names of cores, and the observations on each.
     pub seen: Vec<(String, String)>,
-    /// The claims and what they come to.
+    /// The claims with their verdicts.
     pub claims: Vec<VerdictLine>,
-    /// Its numbers, unless no point has any.
+    /// The figure, unless no point has a value.
     pub figure: Option<Figure>,
-    /// What was counted beside its times, if anything was.
+    /// The events counted beside the times, if any.
     pub counted: Option<CountedView>,
     /// The points that could not be tested.
     pub untestable: Vec<UntestableView>,
@@ -82,100 +82,100 @@ pub struct Section {
     pub states: Vec<String>,
 }
 
-/// Points of one series that could not be tested, for one reason.
+/// The points of a series that could not be tested for the same reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntestableView {
     /// The series.
     pub series: String,
-    /// How many points.
+    /// Number of points.
     pub points: usize,
     /// The reason.
     pub reason: String,
 }
 
-/// What was counted beside the times of an experiment.
+/// The events counted beside the times of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CountedView {
-    /// A curve a series and what was counted of it.
+    /// The figure, with a curve per series and quantity.
     pub figure: Figure,
-    /// What was counted, and the vendor's name of the event.
+    /// The quantities, each with the vendor's name of its event.
     pub events: Vec<(String, String)>,
     /// Whether some events shared a counter.
     pub multiplexed: bool,
 }
 
-/// The numbers of an experiment and how they are drawn.
+/// The values of an experiment, and how they are drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     /// The form.
     pub form: Form,
     /// The horizontal axis.
     pub x: AxisView,
-    /// The vertical axis; of a map, what its colours show.
+    /// The vertical axis; for a map, the quantity that its colours show.
     pub y: AxisView,
     /// The unit of the vertical axis; may be empty.
     pub unit: String,
-    /// How long a core cycle took, if it is known.
+    /// Duration of a core cycle in nanoseconds, if known.
     pub ns_per_cycle: Option<f64>,
     /// The curves of this machine.
     pub curves: Vec<CurveView>,
-    /// The curves of the source.
+    /// The curves of the document.
     pub references: Vec<ReferenceView>,
     /// Vertical rules.
     pub rules: Vec<Rule>,
-    /// What the machine's parameters predict, if there is a model.
+    /// The prediction from the machine's parameters, if there is a model.
     pub prediction: Option<PredictionView>,
 }
 
-/// What the machine's parameters predict.
+/// A prediction from the machine's parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PredictionView {
-    /// The predicted curves, labelled as those that were measured.
+    /// The predicted curves, with the labels of the measured curves.
     pub curves: Vec<CurveView>,
     /// The median of |predicted / measured - 1| over the points that test a model, if there are any.
     pub error: Option<f64>,
-    /// How many points those are.
+    /// Number of points that test a model.
     pub points: usize,
-    /// How many others are predicted from their own quantity.
+    /// Number of points that are predicted from their own quantity, and do not test a model.
     pub own_quantity: usize,
     /// The error up to which the prediction counts as good.
     pub bar: f64,
-    /// The models it is from.
+    /// The models of the prediction.
     pub models: Vec<String>,
-    /// What they leave out of the points that miss the bar.
+    /// Effects that the models leave out, for the points that miss the bar.
     pub lacks: Vec<String>,
 }
 
 impl PredictionView {
-    /// Whether half of the points miss the bar.
+    /// Returns whether the median error misses the bar.
     pub fn poor(&self) -> bool {
         self.error.is_some_and(|error| error > self.bar)
     }
 }
 
-/// How numbers are drawn.
+/// How a figure is drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// A line a curve.
+    /// A line per curve.
     #[default]
     Lines,
-    /// A bar a curve and x.
+    /// A bar per curve and x.
     Bars,
-    /// A map over two axes: the labels of the curves are the numbers of the depth axis, whose label this is.
+    /// A map over two axes. The curves' labels are the values of the depth axis, and this text is its label.
     Surface(String),
-    /// A map of pairs: the labels of the curves and their x are the numbers of what is paired.
+    /// A map of pairs. The curves' labels and x values are the numbers of the paired things.
     Heat {
-        /// What the labels are the numbers of.
+        /// The kind of thing that the labels number.
         depth: String,
-        /// Whether what is known of a pair holds for its mirror image, too.
+        /// Whether a pair has the same value in both directions.
         mirrored: bool,
     },
-    /// Not at all: a table alone.
+    /// Not drawn: only a table.
     Table,
 }
 
 impl Form {
-    /// The shape of its chart. A table alone and a map of pairs have none.
+    /// Returns the shape of the chart; `None` for a table and for a map of pairs.
     pub(in crate::lab) fn shape(&self) -> Option<Shape<'_>> {
         match self {
             Form::Table | Form::Heat { .. } => None,
@@ -195,14 +195,14 @@ pub struct CurveView {
     pub points: Vec<Value>,
 }
 
-/// A curve of the source.
+/// A curve of the document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceView {
     /// Label.
     pub label: String,
     /// The machine on which it was measured.
     pub machine: String,
-    /// Where the numbers come from.
+    /// The source of the numbers.
     pub source: String,
     /// Points from left to right.
     pub points: Vec<(f64, f64)>,

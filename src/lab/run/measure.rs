@@ -1,5 +1,5 @@
-//! The ladder and the cases, point by point into the record; what was found so far is told as soon as an
-//! experiment was measured in every pass.
+//! Measures the ladder and the cases, and records each point. A first finding is printed as soon as an
+//! experiment has been measured in every pass.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,17 +20,17 @@ use crate::lab::undecided::{experiments_of, undecided};
 use crate::measure::Ended;
 use crate::recorded::{cache_of, machine_of, reported_sizes};
 
-/// What a run works with.
+/// The state of a run while it measures.
 pub(super) struct Notebook<'a> {
     pub(super) book: Book,
     rig: Rig<'a>,
-    /// Points by the whole set-up: the experiment that measured it, and what came of it. Figures
-    /// share curves, and a curve need not be measured twice in a run.
+    /// The result of each set-up in this pass, and the experiment that measured it. Figures share curves,
+    /// and a curve need not be measured twice in a pass.
     setups: HashMap<String, (String, State)>,
 }
 
 impl<'a> Notebook<'a> {
-    /// Goes on from the points `recorded`.
+    /// Continues from the points `recorded`.
     pub(super) fn new(recorder: Recorder, rig: Rig<'a>, recorded: Vec<PointLine>) -> Self {
         Notebook {
             book: Book::new(recorder, recorded),
@@ -39,22 +39,21 @@ impl<'a> Notebook<'a> {
         }
     }
 
-    /// What was written down. The memory that was measured in is given back: under a tight
-    /// RLIMIT_AS the report needs it.
+    /// Returns the book and frees the memory of the measurement: under a tight RLIMIT_AS the report needs
+    /// it.
     pub(super) fn close(self) -> Book {
         self.book
     }
 }
 
-/// Whether a point is the one in flight when the run was stopped: it is measured anew when the
-/// run goes on.
+/// Returns whether a point was cut short when the run was stopped. A resumed run measures it again.
 pub(super) fn cut_short(point: &Point) -> bool {
     let measured = point.measured();
     measured.is_some_and(|measured| measured.ended == Ended::Stopped)
 }
 
-/// The machine, from the ladder, measured in `passes`: from the recorded one if it was measured to
-/// its end, which the first point of an experiment proves.
+/// Measures the ladder in `passes`, and returns the machine that follows from it. Uses the recorded ladder
+/// if it is complete, which the first point of an experiment proves.
 pub(super) fn machine(
     notebook: &mut Notebook<'_>,
     header: &Header,
@@ -77,7 +76,7 @@ pub(super) fn machine(
     Ok(machine_of(header, &notebook.book.ladder()))
 }
 
-/// Measures what predictions want to know besides the ladder, which says where.
+/// Measures the further series that predictions use. The ladder determines their cases.
 fn calibrate(notebook: &mut Notebook<'_>, header: &Header, passes: u32) -> Result<()> {
     let Notebook { book, rig, .. } = notebook;
     let machine = machine_of(header, &book.ladder());
@@ -99,8 +98,8 @@ fn calibrate(notebook: &mut Notebook<'_>, header: &Header, passes: u32) -> Resul
     Ok(())
 }
 
-/// Measures the ladder of a pass, and calls `each` with every rung that was measured to its end, and
-/// with the number of its pass: there are more passes over the sparse walks.
+/// Measures the ladder of a pass. Calls `each` with every rung that was measured to its end and with the
+/// number of its pass: the sparse walks have more passes.
 pub(super) fn ladder(
     rig: &mut Rig<'_>,
     header: &Header,
@@ -135,7 +134,7 @@ pub(super) fn ladder(
     progress.finish();
 }
 
-/// The rungs from 4 KiB to `limit` bytes, two an octave.
+/// Returns the number of rungs from 4 KiB to `limit` bytes, two per octave.
 fn rungs(limit: usize) -> u64 {
     let octaves = (limit as f64 / 4096.0).log2();
     (2.0 * octaves).max(0.0) as u64 + 1
@@ -148,9 +147,9 @@ fn reported(header: &Header) -> [Option<f64>; 3] {
 
 /// Measures every case that is not recorded yet, pass by pass over all experiments, until stopped.
 ///
-/// Each pass lays everything out anew: in other physical pages and, as its seed differs, in other
-/// random orders. What is behind schedule is sampled for a shorter time. What open claims read is measured
-/// [further](further) while there is time, also because it was disturbed in every pass.
+/// Each pass uses new memory: other physical pages and, because its seed differs, other random orders.
+/// Sampling is shortened if the run is behind schedule. Points that undecided claims depend on are measured
+/// [further](further) while there is time, among them points that were disturbed in every pass.
 pub(super) fn cases(
     notebook: &mut Notebook<'_>,
     machine: &Machine,
@@ -207,7 +206,7 @@ pub(super) fn cases(
     Ok(())
 }
 
-/// The cases of a pass.
+/// Returns the cases of a pass.
 fn planned(
     experiments: &[&'static Experiment],
     machine: &Machine,
@@ -221,8 +220,8 @@ fn planned(
     experiments.iter().map(cases).collect()
 }
 
-/// Measures what open claims read in further passes, look by look. What is open follows from the passes
-/// before a look alone, so that a run that goes on later goes on with the same.
+/// Measures the points that undecided claims depend on in further passes, look by look. Which claims are
+/// undecided depends only on the passes before a look, so that a resumed run continues with the same claims.
 fn further(
     notebook: &mut Notebook<'_>,
     machine: &Machine,
@@ -262,7 +261,7 @@ fn further(
     Ok(())
 }
 
-/// Measures one case, or finds it.
+/// Measures a case, unless the record has it, or this pass has measured the same set-up before.
 fn one(
     notebook: &mut Notebook<'_>,
     experiment: &Experiment,
@@ -288,7 +287,7 @@ fn one(
             state: state.clone(),
         };
         let same_as = id.clone();
-        // What the other experiment did not want counted is counted now.
+        // The other experiment may have counted fewer events.
         let missing = notebook.rig.missing(&point, experiment.events);
         if let State::Measured(measured) = &mut point.state
             && !missing.is_empty()
@@ -318,7 +317,7 @@ fn one(
     Ok(())
 }
 
-/// A place on the horizontal axis, in words: most are bytes, and small numbers are not.
+/// Formats a position on the horizontal axis: large whole numbers are mostly bytes, small numbers are not.
 fn place_name(x: f64) -> String {
     if x >= 1024.0 && x.fract() == 0.0 {
         show(x)
@@ -327,7 +326,7 @@ fn place_name(x: f64) -> String {
     }
 }
 
-/// The greatest change that an experiment shows, in a line. Further passes may move its number.
+/// Formats the greatest change that an experiment shows, in a line. Further passes may change its number.
 pub(super) fn so_far(book: &Book, experiment: &Experiment, machine: &Machine) -> Option<String> {
     let points = points_of(&book.points, experiment.id);
     let evidence = Evidence::new(machine, &points, experiment.unit());

@@ -1,4 +1,4 @@
-//! Measures what was selected, once or again and again, and writes the record as it goes.
+//! Measures the selected experiments, once or in rounds, and writes the record during the run.
 
 mod measure;
 mod output;
@@ -29,40 +29,41 @@ use crate::time::Rate;
 use measure::{Notebook, cut_short};
 use schedule::Schedule;
 
-/// The folder of a run, if nobody names another.
+/// The default folder of a run.
 pub const OUT: &str = "linefill-out";
 
-/// What a run is made of.
+/// The inputs of a run.
 #[derive(Debug)]
 pub struct Run<'a> {
-    /// The scene.
+    /// The session in which the run measures.
     pub session: &'a Session,
-    /// What to measure.
+    /// The experiments to measure.
     pub experiments: &'a [&'static Experiment],
-    /// The points that an earlier session has recorded.
+    /// The points that an earlier session recorded.
     pub recorded: Vec<PointLine>,
-    /// Ends the run before the next sample once it is set.
+    /// Ends the run before the next sample when it is set.
     pub stop: &'a AtomicBool,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Finished {
-    /// The record, with what it comes to.
+    /// The record and everything that follows from it.
     pub analysis: Analysis,
-    /// Whether it was stopped early.
+    /// Whether the run was stopped early.
     pub interrupted: bool,
-    /// Where the record lies: not where it began if the folder was removed meanwhile.
+    /// Path of the record. It differs from the initial path if the folder was removed during the run, or if
+    /// the record was compressed.
     pub record: PathBuf,
-    /// The report.
+    /// Path of the report.
     pub report: PathBuf,
-    /// Why the record or the report is not whole, which has ended the run. The verdicts are on what
-    /// was measured.
+    /// Why the record or the report is incomplete. A record that cannot be written ends the run. The
+    /// verdicts are on the points that were measured.
     pub unwritten: Option<anyhow::Error>,
 }
 
-/// Runs to the end, or until stopped: measures the ladder and then the cases, judges the claims,
-/// and writes the report beside the record. A record that cannot be written any more ends it as well.
+/// Measures until finished or stopped: first the ladder, then the cases. Then judges the claims and writes
+/// the report beside the record. A record that cannot be written any more ends the run too.
 pub fn run(mut run: Run<'_>, recorder: Recorder) -> Finished {
     let began = Instant::now();
     let header = &run.session.header;
@@ -82,7 +83,7 @@ pub fn run(mut run: Run<'_>, recorder: Recorder) -> Finished {
         ..Record::new(header.clone())
     });
 
-    // Behind a point that is missing, the record tells of no end: the run can go on.
+    // If a point is missing, no end is written, so that the run can be resumed.
     let closed = measured.and_then(|()| {
         let verdicts = analysis.verdicts.iter().cloned();
         let lines = verdicts.map(Line::Verdict).chain([Line::End(end.clone())]);
@@ -91,14 +92,14 @@ pub fn run(mut run: Run<'_>, recorder: Recorder) -> Finished {
         }
         recorder.sync()
     });
-    // Drawing it takes a while, in which the folder may go.
+    // Rendering takes a while, and the folder may be removed meanwhile.
     let reported = page(&analysis).and_then(|page| {
         recorder.stay()?;
         write_page(&page, &recorder.path().with_file_name(REPORT))
     });
     let mut record = recorder.path().to_owned();
     let report = record.with_file_name(REPORT);
-    // A run of twenty minutes leaves ten times as much as a quick one.
+    // The record of a run of twenty minutes is ten times as large as the record of a quick run.
     if profile(header) == Profile::Full && !end.interrupted && closed.is_ok() {
         record = recorder.packed();
     }
@@ -116,7 +117,7 @@ fn measure_all(notebook: &mut Notebook<'_>, run: &Run<'_>, began: Instant) -> Re
     let header = &run.session.header;
     let profile = profile(header);
     let passes = profile.effort().passes;
-    // Arithmetic, the simulator and CPUID need no ladder.
+    // Arithmetic, the simulator and CPUID do not need the ladder.
     let machine = match run.experiments.iter().any(|of| of.is_of_this_machine()) {
         true => measure::machine(notebook, header, passes)?,
         false => machine_of(header, &[]),
@@ -135,12 +136,12 @@ fn measure_all(notebook: &mut Notebook<'_>, run: &Run<'_>, began: Instant) -> Re
     )
 }
 
-/// The profile that a header names.
+/// Returns the profile that a header names.
 fn profile(header: &Header) -> Profile {
     Profile::named(&header.profile).unwrap_or_default()
 }
 
-/// The rig that a session's header asks for.
+/// Creates the rig that a session's header describes.
 fn rig<'a>(session: &Session, stop: &'a AtomicBool) -> Rig<'a> {
     let header = &session.header;
     let pages = [Pages::Base, Pages::Huge, Pages::Giant]
@@ -155,10 +156,10 @@ fn rig<'a>(session: &Session, stop: &'a AtomicBool) -> Rig<'a> {
         .with_interrupts(session.interrupts)
 }
 
-/// Writes the report on a record.
+/// Writes the report of a record.
 ///
 /// # Errors
-/// If the record gives no report, or the file cannot be written.
+/// If the report cannot be built from the record, or the file cannot be written.
 pub fn write_report(analysis: &Analysis, path: &Path) -> Result<()> {
     write_page(&page(analysis)?, path)
 }
@@ -172,9 +173,9 @@ fn write_page(page: &str, path: &Path) -> Result<()> {
         .with_context(|| format!("cannot write the report `{}`", path.display()))
 }
 
-/// A selection that is measured in rounds.
+/// A selection of experiments that is measured in rounds.
 ///
-/// All rounds have the same lists in the same pages, so that they differ by their time alone.
+/// All rounds use the same lists in the same pages, so that they differ only in time.
 pub(crate) struct Rounds<'a> {
     rig: Rig<'a>,
     plan: Vec<(&'static Experiment, Vec<Case>)>,
@@ -183,7 +184,7 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// The cases of `experiments` on this machine.
+    /// Plans the cases of `experiments` on this machine.
     pub fn of(
         session: &Session,
         machine: &Machine,
@@ -204,13 +205,13 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// How many points a round has.
+    /// Returns the number of points of a round.
     pub fn points(&self) -> usize {
         self.plan.iter().map(|(_, cases)| cases.len()).sum()
     }
 
-    /// Measures every case once: shorter than a run does if that would not be over at `until`. `None` if it
-    /// was stopped before its end.
+    /// Measures every case once. Shortens sampling if the round would otherwise not end by `until`. `None`
+    /// if it was stopped before its end.
     pub fn measure(&mut self, until: Instant) -> Option<Vec<PointLine>> {
         let experiments: Vec<&Experiment> = self.plan.iter().map(|(of, _)| *of).collect();
         self.schedule.until(until);

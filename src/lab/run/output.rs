@@ -1,4 +1,4 @@
-//! The folder that a run writes to: nothing in it is ever lost, and lines arrive whole.
+//! The folder that a run writes to. Earlier records in it are kept, and lines are written whole.
 
 use std::borrow::Borrow;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -16,31 +16,31 @@ use crate::lab::record::{Line, Record};
 use crate::lab::terminal::tell;
 use crate::lab::whole::{settle, write_whole};
 
-/// The record's name in its folder.
+/// File name of the record.
 pub const RECORD: &str = "record.jsonl";
 
-/// Its name once it is compressed.
+/// File name of the compressed record.
 pub const PACKED: &str = "record.jsonl.gz";
 
-/// The report's name in its folder.
+/// File name of the report.
 pub const REPORT: &str = "report.html";
 
-/// How often a record is opened that somebody else moves meanwhile.
+/// How often opening a record is tried while another process keeps moving it.
 const LOOKS: u32 = 100;
 
-/// The record of a folder, locked: no other run writes to it, moves it aside or goes on with it.
+/// The locked record of a folder: no other run writes to it, moves it aside or resumes it.
 #[derive(Debug)]
 pub struct Claim {
-    /// Open to append where its mode allows that.
+    /// Open for appending if its mode allows it.
     file: File,
     path: PathBuf,
 }
 
 impl Claim {
-    /// Locks the record in `dir`; `None` if there is none.
+    /// Locks the record in `dir`; `None` if there is no record.
     ///
     /// # Errors
-    /// If it cannot be opened, or another run is writing to it.
+    /// If the record cannot be opened, or another run is writing to it.
     pub fn existing(dir: &Path) -> Result<Option<Self>> {
         let path = dir.join(RECORD);
         match path.exists() {
@@ -49,22 +49,22 @@ impl Claim {
         }
     }
 
-    /// Locks the record `path`, and makes an empty one if there is none and it is to.
+    /// Locks the record `path`. Creates an empty record if there is none and `make` is set.
     ///
-    /// Opens first and locks then, and truncates nothing: until it is locked, the file may be
-    /// another run's.
+    /// Opens the file before locking it, and truncates nothing: until it is locked, the file may belong to
+    /// another run.
     fn open(path: PathBuf, make: bool) -> Result<Self> {
         for _ in 0..LOOKS {
             let mut options = OpenOptions::new();
             let opened = options.read(true).append(true).create(make).open(&path);
             let file = match opened {
-                // A record that may only be read can be moved aside.
+                // A read-only record can be moved aside.
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => File::open(&path),
                 opened => opened,
             };
             let file = file.with_context(|| path.display().to_string())?;
             lock(&file, &path)?;
-            // It may have been moved aside, or replaced, before it was locked.
+            // The file may have been moved aside or replaced before it was locked.
             if is_at(&file, &path) {
                 return Ok(Claim { file, path });
             }
@@ -72,7 +72,7 @@ impl Claim {
         bail!("`{}` is another file each time", path.display())
     }
 
-    /// Where the record lies.
+    /// Returns the path of the record.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -84,12 +84,12 @@ fn lock(file: &File, path: &Path) -> Result<()> {
         Err(TryLockError::WouldBlock) => {
             bail!("another run is writing to `{}`", path.display())
         }
-        // A file system without locks keeps nobody out; that is no reason not to measure.
+        // A file system without locks protects nothing, but that is no reason not to measure.
         Err(TryLockError::Error(_)) => Ok(()),
     }
 }
 
-/// Whether `path` is the name of an open file. If nobody can tell, it still is.
+/// Returns whether `path` names the open file `file`; `true` if that cannot be determined.
 fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
@@ -102,24 +102,24 @@ fn is_at(file: &File, path: &Path) -> bool {
 #[derive(Debug)]
 pub struct Recorder {
     claim: Claim,
-    /// Bytes of the lines that were written.
+    /// Number of bytes written.
     length: u64,
-    /// Where the folder is made again if somebody removes it.
+    /// The folder, which is created again if it is removed.
     home: PathBuf,
 }
 
 /// An earlier run that was found in the folder.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Aside {
-    /// Where its record lies now.
+    /// Path to which its record was moved.
     pub record: PathBuf,
-    /// Whether it came to its end.
+    /// Whether it finished.
     pub finished: bool,
 }
 
 impl Recorder {
-    /// Starts a record in `dir`, which is made if need be, with these lines. An earlier record
-    /// there, and its report, are moved aside under names with their date.
+    /// Starts a record with `lines` in `dir`, creating the folder if necessary. An earlier record in `dir`
+    /// and its report are moved aside, under names with their date.
     ///
     /// # Errors
     /// If the folder cannot be written, or another run is writing to it.
@@ -134,14 +134,13 @@ impl Recorder {
         Ok((recorder, aside))
     }
 
-    /// Puts `lines` in the place of a record, all or nothing: a program killed meanwhile leaves the
-    /// old record as it was.
+    /// Replaces a record by `lines` atomically: if the program is killed, the old record stays unchanged.
     ///
     /// # Errors
     /// If the folder cannot be written.
     pub fn replace(old: Claim, lines: impl IntoIterator<Item = Line>) -> Result<Self> {
         let path = old.path.clone();
-        // Nobody else touches it: whoever would has to lock the old record.
+        // No other run touches this file: it would have to lock the old record first.
         let part = path.with_file_name(format!("{RECORD}.part"));
         let unwritable = || part.display().to_string();
         match fs::remove_file(&part) {
@@ -153,7 +152,7 @@ impl Recorder {
         let mut options = OpenOptions::new();
         let options = options.read(true).append(true).create_new(true);
         let file = options.open(&part).with_context(unwritable)?;
-        // Before it is in the old one's place, which stays locked until then.
+        // Locked before it replaces the old record, which stays locked until then.
         lock(&file, &path)?;
         let dir = path.parent().unwrap_or(Path::new("")).to_owned();
         let mut recorder = Self::of(Claim { file, path }, &dir);
@@ -163,17 +162,17 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Puts `lines` in the place of this record, as [`replace`](Self::replace) does.
+    /// Replaces this record by `lines`, as [`replace`](Self::replace) does.
     ///
     /// # Errors
-    /// If the folder cannot be written: the record is then as it was.
+    /// If the folder cannot be written: the record then stays unchanged.
     pub(crate) fn rewritten(self, lines: impl IntoIterator<Item = Line>) -> Result<Self> {
         let home = self.home;
         let recorder = Self::replace(self.claim, lines)?;
         Ok(Recorder { home, ..recorder })
     }
 
-    /// Bytes of its lines.
+    /// Returns the number of bytes written.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
@@ -186,32 +185,29 @@ impl Recorder {
         }
     }
 
-    /// Where the record lies.
+    /// Returns the path of the record.
     pub fn path(&self) -> &Path {
         &self.claim.path
     }
 
-    /// Appends a line, in one piece. If the record was removed, it is first written anew, in its old
-    /// place if that can be had.
+    /// Appends a line in one write. A removed record is written again first, in its old place if possible.
     ///
     /// # Errors
-    /// If the file cannot be written, because the disk may be full. The lines before are as they
-    /// were.
+    /// If the file cannot be written: the disk may be full. The previous lines stay unchanged.
     pub fn append(&mut self, line: &Line) -> Result<()> {
         self.stay()?;
         self.write(&text_of([line])?)
     }
 
-    /// Has what was written reach the disk.
+    /// Flushes the record to the disk.
     ///
     /// # Errors
-    /// If it does not.
+    /// If the disk fails or is full.
     pub(crate) fn sync(&self) -> Result<()> {
         settle(&self.claim.file).with_context(|| format!("writing to `{}`", self.path().display()))
     }
 
-    /// Compresses the record of a run that came to its end. Returns where it lies then: as it was if it
-    /// cannot be compressed.
+    /// Compresses the record of a finished run. Returns its new path, or its old path if that failed.
     pub(super) fn packed(self) -> PathBuf {
         let path = self.claim.path.clone();
         let pack = || -> io::Result<PathBuf> {
@@ -233,7 +229,7 @@ impl Recorder {
 
     fn write(&mut self, text: &[u8]) -> Result<()> {
         if let Err(error) = self.claim.file.write_all(text) {
-            // A part of a line, behind which no other may come.
+            // Removes a partial line, so that no line follows it.
             let _ = self.claim.file.set_len(self.length);
             return Err(error).with_context(|| format!("writing to `{}`", self.path().display()));
         }
@@ -241,15 +237,15 @@ impl Recorder {
         Ok(())
     }
 
-    /// Sees to it that the record has a name: somebody may have removed the folder.
+    /// Ensures that the record has a name: somebody may have removed the folder.
     ///
     /// # Errors
-    /// If it has none, and gets none.
+    /// If the record was removed and cannot be written again.
     pub(crate) fn stay(&mut self) -> Result<()> {
         if is_at(&self.claim.file, &self.claim.path) {
             return Ok(());
         }
-        // The open file is still there.
+        // The open file can be read nevertheless.
         let lost = || format!("`{}` was removed during the run", self.path().display());
         let mut text = vec![0; usize::try_from(self.length).with_context(lost)?];
         let read = self.claim.file.read_exact_at(&mut text, 0);
@@ -273,14 +269,14 @@ impl Recorder {
     }
 }
 
-/// A new folder for temporary files, which nobody else may have made for this program to find.
+/// Creates a new folder for temporary files. Fails if it exists: somebody else may have planted it.
 fn elsewhere() -> std::io::Result<PathBuf> {
     let dir = std::env::temp_dir().join(format!("linefill-out-{}", std::process::id()));
     fs::DirBuilder::new().mode(0o700).create(&dir)?;
     Ok(dir)
 }
 
-/// Locks an empty record in `dir`, which is made if need be, and moves those that are there aside.
+/// Locks an empty record in `dir`, creating the folder if necessary, and moves existing records aside.
 fn fresh(dir: &Path) -> Result<(Claim, Option<Aside>)> {
     fs::create_dir_all(dir)?;
     let mut aside = None;
@@ -306,11 +302,11 @@ fn text_of(lines: impl IntoIterator<Item = impl Borrow<Line>>) -> Result<Vec<u8>
     Ok(text)
 }
 
-/// Renames a record in `dir`, and its report, if there is any.
+/// Renames a record in `dir`, and its report, if any.
 fn move_aside(dir: &Path, path: &Path) -> Result<Aside> {
     let (started, finished) = match read_any(path) {
         Ok(Reading { record, .. }) => (record.header.started, ended(&record)),
-        // Not ours, or of another version: kept all the same.
+        // Not a record of this version: kept nevertheless.
         Err(_) => (modified(path), true),
     };
     let name = free_name(dir, &Date::from_unix(started).stamp());
@@ -328,19 +324,19 @@ fn move_aside(dir: &Path, path: &Path) -> Result<Aside> {
     Ok(Aside { record, finished })
 }
 
-/// Whether a record is of a run that came to its end.
+/// Returns whether the run of a record finished.
 fn ended(record: &Record) -> bool {
     record.end.as_ref().is_some_and(|end| !end.interrupted)
 }
 
-/// Seconds since 1970 at which a file was last written; 0 if nobody knows.
+/// Returns the time of a file's last modification, in seconds since 1970; 0 if unknown.
 pub(super) fn modified(path: &Path) -> u64 {
     let time = fs::metadata(path).and_then(|about| about.modified()).ok();
     time.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
         .map_or(0, |since| since.as_secs())
 }
 
-/// `stamp`, or `stamp-2` and so on: the first that no record in `dir` has.
+/// Returns `stamp`, `stamp-2` and so on: the first name that no record in `dir` has.
 fn free_name(dir: &Path, stamp: &str) -> String {
     let exists = |name: &str, ending| dir.join(format!("record-{name}.{ending}")).exists();
     let taken = |name: &str| exists(name, "jsonl") || exists(name, "jsonl.gz");

@@ -1,5 +1,4 @@
-//! Measurements of which the quickest counts: a neighbour that takes part of a cache makes a step
-//! slower, and none makes it faster.
+//! Repeated measurements, of which the quickest counts: a neighbour slows a step, and never quickens it.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,17 +7,17 @@ use super::{Case, Point, measure, rig};
 use crate::experiment::{SPARSE, merged};
 use crate::lab::session::Session;
 
-/// Passes of the ladder. After as many as the first, one that finds nothing quicker is the last.
+/// Bounds of the number of ladder passes. From the minimum on, a pass without a quicker rung is the last.
 const PASSES: RangeInclusive<u32> = 4..=10;
 
-/// What a rung must take less than before to be quicker, as a share of it: noise is less.
+/// A rung is quicker if it takes less than this share of its earlier time. Noise is smaller.
 const QUICKER: f64 = 0.97;
 
-/// How often a case is measured if somebody is always there.
+/// How often a case is measured if it is disturbed every time.
 const TRIES: usize = 4;
 
-/// Measures the ladder alone, several times, in other pages each time, and as long as rungs become
-/// quicker. Of the sparse walks all passes are kept.
+/// Measures only the ladder, in several passes with new pages each, as long as rungs become quicker. Keeps
+/// the quickest time of each rung, and all passes over the sparse walks.
 pub fn measure_ladder(session: &Session, stop: &AtomicBool) -> Vec<Point> {
     let mut rungs: Vec<Point> = Vec::new();
     let mut sparse: Vec<Point> = Vec::new();
@@ -50,7 +49,7 @@ pub fn ladder_once(session: &Session, stop: &AtomicBool) -> Vec<Point> {
     merged(rungs)
 }
 
-/// Measures these cases in so many passes, each in other pages; ends early if stopped.
+/// Measures the cases in `passes` passes, each in new pages. Ends early if stopped.
 pub fn measure_passes(
     session: &Session,
     cases: &[Case],
@@ -67,8 +66,9 @@ pub fn measure_passes(
     points
 }
 
-/// Measures these cases, experiment by experiment, and calls `each` with the id of every one that
-/// begins; ends early if stopped. What somebody disturbed most of the time is tried again.
+/// Measures the cases, experiment by experiment, and calls `each` with the id of each experiment as it
+/// begins. Ends early if stopped. A case that was disturbed in most samples is measured again, and its
+/// quickest measurement counts.
 pub fn measure_cases(
     session: &Session,
     cases: &[(&'static str, Vec<Case>)],
@@ -102,7 +102,7 @@ pub fn measure_cases(
     measured
 }
 
-/// Puts `point` among the `rungs` if it is the quickest of its rung, and says whether it is by far.
+/// Keeps `point` if it is the quickest of its rung, and returns whether it is quicker by more than noise.
 fn keep_quickest(rungs: &mut Vec<Point>, point: &Point) -> bool {
     let Some(rung) = rungs.iter_mut().find(|rung| rung.x == point.x) else {
         rungs.push(point.clone());
@@ -115,13 +115,13 @@ fn keep_quickest(rungs: &mut Vec<Point>, point: &Point) -> bool {
     new < QUICKER * known
 }
 
-/// Whether somebody disturbed more than half of the samples.
+/// Returns whether more than half of the samples were disturbed.
 fn crowded(point: &Point) -> bool {
     let measured = point.measured();
     measured.is_some_and(|measured| 2 * measured.disturbed > measured.samples.len())
 }
 
-/// Ticks per step; what could not be measured takes forever.
+/// Returns the ticks per step; infinity for a point that could not be measured.
 fn time(point: &Point) -> f64 {
     let measured = point.measured();
     measured.map_or(f64::INFINITY, |measured| measured.ticks.median)

@@ -1,5 +1,4 @@
-//! The points of a run, in the record and at hand, and what an unfinished run has left behind, to go on
-//! from.
+//! The points of a run, in its record and in memory, and the resumable record of an unfinished run.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,19 +12,19 @@ use super::{Line, Point, PointLine, Recorder};
 use crate::lab::read::read;
 use crate::lab::record::{EndLine, Header, MACHINE, Record, points_of, version};
 
-/// What a point is found by: experiment, pass, series, and the bits of x.
+/// The key of a point: experiment, pass, series, and the bits of x.
 type Place = (String, u32, String, u64);
 
-/// The points of a run, as they grow: in the record and here.
+/// The points of a run so far, in the record and in memory.
 pub(super) struct Book {
     pub(super) recorder: Recorder,
     pub(super) points: Vec<PointLine>,
-    /// Where in `points` each of them is.
+    /// The index in `points` of each point.
     places: HashMap<Place, usize>,
 }
 
 impl Book {
-    /// Goes on from `points`, which the record has.
+    /// Continues from `points`, which the record has already.
     pub(super) fn new(recorder: Recorder, points: Vec<PointLine>) -> Self {
         Book {
             recorder,
@@ -34,8 +33,7 @@ impl Book {
         }
     }
 
-    /// Writes a point down, unless it is there already. It is at hand also if the record cannot take
-    /// it.
+    /// Records a point once. The point is kept in memory even if the record cannot be written.
     pub(super) fn add(&mut self, line: PointLine) -> Result<()> {
         if let Entry::Vacant(place) = self.places.entry(place_of(&line)) {
             place.insert(self.points.len());
@@ -45,12 +43,12 @@ impl Book {
         Ok(())
     }
 
-    /// The point of this place.
+    /// Returns the point at this place.
     pub(super) fn find(&self, place: &Place) -> Option<&PointLine> {
         self.places.get(place).map(|&index| &self.points[index])
     }
 
-    /// The points of the ladder.
+    /// Returns the points of the ladder.
     pub(super) fn ladder(&self) -> Vec<Point> {
         points_of(&self.points, MACHINE)
     }
@@ -65,30 +63,30 @@ fn place_of(line: &PointLine) -> Place {
     )
 }
 
-/// The place of a point.
+/// Returns the place of a point.
 pub(super) fn place(experiment: &str, pass: u32, series: &str, x: f64) -> Place {
     (experiment.to_owned(), pass, series.to_owned(), x.to_bits())
 }
 
-/// A record to go on with.
+/// A record to resume.
 #[derive(Debug)]
 pub struct Unfinished {
-    /// Where it lies: no other run can go on with it.
+    /// The locked record: no other run can resume it.
     pub claim: Claim,
-    /// The record, with the points alone behind its header.
+    /// The record, reduced to its header and points.
     pub record: Record,
-    /// Seconds that its sessions took so far.
+    /// Duration of its sessions so far, in seconds.
     pub seconds: f64,
-    /// Whether its last line was cut off.
+    /// Whether the last line was cut off.
     pub cut_off: bool,
 }
 
 impl Unfinished {
-    /// Locks the record in `dir`, and reads it. `None` if there is one in which nothing was written yet: the
-    /// run was killed before its first line was whole.
+    /// Locks and reads the record in `dir`. `None` if the record has no complete line: the run was killed
+    /// before it had written the header.
     ///
     /// # Errors
-    /// If there is no record, it is none of this version's, or another run is writing to it.
+    /// If there is no record, the record is not valid for this version, or another run is writing to it.
     pub fn read(dir: &Path) -> Result<Option<Self>> {
         let Some(claim) = Claim::existing(dir)? else {
             let path = dir.join(RECORD);
@@ -110,7 +108,7 @@ impl Unfinished {
         let reading = read(path)?;
         let mut record = reading.record;
         record.verdicts.clear();
-        // A run that was killed wrote its last line when the file last changed.
+        // A killed run wrote no end: it ran until the file was last modified.
         let seconds = match record.end.take() {
             Some(EndLine { seconds, .. }) => seconds,
             None => {
@@ -128,15 +126,15 @@ impl Unfinished {
     }
 }
 
-/// The largest difference between the rates of one machine's counter: calibrations agree far
-/// better, another machine's seldom that well.
+/// Largest relative difference between two calibrations of one machine's counter. Calibrations agree far
+/// better, and counters of two machines seldom agree that well.
 const SAME_RATE: f64 = 2e-3;
 
-/// Whether `here` is the machine and the program of `recorded`: points of two machines, or of two
-/// versions of a kernel, must not meet in one record.
+/// Checks that `here` is the machine and the program of `recorded`: points of two machines, or of two
+/// versions of a kernel, must not be mixed in one record.
 ///
 /// # Errors
-/// With the first difference.
+/// If the two differ. The message names the first difference.
 pub fn same_machine(recorded: &Header, here: &Header) -> Result<()> {
     let cpu = |header: &Header| {
         let cpu = &header.cpu;

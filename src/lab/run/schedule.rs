@@ -1,9 +1,9 @@
-//! How a run keeps to its time.
+//! Keeps a run within its time.
 //!
-//! What it takes to lay out and to warm up is not known before a machine has done it once, and on a
-//! core that is shared everything takes longer. In the first pass, what the experiments behind took
-//! tells what those ahead will take, by the size of their points; then each tells for itself. As soon
-//! as what is to come would take more than the time that is left, sampling is shortened.
+//! The time for layout and warm-up is unknown before a machine has done it once, and on a shared core
+//! everything takes longer. In the first pass, the time of the experiments measured so far predicts the time
+//! of the others, in proportion to the size of their points. After that, each experiment's own time predicts
+//! its next. If the remaining experiments would take longer than the time left, sampling is shortened.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,41 +11,40 @@ use std::time::{Duration, Instant};
 use super::Case;
 use super::Experiment;
 
-/// The share of a pass that is sampling, by and large.
+/// The approximate share of sampling in a pass.
 const SAMPLING: f64 = 0.5;
 
-/// The share of its time that sampling keeps in any case: with less there would be no samples to
-/// judge by.
+/// The least share to which sampling is shortened: with less there would be no samples to judge by.
 const LEAST: f64 = 0.2;
 
-/// The share of a run's time that is kept for the claims that its passes leave open: samples of one pass agree
-/// better than passes do, so that further passes tell more than longer ones.
+/// The share of a run's time that is kept for undecided claims. Samples of one pass agree better than passes
+/// do, so that further passes tell more than longer passes.
 const KEPT: f64 = 0.4;
 
-/// What a point costs besides its working set, as bytes that are laid out, flushed and walked once.
+/// The cost of a point besides its working set, as bytes that are laid out, flushed and walked once.
 const A_POINT: f64 = 8.0 * 1048576.0;
 
-/// The size of the points of an experiment: their time is roughly in proportion.
+/// Returns the size of an experiment's points, to which its time is roughly proportional.
 fn size_of(cases: &[Case]) -> f64 {
     let sizes = cases.iter().map(|case| case.setup.bytes() as f64 + A_POINT);
     sizes.sum()
 }
 
-/// The time that a run has, and what its experiments take of it.
+/// The time of a run, and the times of its experiments.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    /// When it is to be over; `None` if it takes as long as it takes.
+    /// When the run has to end; `None` if its time is not limited.
     until: Option<Instant>,
-    /// What is kept of its time when the passes over everything are over.
+    /// The time that the passes over all experiments have to leave.
     kept: Duration,
-    /// Seconds of each experiment when it was measured last.
+    /// Seconds that each experiment took when it was last measured.
     took: HashMap<&'static str, f64>,
-    /// The size of the points of each.
+    /// The size of each experiment's points.
     sizes: HashMap<&'static str, f64>,
 }
 
 impl Schedule {
-    /// For a run that is to be over at `until`.
+    /// Creates a schedule that ends at `until`.
     pub fn to(until: Option<Instant>) -> Self {
         Schedule {
             until,
@@ -55,7 +54,7 @@ impl Schedule {
         }
     }
 
-    /// For a run of this length that is to be over at `until`, and measures open claims further.
+    /// Creates a schedule for a run of this length that ends at `until` and has time for undecided claims.
     pub fn with_looks(until: Instant, length: Duration) -> Self {
         Schedule {
             kept: length.mul_f64(KEPT),
@@ -63,28 +62,28 @@ impl Schedule {
         }
     }
 
-    /// Is to be over at another time from now on, and keeps what is known of the experiments.
+    /// Sets another end. The known times of the experiments are kept.
     pub fn until(&mut self, until: Instant) {
         self.until = Some(until);
     }
 
-    /// Remembers the points of an experiment that is to come.
+    /// Stores the size of an experiment to come.
     pub fn plan(&mut self, id: &'static str, cases: &[Case]) {
         self.sizes.insert(id, size_of(cases));
     }
 
-    /// Whether no time is left.
+    /// Returns whether no time is left.
     pub fn is_over(&self) -> bool {
         self.until.is_some_and(|until| until <= Instant::now())
     }
 
-    /// Remembers how long an experiment took.
+    /// Stores how long an experiment took.
     pub fn took(&mut self, id: &'static str, time: Duration) {
         self.took.insert(id, time.as_secs_f64());
     }
 
-    /// The share of its time that sampling gets, if the `rest` of a pass is to come, and so many
-    /// passes of all: 1 unless they take more than is left.
+    /// Returns the share of its usual time that sampling gets, if the `rest` of this pass and `passes`
+    /// passes over `all` experiments are to come. 1 if they fit into the time left.
     pub fn sampling(&self, rest: &[&Experiment], passes: u32, all: &[&Experiment]) -> f64 {
         let Some(until) = self.until else { return 1.0 };
         let known = || self.took.iter().filter(|(_, time)| **time > 0.0);
@@ -106,8 +105,8 @@ impl Schedule {
     }
 }
 
-/// The share of its time that sampling keeps, so that what would take `expected` seconds takes
-/// those that are `left`.
+/// Returns the share of its usual time that sampling keeps, so that work of `expected` seconds fits into
+/// `left` seconds.
 fn share(left: f64, expected: f64) -> f64 {
     if expected <= left {
         return 1.0;
@@ -141,7 +140,7 @@ mod tests {
         assert!((LEAST..0.5).contains(&behind), "{behind}");
         assert_eq!(schedule.sampling(&[short], 1, &[short]), 1.0);
         assert!(schedule.sampling(&[short], 2, &[short]) < 1.0);
-        // What was not measured yet is as fast for its size.
+        // An experiment not measured yet is assumed to take as long for its size.
         let points = |count: i32| -> Vec<Case> {
             let setup = || crate::experiment::shared::arithmetic::RegisterSetup;
             (0..count).map(|x| Case::new("a", x, setup())).collect()
@@ -155,7 +154,7 @@ mod tests {
         );
         schedule.plan("D3", &points(5));
         assert_eq!(schedule.sampling(&[unknown], 0, &[]), 1.0);
-        // Less is left for the passes if open claims are to be measured further.
+        // Less time is left for the passes if undecided claims are to be measured further.
         let (until, length) = (schedule.until.unwrap(), Duration::from_secs(100));
         assert_eq!(schedule.sampling(&[short, short], 0, &[]), 1.0);
         let mut kept = Schedule::with_looks(until, length);

@@ -1,4 +1,4 @@
-//! The memory of a run: how large a working set may be, and the memory node that it is asked to use.
+//! The memory of a run: the size of the largest working set, and the memory node to use.
 
 use anyhow::{Context as _, Result, bail};
 
@@ -15,18 +15,18 @@ const MIB: u64 = 1 << 20;
 /// The smallest limit accepted: with less, no walk leaves L1d.
 const LEAST: u64 = 64 << 10;
 
-/// The largest working set without a wish: twice that of the paper's figures.
+/// The largest working set by default: twice the largest of the paper's figures.
 const MOST: u64 = 1 << 30;
 
-/// The largest working set in bytes: as asked for, or what leaves the rest of the machine alone.
-/// `address_space` is RLIMIT_AS.
+/// Returns the largest working set in bytes: as requested, or a size that leaves most memory to the rest of
+/// the machine. `address_space` is RLIMIT_AS.
 pub(super) fn largest(
     request: &Request,
     available: u64,
     address_space: Option<u64>,
 ) -> Result<u64> {
     let Some(asked) = request.memory else {
-        // A case's memory is mapped in both sizes of pages, and the program needs some too.
+        // The memory of a case is mapped in both page sizes, and the program needs memory too.
         let quarter = available.min(address_space.unwrap_or(u64::MAX)) / 4;
         return Ok((MOST.min(quarter) / MIB * MIB).max(MIB));
     };
@@ -53,16 +53,16 @@ pub(super) fn largest(
     }
 }
 
-/// The memory nodes that the system tells of; none where it tells of none.
+/// Returns the memory nodes that the system reports; empty if it reports none.
 pub(in crate::lab) fn nodes(root: &Root) -> Vec<MemoryNode> {
     Sysfs::at(&root.sys).nodes().unwrap_or_default()
 }
 
-/// Whether `node` can have memory of this process.
+/// Checks that this process can allocate memory on `node`.
 ///
 /// # Errors
-/// If there is no such node, it has no memory, or it is kept from this process: with those that there
-/// are.
+/// If there is no such node, it has no memory, or this process may not use it. The message names the usable
+/// nodes.
 fn check(node: usize, nodes: &[MemoryNode], root: &Root) -> Result<()> {
     let ids = |nodes: &mut dyn Iterator<Item = &MemoryNode>| -> Vec<usize> {
         nodes.map(|node| node.id).collect()
@@ -94,17 +94,17 @@ fn check(node: usize, nodes: &[MemoryNode], root: &Root) -> Result<()> {
     }
 }
 
-/// The nodes that this process may take memory from, if the system tells.
+/// Returns the nodes that this process may allocate memory on, if the system reports them.
 fn allowed(root: &Root) -> Option<Vec<usize>> {
     let status = read(&root.proc.join("self/status")).ok()?;
     let mut lines = status.lines();
     list::parse(lines.find_map(|line| line.strip_prefix("Mems_allowed_list:"))?)
 }
 
-/// Has this thread, and every thread that it starts, take memory from `node`.
+/// Makes this thread, and every thread that it starts, allocate memory on `node`.
 ///
 /// # Errors
-/// If there is no such node, or the kernel refuses.
+/// If this process cannot use the node, or the kernel refuses.
 pub(super) fn prefer(node: usize, nodes: &[MemoryNode], root: &Root) -> Result<()> {
     check(node, nodes, root)?;
     prefer_node(node).with_context(|| format!("--node {node}: set_mempolicy is refused"))

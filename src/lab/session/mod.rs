@@ -1,4 +1,4 @@
-//! Sets the scene of a run: one CPU, a clock, a limit of memory, and a header that tells of them.
+//! Prepares a run: one CPU, a clock, a memory limit, and the header that describes them.
 
 mod limit;
 
@@ -28,18 +28,18 @@ use crate::os::{
 use crate::recorded::{counting_lines, cpu_line};
 use crate::time::{Rate, yardstick};
 
-/// How much time a run takes.
+/// The length of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Profile {
-    /// About three minutes: powers of two.
+    /// About three minutes: working sets at powers of two.
     #[default]
     Quick,
-    /// About twenty minutes: half steps between them, more distances, longer samples.
+    /// About twenty minutes: half steps between the powers of two, more distances, longer samples.
     Full,
 }
 
 impl Profile {
-    /// Its name in a record.
+    /// Returns the profile's name in a record.
     pub const fn name(self) -> &'static str {
         match self {
             Profile::Quick => "quick",
@@ -47,14 +47,14 @@ impl Profile {
         }
     }
 
-    /// The profile of this name.
+    /// Returns the profile of this name.
     pub fn named(name: &str) -> Option<Self> {
         [Profile::Quick, Profile::Full]
             .into_iter()
             .find(|profile| profile.name() == name)
     }
 
-    /// How long a point may take.
+    /// Returns the effort per point.
     pub const fn effort(self) -> Effort {
         match self {
             Profile::Quick => Effort::QUICK,
@@ -62,7 +62,7 @@ impl Profile {
         }
     }
 
-    /// How long measuring everything may take: the report comes on top of it.
+    /// Returns the time for measuring everything. The report takes additional time.
     pub const fn length(self) -> Duration {
         match self {
             Profile::Quick => Duration::from_secs(170),
@@ -71,55 +71,55 @@ impl Profile {
     }
 }
 
-/// What a run is asked to be.
+/// The options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The CPU to measure on; the least disturbed one if nobody says.
+    /// The CPU to measure on; if `None`, the CPU least likely to be disturbed.
     pub cpu: Option<usize>,
-    /// Whether nobody else may use that CPU meanwhile.
+    /// Whether to keep everything else off that CPU during the run.
     pub isolated: bool,
-    /// Whether the hardware prefetchers are off meanwhile.
+    /// Whether to switch the hardware prefetchers off during the run.
     pub prefetchers_off: bool,
-    /// Bytes of the largest working set, if somebody says.
+    /// The largest working set in bytes; if `None`, it depends on the available memory.
     pub memory: Option<u64>,
-    /// How much time it takes.
+    /// The length of the run.
     pub profile: Profile,
-    /// How long measuring may take, if somebody says.
+    /// The time for measuring; if `None`, the length of the profile.
     pub budget: Option<Duration>,
-    /// Pages that override those of the experiments.
+    /// Page size that overrides the experiments' own.
     pub pages: Option<Pages>,
-    /// The node of all memory, if somebody says.
+    /// The memory node for all memory; if `None`, the system chooses.
     pub node: Option<usize>,
-    /// Where further threads go.
+    /// Where further threads are placed.
     pub placement: Placement,
-    /// Decides every random layout.
+    /// The seed of every random layout.
     pub seed: u64,
-    /// Features to do without, comma-separated.
+    /// CPU features not to use, comma-separated.
     pub masked: String,
-    /// The ids and globs asked for.
+    /// The selected ids and globs.
     pub selection: Vec<String>,
 }
 
-/// The scene of a run. The thread stays on its CPU for as long as this lives.
+/// A prepared run. The thread stays on its CPU as long as the session lives.
 #[derive(Debug)]
 pub struct Session {
-    /// What the record says of it.
+    /// The header of the record, which describes the session.
     pub header: Header,
-    /// What setups may need to know.
+    /// The facts that set-ups may need.
     pub context: Context,
-    /// What can be counted, and by which event.
+    /// The quantities that can be counted, each with its event.
     pub counters: Vec<(Quantity, Event)>,
-    /// Ticks per second.
+    /// The rate of the time-stamp counter.
     pub rate: Rate,
     /// The CPU whose interrupts are counted.
     pub interrupts: Option<usize>,
     _prefetchers: Option<Off>,
-    // Gives the thread its CPUs back before the partition goes.
+    // Dropped before `_isolated`: the thread gets its CPUs back before the partition is removed.
     _pinned: Option<Pinned>,
     _isolated: Option<Isolated>,
 }
 
-/// Where the kernel describes the machine: `/`, or the recording that `LINEFILL_ROOT` names.
+/// Returns the root under which the kernel describes the machine: `/`, or the recording in `LINEFILL_ROOT`.
 pub fn root() -> Root {
     match std::env::var_os("LINEFILL_ROOT") {
         Some(dir) => Root::under(Path::new(&dir)),
@@ -127,27 +127,27 @@ pub fn root() -> Root {
     }
 }
 
-/// Where debug files are installed: `/usr/lib/debug`, or the same in that recording.
+/// Returns the folder of installed debug files: `/usr/lib/debug`, below `LINEFILL_ROOT` if it is set.
 pub fn debug_tree() -> PathBuf {
     let root = std::env::var_os("LINEFILL_ROOT").map_or_else(|| "/".into(), PathBuf::from);
     root.join("usr/lib/debug")
 }
 
-/// The features to do without: the comma-separated list in `LINEFILL_MASK`.
+/// Returns the CPU features not to use: the comma-separated list in `LINEFILL_MASK`.
 pub fn mask() -> String {
     std::env::var("LINEFILL_MASK").unwrap_or_default()
 }
 
-/// The CPU to measure on when nobody says, if the system tells of any.
+/// Returns the CPU to measure on by default, if the system reports any.
 pub fn default_cpu(root: &Root) -> Option<usize> {
     measuring_cpu(root, &allowed()).map(|choice| choice.cpu)
 }
 
-/// Pins this thread to `wanted`, or to the CPU least likely to be disturbed. Where the system
-/// refuses, the thread stays free, and the note says so.
+/// Pins this thread to `wanted`, or to the CPU least likely to be disturbed. If the system refuses, the
+/// thread stays unpinned, and a note says so.
 ///
 /// # Errors
-/// If `wanted` does not exist or is kept from this process.
+/// If `wanted` does not exist, or this process may not use it.
 pub fn hold(wanted: Option<usize>, root: &Root) -> Result<(Option<Pinned>, Vec<String>)> {
     if let Some(cpu) = wanted {
         return match pin(cpu) {
@@ -165,7 +165,7 @@ pub fn hold(wanted: Option<usize>, root: &Root) -> Result<(Option<Pinned>, Vec<S
 /// Isolates `wanted`, or the CPU least likely to be disturbed.
 ///
 /// # Errors
-/// Every setting that is missing, and how to set it.
+/// If settings are missing: every missing setting, and how to set it.
 fn isolate(wanted: Option<usize>, root: &Root) -> Result<Isolated> {
     let cpu = wanted
         .or_else(|| default_cpu(root))
@@ -173,10 +173,10 @@ fn isolate(wanted: Option<usize>, root: &Root) -> Result<Isolated> {
     Isolated::enter(root, cpu).context("--isolated")
 }
 
-/// Switches the prefetchers off on all CPUs that threads may have, and says on how many.
+/// Switches the prefetchers off on all CPUs that threads may use, and returns the number of these CPUs.
 ///
 /// # Errors
-/// What is missing.
+/// If the prefetchers cannot be switched: what is missing.
 fn switch_off(root: &Root, seats: &[CpuLocation], identity: &Identity) -> Result<(Off, usize)> {
     let cpus: Vec<usize> = seats.iter().map(|seat| seat.cpu).collect();
     let switches = identity.core().and_then(|core| core.prefetchers.value());
@@ -204,12 +204,12 @@ fn unpinned(reason: &dyn core::fmt::Display) -> String {
 }
 
 impl Session {
-    /// Goes to the CPU, calibrates the clock against the system's (a quarter of a second), and
-    /// looks at what would spoil a measurement.
+    /// Moves to the CPU, calibrates the clock against the system's (a quarter of a second), and checks for
+    /// conditions that would spoil a measurement.
     ///
     /// # Errors
-    /// If the CPU does not exist, the mask names an unknown feature, more memory is asked for than there is, or
-    /// what is to be isolated or switched off cannot be: the message names the value, and what would be
+    /// If the CPU does not exist, the mask names an unknown feature, more memory is requested than there is,
+    /// or isolation or switching the prefetchers off fails. The message names the value and what would be
     /// accepted, or what is missing.
     pub fn open(request: &Request, root: &Root) -> Result<Self> {
         let features = Features::detect()
@@ -221,7 +221,7 @@ impl Session {
         if let Some(node) = request.node {
             limit::prefer(node, &nodes, root)?;
         }
-        // Everything after this line describes the CPU that measures.
+        // After this line the thread is on the measuring CPU, which the following code describes.
         let isolated = request
             .isolated
             .then(|| isolate(request.cpu, root))
@@ -235,7 +235,7 @@ impl Session {
         notes.extend(unwatched());
         notes.extend(spoilers(root, cpu));
         notes.extend(isolated.iter().flat_map(|of| of.notes.clone()));
-        // Threads of this process are in the partition, too.
+        // Further threads of this process are confined to the partition too.
         let seats = match &isolated {
             Some(isolated) if isolated.alone() => seats_of(root, &[isolated.cpu()]),
             _ => seats(root, cpu),
@@ -301,13 +301,13 @@ impl Session {
     }
 }
 
-/// Whose counters a run asks: those of the CPU it is on.
+/// Returns the place whose counters a run uses: `cpu`, or the CPU that the thread is on.
 pub fn place(root: &Root, cpu: Option<usize>, identity: Identity) -> Place {
     let cpu = cpu.or_else(current_cpu).unwrap_or(0);
     Place::on(root.clone(), cpu, identity)
 }
 
-/// That nobody tells whether a thread was preempted, if so.
+/// Returns a note if the kernel does not report whether a thread was preempted.
 pub fn unwatched() -> Option<String> {
     (!DisturbanceMonitor::sees_switches()).then(|| {
         "samples: getrusage is refused here (by a sandbox?), so that those during which the thread \
@@ -316,7 +316,7 @@ pub fn unwatched() -> Option<String> {
     })
 }
 
-/// What makes timings taken now untrustworthy.
+/// Returns notes on conditions that make timings unreliable.
 fn spoilers(root: &Root, cpu: Option<usize>) -> Vec<String> {
     let Some(cpu) = cpu else { return Vec::new() };
     health::examine(root, cpu)
@@ -339,7 +339,7 @@ fn prefetchers_of(root: &Root, cpu: usize, identity: &Identity) -> PrefetchersLi
     }
 }
 
-/// Bytes of the largest working set that a run has if nobody says.
+/// Returns the largest working set of a run in bytes if none is requested.
 ///
 /// # Errors
 /// If there is too little memory.
@@ -352,7 +352,7 @@ pub(super) fn largest(root: &Root) -> Result<u64> {
     )
 }
 
-/// The CPUs that threads may have, the measuring one among them even if nobody's mask has it.
+/// Returns the CPUs that threads may use, and the measuring CPU even if the affinity mask lacks it.
 pub(super) fn seats(root: &Root, cpu: Option<usize>) -> Vec<CpuLocation> {
     let mut cpus = allowed();
     cpus.extend(cpu.filter(|cpu| !cpus.contains(cpu)));
@@ -373,10 +373,10 @@ fn kernel_caches(root: &Root, cpu: Option<usize>) -> Vec<CacheLine> {
         .collect()
 }
 
-/// Looks at the yardstick, the median of which counts.
+/// Number of yardstick measurements, of which the median counts.
 const LOOKS: usize = 15;
 
-/// Core cycles per tick now. `None` if the yardstick gave nothing.
+/// Measures the core cycles per tick. `None` if the yardstick failed.
 fn core_per_tick() -> Option<f64> {
     let mut looks = [0; LOOKS];
     looks.fill_with(yardstick::ticks);
@@ -387,7 +387,7 @@ fn core_per_tick() -> Option<f64> {
     }
 }
 
-/// A cache as the kernel describes it.
+/// Converts a cache as the kernel describes it.
 fn kernel_cache_line(cache: &sysfs::Cache) -> CacheLine {
     let small = |number: Option<u64>| number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
     CacheLine {

@@ -1,13 +1,13 @@
-//! What to do about it.
+//! Advice on padding and shared data.
 
 use super::{Layout, Measured, Scheme, Shared, Sharing, sharers};
 use crate::stats::Interval;
 
-/// From this gain on padding pays: less may be the luck of a layout.
+/// Least ratio from which padding pays: a smaller gain may be an accident of the layout.
 const PAYS: f64 = 1.1;
 
-/// Advice in sentences, from the lines that are shared if the structure begins at `start`, and from
-/// what was measured.
+/// Returns advice in sentences, from the lines that are shared if the structure begins at `start`, and from
+/// the measurements.
 pub fn advice(scheme: &Scheme, start: u64, measured: Option<&Measured>) -> Vec<String> {
     let shared = sharers(scheme, &Layout::structure(scheme, start));
     let mut lines = Vec::new();
@@ -36,7 +36,7 @@ pub fn advice(scheme: &Scheme, start: u64, measured: Option<&Measured>) -> Vec<S
     lines
 }
 
-/// The fields of a line that several threads touch, one of them to write.
+/// Returns the fields of a line that several threads touch, at least one of them to write.
 fn together(shared: &Shared) -> Vec<usize> {
     let of = |field: usize| {
         shared
@@ -63,7 +63,7 @@ fn names(scheme: &Scheme, fields: &[usize]) -> String {
     }
 }
 
-/// Which fields to keep apart, how, and the room that takes.
+/// Says which fields to keep apart, how, and how much space that takes.
 fn apart(scheme: &Scheme, shared: &[Shared]) -> String {
     let falsely = shared
         .iter()
@@ -86,7 +86,7 @@ fn apart(scheme: &Scheme, shared: &[Shared]) -> String {
     )
 }
 
-/// What was gained.
+/// Says what padding gained in the measurements.
 fn gain(scheme: &Scheme, measured: &Measured) -> String {
     let line = scheme.line;
     match measured.over(0, 1) {
@@ -105,7 +105,7 @@ fn gain(scheme: &Scheme, measured: &Measured) -> String {
     }
 }
 
-/// Whether lines should be kept apart in pairs.
+/// Says whether fields should be kept on separate pairs of lines.
 fn pairs(scheme: &Scheme, measured: &Measured) -> Option<String> {
     let (line, pair) = (scheme.line, 2 * scheme.line);
     let over: Interval = measured.over(1, 2)?;

@@ -1,4 +1,4 @@
-//! What a watched program shares falsely, as text and as JSON.
+//! Falsely shared lines of a watched program, as text and as JSON.
 
 use std::collections::HashMap;
 
@@ -10,26 +10,27 @@ use super::trace::{Bytes, Part, SharedLine, stretches};
 use crate::lab::layout::{Binary, Contents, Places};
 use crate::order;
 
-/// The lines of a watched program that threads share falsely.
+/// The falsely shared lines of a watched program.
 #[derive(Debug)]
 pub struct FalselyShared<'t> {
     traced: &'t Traced,
-    /// Those that are shown, with what lies on them.
+    /// The lines to show, each with the variables on it.
     lines: Vec<(SharedLine, Vec<&'t Variable>)>,
-    /// How many lines threads share at the same bytes alone.
+    /// Number of lines that threads share at the same bytes only.
     truly: usize,
     line: u64,
-    /// What lies in the variables, by their addresses in the file; or why nobody knows.
+    /// The contents of the variables by their addresses in the file, or why they are unknown.
     contents: Result<HashMap<u64, Contents>, String>,
 }
 
-/// The most fields that are named of a thread.
+/// Maximum number of fields that are named per thread.
 const NAMED: usize = 6;
 
 impl<'t> FalselyShared<'t> {
-    /// The lines of `line` bytes that threads access `least` times each. Threads that came one after the
-    /// other count where a variable has the line: valgrind may have run one to its end before it began the next.
-    /// Other memory may just have been used again. Fields are named where `places` has debug information.
+    /// Finds the lines of `line` bytes that are shared falsely by threads that access them at least `least`
+    /// times each. Threads that were not alive at the same time count only if a variable lies on the line:
+    /// valgrind may have run one thread to its end before it began the next, but memory without a variable
+    /// may have been reused. Fields are named if `places` has debug information.
     pub fn of(traced: &'t Traced, line: u64, least: u64, places: &Places<'_>) -> Self {
         let (lines, truly) = traced.trace.shared(least);
         let named = lines.into_iter().map(|shared| {
@@ -64,7 +65,7 @@ impl<'t> FalselyShared<'t> {
         }
     }
 
-    /// All of it in words.
+    /// Formats the lines, and how they were found.
     pub fn text(&self) -> String {
         let trace = &self.traced.trace;
         let (accesses, threads) = (trace.accesses, trace.threads());
@@ -132,7 +133,7 @@ impl<'t> FalselyShared<'t> {
         text
     }
 
-    /// What a thread does to a line: `thread 2 writes pool+8 to pool+15, reads ...; 3000 accesses`.
+    /// Formats a thread's accesses to a line: `thread 2 writes pool+8 to pool+15, reads ...; 3000 accesses`.
     fn in_words(&self, shared: &SharedLine, part: &Part, on: &[&Variable]) -> String {
         let within = |byte: u32| {
             let address = shared.address + u64::from(byte);
@@ -174,7 +175,7 @@ impl<'t> FalselyShared<'t> {
         if part.writes != 0 {
             does.push(format!("writes {}", all(part.writes)));
         }
-        // What is written was mostly read before.
+        // Bytes that are written were mostly read before.
         let reads = part.reads & !part.writes;
         if reads != 0 {
             does.push(format!("reads {}", all(reads)));
@@ -191,7 +192,7 @@ impl<'t> FalselyShared<'t> {
         }
     }
 
-    /// The number of a thread: of the trace, or the kernel's.
+    /// Returns the number of a thread: the trace's number under valgrind, the kernel's for samples.
     fn thread(&self, part: &Part) -> u64 {
         match self.traced.how {
             How::Valgrind { .. } => part.thread as u64,
@@ -199,7 +200,7 @@ impl<'t> FalselyShared<'t> {
         }
     }
 
-    /// The same as JSON.
+    /// Returns the lines, and how they were found, as JSON.
     pub fn json(&self) -> Value {
         let bytes = |mask| json!(stretches(mask));
         let (by, sampled) = match &self.traced.how {
@@ -234,7 +235,7 @@ impl<'t> FalselyShared<'t> {
                 "rfos": shared.in_turns.messages.rfos(),
                 "upgrades": shared.in_turns.messages.announcements,
             });
-            // Samples have no order that a simulation could follow.
+            // Samples have no order that could be simulated.
             let in_turns = (!sampled).then_some(in_turns);
             json!({
                 "address": shared.address,
@@ -258,7 +259,7 @@ impl<'t> FalselyShared<'t> {
     }
 }
 
-/// What a line's threads send each other if they take turns, and how much of the trace that is.
+/// Formats a line's coherence messages if its threads' accesses are interleaved, and how many are included.
 fn turns_in_words(shared: &SharedLine) -> String {
     let Turns { accesses, messages } = shared.in_turns;
     let all: u64 = shared.parts.iter().map(|part| part.accesses).sum();
@@ -276,7 +277,7 @@ fn turns_in_words(shared: &SharedLine) -> String {
 }
 
 impl Sampling {
-    /// What follows the number of samples: time, events, and what is missing.
+    /// Formats the text after the number of samples: time, events, and missing samples.
     fn words(&self) -> String {
         let events = self.events.iter();
         let events: Vec<String> = events
@@ -313,8 +314,8 @@ impl Sampling {
     }
 }
 
-/// The command that measures what sharing a line as these threads do costs here. `None` if two of them
-/// touch the same bytes.
+/// Returns the command that measures the cost of sharing a line as these threads do. `None` if two of the
+/// threads touch the same bytes.
 fn measured_by(shared: &SharedLine) -> Option<String> {
     if shared.truly {
         return None;

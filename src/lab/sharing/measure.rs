@@ -1,4 +1,4 @@
-//! What the sharing takes on this machine.
+//! Measures the cost of the sharing on this machine.
 
 use core::sync::atomic::AtomicBool;
 
@@ -17,15 +17,15 @@ use crate::order;
 use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
 
-/// How long a layout is measured in a pass, and how often all are.
+/// The effort per layout and pass, and the number of passes.
 const EFFORT: Effort = Effort {
     warm_up: 0.05,
     sampling: 0.15,
     passes: 5,
 };
 
-/// The layouts that are measured: as it is, and with each field so many lines behind the one
-/// before.
+/// The measured layouts, each with the number of lines to which a field is padded; 0 for the layout as it
+/// is.
 pub const VARIANTS: [(&str, u64); 3] = [
     ("as laid out", 0),
     ("each field on lines of its own", 1),
@@ -34,39 +34,39 @@ pub const VARIANTS: [(&str, u64); 3] = [
 
 const ROUND_TRIP: &str = "round trip";
 
-/// How long a line takes to another core and back.
+/// The round trip of a line to another core.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trip {
-    /// The CPUs between which it was measured.
+    /// The CPUs between which the round trip was measured.
     pub cpus: [usize; 2],
-    /// Nanoseconds.
+    /// Time of the round trip in nanoseconds.
     pub nanos: Result<Interval, Untestable>,
 }
 
-/// What was measured.
+/// The results of a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The threads, by number, with the CPU of each: the scheme's, or as many as there are CPUs.
+    /// The measured threads by number, each with its CPU. There are at most as many threads as CPUs.
     pub threads: Vec<(usize, usize)>,
-    /// A line's way to another core and back.
+    /// The round trip of a line to another core.
     pub trip: Trip,
-    /// Nanoseconds of a round of the slowest thread, in which it touches each of its fields once,
-    /// a layout of [`VARIANTS`]; and how the threads spread.
+    /// Per layout of [`VARIANTS`]: the time in nanoseconds of a round of the slowest thread, in which it
+    /// touches each of its fields once, and statistics of the threads.
     pub rounds: Vec<(Result<Interval, Untestable>, Option<ThreadStats>)>,
 }
 
 impl Measured {
-    /// How many times as long a layout takes as the padded one, if both were measured.
+    /// Returns the ratio of a layout's time to the padded layout's, if both were measured.
     pub fn over(&self, variant: usize, padded: usize) -> Option<Interval> {
         let of = |variant: usize| self.rounds.get(variant)?.0.as_ref().ok();
         of(variant)?.ratio(*of(padded)?)
     }
 }
 
-/// Measures a round of the threads in each of the layouts, and a line's round trip.
+/// Measures a round of the threads in each layout, and the round trip of a line.
 ///
 /// # Errors
-/// If there are not two cores: why this cannot be measured.
+/// If this process may use fewer than two cores, or there are no CPUs for the threads.
 pub fn measure(
     scheme: &Scheme,
     start: u64,
@@ -137,8 +137,8 @@ pub fn measure(
     })
 }
 
-/// As many threads as there are CPUs, those first that share a line falsely: threads that share a
-/// CPU take turns on it, and disturb nobody.
+/// Returns at most as many threads as there are CPUs. Threads that share a line falsely come first. Two
+/// threads on one CPU would take turns and not disturb each other.
 fn chosen(scheme: &Scheme, start: u64, cpus: usize) -> Vec<usize> {
     let falsely = shared_falsely(scheme, start);
     let involved: Vec<usize> = falsely
@@ -153,7 +153,7 @@ fn chosen(scheme: &Scheme, start: u64, cpus: usize) -> Vec<usize> {
     threads
 }
 
-/// The words that each thread touches in a round: one on each line of each of its fields.
+/// Returns the words that each thread touches in a round: one word on each line of each of its fields.
 fn words(scheme: &Scheme, layout: &Layout) -> Vec<Vec<SharedWord>> {
     let of_thread = |thread: usize| {
         let touches = scheme.touches.iter();

@@ -1,9 +1,9 @@
-//! What it costs that threads touch the same lines, and what padding would gain (Drepper 6.4.1,
-//! Sestoft 4.2).
+//! The cost of several threads touching the same lines, and the gain of padding (Drepper 6.4.1, Sestoft
+//! 4.2).
 //!
-//! A [`Scheme`] says which thread touches which field. From where the fields lie follows which
-//! lines several threads need ([`sharers`]), from a model of MESI how often they ask for them
-//! ([`requests`]), and from measurements what that takes here ([`Measured`]).
+//! A [`Scheme`] says which thread touches which field. The places of the fields determine which lines
+//! several threads need ([`sharers`]). A model of MESI determines how often the threads request these lines
+//! ([`requests`]), and measurements show what that costs on this machine ([`Measured`]).
 
 mod advice;
 mod found;
@@ -24,47 +24,47 @@ pub use print::json;
 pub use program::{How, traced};
 pub(crate) use sampled::{events, run, watch};
 
-/// A field, or a place that is given by its offset.
+/// A field of a structure, or a place given by its offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name: an offset's is the number.
+    /// The field's name. For an offset it is the number.
     pub name: String,
-    /// Its first byte in the structure.
+    /// Offset of the first byte in the structure.
     pub offset: u64,
-    /// Its bytes, at least one.
+    /// Size in bytes, at least 1.
     pub size: u64,
 }
 
-/// A thread that touches a field.
+/// An access pattern: a thread touches a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// The thread's number, as it was given.
+    /// The thread's number, as given.
     pub thread: usize,
-    /// Which of the fields.
+    /// Index of the field.
     pub field: usize,
-    /// Whether it writes it, and does not only read it.
+    /// Whether the thread writes the field; otherwise it only reads it.
     pub write: bool,
 }
 
-/// Who touches what.
+/// The fields of a structure, and which threads touch them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheme {
     /// The name of the structure, if it has one.
     pub name: Option<String>,
-    /// Its bytes, if they are known.
+    /// Size of the structure in bytes, if known.
     pub size: Option<u64>,
-    /// The alignment of the structure.
+    /// Alignment of the structure in bytes.
     pub align: u64,
-    /// Bytes of a line.
+    /// Size of a line in bytes.
     pub line: u64,
     /// The fields.
     pub fields: Vec<Field>,
-    /// Who touches them.
+    /// The threads' accesses to the fields.
     pub touches: Vec<Touch>,
 }
 
 impl Scheme {
-    /// The numbers of the threads, in rising order.
+    /// Returns the numbers of the threads in ascending order.
     pub fn threads(&self) -> Vec<usize> {
         let mut threads: Vec<usize> = self.touches.iter().map(|touch| touch.thread).collect();
         threads.sort_unstable();
@@ -72,13 +72,13 @@ impl Scheme {
         threads
     }
 
-    /// The places in a line at which the structure may begin, as far as its alignment tells.
+    /// Returns the offsets in a line at which the structure may begin, according to its alignment.
     pub fn starts(&self) -> Vec<u64> {
         let step = self.align.clamp(1, self.line);
         (0..self.line).step_by(step as usize).collect()
     }
 
-    /// The same with these threads alone.
+    /// Returns the scheme reduced to these threads.
     pub fn of_threads(&self, threads: &[usize]) -> Self {
         let touches = self.touches.iter();
         let theirs = touches.filter(|touch| threads.contains(&touch.thread));
@@ -93,12 +93,12 @@ impl Scheme {
 pub(crate) mod planted {
     use super::*;
 
-    /// Two counters of 8 bytes side by side, each written by a thread of its own.
+    /// Two adjacent counters of 8 bytes, each written by its own thread.
     pub fn counters() -> Scheme {
         scheme(&[(0, 8), (8, 8)], &[(0, 0, true), (1, 1, true)])
     }
 
-    /// Fields by offset and size, and touches by thread, field, and whether it is written.
+    /// Creates a scheme from fields (offset, size) and touches (thread, field, whether it writes).
     pub fn scheme(fields: &[(u64, u64)], touches: &[(usize, usize, bool)]) -> Scheme {
         let field = |&(offset, size): &(u64, u64)| Field {
             name: format!("f{offset}"),

@@ -1,31 +1,31 @@
-//! How often threads ask for the lines that they share, and how often a line moves if the threads that were
-//! traced take turns.
+//! A model of how often threads request shared lines, and how often a line moves if the accesses of traced
+//! threads are interleaved.
 //!
-//! valgrind runs a thread for long stretches, in which no other thread asks for the line. Here each thread
-//! has a simulated cache, and their accesses to the line go there one by one in turn.
+//! valgrind runs a thread for long stretches, in which no other thread requests the line. In the model each
+//! thread has a simulated cache, and the threads access the line one by one in turn.
 
 use std::collections::BTreeMap;
 
 use super::{Layout, Scheme};
 use crate::sim::mesi::{Mesi, Messages, Protocol};
 
-/// Rounds until every line has been asked for the first time.
+/// Rounds after which every line has been requested for the first time.
 const WARM_UP: u64 = 4;
 
 /// Rounds that are counted.
 const ROUNDS: u64 = 64;
 
-/// Requests for lines, a round in which each thread touches each of its fields once.
+/// Requests for lines per round, in which each thread touches each of its fields once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requests {
-    /// Those of each thread, in the order of the threads' numbers.
+    /// Requests of each thread, in the order of the threads' numbers.
     pub of_thread: Vec<f64>,
-    /// How many requests a thread waits for a round: its own, and those of others for the same
-    /// lines, which are served in turn.
+    /// Requests that each thread waits for: its own, and other threads' requests for the same lines, which
+    /// are served one after the other.
     pub waited_for: Vec<f64>,
 }
 
-/// Counts the requests in a model of MESI in which the threads make one access each in turn: the
+/// Counts the requests in a model of MESI in which the threads make one access each in turn. This is the
 /// most that they can disturb each other.
 pub fn requests(scheme: &Scheme, layout: &Layout) -> Requests {
     let threads = scheme.threads();
@@ -82,20 +82,20 @@ pub fn requests(scheme: &Scheme, layout: &Layout) -> Requests {
     }
 }
 
-/// The most accesses of a thread to a line whose order is kept: 128 KiB.
+/// Maximum number of accesses of a thread to a line whose order is kept; they take 128 KiB.
 pub const MOST: u64 = 1 << 20;
 
-/// The first accesses of a thread to a line, in their order: [`MOST`] at most.
+/// The order of a thread's first accesses to a line, at most [`MOST`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
     /// A bit per access, set for a write.
     writes: Vec<u64>,
-    /// How many are kept.
+    /// Number of accesses that are kept.
     count: u64,
 }
 
 impl Order {
-    /// Adds an access: a write, or a read alone.
+    /// Adds an access: a write, or a read.
     pub fn push(&mut self, write: bool) {
         if self.count == MOST {
             return;
@@ -110,24 +110,24 @@ impl Order {
         self.count += 1;
     }
 
-    /// Whether access `at` writes. `None` if it is not kept.
+    /// Returns whether access `at` writes. `None` if it is not kept.
     fn write(&self, at: u64) -> Option<bool> {
         let kept = at < self.count;
         kept.then(|| self.writes[(at / 64) as usize] >> (at % 64) & 1 == 1)
     }
 }
 
-/// What the caches of the threads send for a line.
+/// The simulated coherence traffic of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
-    /// The accesses that were simulated.
+    /// Number of simulated accesses.
     pub accesses: u64,
-    /// What the caches sent.
+    /// The messages that the caches sent.
     pub messages: Messages,
 }
 
-/// Simulates caches of one line (MESI), one per thread. Each thread makes one access in each turn, as
-/// long as it has any.
+/// Simulates caches of one line (MESI), one per thread. In each turn, every thread that has accesses left
+/// makes one access.
 pub fn in_turns(orders: &[&Order]) -> Turns {
     const LINE: u64 = 0;
     let mut caches = Mesi::new(Protocol::MESI, orders.len());
@@ -199,8 +199,8 @@ mod tests {
 
     #[test]
     fn two_writers_take_the_line_at_each_write() {
-        // The first write has it from memory, each of the other five from the other cache. From then on the
-        // second thread is alone.
+        // The first write gets the line from memory, each of the other five from the other cache. After that
+        // only the second thread writes.
         let expected = Messages {
             owns: 6,
             invalidations: 5,
@@ -214,8 +214,9 @@ mod tests {
 
     #[test]
     fn two_counters_of_loads_and_stores_send_it_twice_a_round() {
-        // Both load it from memory. Then in each round of four accesses: the first announces its store, the
-        // second asks for the line to store, the first to load, which writes it back.
+        // Both load the line from memory. Then, in each round of four accesses, the first announces its
+        // store, the second requests the line to store, and the first requests it to load, which writes it
+        // back.
         let expected = Messages {
             reads: 2 + 2,
             owns: 3,
@@ -232,9 +233,9 @@ mod tests {
     fn readers_move_nothing_and_a_writer_disturbs_each_of_them() {
         assert_eq!(messages(&["LLLL", "LLLL"]).rfos(), 0);
         assert_eq!(messages(&["LLLL", "LLLL"]).transfers, 0);
-        // Two readers beside a writer, in two rounds: the writer owns it first; one reader has it from the
-        // writer, the other from memory; the second write is announced to both, and one of them has it from
-        // the writer again.
+        // Two readers beside a writer, in two rounds. First the writer gets the line; one reader gets it
+        // from the writer, the other from memory. The second write is announced to both, and one reader gets
+        // the line from the writer again.
         let expected = Messages {
             reads: 4,
             owns: 1,

@@ -1,5 +1,4 @@
-//! Where the fields lie, which thread touches which, as the command line says it, and which lines several
-//! threads need.
+//! Where fields lie in lines, which thread touches which field, and which lines several threads need.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::{Field, Scheme, Touch};
 
-/// Where the fields begin, in bytes from a line's beginning.
+/// Where the fields begin, in bytes from the beginning of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     begins: Vec<u64>,
@@ -15,7 +14,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// As in the structure, which begins `at` bytes into a line.
+    /// Creates the layout of the structure, which begins `at` bytes into a line.
     pub fn structure(scheme: &Scheme, at: u64) -> Self {
         Layout {
             begins: scheme
@@ -27,7 +26,8 @@ impl Layout {
         }
     }
 
-    /// Each field begins at a multiple of `apart` bytes, behind the one before.
+    /// Creates a layout in which each field begins at the next multiple of `apart` bytes after the previous
+    /// field.
     pub fn apart(scheme: &Scheme, apart: u64) -> Self {
         let mut next = 0;
         let begins = scheme.fields.iter().map(|field| {
@@ -41,7 +41,7 @@ impl Layout {
         }
     }
 
-    /// The lines on which a field lies, each with the field's first and last byte on it.
+    /// Returns the lines on which a field lies, each with the field's first and last byte on the line.
     pub fn parts(&self, scheme: &Scheme, field: usize) -> Vec<(u64, [u64; 2])> {
         let (begin, size) = (self.begins[field], scheme.fields[field].size);
         let last = begin + size - 1;
@@ -52,7 +52,7 @@ impl Layout {
         (begin / self.line..=last / self.line).map(part).collect()
     }
 
-    /// Bytes from the first line to the end of the last.
+    /// Returns the size in bytes from the first line to the end of the last.
     pub fn bytes(&self, scheme: &Scheme) -> u64 {
         let end = |(begin, field): (&u64, &Field)| begin + field.size;
         let ends = self.begins.iter().zip(&scheme.fields).map(end);
@@ -63,24 +63,24 @@ impl Layout {
 /// How several threads share a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sharing {
-    /// They touch different bytes of it: padding ends it.
+    /// They touch different bytes of the line. Padding ends the sharing.
     False,
-    /// They touch the same bytes: no padding does.
+    /// They touch the same bytes. Padding does not end the sharing.
     True,
 }
 
-/// A line that several threads need, one of them to write it.
+/// A line that several threads need, at least one of them to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// Its number, from the first that the structure lies on.
+    /// Number of the line, from 0 at the first line of the structure.
     pub line: u64,
-    /// The ways in which it is shared, in order.
+    /// The kinds of sharing, in order.
     pub how: Vec<Sharing>,
-    /// Who touches it.
+    /// The accesses to the line.
     pub touches: Vec<Touch>,
 }
 
-/// The lines that several threads need, at least one of them to write.
+/// Returns the lines that several threads need, at least one of them to write.
 pub fn sharers(scheme: &Scheme, layout: &Layout) -> Vec<Shared> {
     let mut lines: BTreeMap<u64, Vec<(Touch, [u64; 2])>> = BTreeMap::new();
     for touch in &scheme.touches {
@@ -110,21 +110,20 @@ pub fn sharers(scheme: &Scheme, layout: &Layout) -> Vec<Shared> {
     lines.into_iter().filter_map(shared).collect()
 }
 
-/// The lines that are shared falsely if the structure begins at `start`.
+/// Returns the lines that are shared falsely if the structure begins at `start`.
 pub(super) fn shared_falsely(scheme: &Scheme, start: u64) -> Vec<Shared> {
     let mut shared = sharers(scheme, &Layout::structure(scheme, start));
     shared.retain(|one| one.how.contains(&Sharing::False));
     shared
 }
 
-/// How many of these places in a line make threads share one falsely, if the structure begins there.
+/// Returns the number of these starts at which at least one line is shared falsely.
 pub(super) fn falsely(scheme: &Scheme, starts: &[u64]) -> usize {
     let shares = |start: &&u64| !shared_falsely(scheme, **start).is_empty();
     starts.iter().filter(shares).count()
 }
 
-/// The start in a line that makes most fields of different threads share one, the lowest of
-/// several.
+/// Returns the start at which the falsely shared lines have the most touches; the lowest of several.
 pub fn worst(scheme: &Scheme) -> u64 {
     let fields = |start: u64| {
         let falsely = shared_falsely(scheme, start);
@@ -134,14 +133,14 @@ pub fn worst(scheme: &Scheme) -> u64 {
     starts.max_by_key(|&start| fields(start)).unwrap_or(0)
 }
 
-/// The most threads: their numbers are below this.
+/// Maximum number of threads. Thread numbers are below it.
 pub const MOST_THREADS: usize = 256;
 
-/// Reads `0:hits,1:misses`: thread 0 touches `hits`, thread 1 `misses`.
+/// Parses `0:hits,1:misses`: thread 0 touches `hits`, thread 1 `misses`.
 ///
 /// # Errors
-/// If a part is not `THREAD:FIELD`, the thread is no number below [`MOST_THREADS`], or there is no
-/// such field: with what there is.
+/// If a part is not `THREAD:FIELD`, the thread is not a number below [`MOST_THREADS`], or there is no such
+/// field. The message lists the fields.
 pub fn touches(text: &str, fields: &[Field], write: bool) -> Result<Vec<Touch>> {
     let one = |part: &str| {
         let (thread, field) = part.split_once(':').with_context(|| {
@@ -236,14 +235,15 @@ mod tests {
         assert_eq!(layout.parts(&long, 0), [(0, [0, 63]), (1, [64, 99])]);
         assert_eq!(layout.bytes(&long), 128);
         assert_eq!(how(&long, &layout), [(1, vec![Sharing::False])]);
-        // It begins on a line of its own, and takes two.
+        // The first field begins on a new line and takes two lines.
         let apart = Layout::apart(&long, 64);
         assert_eq!(apart.parts(&long, 1), [(2, [128, 131])]);
     }
 
     #[test]
     fn the_worst_start_is_where_most_share() {
-        // Side by side from 60 on: they share a line only if the structure begins late in one.
+        // The fields are adjacent at byte 64, so that they share a line only if the structure does not begin
+        // on a line.
         let late = scheme(&[(56, 8), (64, 8)], &[(0, 0, true), (1, 1, true)]);
         assert_eq!(worst(&late), 8);
     }

@@ -1,4 +1,4 @@
-//! What is shared, what it costs, and what to do, as text and as JSON.
+//! The shared lines, their cost, and advice, as text and as JSON.
 
 use comfy_table::Row;
 use serde_json::{Value, json as value};
@@ -12,8 +12,8 @@ use crate::lab::table::table;
 use crate::stats::Interval;
 use crate::time::Rate;
 
-/// All that is said of a scheme whose structure begins at `start`, `width` columns wide at most.
-/// Without a rate nothing was measured.
+/// Describes a scheme whose structure begins at `start`, in at most `width` columns. `rate` converts the
+/// ticks of the measured threads; it is `None` if nothing was measured.
 pub fn text(
     scheme: &Scheme,
     start: u64,
@@ -185,14 +185,14 @@ fn timed(scheme: &Scheme, measured: &Measured, rate: Option<Rate>, width: u16) -
     text + "\n" + &table.trim_fmt()
 }
 
-/// Nanoseconds of a round of the quickest thread.
+/// Formats the time of a round of the quickest thread in nanoseconds.
 fn quickest(crew: Option<ThreadStats>, rate: Option<Rate>) -> String {
     let nanos =
         |(crew, rate): (ThreadStats, Rate)| format!("{:.2}", crew.fastest * 1e9 / rate.hz());
     crew.zip(rate).map_or_else(|| "-".to_owned(), nanos)
 }
 
-/// All that is said of a scheme whose structure begins at `start`.
+/// Describes a scheme whose structure begins at `start` as JSON.
 pub fn json(scheme: &Scheme, start: u64, measured: &Result<Measured, Untestable>) -> Value {
     let layout = Layout::structure(scheme, start);
     let starts = scheme.starts();

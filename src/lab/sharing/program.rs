@@ -1,4 +1,4 @@
-//! Runs a program under valgrind, and reads what its threads touch.
+//! Runs a program under valgrind, and reads the accesses of its threads.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,27 +12,27 @@ use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
 
 use super::trace::Trace;
 
-/// Hands valgrind the pipe by a number of its own; the program's output goes to the standard error.
+/// Passes valgrind the pipe as file descriptor 9. The program's output goes to the standard error.
 const SHELL: &str = "exec valgrind --tool=lackey --trace-mem=yes --trace-sched=yes --fair-sched=try \
                      --log-fd=9 -- \"$@\" 9>&1 >&2";
 
-/// The lines of valgrind's own that are kept, to say why there was no trace.
+/// Number of valgrind's own last lines that are kept, to explain why there was no trace.
 const KEPT: usize = 3;
 
 /// A variable of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
+    /// The variable's name.
     pub name: String,
-    /// Its first byte, as the program ran.
+    /// Address of the first byte in the running program.
     pub address: u64,
-    /// Its bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Its address in the file.
+    /// Address of the first byte in the file.
     pub linked: u64,
 }
 
-/// What the threads of a program touched, and its variables by address.
+/// The accesses of a program's threads, and the program's variables.
 #[derive(Debug)]
 pub struct Traced {
     /// The accesses.
@@ -41,43 +41,43 @@ pub struct Traced {
     pub variables: Vec<Variable>,
     /// The program's file, if it was found.
     pub file: Option<PathBuf>,
-    /// How the program ended, if not well.
+    /// How the program ended, if it failed.
     pub status: Option<String>,
-    /// How the accesses were seen.
+    /// How the accesses were observed.
     pub how: How,
 }
 
-/// How accesses were seen.
+/// How accesses were observed.
 #[derive(Debug, PartialEq)]
 pub enum How {
-    /// All of them, by valgrind.
+    /// All accesses, by valgrind.
     Valgrind {
-        /// Why the PMU did not sample them, if it was to.
+        /// Why the PMU did not sample the accesses, if it was asked to.
         not_by_pmu: Option<String>,
     },
-    /// Some of them, by the PMU.
+    /// Some accesses, by the PMU.
     Pmu(Sampling),
 }
 
 /// How the PMU sampled a process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sampling {
-    /// Its events, with the period of each.
+    /// The events, each with its period.
     pub events: Vec<(String, u64)>,
-    /// For how long.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Samples that found no room.
+    /// Number of samples that found no room in a ring.
     pub lost: u64,
-    /// Samples that named no access of the process.
+    /// Number of samples that did not name an access of the process.
     pub blank: u64,
-    /// Why some threads were not watched, if so.
+    /// Why some threads were not watched, if any.
     pub unwatched: Option<String>,
 }
 
-/// Runs `command` to its end, or until `stop` is set.
+/// Runs `command` under valgrind until it ends or `stop` is set, and reads its accesses.
 ///
 /// # Errors
-/// If there is no valgrind, or it does not run the command: with its reason.
+/// If valgrind cannot be run, or valgrind does not run the command: its reason.
 pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Traced> {
     let (name, _) = command.split_first().context("no command")?;
     if Command::new("valgrind").arg("--version").output().is_err() {
@@ -111,7 +111,7 @@ pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Trac
                     said.remove(0);
                 }
             } else if variables.is_none() && trace.threads() > 0 {
-                // It is loaded now, and waits for room in the pipe.
+                // The program is loaded now, and waits for room in the pipe.
                 let variables_of = |path: PathBuf| variables_of(&path, child.id());
                 variables = Some(found(name).and_then(variables_of).unwrap_or_default());
             }
@@ -120,7 +120,7 @@ pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Trac
     };
     let outcome = read();
     if outcome.is_err() || stop.load(Ordering::Relaxed) {
-        // It may have ended by itself.
+        // An error is ignored: the child may have ended by itself.
         let _ = child.kill();
     }
     let status = child.wait().context("valgrind")?;
@@ -141,8 +141,8 @@ pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Trac
     })
 }
 
-/// The variables of the program at `path` in process `id`, by their addresses. `None` where the system,
-/// or the program's file, does not tell.
+/// Returns the variables of the program at `path` in process `id`. `None` if the system or the program's
+/// file does not show them.
 pub(super) fn variables_of(path: &Path, id: u32) -> Option<Vec<Variable>> {
     let path = path.canonicalize().ok()?;
     let maps = fs::read_to_string(format!("/proc/{id}/maps")).ok()?;
@@ -171,7 +171,7 @@ pub(super) fn variables_of(path: &Path, id: u32) -> Option<Vec<Variable>> {
     Some(data.filter_map(variable).collect())
 }
 
-/// The file of a command, as the shell would find it.
+/// Returns the file of a command, as the shell would find it.
 pub(super) fn found(command: &OsString) -> Option<PathBuf> {
     let path = Path::new(command);
     if path.components().count() > 1 {

@@ -1,5 +1,5 @@
-//! Watches a running process by the PMU: a ring per thread and event, which is read every few
-//! milliseconds. Threads that begin later are watched from the next look on.
+//! Watches a running process by the PMU, with a ring buffer per thread and event that is read every few
+//! milliseconds. A new thread is watched from the next read on.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -20,20 +20,20 @@ use crate::os::resume;
 use crate::os::root::Root;
 use crate::sim::Op;
 
-/// Between two looks at the rings: at a sample per 10 microseconds one holds 16 milliseconds.
+/// Time between two reads of the rings. At a sample per 10 microseconds a ring holds 16 milliseconds.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Stops before it becomes the command, so that it is watched from its beginning; the command's output
-/// goes to the standard error, as under valgrind.
+/// Stops before it becomes the command, so that the command is watched from its beginning. The command's
+/// output goes to the standard error, as under valgrind.
 const SHELL: &str = "kill -STOP $$; exec \"$@\" >&2";
 
-/// The status with which a shell says that it did not find a command, or may not execute it.
+/// The statuses of a shell that cannot execute or find a command.
 const NOT_RUN: [Option<i32>; 2] = [Some(126), Some(127)];
 
-/// The events by which this process may sample accesses.
+/// Returns the events by which this process may sample accesses.
 ///
 /// # Errors
-/// Why there are none.
+/// If there is no such event: the reason.
 pub(crate) fn events() -> Result<Vec<Sampled>, String> {
     let mut events = access_events(&Root::live())?;
     let mut refused = None;
@@ -60,10 +60,10 @@ pub(crate) fn events() -> Result<Vec<Sampled>, String> {
     }
 }
 
-/// Runs `command` to its end, or until `stop` is set, and samples it.
+/// Runs `command` until it ends or `stop` is set, and samples its accesses.
 ///
 /// # Errors
-/// If it cannot be run or watched: why.
+/// If the command cannot be run or watched: the reason.
 pub(crate) fn run(
     command: &[OsString],
     events: &[Sampled],
@@ -78,7 +78,7 @@ pub(crate) fn run(
         .context("sh cannot be run")?;
     let watched = run_child(&mut child, name, events, line, stop);
     if watched.is_err() || stop.load(Ordering::Relaxed) {
-        // It may have ended by itself.
+        // An error is ignored: the child may have ended by itself.
         let _ = child.kill();
     }
     let status = child.wait().context("sh")?;
@@ -108,7 +108,7 @@ fn run_child(
     resume(id).context("sh does not go on")?;
     let file = found(name);
     loop {
-        // First: what was sampled before the end is read then.
+        // Checked before the read, so that the last read sees all samples until the end.
         let over = child.try_wait()?.is_some() || stop.load(Ordering::Relaxed);
         watch.look(file.as_deref())?;
         if over {
@@ -121,10 +121,10 @@ fn run_child(
     Ok(traced)
 }
 
-/// Samples the process `id` for `time`, or until it ends, or until `stop` is set.
+/// Samples the process `id` for `time`, until it ends, or until `stop` is set.
 ///
 /// # Errors
-/// If there is no such process, or this one may not watch it.
+/// If there is no such process, or this process may not watch it.
 pub(crate) fn watch(
     id: u32,
     time: Duration,
@@ -150,7 +150,7 @@ pub(crate) fn watch(
     Ok(traced)
 }
 
-/// A process that is watched.
+/// A watched process.
 struct Watch<'e> {
     id: u32,
     events: &'e [Sampled],
@@ -162,7 +162,7 @@ struct Watch<'e> {
 }
 
 impl<'e> Watch<'e> {
-    /// Watches the threads that there are.
+    /// Starts to watch the present threads.
     fn new(id: u32, events: &'e [Sampled], line: u64) -> Result<Self> {
         let named = events
             .iter()
@@ -188,7 +188,7 @@ impl<'e> Watch<'e> {
         }
     }
 
-    /// Begins to watch threads that are new, and returns all that there are.
+    /// Starts to watch new threads. Returns all present threads.
     fn find_threads(&mut self) -> Vec<u32> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.id));
         let names = tasks
@@ -211,12 +211,12 @@ impl<'e> Watch<'e> {
                 .collect::<io::Result<Vec<Sampler>>>()
             {
                 Ok(samplers) => drop(self.threads.insert(*thread, samplers)),
-                // It has ended meanwhile.
+                // The thread has ended in the meantime.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                 Err(error) => {
                     let mend = match error.raw_os_error() {
                         Some(libc::EMFILE) => " (ulimit -n)",
-                        // So the kernel answers also where rings take too much memory.
+                        // The kernel also returns EPERM if the rings take too much locked memory.
                         Some(libc::EPERM) => " (kernel.perf_event_mlock_kb, ulimit -l)",
                         _ => "",
                     };
@@ -228,7 +228,7 @@ impl<'e> Watch<'e> {
         there
     }
 
-    /// Reads all rings, and begins to watch threads that are new. `file` is what the process executes.
+    /// Reads all rings, and starts to watch new threads. `file` is the executable of the process.
     fn look(&mut self, file: Option<&Path>) -> Result<()> {
         let there = self.find_threads();
         let (trace, sampling, id) = (&mut self.trace, &mut self.sampling, self.id);
@@ -249,7 +249,7 @@ impl<'e> Watch<'e> {
             lives
         });
         if self.variables.is_none() {
-            // None yet while a shell is becoming the command.
+            // `None` while the shell has not become the command yet.
             self.variables = file.and_then(|file| variables_of(file, id));
         }
         Ok(())
@@ -267,7 +267,7 @@ impl<'e> Watch<'e> {
     }
 }
 
-/// Adds what a record of process `id` tells.
+/// Adds a record of process `id` to the trace.
 fn take(record: Record, id: u32, trace: &mut Trace, sampling: &mut Sampling) -> Result<()> {
     let (process, thread, at, address, source) = match record {
         Record::Lost(count) => {
@@ -287,7 +287,7 @@ fn take(record: Record, id: u32, trace: &mut Trace, sampling: &mut Sampling) -> 
         (true, false) => Some(Op::Load),
         (false, _) => source.stores().then_some(Op::Store),
     };
-    // The kernel's own addresses are the upper half.
+    // The kernel's addresses are the upper half of the address space.
     let kernels = |address: u64| address >> 63 != 0;
     match op {
         Some(op) if process == id && address != 0 && !kernels(address) && !kernels(at) => {
@@ -300,10 +300,10 @@ fn take(record: Record, id: u32, trace: &mut Trace, sampling: &mut Sampling) -> 
     }
 }
 
-/// What process `id` does: the letter of `/proc/ID/stat`.
+/// Returns the state of process `id`: the letter in `/proc/ID/stat`.
 fn state(id: u32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name before it may have any letters.
+    // The process name before the state may contain any characters.
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    /// What these records of process 7 tell, each so many times.
+    /// Returns the trace of these records of process 7, each repeated the given number of times.
     fn told(records: &[(Record, usize)]) -> Traced {
         let (mut trace, mut sampling) = (Trace::new(64), Sampling::default());
         for (record, times) in records {
@@ -368,7 +368,7 @@ mod tests {
             (sample(21, 0x2000, LOAD | LOCKED | HITM), 5),
             (sample(22, 0x2008, LOAD | LOCKED), 4),
             (sample(22, 0x2010, LOAD), 4),
-            // Nobody writes it.
+            // A line that no thread writes.
             (sample(21, 0x3000, LOAD), 9),
             (sample(22, 0x3008, LOAD), 9),
             (Record::Lost(12), 1),
@@ -420,7 +420,7 @@ mod tests {
         let How::Pmu(sampling) = &traced.how else {
             panic!("{:?}", traced.how);
         };
-        // The kernel does not say of a page fault whether it was a load.
+        // The kernel does not report whether a page fault was a load.
         assert!(sampling.blank > 10, "{sampling:?}");
         assert_eq!((traced.trace.accesses, sampling.lost), (0, 0));
         assert_eq!(sampling.unwatched, None);

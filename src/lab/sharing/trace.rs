@@ -1,8 +1,8 @@
-//! What the threads of a program touch, from valgrind's trace of its accesses or from samples.
+//! The accesses of a program's threads to lines, from valgrind's trace or from samples.
 //!
-//! `--tool=lackey --trace-mem=yes` prints the accesses without their threads, and `--trace-sched=yes`
-//! every change of the thread between them: valgrind runs one thread at a time. A number of valgrind's
-//! is given to another thread once its thread has ended; here each has a number of its own.
+//! `--tool=lackey --trace-mem=yes` prints the accesses without their threads. `--trace-sched=yes` prints
+//! every switch of the running thread between them, because valgrind runs one thread at a time. valgrind
+//! reuses the number of a thread that has ended; here every thread has its own number.
 
 use std::collections::HashMap;
 
@@ -13,73 +13,75 @@ use crate::order;
 use crate::sim::Op;
 use crate::sim::trace::lackey;
 
-/// The bytes of a line, a bit each.
+/// A bit per byte of a line.
 pub type Bytes = u128;
 
-/// The most lines that are kept: some gigabytes, and a bit per access.
+/// Maximum number of lines that are kept. They take some gigabytes, and a bit per access.
 const MOST_LINES: usize = 1 << 25;
 
-/// What a thread did to a line.
+/// The accesses of a thread to a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// The thread, from 1 in the order in which they began.
+    /// The thread, numbered from 1 in the order in which the threads began.
     pub thread: usize,
-    /// The bytes that it read.
+    /// The bytes that the thread read.
     pub reads: Bytes,
-    /// The bytes that it wrote.
+    /// The bytes that the thread wrote.
     pub writes: Bytes,
-    /// How often it accessed the line.
+    /// Number of accesses.
     pub accesses: u64,
-    /// The first of its accesses, in their order.
+    /// Whether each of the first accesses was a read or a write, in order.
     pub order: Order,
-    /// How often it wrote it.
+    /// Number of accesses that wrote.
     pub stores: u64,
-    /// How often it found the line modified by another core, where samples tell.
+    /// Number of accesses that found the line modified by another core, if samples report it.
     pub modified: u64,
 }
 
-/// A line that threads share without need.
+/// A line that is shared falsely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedLine {
-    /// Its first byte.
+    /// Address of the first byte.
     pub address: u64,
-    /// The threads that touch it often.
+    /// The threads that access the line often.
     pub parts: Vec<Part>,
-    /// Whether threads also touch the same bytes of it.
+    /// Whether threads also touch the same bytes of the line.
     pub truly: bool,
-    /// Whether two of the threads that share it falsely were there at the same time in the trace.
+    /// Whether two of the threads that share the line falsely were alive at the same time in the trace.
     pub at_once: bool,
-    /// Accesses of the lesser one of two that share it falsely.
+    /// Number of accesses of the thread that accesses the line less often, in the busiest pair of threads
+    /// that share it falsely.
     pub weight: u64,
-    /// What its threads send each other if they take turns.
+    /// The coherence messages of the threads if their accesses are interleaved.
     pub in_turns: Turns,
 }
 
-/// A thread's first access and its last, counted over all of them; no last one if it never ended.
+/// The life of a thread: the number of all threads' accesses before its start and, if it has ended, before
+/// its end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Life {
     first: u64,
     last: Option<u64>,
-    /// The number that it was given in the trace.
+    /// The number of the thread in the trace.
     number: u64,
 }
 
-/// All that was read so far.
+/// The accesses that were read so far.
 #[derive(Debug)]
 pub struct Trace {
     line: u64,
     lines: HashMap<u64, Vec<Part>>,
     lives: Vec<Life>,
-    /// Which thread has a number of valgrind's, or of the kernel's.
+    /// The thread that currently has a number of valgrind's or of the kernel's.
     named: HashMap<u64, usize>,
-    /// The thread that runs.
+    /// The running thread.
     current: usize,
-    /// Accesses so far.
+    /// Number of accesses so far.
     pub accesses: u64,
 }
 
 impl Trace {
-    /// An empty one, of lines of `line` bytes: at most 128.
+    /// Creates an empty trace with lines of `line` bytes, at most 128.
     pub fn new(line: u64) -> Self {
         Trace {
             line,
@@ -91,18 +93,18 @@ impl Trace {
         }
     }
 
-    /// How many threads there were.
+    /// Returns the number of threads.
     pub fn threads(&self) -> usize {
         self.lives.len()
     }
 
-    /// The kernel's number of a thread that was sampled.
+    /// Returns the kernel's number of a sampled thread.
     pub fn number(&self, thread: usize) -> u64 {
         self.lives[thread - 1].number
     }
 
-    /// Takes a sample of the thread that has this number. How many bytes it accessed is not known: the first
-    /// stands for all.
+    /// Adds a sample of the thread with this number. The size of the access is unknown, so that only its
+    /// first byte counts.
     ///
     /// # Errors
     /// If the program touches more lines than are kept.
@@ -111,7 +113,7 @@ impl Trace {
         self.touch(address, 1, op, modified)
     }
 
-    /// The thread with this number runs from now on.
+    /// Makes the thread with this number the running thread.
     fn enter(&mut self, number: u64) {
         let (lives, first) = (&mut self.lives, self.accesses);
         self.current = *self.named.entry(number).or_insert_with(|| {
@@ -124,14 +126,15 @@ impl Trace {
         });
     }
 
-    /// The thread with this number has ended; another may be given the number.
+    /// Ends the thread with this number. Another thread may get the number afterwards.
     pub fn end(&mut self, number: u64) {
         if let Some(thread) = self.named.remove(&number) {
             self.lives[thread - 1].last = Some(self.accesses);
         }
     }
 
-    /// Reads a line of the trace. `false` if it is neither an access nor a change of the thread.
+    /// Reads a line of the trace. Returns `false` if the line is neither an access nor a switch of the
+    /// running thread.
     ///
     /// # Errors
     /// If the program touches more lines than are kept.
@@ -175,7 +178,7 @@ impl Trace {
                         thread,
                         ..Part::default()
                     };
-                    // Most lines have one thread.
+                    // Most lines are touched by one thread only.
                     parts.reserve_exact(1);
                     parts.push(part);
                     parts.len() - 1
@@ -197,17 +200,18 @@ impl Trace {
         Ok(())
     }
 
-    /// Whether two threads were there at the same time.
+    /// Returns whether two threads were alive at the same time.
     fn at_once(&self, a: usize, b: usize) -> bool {
         let [a, b] = [a, b].map(|thread| self.lives[thread - 1]);
         let before = |one: Life, other: Life| one.last.is_some_and(|last| last <= other.first);
         !before(a, b) && !before(b, a)
     }
 
-    /// The lines that two threads or more access `least` times each, at least one of them writing, and
-    /// some of them at bytes that the others leave alone. First come those that most loads found modified by
-    /// another core, then those that most accesses may fight over. And how many lines threads share at the
-    /// same bytes alone.
+    /// Returns the falsely shared lines, and the number of lines that are shared at the same bytes only.
+    ///
+    /// A line is shared falsely if two threads access it at least `least` times each, at least one of them
+    /// writes, and they touch different bytes. Lines with the most accesses that found them modified by
+    /// another core come first, then lines with the greatest weight.
     pub fn shared(&self, least: u64) -> (Vec<SharedLine>, usize) {
         let (mut falsely, mut truly_alone) = (Vec::new(), 0);
         for (&address, parts) in &self.lines {
@@ -250,7 +254,7 @@ impl Trace {
     }
 }
 
-/// The bits of `count` bytes from `first` on.
+/// Returns the mask of `count` bytes from `first` on.
 fn bits(first: u64, count: u64) -> Bytes {
     let all = if count >= 128 {
         Bytes::MAX
@@ -260,7 +264,7 @@ fn bits(first: u64, count: u64) -> Bytes {
     all << first
 }
 
-/// The stretches of bytes that a mask has: the first byte of each, and how many.
+/// Returns the stretches of a mask: the first byte and the number of bytes of each.
 pub fn stretches(mask: Bytes) -> Vec<(u32, u32)> {
     let (mut left, mut at, mut found) = (mask, 0, Vec::new());
     while left != 0 {
@@ -274,7 +278,7 @@ pub fn stretches(mask: Bytes) -> Vec<(u32, u32)> {
     found
 }
 
-/// Reads `--4711--   SCHED[2]:  acquired lock (...)`: valgrind's number of the thread, and what it does.
+/// Parses `--4711--   SCHED[2]:  acquired lock (...)`: valgrind's number of the thread, and the event.
 fn scheduled(text: &[u8]) -> Option<(u64, &[u8])> {
     const MARK: &[u8] = b"SCHED[";
     let rest = text.strip_prefix(b"--")?;
@@ -364,7 +368,7 @@ mod tests {
         assert_eq!(of(" L 1008,8\n"), (1, 0));
         assert_eq!(of(" L 1004,8\n"), (0, 1));
         assert_eq!(of(" L 1040,8\n"), (0, 0), "another line");
-        // Across two lines.
+        // Accesses to two lines.
         assert_eq!(of(" S ffc,4\n S 103c,8\n"), (1, 0));
     }
 
@@ -373,12 +377,12 @@ mod tests {
         let other = [scheduled(2, BEGIN), " M 1008,8\n".repeat(3)].concat();
         let text = [scheduled(1, BEGIN), " S 1000,8\n".repeat(3), other].concat();
         let turns = read(&text).shared(1).0[0].in_turns;
-        // Six writes in turn: the first has the line from memory, five from the other thread. In the order
-        // of the trace it moved once.
+        // Six interleaved writes: the first gets the line from memory, the other five from the other thread.
+        // In the order of the trace the line moved once.
         let messages = turns.messages;
         assert_eq!((turns.accesses, messages.transfers), (6, 5));
         assert_eq!((messages.invalidations, messages.owns), (5, 6));
-        // A thread that is not named takes no turn.
+        // A thread with too few accesses is not part of the simulation.
         let third = [scheduled(3, BEGIN), " S 1010,8\n".repeat(2)].concat();
         assert_eq!(read(&[text, third].concat()).shared(3).0[0].in_turns, turns);
     }

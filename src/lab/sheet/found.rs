@@ -1,4 +1,4 @@
-//! What was inferred, as rows of the sheet and in those that are there, and the memory nodes where there are
+//! Inferred parameters, as new rows of the sheet and in its present rows, and the memory nodes if there are
 //! several.
 
 use super::{Row, SAME_SIZE, level_name};
@@ -13,10 +13,10 @@ use crate::os::sysfs::list;
 use crate::recorded::core_of;
 use crate::stats::Interval;
 
-/// A confidence up to which a size that differs from the stated one is doubt, not disagreement.
+/// Confidence up to which an inferred size that differs from the stated size is no disagreement.
 const UNSURE: f64 = 0.5;
 
-/// Adds to the sheet what was inferred.
+/// Adds the inferred parameters to the sheet.
 pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     let level = |rows: &[Row], level| rows.iter().position(|row| row.name == level_name(level));
     let at = level(rows, 1).unwrap_or(rows.len());
@@ -44,7 +44,7 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
         rows.insert(index + 1, Row::of("L1d replaces", sure(policy, &named)));
     }
     if let (Some(row), Some(found)) = (named(rows, &level_name(2)), &inferred.l2) {
-        // More doubt than not: what can be said is where it lies.
+        // At a low confidence only the range is reported.
         let range = inferred.l2_range.filter(|_| found.confidence <= UNSURE);
         row.measured = Some(match range {
             Some([least, most]) if least < most => {
@@ -129,7 +129,7 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     rows.extend(runs.map(|(series, words)| Row::of(format!("single runs, {series}"), words)));
     rows.extend(inferred.parallel.map(|Interval { lo, hi }| {
         let known = published(|core| core.outstanding_misses);
-        // X10 judges them alike.
+        // The same limits as in the claim of X10.
         let far = |known: &u32| hi < 0.8 * f64::from(*known) || lo > 1.2 * f64::from(*known);
         let found = if lo < hi {
             format!("{lo} to {hi}")
@@ -145,14 +145,14 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     }));
 }
 
-/// Operations that the reorder buffer holds, beside what is published.
+/// Returns the row of the reorder buffer: the operations that it holds, beside the published number.
 fn reorder_buffer(
     measured: String,
     [least, most]: [u32; 2],
     published: impl Fn(fn(&Core) -> Fact<u32>) -> Option<u32>,
 ) -> Row {
     let known = published(|core| core.reorder_buffer);
-    // As X22 judges it: a part of the chains around the operations is in the buffer, too.
+    // The same limits as in the claim of X22: some operations of the chains are in the buffer too.
     let near = |size: f64| 0.85 * size <= f64::from(most) && f64::from(least) <= 1.15 * size;
     let differs = known.map(f64::from).filter(|known| !near(*known));
     buffers(
@@ -166,7 +166,7 @@ fn reorder_buffer(
     )
 }
 
-/// A row of something that a core has so many of.
+/// Returns a row for a number of buffers or entries, beside the published number.
 fn buffers(name: &str, measured: String, known: Option<u32>, differs: Option<&str>) -> Row {
     Row {
         cpuid: Some(match known {
@@ -178,13 +178,13 @@ fn buffers(name: &str, measured: String, known: Option<u32>, differs: Option<&st
     }
 }
 
-/// The row of the last level, if it lies behind L2.
+/// Returns the row of the last level, if it is not L2.
 fn last_level(rows: &mut [Row]) -> Option<&mut Row> {
     let names: Vec<String> = (3..=4).map(level_name).collect();
     rows.iter_mut().rev().find(|row| names.contains(&row.name))
 }
 
-/// Adds the ways of L2 to its row.
+/// Adds the ways of L2 to the row of L2.
 fn ways_of_l2(row: &mut Row, header: &Header, found: &Found<Sets>) {
     let sets = found.value;
     let text = format!(
@@ -207,13 +207,13 @@ fn named<'a>(rows: &'a mut [Row], name: &str) -> Option<&'a mut Row> {
     rows.iter_mut().find(|row| row.name == name)
 }
 
-/// The cache of a level that holds data, by CPUID.
+/// Returns the data or unified cache of a level that CPUID reports.
 fn stated(header: &Header, level: u8) -> Option<&CacheLine> {
     let mut caches = header.cpu.caches.iter();
     caches.find(|cache| cache.level == level && cache.holds != super::INSTRUCTIONS)
 }
 
-/// An answer with its confidence, unless there is no doubt.
+/// Formats a value with its confidence, unless the confidence is 100 %.
 fn sure<T>(found: &Found<T>, text: &str) -> String {
     match (found.confidence * 100.0).round() {
         100.0.. => text.to_owned(),
@@ -239,7 +239,7 @@ fn line(header: &Header, inferred: &Inferred) -> Option<Row> {
     })
 }
 
-/// Entries of a TLB, in the row of the one that CPUID reports, or in one of its own.
+/// Adds the entries of a TLB to the row of the TLB that CPUID reports, or in a new row.
 fn tlb(rows: &mut Vec<Row>, header: &Header, level: u8, name: &str, found: Interval) {
     let measured = match found.hi - found.lo < 1.0 {
         true => format!("{:.0} entries", found.lo),
@@ -249,11 +249,11 @@ fn tlb(rows: &mut Vec<Row>, header: &Header, level: u8, name: &str, found: Inter
         tlb.level == level && tlb.holds != super::INSTRUCTIONS && tlb.pages.contains(&4096)
     });
     let entries = reported.next().map(|tlb| f64::from(tlb.entries));
-    // A set may overflow before the whole does, and the kernel's own pages take entries.
+    // A set may overflow before the whole TLB does, and the kernel's own pages take entries.
     let differs =
         entries.filter(|entries| found.hi * SAME_SIZE < *entries || found.lo > entries * SAME_SIZE);
     let differs = differs.map(|_| "not the entries that CPUID reports".to_owned());
-    // AMD's second level has one for data alone, and another name.
+    // AMD's second-level TLB for data is separate and has another name.
     let known: [&str; 2] = match level {
         1 => ["dTLB", "L1 TLB, load"],
         _ => ["STLB", "L2 TLB, data"],
@@ -274,7 +274,7 @@ fn tlb(rows: &mut Vec<Row>, header: &Header, level: u8, name: &str, found: Inter
     }
 }
 
-/// A row per node: how long a random step in its memory takes from each node, and what the kernel says.
+/// Returns a row per node: the time of a random step in its memory from each node, and the kernel's facts.
 pub(super) fn rows(header: &Header, inferred: &Inferred) -> Vec<Row> {
     if header.nodes.len() < 2 {
         return Vec::new();

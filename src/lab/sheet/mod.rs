@@ -1,5 +1,5 @@
-//! The machine sheet: what was measured beside what CPUID and the kernel say, as `linefill machine` prints
-//! it.
+//! The machine sheet: measured values beside the values that CPUID and the kernel report, as `linefill
+//! machine` prints it.
 
 mod found;
 
@@ -20,21 +20,21 @@ use crate::stats::Interval;
 /// A row of the sheet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// What it is.
+    /// The name of the quantity.
     pub name: String,
-    /// What was measured.
+    /// The measured value.
     pub measured: Option<String>,
-    /// What CPUID says.
+    /// The value that CPUID reports.
     pub cpuid: Option<String>,
-    /// What the kernel says, under `/sys` and `/proc`.
+    /// The value that the kernel reports, under `/sys` and `/proc`.
     pub kernel: Option<String>,
-    /// In what these disagree, and why that may be.
+    /// How these values disagree, and why they may.
     #[serde(rename = "note")]
     pub differs: Option<String>,
 }
 
 impl Row {
-    /// A row of what was measured alone.
+    /// Creates a row with a measured value only.
     fn of(name: impl Into<String>, measured: impl Into<String>) -> Self {
         Row {
             name: name.into(),
@@ -44,17 +44,17 @@ impl Row {
     }
 }
 
-/// By what factor a measured size may miss the stated one: the step of a ladder is good to this.
+/// Factor by which a measured size may differ from the stated size: the precision of a step of the ladder.
 const SAME_SIZE: f64 = 1.6;
 
-/// The largest difference between the measured and the stated rate of the counter.
+/// Largest relative difference between the measured and the stated rate of the counter.
 const SAME_RATE: f64 = 0.01;
 
-/// The largest difference between a measured and a published latency.
+/// Largest relative difference between a measured and a published latency.
 const SAME_LATENCY: f64 = 0.1;
 
-/// The sheet of a machine; `ladder` is what [`Machine::ladder`] was made of, and `inferred` what its
-/// points tell.
+/// Returns the sheet of a machine. `ladder` are the points from which [`Machine::ladder`] was made, and
+/// `inferred` are the parameters that the points show.
 pub fn sheet(
     header: &Header,
     machine: &Machine,
@@ -87,7 +87,7 @@ pub fn sheet(
     rows
 }
 
-/// How the measuring CPU was isolated, if it was, and what came to it all the same.
+/// Returns how the measuring CPU was isolated, if it was, and how often it was disturbed nevertheless.
 pub(crate) fn isolation(header: &Header, quiet: Option<Quiet>) -> Option<Row> {
     let isolation = header.isolation.as_ref()?;
     let memory = if isolation.locked {
@@ -106,10 +106,10 @@ pub(crate) fn isolation(header: &Header, quiet: Option<Quiet>) -> Option<Row> {
     })
 }
 
-/// What predictions go by besides the levels: steps that the prefetchers foresee, and a
+/// Returns the quantities that predictions use besides the levels: steps that the prefetchers foresee, and a
 /// floating-point addition.
 fn calibrated(header: &Header, machine: &Machine) -> Vec<Row> {
-    // Without a core clock these are no cycles.
+    // Without a core clock the values are not core cycles.
     if header.core_per_tick.is_none() {
         return Vec::new();
     }
@@ -165,7 +165,7 @@ fn core(header: &Header) -> Row {
     }
 }
 
-/// The name under which people know a level that holds data.
+/// Returns the usual name of a level that holds data.
 pub fn level_name(level: u8) -> String {
     match level {
         1 => "L1d".to_owned(),
@@ -173,7 +173,7 @@ pub fn level_name(level: u8) -> String {
     }
 }
 
-/// A row a cache that CPUID or the kernel reports, or that was found without them.
+/// Returns a row per cache that CPUID or the kernel reports or that was measured.
 fn caches(header: &Header, machine: &Machine) -> Vec<Row> {
     let reported = header.cpu.caches.iter().chain(&header.kernel_caches);
     let places_reported = reported.map(|cache| (cache.level, cache.holds == INSTRUCTIONS));
@@ -186,7 +186,7 @@ fn caches(header: &Header, machine: &Machine) -> Vec<Row> {
         .collect()
 }
 
-/// What a record says of an instruction cache.
+/// The kind of an instruction cache in a record.
 const INSTRUCTIONS: &str = "instruction";
 
 fn cache(header: &Header, machine: &Machine, level: u8, instructions: bool) -> Row {
@@ -228,7 +228,7 @@ fn size_differs(
     let (measured, stated) = (measured?, cpuid.or(kernel)?.bytes as f64);
     let top = machine.ladder.last()?.working_set;
     if top < 2.0 * stated {
-        // The step lies beyond what was walked, and its foot looks like an earlier one.
+        // The step lies beyond the largest walk, and its beginning looks like a smaller step.
         return None;
     }
     if measured * SAME_SIZE < stated {
@@ -256,13 +256,13 @@ fn described(cache: &CacheLine) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// To quarters of a power of two: a step of the ladder shows no more.
+/// Rounds to quarters of a power of two: a step of the ladder is not more precise.
 fn rounded(bytes: f64) -> f64 {
     let unit = 2_f64.powf(bytes.log2().floor()) / 4.0;
     (bytes / unit).round() * unit
 }
 
-/// What a random step in a range costs, beside the published figure in core cycles.
+/// Returns the cost of a random step in a range, beside the published latency in core cycles.
 fn step(
     name: &str,
     machine: &Machine,
@@ -295,7 +295,7 @@ fn step(
     }
 }
 
-/// A TLB that loads use.
+/// Returns a row for a TLB, if loads use it.
 fn tlb(tlb: &TlbLine) -> Option<Row> {
     if !["data", "unified", "load"].contains(&tlb.holds.as_str()) {
         return None;
@@ -318,7 +318,7 @@ fn tlb(tlb: &TlbLine) -> Option<Row> {
     })
 }
 
-/// The hardware prefetchers, as their register says that they are set.
+/// Returns the state of the hardware prefetchers, from their register.
 fn prefetchers(line: &PrefetchersLine) -> Row {
     let (kernel, differs) = match line {
         PrefetchersLine::Set(setting) => (Some(setting.clone()), None),
@@ -332,7 +332,7 @@ fn prefetchers(line: &PrefetchersLine) -> Row {
     }
 }
 
-/// The sheet of a machine.
+/// The sheet of a machine, as a command prints it.
 #[derive(Debug)]
 pub(crate) struct MachineSheet(pub Vec<Row>);
 
@@ -371,7 +371,7 @@ impl Output for MachineSheet {
         vec![self.sheet()]
     }
 
-    /// What the sources of a row disagree in is to be known.
+    /// Returns a check per row. A row whose sources disagree is a warning.
     fn checks(&self) -> Vec<Check> {
         let check = |row: &Row| Check {
             group: "machine".to_owned(),

@@ -1,4 +1,4 @@
-//! All about one experiment, as `linefill show` prints it.
+//! The details of an experiment, as `linefill show` prints them.
 
 mod plot;
 
@@ -12,33 +12,33 @@ use super::report::view::{Figure, Section};
 use super::terminal::{BAD, FAINT, GOOD, STRONG, Screen, WARN};
 use crate::experiment::{Claim, Experiment, Verdict, topics};
 
-/// Experiments, and what a record has of them.
+/// Experiments, with the results of a record.
 pub(crate) struct Shown {
     /// The experiments.
     pub rows: Vec<Row>,
-    /// Where their numbers are from, or why there are none.
+    /// The source of the numbers, or why there are none.
     pub record: String,
     /// The machine of the record.
     pub machine: Option<String>,
-    /// The core of the record's machine, or of this one: what was seen on it is shown.
+    /// The core of the record's machine, or of this machine. Observations on this core are shown.
     pub core: Option<String>,
 }
 
-/// An experiment.
+/// An experiment, with the results of a record.
 pub(crate) struct Row {
     /// The experiment.
     pub experiment: &'static Experiment,
-    /// What the record has of it.
+    /// The section of the record's report, if the record has the experiment.
     pub section: Option<Section>,
 }
 
 impl Row {
-    /// The numbers that the record has.
+    /// Returns the figure, if the record has one.
     fn figure(&self) -> Option<&Figure> {
         self.section.as_ref()?.figure.as_ref()
     }
 
-    /// The claims: with their verdicts if the record has them, else without.
+    /// Returns the claims, each with its verdict if the record has one.
     fn claims(&self) -> Vec<(&'static Claim, Option<&VerdictLine>)> {
         let lines = self
             .section
@@ -53,7 +53,7 @@ impl Row {
     }
 }
 
-/// The colour of a verdict, whose word says the same.
+/// Returns the colour of a verdict. The verdict is always printed as a word too.
 pub(crate) fn colour(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Holds => GOOD,
@@ -63,7 +63,7 @@ pub(crate) fn colour(verdict: Verdict) -> Style {
     }
 }
 
-/// What a document has for a number: `1.26 (Pentium 4)`.
+/// Formats a document's value: `1.26 (Pentium 4)`.
 fn then(then: &ThenLine) -> String {
     let value = match then.lo == then.hi {
         true => number(then.lo),
@@ -75,7 +75,7 @@ fn then(then: &ThenLine) -> String {
     }
 }
 
-/// A number of this machine: `2.10 [2.05, 2.15]`.
+/// Formats a value of this machine: `2.10 [2.05, 2.15]`.
 fn now([lo, hi]: [f64; 2]) -> String {
     match lo == hi {
         true => number(lo),
@@ -130,7 +130,7 @@ impl Shown {
     }
 }
 
-/// Adds a paragraph, in lines of at most `width` that begin as far to the right as its first.
+/// Adds a paragraph, wrapped at `width`, with every line indented like the first.
 pub(crate) fn paragraph(screen: &mut Screen, style: Option<Style>, text: &str, width: u16) {
     let inside = text.trim_start();
     let indent = &text[..text.len() - inside.len()];
@@ -145,7 +145,7 @@ pub(crate) fn paragraph(screen: &mut Screen, style: Option<Style>, text: &str, w
     }
 }
 
-/// A claim in full, and what it came to.
+/// Adds a claim in full, with its verdict.
 fn claim(screen: &mut Screen, claim: &Claim, line: Option<&VerdictLine>, width: u16) {
     match line {
         Some(line) => screen.paint(colour(line.verdict).bold(), line.verdict.name()),
@@ -184,7 +184,7 @@ fn claim(screen: &mut Screen, claim: &Claim, line: Option<&VerdictLine>, width: 
     screen.end();
 }
 
-/// The figure of a section, its numbers, and what could not be measured.
+/// Adds the figure of a section, its numbers, and the points that could not be measured.
 fn measured(screen: &mut Screen, section: &Section, width: u16) {
     if let Some(figure) = &section.figure {
         screen.append(&plot::plot(figure, width)).end();
@@ -313,12 +313,12 @@ impl Output for Shown {
     }
 }
 
-/// The experiment of a claim's id.
+/// Returns the experiment in a claim's id.
 fn experiment_of(id: &str) -> &str {
     id.split_once('.').map_or(id, |(experiment, _)| experiment)
 }
 
-/// A verdict as a check of a test report.
+/// Turns a verdict into a check of a test report.
 pub(crate) fn check(line: &VerdictLine) -> Check {
     Check {
         group: line.experiment.clone(),

@@ -1,7 +1,7 @@
-//! A figure in characters.
+//! Plots of figures as text.
 //!
-//! The plotting crates for terminals have no logarithmic axes and no names for several curves, which
-//! nearly every figure here needs.
+//! Written here because the plotting crates for terminals have neither logarithmic axes nor labels for
+//! several curves, and nearly every figure needs both.
 
 use anstyle::{AnsiColor, Style};
 
@@ -12,18 +12,18 @@ use crate::lab::rank::unique;
 use crate::lab::report::view::{AxisView, CurveView, Figure, Form, Value};
 use crate::lab::terminal::{FAINT, Screen};
 
-/// Lines of a plot.
+/// Height of a plot in lines.
 const HEIGHT: usize = 16;
-/// Columns beyond which a plot gains nothing.
+/// Maximum width of a plot in columns. More would gain nothing.
 const WIDEST: usize = 100;
-/// Columns of the labels on the left.
+/// Width of the labels on the left in columns.
 const LABELS: usize = 9;
-/// The most curves, bars, rows and columns that are drawn: the report has all.
+/// Maximum number of curves, bars, rows and columns that are drawn. The report has all.
 const CURVES: usize = 6;
 const BARS: usize = 30;
 const ROWS: usize = 24;
 
-/// The colours of the curves; each has a letter as well.
+/// The colours of the curves. Each curve has a letter too.
 const COLOURS: [AnsiColor; CURVES] = [
     AnsiColor::Blue,
     AnsiColor::Magenta,
@@ -33,7 +33,7 @@ const COLOURS: [AnsiColor; CURVES] = [
     AnsiColor::Red,
 ];
 
-/// The mark of the document's own numbers.
+/// The mark of the document's own values.
 const DOCUMENT: char = '+';
 
 /// Draws a figure in at most `width` columns.
@@ -47,8 +47,8 @@ pub(super) fn plot(figure: &Figure, width: u16) -> Screen {
     }
 }
 
-/// The numbers behind a figure: one row per place, one column per curve, if that is no more than a person
-/// reads.
+/// Returns the numbers of a figure, with a row per position and a column per curve. `None` if there are too
+/// many to read.
 pub(super) fn numbers(figure: &Figure) -> Option<Sheet> {
     const PLACES: usize = 40;
     const COLUMNS: usize = 8;
@@ -75,7 +75,7 @@ pub(super) fn numbers(figure: &Figure) -> Option<Sheet> {
     Some(sheet)
 }
 
-/// A value with its interval.
+/// Formats a value with its interval.
 fn value_in_words(Value { lo, mid, hi, .. }: Value) -> String {
     match lo == hi {
         true => number(mid),
@@ -83,7 +83,7 @@ fn value_in_words(Value { lo, mid, hi, .. }: Value) -> String {
     }
 }
 
-/// The places on the horizontal axis, each once, from left to right.
+/// Returns the positions on the horizontal axis, each once, from left to right.
 fn places(curves: &[CurveView]) -> Vec<f64> {
     let mut places: Vec<f64> = curves
         .iter()
@@ -95,7 +95,7 @@ fn places(curves: &[CurveView]) -> Vec<f64> {
     places
 }
 
-/// At most `most` of these, evenly spread, the first and the last among them.
+/// Returns at most `most` items, evenly spread, with the first and the last.
 fn some<T>(all: &[T], most: usize) -> Vec<&T> {
     match all.len() {
         count if count <= most => all.iter().collect(),
@@ -105,23 +105,23 @@ fn some<T>(all: &[T], most: usize) -> Vec<&T> {
     }
 }
 
-/// An axis in characters.
+/// An axis measured in characters.
 struct Scale {
     log: bool,
     lo: f64,
     hi: f64,
-    /// Characters from end to end.
+    /// Number of characters from end to end.
     steps: usize,
 }
 
 impl Scale {
-    /// An axis over these values; `None` if it has none to show.
+    /// Creates an axis over these values; `None` if no value can be shown.
     fn over(values: impl Iterator<Item = f64>, axis: &AxisView, steps: usize) -> Option<Self> {
         let shown = values.filter(|value| value.is_finite() && (!axis.log || *value > 0.0));
         let (lo, hi) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), value| {
             (lo.min(value), hi.max(value))
         });
-        // Bars and curves of linear axes stand on 0.
+        // On a linear axis, bars and curves start at 0.
         let lo = if axis.log { lo } else { lo.min(0.0) };
         lo.is_finite().then_some(Scale {
             log: axis.log,
@@ -140,12 +140,12 @@ impl Scale {
         }
     }
 
-    /// The character at which a value lies.
+    /// Returns the character at which a value lies.
     fn at(&self, value: f64) -> usize {
         (self.along(value) * (self.steps - 1) as f64).round() as usize
     }
 
-    /// The value of a character.
+    /// Returns the value at a character.
     fn value(&self, step: usize) -> f64 {
         let share = step as f64 / (self.steps - 1) as f64;
         match self.log {
@@ -155,7 +155,7 @@ impl Scale {
     }
 }
 
-/// A mark, and how it looks.
+/// A mark and its style.
 type Mark = (char, Style);
 
 fn lines(figure: &Figure, width: usize) -> Screen {
@@ -194,7 +194,7 @@ fn lines(figure: &Figure, width: usize) -> Screen {
             cells[row][column] = Some((DOCUMENT, FAINT));
         }
     }
-    // The first curve last, so that it is whole.
+    // The first curve is drawn last, so that no other curve covers it.
     for (index, curve) in shown.iter().enumerate().rev() {
         let style = style(index);
         let at: Vec<(usize, usize)> = curve
@@ -237,7 +237,7 @@ fn lines(figure: &Figure, width: usize) -> Screen {
     screen
 }
 
-/// The characters between two on a line, column by column.
+/// Returns the characters between two points of a line, column by column.
 fn between(from: (usize, usize), to: (usize, usize)) -> impl Iterator<Item = (usize, usize)> {
     let rise = to.1 as f64 - from.1 as f64;
     (from.0 + 1..to.0).map(move |column| {
@@ -246,7 +246,7 @@ fn between(from: (usize, usize), to: (usize, usize)) -> impl Iterator<Item = (us
     })
 }
 
-/// The places that have a label, and under them the axis's own.
+/// Formats the axis, the labels of its positions, and the label of the axis.
 fn ticks(figure: &Figure, x: &Scale) -> String {
     let places = places(&figure.curves);
     let mut line = vec![' '; LABELS + 2 + x.steps];
@@ -270,7 +270,7 @@ fn ticks(figure: &Figure, x: &Scale) -> String {
     )
 }
 
-/// What the letters stand for.
+/// Formats the meaning of the letters and marks.
 fn legend(figure: &Figure, shown: &[&CurveView], width: usize) -> Screen {
     let mut screen = Screen::default();
     for (index, curve) in shown.iter().enumerate() {
@@ -293,7 +293,7 @@ fn legend(figure: &Figure, shown: &[&CurveView], width: usize) -> Screen {
     screen
 }
 
-/// A text beside a mark.
+/// Indents a text that follows a mark.
 fn indented(text: &str, width: usize) -> String {
     let options = textwrap::Options::new(width);
     textwrap::fill(
@@ -327,7 +327,7 @@ fn bars(figure: &Figure, width: usize) -> Screen {
     let numbers = 10;
     let columns = width.min(WIDEST).saturating_sub(name + numbers + 4).max(5);
     let values = shown.iter().map(|(.., value)| value.mid);
-    // A bar is as long as its value, whatever the axis of the report's own chart.
+    // The length of a bar is proportional to its value, whatever the axis of the report's chart.
     let linear = AxisView {
         log: false,
         ..figure.y.clone()
@@ -349,7 +349,7 @@ fn bars(figure: &Figure, width: usize) -> Screen {
     screen
 }
 
-/// The shades of a map, from the least value to the greatest.
+/// The characters of a map, from the least value to the greatest.
 const SHADES: [char; 5] = ['.', ':', 'o', 'O', '#'];
 
 fn shades(figure: &Figure, depth: &str, width: usize) -> Screen {

@@ -1,5 +1,4 @@
-//! The protocol between the caches of several cores: Figure 3.18 as a table, and what each of its
-//! arrows sends.
+//! The coherence protocol between several caches: Figure 3.18 as a table, with each transition's messages.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -12,10 +11,10 @@ use crate::mem::LINE as BYTES;
 use crate::os::Worker;
 use crate::sim::mesi::{Event, Mesi, Messages, Protocol, State};
 
-/// The line that things happen to.
+/// The line on which the events occur.
 const LINE: u64 = 0;
 
-/// What one event does to a line, and what it sends.
+/// A transition: the effect of an event on a line, and the messages that it sends.
 struct Arrow {
     from: State,
     event: Event,
@@ -23,8 +22,9 @@ struct Arrow {
     sent: Messages,
 }
 
-/// Every state and event among `cores` caches, of which the first has the line in the state and,
-/// where that is S, all others share it. The second one's reads and writes are the remote ones.
+/// Returns the transitions for every state and event among `cores` caches. The first cache has the line in
+/// the state; if the state is S, all other caches share it. Remote reads and writes come from the second
+/// cache.
 fn arrows(cores: usize) -> Vec<Arrow> {
     let mut arrows = Vec::new();
     for from in State::ALL {
@@ -58,7 +58,7 @@ fn arrows(cores: usize) -> Vec<Arrow> {
     arrows
 }
 
-/// The headings of messages in a table.
+/// The headings of the messages in a table.
 const SENT: [&str; 6] = [
     "requests",
     "RFOs",
@@ -68,7 +68,7 @@ const SENT: [&str; 6] = [
     "to memory",
 ];
 
-/// The numbers below [`SENT`].
+/// Returns the numbers below the headings [`SENT`].
 fn counts(sent: Messages) -> [u64; 6] {
     [
         sent.requests(),
@@ -80,8 +80,7 @@ fn counts(sent: Messages) -> [u64; 6] {
     ]
 }
 
-/// The table of the protocol, and the messages of each of its arrows among `cores` cores, two or
-/// more.
+/// Formats the protocol, and the messages of each transition among `cores` cores, at least two.
 pub fn coherence_table(cores: usize, width: u16) -> String {
     let mut table = table(&[&["from", "event", "to"][..], &SENT].concat(), width);
     for arrow in arrows(cores) {
@@ -100,7 +99,7 @@ pub fn coherence_table(cores: usize, width: u16) -> String {
     )
 }
 
-/// The same as JSON.
+/// Returns the transitions and their messages as JSON.
 pub fn coherence_json(cores: usize) -> Value {
     let row = |arrow: Arrow| {
         json!({
@@ -114,23 +113,23 @@ pub fn coherence_json(cores: usize) -> Value {
     json!({ "protocol": "MESI", "cores": cores, "transitions": rows })
 }
 
-/// What the caches of several cores sent.
+/// The messages between the caches of several cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Talk {
-    /// The cores: one a thread.
+    /// Number of cores, one per thread.
     pub cores: usize,
-    /// Operations of all of them.
+    /// Total number of operations.
     pub operations: u64,
     /// The messages.
     pub sent: Messages,
 }
 
-/// Operations of each thread that are counted, and those before.
+/// Operations per thread that are counted, and operations before them.
 const COUNTED: u64 = 256;
 const BEFORE: u64 = 4;
 
-/// Lets the threads of an experiment's cases do one operation each in turn, on a core each, and counts
-/// what their caches send. An atomic operation is its load and its store.
+/// Runs the threads of an experiment's cases, one operation per thread in turn, each thread on its own core,
+/// and counts the messages of their caches. An atomic operation is a load and a store.
 ///
 /// # Errors
 /// If no case was chosen.
@@ -189,7 +188,7 @@ fn in_turn(members: &mut [Worker<'_>], caches: &mut Mesi, rounds: u64) {
     }
 }
 
-/// What the threads' caches sent, per operation.
+/// Formats the messages per operation of the threads' caches.
 pub fn talk_table(runs: &[CaseRun<Talk>], width: u16) -> String {
     let mut table = table(&[&["series", "x", "cores"][..], &SENT].concat(), width);
     let mut notes = String::new();
@@ -215,7 +214,7 @@ pub fn talk_table(runs: &[CaseRun<Talk>], width: u16) -> String {
     format!("{}\n{what}\n{notes}", table.trim_fmt())
 }
 
-/// The same as JSON.
+/// Returns the messages as JSON.
 pub fn talk_json(id: &str, runs: &[CaseRun<Talk>]) -> Value {
     cases_json(id, runs, |talk| {
         json!({
@@ -266,7 +265,7 @@ mod tests {
             "{text}"
         );
         let rows = text.lines().filter(|line| line.contains("remote write"));
-        // One in the protocol's heading, and one a state.
+        // One in the heading of the protocol, and one per state.
         assert_eq!(rows.count(), 5, "{text}");
         let value = coherence_json(2);
         assert_eq!(value["transitions"].as_array().map(Vec::len), Some(16));

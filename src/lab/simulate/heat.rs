@@ -1,20 +1,20 @@
-//! Which sets missed: a map of each level, as text or as a page.
+//! Maps of the misses per set, one per level, as text or as a page.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{Config, levels};
 use crate::sim::SetCounters;
 
-/// Sets in a row.
+/// Number of cells in a row.
 const ROW: usize = 64;
 
-/// The most cells of a map. A level with more sets shows several in one.
+/// Maximum number of cells of a map. In a level with more sets, a cell covers several sets.
 const CELLS: usize = 4096;
 
-/// From no miss to the most.
+/// The shades, from no miss to the most misses.
 const SHADES: [char; 5] = ['·', '░', '▒', '▓', '█'];
 
-/// Neighbouring sets, as one cell.
+/// A cell of a map: neighbouring sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cell {
     first: usize,
@@ -46,7 +46,7 @@ fn cells(heat: &[SetCounters]) -> Vec<Cell> {
         .collect()
 }
 
-/// Misses set by set, 64 cells per row, a map per level.
+/// Formats a map of misses per level, with 64 cells per row.
 pub fn heat_text(configs: &[Config]) -> String {
     let mut text = String::new();
     for config in configs {
@@ -73,7 +73,7 @@ pub fn heat_text(configs: &[Config]) -> String {
     text
 }
 
-/// The shade of a count: the first for none, the others in equal steps up to `most`.
+/// Returns the shade of a count: the first for 0, the others in equal steps up to `most`.
 fn shade(count: u64, most: u64) -> usize {
     let steps = SHADES.len() as u64 - 1;
     (count * steps).div_ceil(most.max(1)) as usize
@@ -85,7 +85,7 @@ body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
 svg { width: 100%; background: color-mix(in srgb, currentColor 6%, transparent) }
 pre { overflow-x: auto }";
 
-/// A page with the table and a map of each level. It loads nothing.
+/// Renders a page with the table and a map per level. The page loads nothing.
 pub fn heat_page(title: &str, table: &str, configs: &[Config]) -> String {
     html! {
         (DOCTYPE)
@@ -112,7 +112,7 @@ pub fn heat_page(title: &str, table: &str, configs: &[Config]) -> String {
     .into_string()
 }
 
-/// A map whose cells tell their numbers when pointed at.
+/// Renders a map whose cells show their numbers as tooltips.
 fn map(cells: &[Cell]) -> Markup {
     let most = cells.iter().map(|cell| cell.misses).max().unwrap_or(0);
     let rows = cells.len().div_ceil(ROW);
@@ -142,7 +142,7 @@ mod tests {
     fn heated(text: &str) -> Vec<Config> {
         let design: HierarchyDesign = text.parse().unwrap();
         let mut hierarchy = Hierarchy::new(&design).unwrap().with_heat();
-        // Three lines that share set 5 of 64 in a cache of two ways, again and again.
+        // Three lines that share set 5 of 64 in a two-way cache, in a cycle.
         for round in 0..30 {
             hierarchy.reference(Reference::load(5 * 64 + round % 3 * 4096, 8));
         }

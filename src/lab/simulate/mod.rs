@@ -1,4 +1,4 @@
-//! Traces through simulated caches: `linefill simulate`. Those of experiments' own cases are made here.
+//! Traces through simulated caches: `linefill simulate`. This module traces the cases of experiments.
 
 mod coherence;
 mod heat;
@@ -20,20 +20,20 @@ use crate::experiment::{
 use crate::kernel::Kernel;
 use crate::sim::{Cache, Hierarchy, HierarchyDesign, HierarchyError, Reference};
 
-/// A configuration as it was typed, and the caches it makes.
+/// A cache configuration: its text, and the simulated caches.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// As it was typed.
+    /// The text of the configuration.
     pub text: String,
-    /// The caches.
+    /// The simulated caches.
     pub hierarchy: Hierarchy,
 }
 
 impl Config {
-    /// Empty caches, which count set by set as well if `heat`.
+    /// Creates empty caches, which also count per set if `heat`.
     ///
     /// # Errors
-    /// If there is no such hierarchy.
+    /// If the design is not a possible hierarchy.
     pub fn new(
         text: &str,
         design: &HierarchyDesign,
@@ -51,11 +51,11 @@ impl Config {
     }
 }
 
-/// The most lines of all caches that are simulated at a time, and kept to the end: those of 64 cases
-/// in caches of 128 MiB. They take 1 GiB of memory, and more by some policies.
+/// Maximum number of lines of all caches that are simulated and kept at the same time: the lines of 64 cases
+/// in caches of 128 MiB. They take 1 GiB of memory, and more with some policies.
 const MOST_LINES: u64 = 1 << 27;
 
-/// Whether so many cases can be simulated at a time, each in every one of these designs.
+/// Checks that this number of cases can be simulated at the same time, each in all of these designs.
 ///
 /// # Errors
 /// If their caches have too many lines.
@@ -75,7 +75,7 @@ pub fn affordable(designs: &[(String, HierarchyDesign)], cases: usize) -> Result
     Ok(())
 }
 
-/// The levels by name: L1i if there is one, L1d (or L1, if it takes both), L2 and so on.
+/// Returns the levels with their names: L1i if there is one, L1d (or L1, if joint), L2 and so on.
 pub fn levels(hierarchy: &Hierarchy) -> Vec<(String, &Cache)> {
     let mut levels = Vec::new();
     if let Some(cache) = hierarchy.instructions() {
@@ -92,33 +92,33 @@ pub fn levels(hierarchy: &Hierarchy) -> Vec<(String, &Cache)> {
     levels
 }
 
-/// Which cases of an experiment are simulated, and how.
+/// The cases of an experiment to simulate, and how.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// A glob of series; all without one.
+    /// A glob of the series; `None` selects all.
     pub series: Option<Pattern>,
-    /// Their place on the horizontal axis; all without one.
+    /// The position on the horizontal axis; `None` selects all.
     pub x: Option<f64>,
-    /// Rounds over the working set that are counted, after one that is not.
+    /// Counted rounds over the working set, after a round that is not counted.
     pub laps: u64,
     /// The largest working set in bytes.
     pub largest: usize,
-    /// Whether to count set by set as well.
+    /// Whether to count per set too.
     pub heat: bool,
 }
 
-/// A case that was simulated, or why it was not.
+/// The simulation of a case.
 #[derive(Debug)]
 pub struct CaseRun<T> {
-    /// Its series.
+    /// The series.
     pub series: String,
-    /// Its place on the horizontal axis.
+    /// The position on the horizontal axis.
     pub x: f64,
-    /// What came of it.
+    /// The result, or why the case was not simulated.
     pub outcome: Result<T, Untestable>,
 }
 
-/// What the cases of an experiment came to: `told` adds what it is to one that was simulated.
+/// Returns the simulated cases of an experiment as JSON. `told` returns the fields of a result.
 fn cases_json<T>(id: &str, runs: &[CaseRun<T>], told: impl Fn(&T) -> Value) -> Value {
     let case = |run: &CaseRun<T>| {
         let mut value = match &run.outcome {
@@ -132,19 +132,18 @@ fn cases_json<T>(id: &str, runs: &[CaseRun<T>], told: impl Fn(&T) -> Value) -> V
     json!({ "experiment": id, "cases": runs.iter().map(case).collect::<Vec<_>>() })
 }
 
-/// A case's trace through every configuration.
+/// The result of a case's trace in every configuration.
 #[derive(Debug)]
 pub struct Traced {
     /// Operations traced.
     pub operations: u64,
-    /// References they made.
+    /// References that the operations made.
     pub references: u64,
     /// The configurations, in order.
     pub configs: Vec<Config>,
 }
 
-/// The configurations of every case that has a trace, each named after its case, which is what
-/// tells their maps apart.
+/// Returns the configurations of all traced cases, each named after its case to distinguish their maps.
 pub fn maps(runs: &[CaseRun<Traced>]) -> Vec<Config> {
     let mut maps = Vec::new();
     for run in runs {
@@ -157,10 +156,10 @@ pub fn maps(runs: &[CaseRun<Traced>]) -> Vec<Config> {
     maps
 }
 
-/// The cases of an experiment that were chosen.
+/// Returns the chosen cases of an experiment.
 ///
 /// # Errors
-/// If there is none.
+/// If no case was chosen.
 fn chosen(experiment: &Experiment, machine: &Machine, choice: &Choice) -> Result<Vec<Case>> {
     let mut cases = (experiment.cases)(machine);
     let mut series: Vec<String> = cases.iter().map(|case| case.series.clone()).collect();
@@ -180,12 +179,12 @@ fn chosen(experiment: &Experiment, machine: &Machine, choice: &Choice) -> Result
     Ok(cases)
 }
 
-/// Simulates the cases of an experiment on `machine`, each in caches that a round of the case
-/// itself has warmed. Its memory begins at address 0.
+/// Simulates the cases of an experiment on `machine`, each in caches that a first round of the case has
+/// warmed. The memory of a case begins at address 0.
 ///
 /// # Errors
-/// If no case was chosen, a configuration makes no hierarchy, or the caches of all cases have too
-/// many lines.
+/// If no case was chosen, a design is not a possible hierarchy, or the caches of all cases have too many
+/// lines.
 pub fn cases(
     experiment: &Experiment,
     machine: &Machine,
@@ -211,7 +210,7 @@ pub fn cases(
     Ok(runs)
 }
 
-/// A case in memory that begins at address 0, ready to be traced.
+/// Lays a case out in memory that begins at address 0, ready to be traced.
 fn laid_out<'m>(
     case: &Case,
     arena: &'m mut Arena,
@@ -251,7 +250,7 @@ fn trace(
     })
 }
 
-/// Traces operations through every configuration, and counts their references.
+/// Traces operations through every configuration, and returns the number of references.
 fn run(kernel: &mut dyn Kernel, operations: u64, configs: &mut [Config]) -> u64 {
     let mut references = 0;
     kernel.trace(operations, &mut |access| {

@@ -1,4 +1,4 @@
-//! What was counted, as tables and as JSON.
+//! The results of simulations, as tables and as JSON.
 
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::lab::size::show;
 use crate::lab::table::table;
 use crate::sim::{Cache, Counters, Outcomes};
 
-/// What a trace came to in every configuration.
+/// Formats the counts of a trace in every configuration.
 pub fn trace_table(name: &str, tally: &Tally, configs: &[Config], width: u16) -> String {
     let Tally {
         fetches,
@@ -96,14 +96,14 @@ fn percent(outcomes: Outcomes) -> String {
     }
 }
 
-/// Numbers from column `first` on stand to the right.
+/// Aligns the columns from `first` on to the right.
 fn to_the_right(table: &mut Table, first: usize) {
     for column in table.column_iter_mut().skip(first) {
         column.set_cell_alignment(CellAlignment::Right);
     }
 }
 
-/// What the cases of an experiment came to: misses per operation, a row per case and configuration.
+/// Formats the misses per operation of an experiment's cases, with a row per case and configuration.
 pub fn case_table(runs: &[CaseRun<Traced>], x: Option<Axis>, width: u16) -> String {
     let traced = || runs.iter().filter_map(|run| run.outcome.as_ref().ok());
     let names: Vec<String> = traced()
@@ -152,7 +152,7 @@ pub fn case_table(runs: &[CaseRun<Traced>], x: Option<Axis>, width: u16) -> Stri
     format!("{}\n{of}numbers per operation\n{notes}", table.trim_fmt())
 }
 
-/// References, misses and page walks per operation.
+/// Formats references, misses and page walks per operation.
 fn counts(traced: &Traced, config: &Config, names: &[String], walked: bool) -> Vec<String> {
     let each = |count: u64| format!("{:.4}", count as f64 / traced.operations as f64);
     let levels = levels(&config.hierarchy);
@@ -179,7 +179,7 @@ fn place(value: f64, x: Option<Axis>) -> String {
     }
 }
 
-/// What a trace came to in every configuration.
+/// Returns the counts of a trace in every configuration as JSON.
 pub fn trace_json(name: &str, tally: &Tally, configs: &[Config]) -> Value {
     json!({
         "trace": name,
@@ -195,7 +195,7 @@ pub fn trace_json(name: &str, tally: &Tally, configs: &[Config]) -> Value {
     })
 }
 
-/// What the cases of an experiment came to.
+/// Returns the counts of an experiment's cases as JSON.
 pub fn case_json(id: &str, runs: &[CaseRun<Traced>]) -> Value {
     cases_json(id, runs, |traced| {
         json!({

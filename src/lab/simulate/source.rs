@@ -1,4 +1,4 @@
-//! Traces from files and pipes: as lackey prints them, or in the compact form.
+//! Reads traces from files and pipes, in lackey's text format or in the compact format.
 
 use std::io::{self, Read, Write};
 
@@ -8,28 +8,28 @@ use super::Config;
 use crate::sim::trace::{Decoder, Encoder, MAGIC, lackey};
 use crate::sim::{Op, Reference};
 
-/// How many references of each kind a trace holds.
+/// The number of references of each kind in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Instruction fetches.
     pub fetches: u64,
     /// Loads.
     pub loads: u64,
-    /// Stores, non-temporal ones too.
+    /// Stores, including non-temporal stores.
     pub stores: u64,
-    /// Loads that store to the same place.
+    /// Loads that store to the same address.
     pub modifies: u64,
     /// Software prefetches.
     pub prefetches: u64,
 }
 
 impl Tally {
-    /// All of them.
+    /// Returns the total number of references.
     pub const fn total(&self) -> u64 {
         self.fetches + self.loads + self.stores + self.modifies + self.prefetches
     }
 
-    /// By the number of each operation.
+    /// Sums up counts that are indexed by operation.
     const fn of(counts: [u64; Op::COUNT]) -> Self {
         Tally {
             fetches: counts[Op::Fetch as usize],
@@ -41,26 +41,26 @@ impl Tally {
     }
 }
 
-/// References that are handed on at a time: each configuration takes them in turn, so that a trace
-/// is read once for all of them and never held as a whole.
+/// Number of references in a block. Each configuration takes a block in turn, so that a trace is read once
+/// for all configurations and never held as a whole.
 const BLOCK: usize = 1 << 14;
 
-/// Bytes that are read at a time.
+/// Number of bytes per read.
 const CHUNK: usize = 1 << 18;
 
-/// The longest line of a trace in text, in bytes: valgrind prints command lines of its own, which
-/// Linux limits to 128 KiB a word.
+/// Maximum length of a line of a text trace in bytes. valgrind also prints command lines, whose words Linux
+/// limits to 128 KiB.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// The most bytes of a reference: an x86-64 instruction saves 2,696 at most (XSAVE with AVX-512).
+/// Maximum size of a reference in bytes. The largest on x86-64 is 2,696 (XSAVE with AVX-512).
 const LARGEST: u32 = 4096;
 
-/// Feeds a trace to every configuration, and counts its references. `name` is the trace's, for
-/// errors. Writes it in the compact form to `pack`, if there is one.
+/// Feeds a trace to every configuration, and counts its references. `name` names the trace in errors. If
+/// there is a `pack`, writes the trace to it in the compact format.
 ///
 /// # Errors
-/// If it cannot be read, is corrupt, has a line or a reference that is too long, or holds no
-/// reference at all; or if `pack` cannot be written.
+/// If the trace cannot be read, is corrupt, has a line or a reference that is too long, or has no reference,
+/// or if `pack` cannot be written.
 pub fn feed<'a>(
     mut from: impl Read,
     name: &str,
@@ -134,14 +134,14 @@ pub fn feed<'a>(
     Ok(tally)
 }
 
-/// The form of a trace.
+/// The format of a trace.
 enum Form {
     Lackey,
     Compact(Decoder),
 }
 
 impl Form {
-    /// Tells by how the trace begins, and takes that away if it is no reference.
+    /// Detects the format from the first bytes, and removes the magic number of the compact format.
     fn of(held: &mut Vec<u8>) -> Self {
         if held.starts_with(MAGIC) {
             held.drain(..MAGIC.len());
@@ -152,8 +152,8 @@ impl Form {
     }
 }
 
-/// Hands what every whole line is to `line`, the last one's too if the text ends here. Says how many
-/// bytes those were.
+/// Passes every complete line to `line`, and the last line too if the text ends here. Returns the number of
+/// bytes in these lines.
 fn lines(held: &[u8], ends: bool, mut line: impl FnMut(Option<Reference>)) -> usize {
     let mut rest = held;
     loop {
@@ -175,24 +175,24 @@ fn lines(held: &[u8], ends: bool, mut line: impl FnMut(Option<Reference>)) -> us
     }
 }
 
-/// References on their way to the configurations.
+/// References that wait to be passed to the configurations.
 struct Block<'a> {
     references: Vec<Reference>,
-    /// How many came, by the number of their operation.
+    /// Number of references, indexed by operation.
     counts: [u64; Op::COUNT],
-    /// The first reference of more than [`LARGEST`] bytes: its number, its line if the trace has
-    /// lines, and its bytes. Those behind it are not handed on.
+    /// The first reference of more than [`LARGEST`] bytes: its number, its line if the trace has lines, and
+    /// its size. Later references are dropped.
     too_large: Option<(u64, Option<u64>, u32)>,
     configs: &'a mut [Config],
     pack: Option<Pack<'a>>,
 }
 
-/// A trace that is written in the compact form.
+/// A trace being written in the compact format.
 struct Pack<'a> {
     to: &'a mut (dyn Write + 'a),
     encoder: Encoder,
     bytes: Vec<u8>,
-    /// What came of it so far: nothing is written behind an error.
+    /// The result so far: nothing is written after an error.
     written: io::Result<()>,
 }
 
@@ -258,7 +258,7 @@ mod tests {
         }]
     }
 
-    /// Hands a reader's bytes out a few at a time.
+    /// Reads at most seven bytes at a time.
     struct Trickle<'a>(&'a [u8]);
 
     impl Read for Trickle<'_> {
@@ -325,7 +325,7 @@ mod tests {
         assert!(error(b"lftrace1\xE3\x08").contains("middle of a record"));
     }
 
-    /// Each of these took minutes or gigabytes once.
+    /// Each of these inputs once took minutes or gigabytes.
     #[test]
     fn what_would_cost_without_bound_is_refused_with_its_place() {
         let error = |bytes: &[u8]| {

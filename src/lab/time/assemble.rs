@@ -1,5 +1,5 @@
-//! Lines of code with the assembly around them that times them, made into an object file by the assembler of
-//! the machine.
+//! Assembles the user's lines, with assembly around them that times them, into an object file. Uses the
+//! assembler of the machine.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write as _};
@@ -12,17 +12,16 @@ use anyhow::{Context as _, Result, bail};
 /// The first bytes of an ELF file.
 const ELF: &[u8] = b"\x7fELF";
 
-/// The compilers that are tried, and the assembler.
+/// The compilers, then the assembler, in the order in which they are tried.
 const TOOLS: [&str; 4] = ["cc", "gcc", "clang", "as"];
 
-/// Options for a file that a compiler reads: code that finds its data relative to itself, without tables
-/// for unwinding.
+/// Compiler options for a file: position-independent code, without tables for unwinding.
 const OPTIONS: [&str; 4] = ["-c", "-O2", "-fPIE", "-fno-asynchronous-unwind-tables"];
 
-/// Assembles text.
+/// Assembles text into an object file.
 ///
 /// # Errors
-/// What the assembler says, or that there is none.
+/// If there is no assembler, or the assembler refuses the text: its message.
 pub fn text(text: &str) -> Result<Vec<u8>> {
     assemble(
         &|tool: &OsString| {
@@ -37,11 +36,11 @@ pub fn text(text: &str) -> Result<Vec<u8>> {
     )
 }
 
-/// Makes an object file of `path`: as it is if it is one, else by the compiler, which knows by the
-/// ending what it holds.
+/// Returns `path` as an object file: unchanged if it is an ELF file, else compiled or assembled according to
+/// its extension.
 ///
 /// # Errors
-/// That it cannot be read, or as [`text`].
+/// If the file cannot be read, its extension is unknown, or as for [`text`].
 pub fn file(path: &Path) -> Result<Vec<u8>> {
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     if bytes.starts_with(ELF) {
@@ -61,7 +60,7 @@ pub fn file(path: &Path) -> Result<Vec<u8>> {
             let mut command = Command::new(tool);
             match is_bare(tool) {
                 true if plain => command.arg("--64"),
-                // It knows neither C nor the preprocessor.
+                // The assembler knows neither C nor the preprocessor.
                 true => return None,
                 false => command.args(OPTIONS),
             };
@@ -72,12 +71,12 @@ pub fn file(path: &Path) -> Result<Vec<u8>> {
     )
 }
 
-/// Whether this is the assembler itself.
+/// Returns whether a tool is the assembler itself.
 fn is_bare(tool: &OsString) -> bool {
     Path::new(tool).file_name().is_some_and(|name| name == "as")
 }
 
-/// Runs the first tool that there is and that can do it, with `input` on its standard input.
+/// Runs the first tool that is installed and can do the work, with `input` on its standard input.
 fn assemble(command: &dyn Fn(&OsString) -> Option<Command>, input: &[u8]) -> Result<Vec<u8>> {
     let said = env::var_os("CC").filter(|tool| !tool.is_empty());
     let tools: Vec<OsString> = match said {
@@ -126,14 +125,14 @@ fn assemble(command: &dyn Fn(&OsString) -> Option<Command>, input: &[u8]) -> Res
 fn run(command: &mut Command, input: &[u8]) -> io::Result<process::Output> {
     let streams = command.stdin(Stdio::piped()).stdout(Stdio::null());
     let mut child = streams.stderr(Stdio::piped()).spawn()?;
-    // A tool that stops reading has said why.
+    // Errors are ignored: a tool that stops reading reports why.
     if let Some(mut stdin) = child.stdin.take() {
         let _ = stdin.write_all(input);
     }
     child.wait_with_output()
 }
 
-/// The file that the tool writes, which is removed in the end.
+/// The temporary file that a tool writes, removed on drop.
 struct Output(PathBuf);
 
 impl Output {
@@ -149,29 +148,29 @@ impl Drop for Output {
     }
 }
 
-/// The functions of a driver, each of which takes the memory in `rdi`, its size in `rsi`, and how often
-/// its loop is to run in `rdx`.
+/// The function of a driver that sets the registers and runs the code of `--init` once.
 ///
-/// Sets the registers and runs the code of `--init` once.
+/// Each function of a driver takes the memory in `rdi`, its size in `rsi`, and the number of iterations of
+/// its loop in `rdx`.
 pub const INIT: &str = "linefill_init";
-/// A loop of as many copies as asked for.
+/// A loop over as many copies as requested.
 pub const SHORT: &str = "linefill_short";
-/// A loop of twice as many.
+/// A loop over twice as many copies.
 pub const LONG: &str = "linefill_long";
-/// A loop of one copy.
+/// A loop over one copy.
 pub const ONE: &str = "linefill_one";
-/// A loop of nothing.
+/// An empty loop.
 pub const NONE: &str = "linefill_none";
 
-/// The general registers that belong to the code: all but the stack pointer and the loop counter.
+/// The general registers that the code may use: all but the stack pointer and the loop counter.
 const REGISTERS: [&str; 14] = [
     "rax", "rbx", "rcx", "rdx", "rdi", "rsi", "rbp", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
 ];
 
-/// What `xsave` keeps: x87, SSE, AVX and AVX-512, and neither AMX nor protection keys.
+/// The components that `xsave` saves: x87, SSE, AVX and AVX-512, but not AMX or protection keys.
 const STATE: u32 = 0xE7;
 
-/// How lines of code are written.
+/// The syntax of assembly code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Syntax {
     /// `mov rax, [rdi + 8]`.
@@ -184,19 +183,19 @@ pub enum Syntax {
 /// Lines of code to be timed.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    /// What is repeated.
+    /// The code that is repeated.
     pub asm: String,
-    /// What is run once, before.
+    /// The code that is run once before.
     pub init: String,
-    /// The syntax of both.
+    /// The syntax of `asm` and `init`.
     pub syntax: Syntax,
-    /// Copies in the shorter loop.
+    /// Number of copies in the shorter loop.
     pub unroll: u32,
 }
 
 impl Lines {
-    /// Whether registers are written as in AT&T syntax. The assembler takes that in Intel syntax, too,
-    /// and would read the operands in the wrong order.
+    /// Returns whether registers are written as in AT&T syntax. In Intel syntax the assembler accepts such
+    /// registers too, and would read the operands in the wrong order.
     pub fn has_percent_registers(&self) -> bool {
         [&self.asm, &self.init].into_iter().any(|code| {
             let pairs = code.bytes().zip(code.bytes().skip(1));
@@ -206,7 +205,7 @@ impl Lines {
         })
     }
 
-    /// The user's lines, those to be repeated `times` times, named by the option that they come from: the
+    /// Returns `init` and `times` copies of `asm`, marked with the options that they come from, so that the
     /// assembler's messages name the option and the line in it.
     pub fn named(&self, times: usize) -> String {
         let asm = format!("# 1 \"--asm\"\n{}\n", self.asm).repeat(times);
@@ -214,7 +213,7 @@ impl Lines {
         format!(".text\n{syntax}\n# 1 \"--init\"\n{}\n{asm}", self.init)
     }
 
-    /// The whole driver. With `extended`, vector registers wider than SSE's are kept.
+    /// Returns the assembly of the driver. With `extended`, vector registers wider than SSE's are saved too.
     pub fn driver(&self, extended: bool) -> String {
         let mut text = ".intel_syntax noprefix\n.text\n".to_owned();
         let (keep, get) = match extended {
@@ -235,7 +234,7 @@ impl Lines {
         let mut popped = pushed;
         popped.reverse();
         let pop: String = popped.map(|name| format!("pop {name}\n")).concat();
-        // The stack is aligned to 16 behind the return address, six registers and these eight bytes.
+        // After the return address, six registers and these eight bytes, the stack is aligned to 16 bytes.
         let enter = format!(
             "{push}sub rsp, 8\nstmxcsr [rsp]\nfnstcw [rsp + 4]\nmov [rip + .Lstack], rsp\n"
         );
@@ -275,7 +274,7 @@ impl Lines {
         text
     }
 
-    /// Lines in their own syntax, within the driver's.
+    /// Returns lines in the user's syntax, switched back to the driver's syntax at the end.
     fn quoted(&self, lines: &str) -> String {
         match self.syntax {
             Syntax::Intel => format!("{lines}\n"),

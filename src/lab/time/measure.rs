@@ -1,6 +1,6 @@
-//! What a process of its own does with the code: it times it, and counts its events.
+//! Runs the code in the child process: times it and counts its events.
 
-// Runs code that nobody vouches for. The process is there for that.
+// Runs untrusted code. The child process exists for that.
 #![allow(unsafe_code)]
 
 use std::rc::Rc;
@@ -26,58 +26,58 @@ use crate::os::{Code, Pages};
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 
-/// How long a row is measured in a pass, and how often all are.
+/// The effort per row and pass, and the number of passes.
 const EFFORT: Effort = Effort {
     warm_up: 0.05,
     sampling: 0.06,
     passes: 5,
 };
 
-/// Words of an element of the list besides its pointer: a line each.
+/// Words of an element of the list besides its pointer: an element fills a line.
 const NPAD: usize = 7;
 
-/// What was found out.
+/// The results of the child process.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Found {
-    /// The pages that the memory got.
+    /// The page size that the memory got.
     pub pages: String,
-    /// Time per repetition, row by row.
+    /// Time per repetition, in rows.
     pub rows: Vec<Row>,
-    /// Events per repetition, or why they are not counted.
+    /// Events per repetition, or why an event is not counted.
     pub counts: Vec<(String, Result<Count, String>)>,
 }
 
-/// The time of a repetition in one state of the caches.
+/// The time of a repetition with the caches in one state.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Row {
-    /// The state.
+    /// The state of the caches.
     pub name: String,
-    /// The time, or why there is none.
+    /// The time, or why it could not be measured.
     pub time: Result<Time, String>,
 }
 
-/// A time.
+/// The time of a repetition.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Time {
-    /// Ticks of the time-stamp counter: both ends of the interval.
+    /// Ticks of the time-stamp counter: the two ends of the interval.
     pub ticks: [f64; 2],
-    /// Core cycles, likewise, if the yardstick gave any.
+    /// Core cycles: the two ends of the interval. `None` if the yardstick failed.
     pub cycles: Option<[f64; 2]>,
 }
 
-/// A count.
+/// The count of an event per repetition.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Count {
-    /// Both ends of the interval.
+    /// The two ends of the interval.
     pub value: [f64; 2],
     /// The share of the time for which the event had a counter.
     pub counted: f64,
 }
 
-/// What is called, and what is taken off.
+/// How the code is called.
 #[derive(Clone, Copy, Debug)]
 enum Call {
-    /// The function at this offset, with this number of its repetitions as its third argument.
+    /// The function at this offset, with the number of repetitions as its third argument.
     Counted(usize),
     /// The function at this offset, once per repetition.
     Once(usize),
@@ -86,16 +86,16 @@ enum Call {
 /// A row before it is measured.
 struct Plan {
     name: &'static str,
-    /// What is measured.
+    /// The set-up to measure.
     with: CodeSetup,
-    /// What is taken off, and by how much the difference is to be divided.
+    /// The set-up whose time is subtracted, and the divisor of the difference.
     less: Option<(CodeSetup, f64)>,
 }
 
-/// Times all rows of `subject` in `bytes` of memory, and counts what can be counted.
+/// Times all rows of `subject` in `bytes` of memory, and counts the events that can be counted.
 ///
 /// # Errors
-/// If there is no memory for the code, or for what it works on.
+/// If there is no memory for the code or for its data.
 pub fn measure(
     subject: &Subject,
     bytes: usize,
@@ -176,7 +176,7 @@ fn ends(interval: Interval) -> [f64; 2] {
     [interval.lo, interval.hi]
 }
 
-/// The rows of a subject. The first is the one whose events are counted.
+/// Returns the rows of a subject. Events are counted for the first row.
 fn plans(subject: &Subject, setup: impl Fn(Call, Flush) -> CodeSetup) -> Vec<Plan> {
     let warm = |call| setup(call, Flush::Nothing);
     let (first, one, none) = match subject.kind {
@@ -209,7 +209,7 @@ fn plans(subject: &Subject, setup: impl Fn(Call, Flush) -> CodeSetup) -> Vec<Pla
             if !counts {
                 plans.push(plan("a call of an empty function", Call::Once(EMPTY)));
             }
-            // Called in the same way, so that this way leaves with the difference.
+            // Called in the same way, so that the cost of the call cancels in the difference.
             let none = if counts {
                 Call::Counted(EMPTY)
             } else {
@@ -268,7 +268,7 @@ fn counts(
         .collect()
 }
 
-/// What leaves the caches before a repetition.
+/// What is flushed from the caches before a repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flush {
     Nothing,
@@ -281,7 +281,7 @@ enum Flush {
 struct CodeSetup {
     code: Rc<Code>,
     call: Call,
-    /// What sets the registers, if the code keeps them between calls.
+    /// Offset of the function that sets the registers, if the code keeps them between calls.
     init: Option<usize>,
     bytes: usize,
     flush: Flush,
@@ -322,7 +322,7 @@ impl Setup for CodeSetup {
     }
 }
 
-/// The code at work on its memory.
+/// The code with its memory, ready to run.
 struct Running<'m> {
     setup: CodeSetup,
     features: Features,
@@ -333,7 +333,8 @@ impl Running<'_> {
     #[inline]
     fn call(&self, at: usize, third: u64) -> u64 {
         let arguments = [self.ring.cursor() as u64, self.setup.bytes as u64, third];
-        // SAFETY: this process was made for the code, which may break it: the parent says how it ended.
+        // SAFETY: this process exists only to run the code, which may break it. The parent process reports
+        // how it ended.
         unsafe { self.setup.code.call_with(at, arguments) }
     }
 }
@@ -341,7 +342,7 @@ impl Running<'_> {
 impl Kernel for Running<'_> {
     fn run(&mut self, operations: u64) -> u64 {
         match self.setup.call {
-            // A loop of assembly runs at least once.
+            // The driver's loop runs at least once, so that zero repetitions must not call it.
             Call::Counted(_) if operations == 0 => 0,
             Call::Counted(at) => self.call(at, operations),
             Call::Once(at) => (0..operations).fold(0, |_, _| self.call(at, 0)),
@@ -352,7 +353,7 @@ impl Kernel for Running<'_> {
 impl Shot for Running<'_> {
     fn prepare(&mut self) {
         let flush = |first: usize, bytes: usize| {
-            // SAFETY: the lines are mapped and readable: they are of the ring, or of the code.
+            // SAFETY: the lines are mapped and readable: they belong to the ring or to the code.
             unsafe { flush_bytes(first as *const u8, bytes, &self.features) };
         };
         flush(self.ring.cursor(), self.setup.bytes);

@@ -1,4 +1,4 @@
-//! Times code of one's own: assembled, loaded and run in a process of its own.
+//! Times code of the user: assembled, loaded and run in a child process.
 
 mod assemble;
 mod measure;
@@ -24,21 +24,21 @@ use crate::stats::Interval;
 use measure::{Found, Row, measure};
 use object::Object;
 
-/// What is timed.
+/// Code to be timed.
 #[derive(Debug)]
 pub struct Subject {
-    /// Its name: the code, or the function.
+    /// The lines of code, or the name of the function.
     pub name: String,
     object: Object,
     kind: Kind,
-    /// What sets the registers before the first call.
+    /// Offset of the function that sets the registers before the first call.
     init: Option<usize>,
 }
 
-/// How it is called, and where its functions lie.
+/// How the code is called, and the offsets of its functions.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// By a loop of copies of it, that keeps its registers between calls.
+    /// By loops over copies of the code, which keep its registers between calls.
     Lines {
         short: usize,
         long: usize,
@@ -46,22 +46,23 @@ enum Kind {
         none: usize,
         unroll: u32,
     },
-    /// As a function, once per repetition; or once for as many as its third argument counts.
+    /// As a function: once per repetition, or, if it `counts`, once with the number of repetitions as its
+    /// third argument.
     Function { at: usize, counts: bool },
 }
 
 impl Subject {
-    /// Lines of assembly.
+    /// Creates a subject from lines of assembly.
     ///
     /// # Errors
-    /// What the assembler says of them, or that there is none.
+    /// If there is no assembler, or the assembler refuses the lines: its message.
     pub fn of_lines(lines: &Lines) -> Result<Subject> {
         if lines.syntax == Syntax::Intel && lines.has_percent_registers() {
             bail!(
                 "`%` before a register is AT&T syntax, which --syntax att takes; Intel's has none"
             );
         }
-        // By themselves first: a message then names their own lines.
+        // Assembled by themselves first, so that messages name the user's own lines.
         assemble::text(&lines.named(1))?;
         assemble::text(&lines.named(2))
             .context("it is copied: labels have to be numbers (1: ... jnz 1b)")?;
@@ -85,12 +86,12 @@ impl Subject {
         })
     }
 
-    /// A function of a file, which is assembled or compiled if it is no object file. If it `counts`, it
-    /// does as many repetitions as its third argument says.
+    /// Creates a subject from a function of a file. A source file is compiled or assembled first. If the
+    /// function `counts`, its third argument is the number of repetitions to do.
     ///
     /// # Errors
-    /// What the compiler says of the file, that there is none, what the code lacks, or that there is no
-    /// such function.
+    /// If there is no compiler, the compiler refuses the file, the code refers to something outside the
+    /// file, or there is no such function.
     pub fn of_function(file: &Path, symbol: &str, counts: bool) -> Result<Subject> {
         let bytes = assemble::file(file)?;
         let named = || file.display().to_string();
@@ -105,18 +106,18 @@ impl Subject {
     }
 }
 
-/// Where and how long it runs.
+/// The memory and time of a subject.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Bytes of its memory, whole lines.
+    /// Size of its memory in bytes, a multiple of the line size.
     pub memory: usize,
-    /// The pages of it.
+    /// The page size of the memory.
     pub pages: Pages,
-    /// How long all of it may take.
+    /// The maximum time for the whole measurement.
     pub timeout: Duration,
 }
 
-/// What came of it.
+/// The result of timing a subject.
 #[derive(Debug)]
 pub struct Timing {
     name: String,
@@ -128,10 +129,10 @@ pub struct Timing {
     refused: Option<String>,
 }
 
-/// Times `subject` in a process of its own. `None` if it was stopped before the end.
+/// Times `subject` in a child process. `None` if it was stopped before the end.
 ///
 /// # Errors
-/// If it gets no process or no memory; if it faults, ends the process or does not come back in time.
+/// If there is no process or memory for the code, or the code faults, ends the process, or exceeds its time.
 pub fn time(
     subject: &Subject,
     bounds: Bounds,
@@ -171,10 +172,10 @@ pub fn time(
     }))
 }
 
-/// The distance from its memory at which an address has to do with it.
+/// Distance in bytes from the code's memory within which a fault is described relative to it.
 const NEAR: i64 = 1 << 24;
 
-/// What the code did that is forbidden.
+/// Describes a fault of the code in words.
 fn in_words(subject: &Subject, fault: Fault) -> String {
     let name = match fault.signal {
         libc::SIGSEGV => "SIGSEGV",

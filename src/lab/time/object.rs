@@ -1,4 +1,4 @@
-//! An object file, laid out in memory and joined.
+//! Loads an object file: lays out its sections in memory and resolves its references.
 
 use std::collections::HashMap;
 
@@ -12,32 +12,33 @@ use crate::mem::{LINE, PAGE};
 use crate::os::Code;
 use crate::os::code::CodeError;
 
-/// Where every object has a function that only returns.
+/// Offset of a function that every object has and that only returns.
 pub const EMPTY: usize = 0;
 
-/// That function, on a line of its own; behind it nothing is to be executed.
+/// The function at [`EMPTY`], on its own line. The rest of the line is filled with breakpoints, since it
+/// must not be executed.
 const RETURN: [u8; LINE] = {
     let mut line = [0xCC; LINE];
     line[0] = 0xC3;
     line
 };
 
-/// The most bytes of a file's code or data.
+/// Maximum size in bytes of a file's code or data.
 const MOST: u64 = 1 << 30;
 
-/// An object file of which every place is known, relative to its first byte.
+/// A loaded object file. All offsets are relative to its first byte.
 #[derive(Debug)]
 pub struct Object {
     /// Code and constants.
     code: Vec<u8>,
-    /// Data, which starts on the page behind.
+    /// Data, which starts on the page after the code.
     data: Vec<u8>,
-    /// What becomes known when the address does.
+    /// References to resolve when the address is known.
     patches: Vec<Patch>,
     symbols: HashMap<String, u64>,
 }
 
-/// A place that refers to another.
+/// A reference from one place to another.
 #[derive(Debug)]
 struct Patch {
     at: u64,
@@ -50,9 +51,9 @@ struct Patch {
 enum Kind {
     /// The distance, in 4 bytes.
     Near,
-    /// The distance, in 8.
+    /// The distance, in 8 bytes.
     Far,
-    /// The address, in 8.
+    /// The address, in 8 bytes.
     Address,
 }
 
@@ -60,7 +61,7 @@ impl Object {
     /// Reads an object file for x86-64.
     ///
     /// # Errors
-    /// If it is none, or refers to what is not in it: the symbol is named.
+    /// If the bytes are not such a file, or refer to a symbol outside it. The message names the symbol.
     pub fn read(bytes: &[u8]) -> Result<Object> {
         let file = match object::File::parse(bytes) {
             Ok(file) => file,
@@ -76,7 +77,7 @@ impl Object {
         let mut places: HashMap<SectionIndex, u64> = HashMap::new();
         let (mut code, mut data) = (RETURN.to_vec(), Vec::new());
         for writable in [false, true] {
-            // Data starts on a page of its own.
+            // Data starts on a new page.
             let base = if writable { data_start(&code) } else { 0 };
             let image = if writable { &mut data } else { &mut code };
             for section in file.sections() {
@@ -93,7 +94,7 @@ impl Object {
                     );
                 }
                 image.resize(at as usize, 0);
-                // What has no bytes in the file is zeros.
+                // Bytes of a section that are not in the file are zeros.
                 image.extend_from_slice(section.data()?);
                 image.resize(end as usize, 0);
                 places.insert(section.index(), base + at);
@@ -123,7 +124,7 @@ impl Object {
         Ok(object)
     }
 
-    /// Notes what a section at `place` refers to.
+    /// Adds the references of a section at `place`.
     fn join<'f>(
         &mut self,
         file: &object::File<'f>,
@@ -181,10 +182,10 @@ impl Object {
         Ok(())
     }
 
-    /// Where a symbol lies, from the first byte on.
+    /// Returns the offset of a function.
     ///
     /// # Errors
-    /// If it is not in the code: those that are.
+    /// If the code has no such symbol. The message lists the symbols of the code.
     pub fn entry(&self, symbol: &str) -> Result<usize> {
         let found = self.symbols.get(symbol).copied();
         if let Some(place) = found.filter(|place| *place < self.code.len() as u64) {
@@ -200,14 +201,14 @@ impl Object {
         }
     }
 
-    /// The symbol before a place of the code, and the distance to it.
+    /// Returns the last symbol at or before an offset, and the distance from the symbol to the offset.
     pub fn symbol_at(&self, offset: u64) -> Option<(&str, u64)> {
         let before = self.symbols.iter().filter(|(_, place)| **place <= offset);
         let (name, place) = before.max_by_key(|(name, place)| (**place, name.as_str()))?;
         Some((name, offset - place))
     }
 
-    /// Lays it out in memory of this process: first written, then executable, never both.
+    /// Copies the object into memory of this process, which is first writable, then executable, never both.
     ///
     /// # Errors
     /// If the memory or its permission is refused.
@@ -242,12 +243,12 @@ impl Object {
     }
 }
 
-/// Where data starts behind this code: on the next page.
+/// Returns the offset of the data after this code: the next page.
 fn data_start(code: &[u8]) -> u64 {
     code.len().next_multiple_of(PAGE) as u64
 }
 
-/// Whether a section is loaded where it can be written; `None` if it is not loaded.
+/// Returns whether a section is loaded as writable; `None` if it is not loaded.
 fn loaded<'f>(section: &object::Section<'f, '_>) -> Result<Option<bool>> {
     Ok(match section.kind() {
         SectionKind::Text => Some(false),

@@ -1,4 +1,4 @@
-//! Figures over the rounds of a record: values, their middle, and the rounds outside.
+//! Figures over the rounds of a record: their values, medians and outliers.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,25 +11,25 @@ use crate::lab::report::build::axis;
 use crate::recorded::machine_of;
 use crate::stats::{Interval, median};
 
-/// The figure that every record has: what a thermal or a power limit takes first, and what times in core
-/// cycles do not show.
+/// The figure that every record has. A thermal or power limit lowers the clock first, and times in core
+/// cycles do not show it.
 const CLOCK: &str = "core clock";
 
 /// All figures of a record over its rounds.
 #[derive(Debug)]
 pub(crate) struct Course {
     machine: Machine,
-    /// When each round was.
+    /// The time of each round.
     pub times: Vec<Time>,
     /// The figures, in the order in which they first occur.
     pub figures: Vec<Followed>,
     places: HashMap<(String, String, u64), usize>,
 }
 
-/// When a round was.
+/// The time of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Time {
-    /// Its number.
+    /// The number of the round.
     pub number: u64,
     /// Seconds since 1970.
     pub started: u64,
@@ -40,33 +40,33 @@ pub(crate) struct Time {
 /// A figure over the rounds.
 #[derive(Debug)]
 pub(crate) struct Followed {
-    /// The experiment; none of the core clock.
+    /// The experiment; `None` for the core clock.
     pub experiment: Option<&'static Experiment>,
-    /// Its id.
+    /// The experiment's id.
     pub id: String,
     /// The series.
     pub label: String,
-    /// The horizontal axis of the series, where its points are drawn at their own places.
+    /// The horizontal axis of the experiment's chart, if the chart draws the points themselves.
     pub axis: Option<AxisView>,
-    /// The unit of its values.
+    /// The unit of the values.
     pub unit: &'static str,
-    /// Its place on the axis, and the values, the host of each being the index of its round.
+    /// The position on the axis, and the values. `host` of a value is the index of its round.
     pub figure: Figure,
 }
 
-/// A value outside.
+/// A value outside the usual range: an outlier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Outside {
-    /// The index of its round.
+    /// The index of the round.
     pub round: usize,
     /// The value.
     pub value: f64,
-    /// Its modified z-score.
+    /// The modified z-score of the value.
     pub score: f64,
 }
 
 impl Course {
-    /// The figures of a record.
+    /// Collects the figures of a record.
     pub fn of(record: &Record) -> Self {
         let ladder = points_of(&record.points, MACHINE);
         let mut course = Course {
@@ -90,7 +90,7 @@ impl Course {
         });
         self.clock(round);
         for id in unique(round.points.iter().map(|line| &line.experiment)) {
-            // Of what this version does not know no unit is known.
+            // The unit of an experiment that this version does not know is unknown.
             if let Some(experiment) = find(id) {
                 self.points(experiment, &points_of(&round.points, id));
             }
@@ -115,8 +115,9 @@ impl Course {
         }
     }
 
-    /// The measured points of an experiment, as its chart has them where they are points of the chart. Curves
-    /// that are computed from several points have other places in every round.
+    /// Adds the points of an experiment. A point that the experiment's chart draws has the value that the
+    /// chart shows. Curves computed from several points are left out: their positions differ from round to
+    /// round.
     fn points(&mut self, experiment: &'static Experiment, points: &[Point]) {
         let evidence = Evidence::new(&self.machine, points, experiment.unit());
         let curves = (experiment.curves)(&evidence);
@@ -166,7 +167,7 @@ impl Course {
         }
     }
 
-    /// Notes a value of the last round.
+    /// Stores a value of the last round.
     fn value(
         &mut self,
         id: &str,
@@ -183,13 +184,13 @@ impl Course {
         });
         let host = u32::try_from(self.times.len() - 1).unwrap_or(u32::MAX);
         let values = &mut figures[index].figure.values;
-        // A series may have two points at one place.
+        // A series may have two points at one position: the first counts.
         if value.middle().is_finite() && values.last().is_none_or(|last| last.host != host) {
             values.push(Value::of(host, value));
         }
     }
 
-    /// The indices of the rounds in which a figure is outside.
+    /// Returns the indices of the rounds in which at least one figure is outside.
     pub fn rounds_outside(&self) -> BTreeSet<usize> {
         let outside = self.figures.iter().flat_map(Followed::outside);
         outside.map(|of| of.round).collect()
@@ -197,12 +198,12 @@ impl Course {
 }
 
 impl Followed {
-    /// How its values are distributed, if it has any.
+    /// Returns the distribution of the values, if there are any.
     pub fn spread(&self) -> Option<Spread> {
         Spread::of(&self.figure)
     }
 
-    /// Its values outside, in the order of the rounds.
+    /// Returns the values outside, in the order of the rounds.
     pub fn outside(&self) -> Vec<Outside> {
         let Some(spread) = self.spread() else {
             return Vec::new();
@@ -218,7 +219,7 @@ impl Followed {
         values.filter_map(outside).collect()
     }
 
-    /// Its place on the axis of its curve, in words; empty of a figure without one.
+    /// Formats the position on the axis; empty for a figure without an axis.
     pub fn place(&self) -> String {
         match (&self.axis, self.experiment) {
             (Some(axis), _) => place(axis, self.figure.x),
@@ -227,14 +228,14 @@ impl Followed {
         }
     }
 
-    /// The unit, where a number stands beside it.
+    /// Returns the unit in the short form used beside a number.
     pub fn short_unit(&self) -> &'static str {
         self.unit
             .strip_suffix(" per operation")
             .unwrap_or(self.unit)
     }
 
-    /// The figure in words: `X16 read, 4 MiB`.
+    /// Returns the name of the figure: `X16 read, 4 MiB`.
     pub fn name(&self) -> String {
         let place = self.place();
         let id = match self.experiment {
@@ -248,8 +249,8 @@ impl Followed {
     }
 }
 
-/// A few of the figures: all if they are few, else the last place of each series, and where there is room
-/// the first and others between them.
+/// Returns at most `most` figures: all if they fit, else the last position of each series, then, as long as
+/// there is room, the first position of each series and evenly spread figures.
 pub(crate) fn some(figures: &[Followed], most: usize) -> Vec<&Followed> {
     if figures.len() <= most {
         return figures.iter().collect();
@@ -305,7 +306,7 @@ mod tests {
         assert!(course.figures[1..].iter().all(|of| of.outside().len() == 1));
     }
 
-    /// The chart of X17 has the bandwidth of all threads, its points that of one.
+    /// The chart of X17 shows the bandwidth of all threads, its points show the bandwidth of one thread.
     #[test]
     fn what_a_chart_shows_is_followed() {
         let mut record = planted(3, |_| 1.0);

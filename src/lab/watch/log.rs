@@ -1,4 +1,4 @@
-//! The record of a watch: a line per round, and never larger than a limit.
+//! The record of a watch: a line per round, with a limited size.
 
 use std::path::Path;
 
@@ -8,34 +8,34 @@ use super::course::Course;
 use crate::lab::record::{EndLine, Line, Record, RoundLine};
 use crate::lab::run::{Aside, Recorder};
 
-/// The most rounds that a record keeps.
+/// Maximum number of rounds that a record keeps.
 pub const MOST_ROUNDS: usize = 1000;
 
-/// The most bytes that a record of rounds has, besides its last round and its end.
+/// Maximum size of a record in bytes, besides its last round and its end.
 pub const MOST_BYTES: u64 = 16 << 20;
 
-/// The most points of a round: a round is then less than half a megabyte.
+/// Maximum number of points of a round, so that a round is smaller than half a megabyte.
 pub const MOST_POINTS: usize = 1000;
 
-/// A record that grows round by round and is thinned as soon as it is too large.
+/// A record that grows by rounds, and is thinned when it is too large.
 ///
-/// Of two rounds that follow each other, from the oldest on, the second goes, unless only it has a figure
-/// outside. The latest rounds are all there, and the older they are the fewer are left.
+/// Thinning removes the second of every two rounds, from the oldest on, or the first if only the second has
+/// a figure outside. The older the rounds, the fewer of them are left.
 #[derive(Debug)]
 pub struct Log {
-    /// The lines that the file has.
+    /// The lines in the file.
     pub record: Record,
-    /// Its figures.
+    /// The figures of the record.
     pub(crate) course: Course,
-    /// None after it could not be rewritten.
+    /// `None` after the record could not be rewritten.
     recorder: Option<Recorder>,
 }
 
 impl Log {
-    /// Starts a record in `dir`; an earlier one there is moved aside.
+    /// Starts a record in `dir`. An earlier record in `dir` is moved aside.
     ///
     /// # Errors
-    /// If the folder cannot be written, or somebody else is writing to it.
+    /// If the folder cannot be written, or another run is writing to it.
     pub fn create(dir: &Path, record: Record) -> Result<(Self, Option<Aside>)> {
         let (recorder, aside) = Recorder::create(dir, record.lines())?;
         let log = Log {
@@ -46,12 +46,12 @@ impl Log {
         Ok((log, aside))
     }
 
-    /// Where the record lies.
+    /// Returns the path of the record.
     pub fn path(&self) -> &Path {
         self.recorder.as_ref().map_or(Path::new(""), Recorder::path)
     }
 
-    /// Writes a round down, and thins the record if it is too large then.
+    /// Adds a round, and thins the record if it is then too large.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -71,7 +71,7 @@ impl Log {
         Ok(())
     }
 
-    /// Leaves out one of two rounds, and writes the record anew, all or nothing.
+    /// Removes one of every two rounds, and replaces the record atomically.
     fn thin(&mut self) -> Result<()> {
         let outside = self.course.rounds_outside();
         let rounds = std::mem::take(&mut self.record.rounds);
@@ -83,7 +83,7 @@ impl Log {
         Ok(())
     }
 
-    /// Writes the end.
+    /// Writes the end line.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -97,7 +97,7 @@ impl Log {
     }
 }
 
-/// One of each two rounds: the first, unless only the second is outside.
+/// Keeps the last round and one of every two: the first, unless only the second is outside.
 fn thinned(rounds: Vec<RoundLine>, outside: impl Fn(usize) -> bool) -> Vec<RoundLine> {
     let last = rounds.len().saturating_sub(1);
     let kept = |index: usize| {
@@ -149,7 +149,7 @@ mod tests {
         for spike in spikes {
             assert!(numbers.contains(&spike), "{spike} is lost");
         }
-        // The latest are all there, and the oldest are the thinnest.
+        // The latest rounds are all there, and the oldest are the thinnest.
         let apart = |at: usize| numbers[at + 1] - numbers[at];
         assert_eq!(apart(numbers.len() - 2), 1);
         assert!(apart(20) >= 4, "{:?}", &numbers[..30]);

@@ -1,5 +1,5 @@
-//! A few figures over time: measured round after round, drawn in the terminal as they come, and as charts by
-//! `linefill report`.
+//! Measures a few figures over time, in rounds. They are drawn in the terminal as they come, and as charts
+//! by `linefill report`.
 
 mod course;
 mod log;
@@ -27,57 +27,57 @@ use crate::experiment::Experiment;
 use crate::recorded::machine_of;
 use screen::Live;
 
-/// The folder of a watch, if nobody names another.
+/// The default folder of a watch.
 pub const OUT: &str = "linefill-watch";
 
-/// The longest time to sleep before looking whether to stop.
+/// The longest sleep before the next check whether to stop.
 const NAP: Duration = Duration::from_millis(50);
 
-/// When a watch is over.
+/// When a watch ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// When somebody stops it.
+    /// When it is stopped.
     Stopped,
-    /// After so many rounds.
+    /// After this number of rounds.
     Rounds(u64),
-    /// After a time: no round begins later.
+    /// After this time: no round begins later.
     Over(Duration),
 }
 
-/// What a watch is made of.
+/// The inputs of a watch.
 pub(crate) struct Watch<'a> {
-    /// The scene.
+    /// The session in which the watch measures.
     pub session: &'a Session,
-    /// What to measure.
+    /// The experiments to measure.
     pub experiments: &'a [&'static Experiment],
-    /// From the start of a round to that of the next.
+    /// Time from the start of a round to the start of the next.
     pub every: Duration,
-    /// When it is over.
+    /// When the watch ends.
     pub until: Until,
     /// The folder of the record.
     pub out: PathBuf,
-    /// Whether every round is shown.
+    /// Whether to print every round.
     pub aloud: bool,
-    /// Ends the watch before the next sample once it is set.
+    /// Ends the watch before the next sample when it is set.
     pub stop: &'a AtomicBool,
 }
 
-/// What came of a watch.
+/// The result of a watch.
 pub(crate) struct Watched {
     /// The record.
     pub record: Record,
-    /// Where it lies.
+    /// Path of the record.
     pub path: PathBuf,
-    /// Where the page lies; none if there was no round.
+    /// Path of the page; `None` if there was no round.
     pub page: Option<PathBuf>,
-    /// Whether it was stopped early.
+    /// Whether the watch was stopped early.
     pub interrupted: bool,
 }
 
-/// Measures round after round until it is over, and writes the page.
+/// Measures rounds until the watch ends, and writes the page.
 ///
 /// # Errors
-/// If the selection has no point here or too many, or the record cannot be written.
+/// If the selection has no point on this machine or too many points, or the record cannot be written.
 pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
     let began = Instant::now();
     let header = Header {
@@ -90,7 +90,7 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
     let machine = machine_of(&header, &ladder);
     let mut rounds = Rounds::of(watch.session, &machine, watch.experiments, watch.stop);
     match rounds.points() {
-        // A ladder that was stopped tells no case; the record then says that the watch was stopped.
+        // After a stopped ladder there are no cases; the record then says that the watch was stopped.
         0 if watch.stop.load(Ordering::Relaxed) => {}
         0 => bail!("the selection has no case on this machine: nothing to follow"),
         points if points > MOST_POINTS => bail!(
@@ -133,7 +133,7 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
     })
 }
 
-/// Round after round.
+/// Measures and records the rounds.
 fn follow(watch: &Watch<'_>, rounds: &mut Rounds<'_>, log: &mut Log) -> Result<()> {
     let mut live = watch.aloud.then(Live::new);
     let first = Instant::now();
@@ -160,12 +160,12 @@ fn follow(watch: &Watch<'_>, rounds: &mut Rounds<'_>, log: &mut Log) -> Result<(
             took: took.as_secs_f64(),
             points,
         })?;
-        // A measurement outlives its reader; what cannot be written at the end is told then.
+        // A lost reader must not end the measurement: only an error at the end is reported.
         live = live.and_then(|mut live| {
             let shown = live.round(&log.course, took.as_secs_f64());
             shown.is_ok().then_some(live)
         });
-        // A round that takes too long delays the next, and is made up for by none.
+        // A round that takes too long delays the next round. No later round makes up for it.
         due = (due + watch.every).max(Instant::now());
         if took > watch.every && !late {
             late = true;
@@ -179,7 +179,7 @@ fn follow(watch: &Watch<'_>, rounds: &mut Rounds<'_>, log: &mut Log) -> Result<(
     Ok(())
 }
 
-/// Sleeps; says whether nobody stopped it.
+/// Sleeps until `due`. Returns `false` if it was stopped.
 fn sleep_until(due: Instant, stop: &AtomicBool) -> bool {
     loop {
         if stop.load(Ordering::Relaxed) {
@@ -193,16 +193,16 @@ fn sleep_until(due: Instant, stop: &AtomicBool) -> bool {
     }
 }
 
-/// Writes the page of a record over time.
+/// Writes the page of a watch's record.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the file cannot be written.
 pub(crate) fn write_page(record: &Record, course: &Course, path: &std::path::Path) -> Result<()> {
     write_whole(path, page::render(record, course).as_bytes())
         .with_context(|| format!("cannot write the report `{}`", path.display()))
 }
 
-/// Made up for tests: rounds ten seconds apart of D14, whose times round by round are longer by `slower`.
+/// Creates a test record of D14: rounds ten seconds apart, each slower by the factor `slower` of its number.
 #[cfg(test)]
 pub(crate) fn planted(rounds: u64, slower: impl Fn(u64) -> f64) -> Record {
     let run = include_bytes!("../../../tests/fixtures/record/planted.jsonl");

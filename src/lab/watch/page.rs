@@ -1,4 +1,4 @@
-//! The page of a record over time: one file that loads nothing, made of the parts of a report.
+//! The page of a watch's record: a self-contained file, built from the parts of a report.
 
 use maud::{Markup, html};
 
@@ -13,16 +13,16 @@ use crate::lab::record::{Header, Record};
 use crate::lab::report::page::{links, page, scripts, table};
 use crate::lab::size::show;
 
-/// The most figures of a curve that a chart draws: the table has all.
+/// Maximum number of figures of a curve in a chart. The table has all.
 const FEW: usize = 5;
 
-/// Charts of an experiment that stand open; the others unfold.
+/// Number of charts of an experiment that are open; the others are folded.
 const OPEN: usize = 4;
 
-/// The most points of a drawn line: a chart has six hundred columns.
+/// Maximum number of points of a line: a chart has six hundred columns.
 const DRAWN: usize = 300;
 
-/// The most rows of the table of what is outside.
+/// Maximum number of rows of the table of values outside.
 const ROWS: usize = 100;
 
 /// Renders the page.
@@ -47,13 +47,13 @@ pub(super) fn render(record: &Record, course: &Course) -> String {
     )
 }
 
-/// The figures by their experiments.
+/// Groups the figures by experiment.
 fn parts(course: &Course) -> Vec<(&str, Vec<&Followed>)> {
     let figures = course.figures.iter();
     grouped(figures.filter_map(|of| of.spread().map(|_| (of.id.as_str(), of))))
 }
 
-/// The title of a section.
+/// Returns the title of a section.
 fn title<'a>(figures: &[&'a Followed]) -> &'a str {
     let experiment = figures.first().and_then(|of| of.experiment);
     experiment.map_or("The clock of the core", |of| of.title)
@@ -115,7 +115,7 @@ fn span_in_words(seconds: f64) -> String {
     format!("{} {unit}", number(seconds / divisor))
 }
 
-/// The unit of an axis of time: seconds in it, and its name.
+/// Returns the unit of a time axis: its length in seconds and its name.
 fn unit_of(span: f64) -> (f64, &'static str) {
     match span {
         span if span < 300.0 => (1.0, "seconds"),
@@ -124,7 +124,7 @@ fn unit_of(span: f64) -> (f64, &'static str) {
     }
 }
 
-/// What lies outside, the furthest first.
+/// Renders the values outside, the furthest first.
 fn outside(course: &Course) -> Markup {
     let found = outside_of(course);
     let rounds = course.times.len();
@@ -169,7 +169,7 @@ fn outside_row(course: &Course, of: &Followed, out: Outside, median: f64) -> Mar
     }
 }
 
-/// The charts and the table of an experiment, a chart per curve.
+/// Renders the charts of an experiment, one per curve, and its table.
 fn section(id: &str, figures: &[&Followed], course: &Course) -> Markup {
     let curves = grouped(figures.iter().map(|of| (of.label.as_str(), *of)));
     let charts: Vec<Markup> = curves
@@ -197,7 +197,7 @@ fn section(id: &str, figures: &[&Followed], course: &Course) -> Markup {
     }
 }
 
-/// The figures of a curve to draw: those furthest outside first, then evenly spread.
+/// Returns the figures of a curve to draw: the figures furthest outside first, then evenly spread ones.
 fn chosen<'a>(figures: &[&'a Followed]) -> Vec<&'a Followed> {
     if figures.len() <= FEW {
         return figures.to_vec();
@@ -224,7 +224,7 @@ fn chosen<'a>(figures: &[&'a Followed]) -> Vec<&'a Followed> {
     places.into_iter().map(|place| figures[place]).collect()
 }
 
-/// The figures of a curve over time, each with its median and its points outside.
+/// Renders the figures of a curve over time, each with its median and its values outside.
 fn chart(label: &str, figures: &[&Followed], course: &Course) -> Markup {
     let shown = chosen(figures);
     let span = course.times.last().map_or(0.0, |last| last.at);
@@ -268,7 +268,7 @@ fn chart(label: &str, figures: &[&Followed], course: &Course) -> Markup {
     let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
     let most = medians.iter().copied().fold(0.0, f64::max);
     let y = AxisView {
-        // Figures of several levels of the hierarchy: none is pressed flat.
+        // Figures of several levels of the hierarchy: a linear axis would flatten the small ones.
         log: least > 0.0 && most > 5.0 * least,
         ..AxisView::default()
     };
@@ -302,7 +302,7 @@ fn chart(label: &str, figures: &[&Followed], course: &Course) -> Markup {
     }
 }
 
-/// What a figure is called beside the others of its curve.
+/// Returns the name of a figure among the figures of its curve.
 fn name_in(of: &Followed, label: &str) -> String {
     match of.place() {
         place if place.is_empty() => label.to_owned(),
@@ -310,7 +310,7 @@ fn name_in(of: &Followed, label: &str) -> String {
     }
 }
 
-/// At most so many values as a chart has columns: of those that share one the furthest from the median.
+/// Thins the values to at most `DRAWN`: per column, the value furthest from the median stays.
 fn thinned(values: Vec<Value>, median: f64) -> Vec<Value> {
     let each = values.len().div_ceil(DRAWN).max(1);
     let far = |value: &Value| (value.mid - median).abs();
@@ -319,7 +319,7 @@ fn thinned(values: Vec<Value>, median: f64) -> Vec<Value> {
     furthest.copied().collect()
 }
 
-/// All figures of an experiment: how they are distributed over the rounds.
+/// Renders a table of the distribution of each figure of an experiment.
 fn numbers(figures: &[&Followed]) -> Markup {
     let headings = [
         "figure", "least", "p10", "median", "p90", "greatest", "rounds", "outside",

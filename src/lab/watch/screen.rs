@@ -1,6 +1,5 @@
-//! A watch in the terminal: a line of characters per figure, drawn over after every round; without a
-//! terminal a plain line per round. At the end, what the record over time comes to, which `linefill report`
-//! prints, too.
+//! A watch in the terminal: a sparkline per figure, redrawn after every round; without a terminal, a plain
+//! line per round. At the end a summary of the record, which `linefill report` prints too.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -17,32 +16,32 @@ use crate::lab::record::Header;
 use crate::lab::table::width;
 use crate::lab::terminal::{BAD, FAINT, STRONG, Screen, say, show};
 
-/// The most figures that are drawn: the report has all.
+/// Maximum number of figures that are drawn. The report has all.
 const ROWS: usize = 12;
 
-/// The most figures of a plain line.
+/// Maximum number of figures in a plain line.
 const FEW: usize = 5;
 
-/// Columns of a number.
+/// Width of a number in columns.
 const NUMBER: usize = 7;
 
-/// The heights of a line of characters.
+/// The characters of a sparkline, by height.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// What a line of characters spans at least, as a share of the median: less is noise, and stays flat.
+/// The least range of a sparkline, as a share of the median. Smaller differences are noise.
 const SPAN: f64 = 0.2;
 
-/// What is written after every round.
+/// The output after every round.
 #[derive(Debug)]
 pub(crate) struct Live {
-    /// Whether the standard output is a terminal that can go up.
+    /// Whether the standard output is a terminal that can move the cursor up.
     terminal: bool,
-    /// Lines of the last drawing.
+    /// Number of lines of the last drawing.
     lines: usize,
 }
 
 impl Live {
-    /// On the standard output.
+    /// Creates the output on the standard output.
     pub fn new() -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|kind| kind == "dumb");
         Live {
@@ -51,18 +50,18 @@ impl Live {
         }
     }
 
-    /// Shows the last round.
+    /// Prints the last round.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the output cannot be written.
     pub fn round(&mut self, course: &Course, took: f64) -> Result<()> {
         if !self.terminal {
             return say(&plain(course, took));
         }
         let screen = drawn(course, took, width());
         if self.lines > 0 {
-            // Up to the first line of the last drawing, and clear from there on. A terminal that has gone
-            // ends no measurement.
+            // Moves to the first line of the last drawing and clears from there on. An error is ignored: a
+            // lost terminal must not end the measurement.
             let up = format!("\x1b[{}A\x1b[J", self.lines);
             let _ = io::stdout().write_all(up.as_bytes());
         }
@@ -71,7 +70,7 @@ impl Live {
     }
 }
 
-/// A round in a line: the time, the figures with their distance from the median, and which are outside.
+/// Formats a round as a line: the time, a few figures with their distance from the median, and outliers.
 fn plain(course: &Course, took: f64) -> String {
     let Some(time) = course.times.last() else {
         return String::new();
@@ -93,7 +92,7 @@ fn plain(course: &Course, took: f64) -> String {
     parts.join("; ")
 }
 
-/// The last value of a figure and how far it is from the median.
+/// Formats the last value of a figure and its distance from the median.
 fn value(course: &Course, of: &Followed) -> Option<String> {
     let last = of.figure.values.last()?;
     if last.host as usize + 1 != course.times.len() {
@@ -102,7 +101,7 @@ fn value(course: &Course, of: &Followed) -> Option<String> {
     let median = of.spread()?.median;
     let value = f64::from(last.mid);
     let apart = match of.figure.values.len() {
-        // A number that is 0 has no share.
+        // A median of 0 has no percentage.
         _ if median == 0.0 => String::new(),
         1 => String::new(),
         _ => format!(" ({:+.1} %)", 100.0 * (value / median - 1.0)),
@@ -118,7 +117,7 @@ fn is_outside(of: &Followed, round: usize) -> bool {
     of.outside().last().is_some_and(|last| last.round == round)
 }
 
-/// The figures, each in a line of characters, in at most `width` columns.
+/// Draws each figure as a sparkline, in at most `width` columns.
 pub(crate) fn drawn(course: &Course, took: f64, width: u16) -> Screen {
     let mut screen = Screen::default();
     let Some(time) = course.times.last() else {
@@ -170,14 +169,14 @@ fn columns_of(text: &str) -> usize {
     textwrap::core::display_width(text)
 }
 
-/// A text in at most so many columns.
+/// Cuts a text to at most `columns` columns.
 fn cut(text: &str, columns: usize) -> String {
     let mut text = text.trim_end().to_owned();
     while columns_of(&text) > columns && text.pop().is_some() {}
     text
 }
 
-/// The last values as heights, from the least to the greatest, but over a fifth of the median at least.
+/// Draws the last values as a sparkline over their range, which is at least a fifth of the median.
 fn line(values: &[f64], median: f64, columns: usize) -> String {
     let shown = &values[values.len().saturating_sub(columns)..];
     let least = shown.iter().copied().fold(f64::INFINITY, f64::min);
@@ -194,27 +193,27 @@ fn line(values: &[f64], median: f64, columns: usize) -> String {
     shown.iter().map(height).collect()
 }
 
-/// The most rows that a terminal shows of either table: JSON and the report have all.
+/// Maximum number of rows of each table in a terminal. JSON and the report have all.
 const TOLD_ROWS: usize = 20;
 
-/// A record over time.
+/// The summary of a watch's record.
 pub(crate) struct Told<'a> {
     /// The command: `linefill watch`.
     pub command: &'static str,
     /// The header of the record.
     pub header: &'a Header,
-    /// How long it took, and whether it was stopped early, if it came to its end.
+    /// The duration in seconds, and whether the watch was stopped early; `None` if the record has no end.
     pub end: Option<(f64, bool)>,
-    /// Its figures.
+    /// The figures of the record.
     pub course: &'a Course,
-    /// Where the record lies.
+    /// Path of the record.
     pub record: PathBuf,
-    /// Where the page lies, if there is one.
+    /// Path of the page, if there is one.
     pub page: Option<PathBuf>,
 }
 
 impl Told<'_> {
-    /// The figures: how they are distributed over the rounds.
+    /// Returns the distribution of each figure over the rounds.
     fn figures(&self) -> Sheet {
         let headings = [
             "figure", "unit", "rounds", "least", "p10", "median", "p90", "greatest", "outside",
@@ -230,7 +229,7 @@ impl Told<'_> {
         sheet
     }
 
-    /// The values outside, the furthest first.
+    /// Returns the values outside, the furthest first.
     fn outside(&self) -> Sheet {
         let headings = ["time", "round", "figure", "value", "median", "score"];
         let mut sheet = Sheet::new("Outside", &headings);
@@ -249,7 +248,7 @@ impl Told<'_> {
     }
 }
 
-/// All values outside with their figures and medians, the furthest first.
+/// Returns all values outside, with their figures and medians, the furthest first.
 pub(super) fn outside_of(course: &Course) -> Vec<(&Followed, super::course::Outside, f64)> {
     let mut found = Vec::new();
     for of in &course.figures {

@@ -1,4 +1,4 @@
-//! What a point that was timed can say.
+//! Validation of timed points.
 
 use super::{
     Check, MOST_CPUS, MOST_EXACT, MOST_SAMPLES, MOST_TICKS, RATIOS, ascending, within,
@@ -8,7 +8,7 @@ use crate::experiment::{Distribution, ThreadStats};
 use crate::host::RunAhead;
 use crate::recorded::Timed;
 
-/// Whether the numbers of a point that was timed can be those of one.
+/// Checks that the numbers of a timed point are possible.
 pub(super) fn check(timed: &Timed) -> Check {
     let ticks = -MOST_TICKS..=MOST_TICKS;
     let times = [
@@ -28,7 +28,7 @@ pub(super) fn check(timed: &Timed) -> Check {
     within("timed.flops", timed.flops, 0..=MOST_EXACT)?;
     within("timed.instructions", timed.instructions, 0..=MOST_EXACT)?;
     within("timed.n", timed.n, 1..=MOST_SAMPLES)?;
-    // A record need not keep the samples.
+    // A record may omit the samples.
     if !timed.samples.is_empty() && timed.n > timed.samples.len() {
         let problem = format!("{} of {} samples", timed.n, timed.samples.len());
         return Err(wrong("timed.n", problem));

@@ -1,4 +1,4 @@
-//! What becomes of records in a folder.
+//! Tests of the records in a folder.
 
 use super::*;
 use crate::lab::read::read;
@@ -70,8 +70,7 @@ fn two_runs_do_not_write_to_one_folder() {
     fs::remove_dir_all(dir).unwrap();
 }
 
-/// Each of them finds an empty folder. Locks are those of open files, so that threads stand for
-/// processes.
+/// Every run finds an empty folder. Locks belong to open files, so that threads can represent processes.
 #[test]
 fn of_runs_that_start_in_one_empty_folder_together_one_writes() {
     let dir = folder("together");
@@ -129,7 +128,7 @@ fn a_record_that_somebody_removes_is_written_anew() {
             _ => fs::write(dir.join("other"), "another").unwrap(),
         }
         if lines == 4 {
-            // As an editor does.
+            // An editor replaces a file in this way.
             fs::rename(dir.join("other"), dir.join(RECORD)).unwrap();
         }
         recorder.append(&end(false)).unwrap();
