@@ -59,7 +59,7 @@ impl Effort {
     /// For a run that takes its time: more points rather than longer ones, since passes over a point
     /// differ more than its samples do.
     pub const FULL: Effort = Effort {
-        warm_up: 0.4,
+        warm_up: 0.2,
         sampling: 0.08,
         passes: 2,
     };
