@@ -11,7 +11,7 @@ use crate::mem::{LINE, Region};
 use crate::pattern::Lanes;
 use crate::stats::Interval;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FILL_BUFFERS];
 
 /// The series of the published number of this core.

@@ -12,7 +12,7 @@ use crate::stats::Interval;
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[PERFASM];
 
 /// Series of the share of time at the hottest instruction, in percent.

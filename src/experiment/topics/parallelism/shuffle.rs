@@ -7,7 +7,7 @@ use crate::pattern::{Deck, Indices};
 use crate::pmu::Quantity;
 use crate::stats::Interval;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SHUFFLE, BUFFERED_SHUFFLE, STAGES];
 
 pub(crate) const LOOKED_UP: &str = "shuffle, index looked up";

@@ -10,7 +10,7 @@ use crate::kernel::{FillWay, Sweep, Temporal};
 use crate::mem::LINE;
 use crate::stats::{Interval, Side};
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SET_BYTES];
 
 const WHOLE: &str = "non-temporal, a line at a time";

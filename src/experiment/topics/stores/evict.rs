@@ -16,7 +16,7 @@ use crate::stats::Interval;
 use crate::time::start;
 use core::hint::black_box;
 
-/// The row of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FLUSHES];
 
 const INSTRUCTIONS: [Evict; 4] = [

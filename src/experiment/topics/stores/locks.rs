@@ -4,7 +4,7 @@ use crate::experiment::prelude::*;
 use crate::kernel::LockAdd;
 use crate::mem::{LINE, Region};
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SPLIT_LOCKS];
 
 const SERIES: &str = "locked addition of 8 bytes";

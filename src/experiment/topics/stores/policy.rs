@@ -12,7 +12,7 @@ use crate::sim::{Cache, Design, Geometry, Reference, WriteHit, WriteMiss};
 use crate::stats::Interval;
 use core::hint::black_box;
 
-/// The row of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[POLICIES];
 
 const BACK: &str = "write-back: plain stores";

@@ -16,7 +16,7 @@ pub mod matrix;
 
 use matrix::MatrixSetup;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[INTRINSICS, matrix::FIG_6_1];
 
 const STORES: [(&str, Temporal); 2] = [

@@ -5,7 +5,7 @@ use crate::experiment::shared::lines::LoadSetup;
 use crate::experiment::shared::pollution::{Passage, PollutionSetup};
 use crate::stats::Interval;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LOADS];
 
 /// Bytes of a load, and the series of plain and of non-temporal loads.

@@ -16,7 +16,7 @@ mod timing;
 
 family![tensor];
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[
     storage::PATTERN,
     timing::OPERATION,

@@ -7,7 +7,7 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
-/// The row of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[CYCLE_ACCURACY];
 
 /// Its id.

@@ -9,7 +9,7 @@ use crate::model::{HyperThread, least_hit_rate};
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
-/// The figure of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_23];
 
 const PAPER: &str = "the formula with the paper's 1.1134";

@@ -12,7 +12,7 @@ use crate::pmu::Quantity;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SYNONYMS, SELF_MODIFYING];
 
 /// The place of every case on the axis: only the series varies.

@@ -11,7 +11,7 @@ use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 use core::hint::black_box;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[TLB_USAGE];
 
 const KNOWN: &str = "translations in the TLB";

@@ -11,7 +11,7 @@ use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
 use crate::stats::Interval;
 
-/// The row of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LARGE_MEMORY];
 
 const BASE: &str = "4 KiB pages";

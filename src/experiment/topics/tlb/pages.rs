@@ -8,7 +8,7 @@ use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 
-/// The figures of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_12, FIG_3_17];
 
 const DENSE: &str = "one a line";

@@ -10,7 +10,7 @@ use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
 use crate::stats::{Interval, crossing};
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[ENTRIES];
 
 const PAGES: &str = "a line of each page";

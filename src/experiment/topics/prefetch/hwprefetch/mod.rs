@@ -11,7 +11,7 @@ use crate::stats::Interval;
 
 mod patterns;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[
     patterns::TRIGGER,
     patterns::STRIDES,

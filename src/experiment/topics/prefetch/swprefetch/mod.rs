@@ -14,7 +14,7 @@ pub(super) mod distance;
 mod helper;
 mod hints;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] =
     &[hints::HINTS, FIG_6_7, distance::DISTANCE, helper::FIG_6_8];
 

@@ -13,7 +13,7 @@ use setup::{LoadedSetup, Timed};
 
 mod setup;
 
-/// The row of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LOADED_LATENCY];
 
 /// The motions of the other cores, and how often each byte crosses the memory bus, without lines

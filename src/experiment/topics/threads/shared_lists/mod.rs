@@ -10,7 +10,7 @@ use crate::stats::Interval;
 mod company;
 mod speedup;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[
     company::FIG_3_19,
     company::FIG_3_20,
