@@ -60,18 +60,18 @@ const MOST_TASKS: usize = 64;
 /// enough that the threads' waits for each other take a hundredth of an iteration.
 const QUICK_POINTS: usize = 4000;
 
-/// One task per core, at most `MOST_TASKS`.
+/// Returns one task per core, at most `MOST_TASKS`.
 fn on_cores(machine: &Machine) -> usize {
     machine.cpu_order.cores().clamp(1, MOST_TASKS)
 }
 
-/// Up to four tasks, because the note's i7 has four cores.
+/// Returns up to four tasks, because the note's i7 has four cores.
 fn of_four_cores(machine: &Machine) -> usize {
     on_cores(machine).min(4)
 }
 
-/// Numbers of tasks: one, up to four, one per core. A full run adds the note's numbers and the
-/// powers of two, some of them larger than the number of CPUs.
+/// Returns the numbers of tasks: one, up to four, one per core. A full run adds the note's numbers
+/// and powers of two, some of them larger than the number of CPUs.
 fn tasks(machine: &Machine) -> Vec<usize> {
     let cores = on_cores(machine);
     let mut tasks = vec![1, of_four_cores(machine), cores];
@@ -139,7 +139,7 @@ fn cases(machine: &Machine, series: &[&'static str], turns: u32) -> Vec<Case> {
     cases
 }
 
-/// The curves in ns per point. An operation is an iteration over all points.
+/// Returns the curves in ns per point. An operation is an iteration over all points.
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = e.curves_of(|label| WAYS.iter().any(|(name, _)| *name == label));
     for curve in &mut curves {
@@ -201,7 +201,7 @@ fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Testable<Interval
     Ok(median.ok_or_else(none)?.widened(0.005))
 }
 
-/// A number of tasks in words.
+/// Returns a number of tasks in words.
 fn of_tasks(tasks: usize) -> String {
     match tasks {
         1 => "one task".to_owned(),

@@ -337,8 +337,9 @@ impl Missed {
 
 /// Set-up that simulates a walk in the caches of the Core 2 of Drepper's section 7 and reports the
 /// misses of its second lap, in percent of its instructions.
-/// | The caches are an L1d of 32 KiB and 8 ways, an L2 of 4 MiB and 16 ways with a stream
-/// prefetcher, and a TLB of 256 entries in sets of 4 for pages of 4 KiB.
+///
+/// The caches are an L1d of 32 KiB and 8 ways, an L2 of 4 MiB and 16 ways with a stream prefetcher,
+/// and a TLB of 256 entries in sets of 4 for pages of 4 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Core2Setup {
     /// The walk.

@@ -125,7 +125,7 @@ const ALIGNMENT: Experiment = Experiment {
                 ])
             },
         ),
-        // posix_memalign is not free: alignment leads to fragmentation and higher memory
+        // posix_memalign is not free: alignment causes fragmentation and higher memory
         // consumption.
         counted(
             "E14.4",

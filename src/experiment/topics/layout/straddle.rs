@@ -19,7 +19,7 @@ const LINES: usize = 64;
 /// L1d, where every L1d has enough ways for them.
 const PAGES: usize = 4;
 
-/// Number of accesses in X6 that straddle two pages each. One burst of eight makes all of them.
+/// Number of accesses in X6 that straddle two pages each: a single burst of eight.
 const BURSTS_OF_PAGES: usize = 8;
 
 /// The largest width that every x86-64 CPU has. Larger widths are judged where the CPU has them.

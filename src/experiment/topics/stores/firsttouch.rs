@@ -17,7 +17,7 @@ const AFTER_READ: &str = "first write after a first read";
 const AGAIN: &str = "later write";
 const POPULATE: &str = "madvise(MADV_POPULATE_WRITE)";
 const MAP_POPULATE: &str = "mmap(MAP_POPULATE)";
-/// As many bytes of mapped pages, zeroed by the program.
+/// The series of the control: as many bytes, already mapped, zeroed by the program.
 const ZEROING: &str = "rep stosb over as many bytes that are there";
 
 const SERIES: [(&str, Touch); 6] = [

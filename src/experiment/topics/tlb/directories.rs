@@ -199,7 +199,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
         if !enough {
             continue;
         }
-        // The largest distance comes first: the others then find their memory allocated.
+        // The largest distance comes first, so that the others reuse its reservation.
         for distance in DISTANCES.into_iter().rev() {
             let setup = DisplaceSetup {
                 layout: layout(distance),

@@ -357,7 +357,8 @@ fn fig_3_17_cases(machine: &Machine) -> Vec<Case> {
 
 /// Set-up of a ring that is followed in stretches of `steps` steps; sixteen stretches make a
 /// sample. An operation is a step.
-/// | Steps at the beginning of a block of pages take longer than steps at its end, which hit lines
+///
+/// Steps at the beginning of a block of pages take longer than steps at its end, which hit lines
 /// that earlier steps fetched. Samples shorter than a block would therefore be of one kind or the
 /// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

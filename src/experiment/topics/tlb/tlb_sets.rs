@@ -29,7 +29,7 @@ const SECOND: (f64, u8, PageSize) = (3.0, 2, PageSize::Kib4);
 const FEW: usize = 16;
 
 /// More pages than the L1 dTLB of any CPU has entries, and fewer than any second level has. Their
-/// lines still fit L1d.
+/// lines fit L1d.
 const MIDDLE: usize = 384;
 
 /// More pages than the second level of any CPU has entries: the largest has 4,096 (Zen 5).

@@ -1,6 +1,7 @@
 //! Maps that threads share: the maps of Sestoft's section 5, and maps of other crates for
 //! comparison.
-//! | [`StripedMap`] takes a lock for reads and for writes, [`StripedWriteMap`] only for writes.
+//!
+//! [`StripedMap`] takes a lock for reads and for writes, [`StripedWriteMap`] only for writes.
 //! Both divide the keys among stripes, each with its own lock and size. They are made for study,
 //! not for general use: keys are `u32`, values `u64`.
 

@@ -85,13 +85,13 @@ impl Table {
     /// Frees the nodes in the buckets.
     ///
     /// # Safety
-    /// Nobody else uses the nodes, now or later.
+    /// Nothing else uses the nodes, now or later.
     unsafe fn free(&mut self) {
         for head in &mut self.heads {
             let mut node = *head.get_mut();
             while !node.is_null() {
                 // SAFETY: a node comes from `new_node` and is in one bucket of one table, and
-                // nobody else uses it.
+                // nothing else uses it.
                 node = unsafe { Box::from_raw(node) }.next.cast_mut();
             }
         }

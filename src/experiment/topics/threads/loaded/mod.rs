@@ -299,7 +299,8 @@ fn loaded(e: &Evidence<'_>, walk: &str, (load, _, times): (&str, Motion, f64)) -
 }
 
 /// Checks that the test has two cores, and that its walk lies in memory.
-/// | # Errors
+///
+/// # Errors
 /// If there is one core, or the walk does not lie in memory.
 fn testable(e: &Evidence<'_>) -> Result<(), Untestable> {
     at_least_cores(&e.machine.cpu_order, 2)?;
