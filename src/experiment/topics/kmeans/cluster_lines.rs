@@ -1,4 +1,4 @@
-//! Sestoft's k-means, the arithmetic of the note: the cost of a slowdown per access (4.1), and the
+//! The arithmetic of Sestoft's note on k-means: the cost of a slowdown per access (4.1), and the
 //! layout of a cluster in memory.
 
 use crate::experiment::prelude::*;
@@ -8,7 +8,7 @@ use crate::model::Spread;
 use crate::stats::Interval;
 use core::mem::offset_of;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[COST_ANALYSIS, MISC];
 
 /// Points, clusters and iterations of the note's run.
@@ -42,7 +42,7 @@ const NOTED: [Noted; 2] = [
     },
 ];
 
-/// A number of accesses by which the slowdown is divided.
+/// A number of accesses that the slowdown is divided by.
 struct Share {
     name: &'static str,
     operations: f64,
@@ -196,10 +196,10 @@ struct Cluster {
     count: i32,
 }
 
-/// Objects begin at multiples of this on a Java heap.
+/// Alignment of objects on a Java heap, in bytes.
 const HEAP: usize = 8;
 
-/// How many starts of a cluster in a line put `last` on the mean's line.
+/// Counts the starts of a cluster within a line for which `last` lies on the mean's line.
 fn places_where_joined(last: usize) -> usize {
     let line = |at: usize| at / LINE;
     let places = (0..LINE).step_by(HEAP);
@@ -282,7 +282,7 @@ const MISC: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The share of all places that a series counts.
+/// Returns the share of all places that `series` counts.
 fn places(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     ratio(e.at(series, 0.0), e.at(ALL_PLACES, 0.0))
 }

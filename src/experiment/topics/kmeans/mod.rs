@@ -26,10 +26,10 @@ pub(super) static FAMILIES: &[Family] = &[
     },
 ];
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[PROBLEM, LISTS, IN_TURN, AT_ONCE, PADDED, STREAMS];
 
-/// The variants, by the name of their series.
+/// The variants, with the names of their series.
 const WAYS: [(&str, KMeansWay); 7] = [
     ("1P", KMeansWay::Lists),
     ("2P", KMeansWay::InTurn),
@@ -53,25 +53,25 @@ fn way(series: &str) -> KMeansWay {
     found.map_or(KMeansWay::InTurn, |(_, way)| *way)
 }
 
-/// The most tasks of the documents' runs, and of ours.
+/// The largest number of tasks, in the documents' runs and here.
 const MOST_TASKS: usize = 64;
 
 /// Points per thread in a quick run: few enough for many samples between two interruptions, and
 /// enough that the threads' waits for each other take a hundredth of an iteration.
 const QUICK_POINTS: usize = 4000;
 
-/// One task per core, up to the most.
+/// Returns one task per core, at most `MOST_TASKS`.
 fn on_cores(machine: &Machine) -> usize {
     machine.cpu_order.cores().clamp(1, MOST_TASKS)
 }
 
-/// Up to four tasks: the note's i7 has four cores.
+/// Returns up to four tasks, because the note's i7 has four cores.
 fn of_four_cores(machine: &Machine) -> usize {
     on_cores(machine).min(4)
 }
 
-/// Numbers of tasks: one, up to four, one per core. A full run adds the note's numbers and the
-/// powers of two, some of them larger than the number of CPUs.
+/// Returns the numbers of tasks: one, up to four, one per core. A full run adds the note's numbers
+/// and powers of two, some of them larger than the number of CPUs.
 fn tasks(machine: &Machine) -> Vec<usize> {
     let cores = on_cores(machine);
     let mut tasks = vec![1, of_four_cores(machine), cores];
@@ -83,13 +83,13 @@ fn tasks(machine: &Machine) -> Vec<usize> {
     tasks
 }
 
-/// The CPUs of the threads that have something to do, one CPU per thread.
+/// Returns the CPUs of the threads, one CPU per thread and at most one thread per task.
 fn cpus(machine: &Machine, tasks: usize) -> Vec<usize> {
     let seats = machine.cpu_order.seats().iter();
     seats.map(|seat| seat.cpu).take(tasks).collect()
 }
 
-/// How many of the note's points take part.
+/// Returns how many of the note's points are clustered.
 fn points(machine: &Machine, tasks: usize) -> usize {
     if machine.full {
         return POINTS;
@@ -108,11 +108,11 @@ fn setup(machine: &Machine, series: &str, tasks: usize) -> KMeansSetup {
     }
 }
 
-/// How often variants of similar speed are timed in turn: load of other guests on the host comes
+/// How many turns variants of similar speed are timed in: load of other guests on the host comes
 /// and goes within tenths of a second.
 const TURNS: u32 = 3;
 
-/// The series of a variant, turn by turn.
+/// Returns the name of a variant's series in a turn.
 fn in_turn(series: &str, turn: u32) -> String {
     match turn {
         0 => series.to_owned(),
@@ -120,8 +120,8 @@ fn in_turn(series: &str, turn: u32) -> String {
     }
 }
 
-/// The cases of some series, ordered by the number of tasks. Where each task has a core, they run
-/// in `turns` turns.
+/// Returns the cases of the given series, ordered by the number of tasks. The numbers of tasks that
+/// claims compare (1, up to four, one per core) are measured in `turns` turns, the others once.
 fn cases(machine: &Machine, series: &[&'static str], turns: u32) -> Vec<Case> {
     let mut cases = Vec::new();
     for tasks in tasks(machine) {
@@ -139,7 +139,7 @@ fn cases(machine: &Machine, series: &[&'static str], turns: u32) -> Vec<Case> {
     cases
 }
 
-/// The curves as ns per point: operations are iterations over all points.
+/// Returns the curves in ns per point. An operation is an iteration over all points.
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = e.curves_of(|label| WAYS.iter().any(|(name, _)| *name == label));
     for curve in &mut curves {
@@ -176,9 +176,9 @@ const fn reference(
     }
 }
 
-/// The time of `of` over that of `to`, in this many tasks. Each turn of each pass gives a ratio,
-/// because both series of a turn meet the same other load. The result is the median of all ratios,
-/// bound by bound.
+/// Returns the time of `of` divided by the time of `to`, with `tasks` tasks. Each turn of each pass
+/// gives a ratio, because both series of a turn meet the same other load. The result is the median
+/// of all ratios, bound by bound.
 fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Testable<Interval> {
     let place = tasks as f64;
     // If a point is missing, its own reason is reported.
@@ -201,7 +201,7 @@ fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Testable<Interval
     Ok(median.ok_or_else(none)?.widened(0.005))
 }
 
-/// A number of tasks in words.
+/// Returns a number of tasks in words.
 fn of_tasks(tasks: usize) -> String {
     match tasks {
         1 => "one task".to_owned(),
@@ -209,7 +209,7 @@ fn of_tasks(tasks: usize) -> String {
     }
 }
 
-/// The most tasks that have a core each, or an error if they are fewer than `least`.
+/// Returns the largest number of tasks with a core each. Fails if it is below `least`.
 fn several(e: &Evidence<'_>, least: usize) -> Testable<usize> {
     let tasks = on_cores(e.machine);
     if tasks < least {
@@ -243,7 +243,7 @@ const LISTS: Experiment = Experiment {
         "from one task to a task on each core, KMeans1P gains less speed than KMeans2P",
         |e| {
             let tasks = several(e, 2)?;
-            // Equal to the quotient of both gains, but from times that were taken in turn.
+            // Equals the quotient of the two gains, but from times that were taken side by side.
             let at = |tasks| over(e, ONE_P, TWO_P, tasks);
             let less = ratio(at(1), at(tasks))?;
             at_most(

@@ -1,4 +1,4 @@
-//! The problem itself: its points, its iterations and its result.
+//! B1: checks that the problem is the note's: its points, its iterations and its result.
 
 use crate::cpu::Features;
 use crate::experiment::prelude::*;
@@ -17,13 +17,14 @@ const ITERATIONS: &str = "iterations until no mean moves";
 const MEANS: &str = "largest distance of a mean from the note's";
 const COUNTS: &str = "points that are in another cluster than the note's";
 
-/// Points, indices and means that an independent program found, by `item` of the file.
+/// Points, indices and means computed by an independent program. The first column, `item`, names
+/// each value.
 const VECTORS_FILE: &str = include_str!(concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/reference/sestoft_kmeans_dataset_vectors.csv"
 ));
 
-/// The numbers of an item of the file, without its other words.
+/// Returns the numbers in an item of the file and skips the other words.
 fn noted(item: &str) -> Testable<Vec<f64>> {
     let line = VECTORS_FILE
         .lines()
@@ -40,7 +41,7 @@ fn all_points() -> Testable<(Vec<Point>, [usize; CLUSTERS])> {
     Ok((points, first))
 }
 
-/// How many of the note's points and first indices differ here.
+/// Counts the listed points and first indices that differ from those generated here.
 fn different(_: u64) -> Testable<f64> {
     let (points, first) = all_points()?;
     let mut different = 0;
@@ -60,7 +61,7 @@ fn different(_: u64) -> Testable<f64> {
     Ok(different as f64)
 }
 
-/// The whole run, by the fastest variant, on one thread.
+/// The set-up of the whole run: all points, the vector variant, one thread.
 fn whole(machine: &Machine) -> KMeansSetup {
     KMeansSetup {
         points: POINTS,
@@ -136,7 +137,7 @@ pub(crate) const PROBLEM: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The whole run on one CPU.
+/// Clusters all points on one CPU with the vector variant.
 fn ended(host: &'static dyn Host, cpu: u64) -> Testable<Arc<Clustering>> {
     let of = KMeansSetup {
         way: KMeansWay::Vectors,
@@ -149,10 +150,10 @@ fn ended(host: &'static dyn Host, cpu: u64) -> Testable<Arc<Clustering>> {
     Clustering::once(&of, &Context { features, host })
 }
 
-/// The means that the file lists.
+/// Indices of the means that the file lists.
 const TOLD: [usize; 2] = [0, CLUSTERS - 1];
 
-/// The largest distance of a listed mean from the file's value.
+/// Returns the largest distance of a listed mean from the file's value, in a coordinate.
 fn means_apart(host: &'static dyn Host, cpu: u64) -> Testable<f64> {
     let ended = ended(host, cpu)?;
     let mut apart = 0.0_f64;
@@ -165,7 +166,7 @@ fn means_apart(host: &'static dyn Host, cpu: u64) -> Testable<f64> {
     Ok(apart)
 }
 
-/// By how many points the counts of these means differ from the file's.
+/// Returns by how many points the counts of the listed means differ from the file's, in total.
 fn counts_apart(host: &'static dyn Host, cpu: u64) -> Testable<f64> {
     let ended = ended(host, cpu)?;
     let (points, _) = all_points()?;
@@ -178,7 +179,7 @@ fn counts_apart(host: &'static dyn Host, cpu: u64) -> Testable<f64> {
     add_to_nearest(way, &xs, &ys, Means { x: &x, y: &y }, &mut sums);
     let mut apart = 0.0;
     for index in TOLD {
-        // Two coordinates, and the count.
+        // The item holds two coordinates, then the count.
         let count = noted(&format!("final mean[{index}]"))?.get(2).copied();
         let count = count.ok_or_else(|| Untestable("the file has no count".to_owned()))?;
         apart += (sums[index].count as f64 - count).abs();

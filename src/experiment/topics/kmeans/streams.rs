@@ -7,7 +7,7 @@ use crate::experiment::topics::kmeans::{
     of_tasks, on_cores, over, plot, points, reference, setup, several,
 };
 
-/// All variants but the one with which they are compared.
+/// Returns the series of all variants except the vector variant, which claims compare with them.
 fn others() -> impl Iterator<Item = &'static str> {
     let names = WAYS.iter().map(|(name, _)| *name);
     names.filter(|name| *name != VECTORS)

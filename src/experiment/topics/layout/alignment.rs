@@ -7,15 +7,16 @@ use crate::kernel::{Places, Step, Transfer};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
 
-/// The figures of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_6_4];
 
-/// Bytes by which the elements are displaced: the pointer lies across two lines, the counter
-/// behind it does not.
+/// Displacement of the elements, in bytes. The pointer lies across two lines; the counter behind it
+/// does not.
 const SKEW: usize = 60;
 
-/// Elements of the comparison of split lines with split pages: all lie at one offset of their page,
-/// and therefore in one or two sets of L1d, which have enough ways on every CPU.
+/// Number of elements for the comparison of split lines with split pages. All lie at the same
+/// offset of their page, and therefore in one or two sets of L1d, which have enough ways on every
+/// CPU.
 const SPLITS: usize = 4;
 
 const SERIES: [(&str, &str, &str); 2] = [
@@ -43,7 +44,7 @@ const INSTRUCTIONS: [(&str, Transfer, &str, Transfer); 2] = [
     ),
 ];
 
-/// Lines that they move the first half of: 8 KiB.
+/// Lines whose first 16 bytes are moved: 8 KiB.
 const MOVED: usize = 128;
 
 const SPLIT_LINE: &str = "one a page, split line";
@@ -202,7 +203,7 @@ const FIG_6_4: Experiment = Experiment {
             "The connection between L1d and L2 has become wide enough for two lines per \
                   step.",
         ),
-        // For very large working sets the slowdown is still 20 to 30 %: 32 % in order at 2^29 bytes.
+        // For very large working sets the slowdown is 20 to 30 %: 32 % in order at 2^29 bytes.
         measured(
             "E15.6",
             drepper("6.2.1, Figure 6.4"),
@@ -215,8 +216,8 @@ const FIG_6_4: Experiment = Experiment {
             },
         )
         .then_between(1.32, 1.36, ""),
-        // The effects are more dramatic in order than at random, where the costs of memory partly hide
-        // them: 308 to 312 % and 164 to 204 % in L2.
+        // The effects are more dramatic in order than at random, where the cost of memory partly
+        // hides them: 308 to 312 % and 164 to 204 % in L2.
         measured(
             "E15.7",
             drepper("6.2.1, Figure 6.4"),

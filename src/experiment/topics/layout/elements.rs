@@ -6,20 +6,21 @@ use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 
-/// The figures of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_6_2];
 
-/// A curve of the figure: its label, the lines of an element, and whether it is sequential.
+/// A curve of the figure: its label, the lines per element, and whether the walk is sequential.
 struct Spread {
     label: &'static str,
     lines: usize,
     sequential: bool,
-    /// The series with both words in the first line, and with one in the last.
+    /// The series with both words in the first line (`near`), and with one word in the last
+    /// (`far`).
     near: &'static str,
     far: &'static str,
 }
 
-/// The three curves of the figure, and the one that it leaves out.
+/// The three curves of the figure, and a fourth that it does not have.
 const SPREADS: [Spread; 4] = [
     Spread {
         label: "sequential, 4 lines",
@@ -182,7 +183,7 @@ const FIG_6_2: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The greatest ratio of a curve in a range.
+/// Returns the greatest ratio of a curve in a range.
 fn peak(e: &Evidence<'_>, spread: &Spread, range: Range) -> Testable<Interval> {
     let points = paired_points(e, spread.far, spread.near)?;
     let inside = points.into_iter().filter(|(x, _)| range.holds(*x));
@@ -197,7 +198,7 @@ fn peak(e: &Evidence<'_>, spread: &Spread, range: Range) -> Testable<Interval> {
         })
 }
 
-/// The greatest or the least ratio of all curves beyond L1d.
+/// Returns the ratio that `pick` selects, the greatest or the least, of all curves beyond L1d.
 fn beyond_l1(e: &Evidence<'_>, pick: fn(Interval, Interval) -> Interval) -> Testable<Interval> {
     let beyond = e.machine.ranges.l2.lo;
     let mut ratios = Vec::new();
@@ -212,7 +213,7 @@ fn beyond_l1(e: &Evidence<'_>, pick: fn(Interval, Interval) -> Interval) -> Test
         .ok_or_else(|| Untestable("no working set beyond L1d was measured".to_owned()))
 }
 
-/// A ring of elements of whole lines, two words of which are added up.
+/// Set-up of a walk along a ring of elements of whole lines that adds up two words of each element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PairSetup {
     /// Bytes of all elements together.
@@ -221,7 +222,7 @@ pub struct PairSetup {
     pub layout: Layout,
     /// Order of the walk.
     pub order: Order,
-    /// The words.
+    /// The two words of an element that are added up, counted from 0.
     pub words: [usize; 2],
 }
 

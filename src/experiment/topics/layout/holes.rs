@@ -9,10 +9,10 @@ use crate::stats::Interval;
 use core::ffi::{c_int, c_long};
 use core::mem::{offset_of, size_of};
 
-/// The figures of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_6_3];
 
-/// The structure of the figure, laid out as C does.
+/// The structure of the figure, in C layout.
 #[repr(C)]
 struct Foo {
     a: c_int,
@@ -85,8 +85,8 @@ const IN_ORDER: [&str; 2] = ["as defined, in order", "reorganised, in order"];
 /// Bytes of the two structures, in the order of the series.
 const SIZES: [usize; 2] = [size_of::<Foo>(), size_of::<Reorganised>()];
 
-/// Sizes of the array, in bytes of reorganised structures, which the horizontal axis counts in both
-/// cases.
+/// Returns the sizes of the array, in bytes of reorganised structures. The horizontal axis has
+/// these sizes for both structures.
 fn sizes(machine: &Machine) -> Vec<usize> {
     if machine.full {
         return machine.working_sets();
@@ -210,7 +210,7 @@ fn counted((name, value, _): Counted) -> Case {
     CountSetup::computed(name, value as u64, |value| Ok(value as f64)).at(0.0)
 }
 
-/// Whether every number is that of the figure.
+/// Judges that every number equals the figure's.
 fn agree(e: &Evidence<'_>, numbers: &[Counted]) -> Judged {
     all_of(
         numbers
@@ -219,7 +219,7 @@ fn agree(e: &Evidence<'_>, numbers: &[Counted]) -> Judged {
     )
 }
 
-/// The ratio of a pair of series in memory.
+/// Returns the ratio of a pair of series in memory.
 fn far(e: &Evidence<'_>, [defined, other]: [&str; 2]) -> Testable<Interval> {
     let points = paired_points(e, defined, other)?;
     let place = e.machine.memory_size()?;
@@ -228,7 +228,7 @@ fn far(e: &Evidence<'_>, [defined, other]: [&str; 2]) -> Testable<Interval> {
         .ok_or_else(|| Untestable(format!("`{defined}` was not measured in memory")))
 }
 
-/// An array of elements whose first and last words are read. An operation is an element.
+/// An array of elements whose first and last words are read. An operation reads one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PickSetup {
     /// Bytes of an element.

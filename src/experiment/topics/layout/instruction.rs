@@ -14,17 +14,17 @@ use crate::sim::{
 };
 use crate::stats::Interval;
 
-/// The row of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_7_1];
 
 const IN_ORDER: &str = "in order";
 const AT_RANDOM: &str = "at random";
 
-/// Instructions of a step of the paper's list walk: elements of 8 bytes, eight of them a line, make
-/// the 3.125 % of Figure 7.3.
+/// Instructions per step of the paper's list walk. With eight 8-byte elements per line, four
+/// instructions per step make the 3.125 % of Figure 7.3.
 const INSTRUCTIONS: u32 = 4;
 
-/// The kinds of misses of a walk, and the columns of the figures.
+/// The kinds of misses of a walk, with the names of their series.
 const MISSED: [(Missed, &str); 4] = [
     (Missed::L1d, "L1d misses"),
     (Missed::L2, "L2 misses"),
@@ -116,8 +116,8 @@ const FIG_7_1: Experiment = Experiment {
                 }))
             },
         ),
-        // Of the lines that a sequential walk brings into L2 one in 58 is missed by the program:
-        // prefetching was first.
+        // Of the lines that a sequential walk brings into L2, the program misses one in 58; the
+        // prefetcher fetched the others first.
         simulated(
             "F3.3",
             drepper("7.1, Figure 7.3"),
@@ -137,7 +137,7 @@ const FIG_7_1: Experiment = Experiment {
             },
         )
         .then(0.017, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
-        // L1d misses per instruction at random over those in order from 2^18 to 2^23 bytes.
+        // L1d misses per instruction, random over sequential walk, from 2^18 to 2^23 bytes.
         simulated(
             "F3.4",
             drepper("7.1, Figures 7.2 and 7.3"),
@@ -167,7 +167,7 @@ const FIG_7_1: Experiment = Experiment {
                 ])
             },
         ),
-        // L1d misses per instruction at random over those in order at 2^29 bytes.
+        // L1d misses per instruction, random over sequential walk, at 2^29 bytes.
         counted(
             "F3.6",
             drepper("7.1, Figures 7.2 and 7.3"),
@@ -197,7 +197,7 @@ const FIG_7_1: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Misses of L1d in percent of instructions, as Figure 7.3 has them, at powers of two.
+/// L1d misses in percent of instructions from Figure 7.3, at powers of two.
 const COUNTED_IN_ORDER: [(u32, f64); 6] = [
     (16, 3.084),
     (18, 3.119),
@@ -207,7 +207,7 @@ const COUNTED_IN_ORDER: [(u32, f64); 6] = [
     (23, 3.131),
 ];
 
-/// Powers of two that are simulated in a quick run.
+/// The powers of two that a quick run simulates.
 const FEW: [u32; 8] = [12, 14, 16, 18, 20, 21, 22, 23];
 
 fn orders(seed: u64) -> [(&'static str, Order); 2] {
@@ -239,7 +239,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
         }
     }
     for (name, order) in orders(machine.seed) {
-        // The smallest lies in L1d, the largest in memory.
+        // The smallest size lies in L1d, the largest in memory.
         let mut sizes = machine.few_working_sets(4);
         sizes.extend(machine.working_sets().first());
         sizes.sort_unstable();
@@ -254,13 +254,13 @@ fn label(order: &str, what: &str) -> String {
     format!("{order}: {what}")
 }
 
-/// Simulated misses of a list of 2^`power` bytes in percent of its instructions.
+/// Returns the simulated misses of a list of 2^`power` bytes, in percent of its instructions.
 fn missed(e: &Evidence<'_>, order: &str, which: Missed, power: u32) -> Testable<Interval> {
     let (_, what) = MISSED[which as usize];
     e.at(&label(order, what), f64::from(1_u32 << power))
 }
 
-/// The count of `quantity` per instruction.
+/// Returns the count of `quantity` per instruction.
 fn per_instruction(
     e: &Evidence<'_>,
     order: &str,
@@ -290,7 +290,7 @@ fn cycles_an_instruction(e: &Evidence<'_>) -> Judged {
     )
 }
 
-/// The simulated curves, and curves that this machine counted.
+/// Returns the simulated curves, and the curves that this machine counted.
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = e.curves_of(|label| ![IN_ORDER, AT_RANDOM].contains(&label));
     let counted = [
@@ -317,27 +317,29 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     curves
 }
 
-/// The kinds of misses of a walk.
+/// A kind of miss of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Missed {
-    /// Loads that L1d did not have.
+    /// Loads that miss L1d.
     L1d,
-    /// Loads that L2 did not have.
+    /// Loads that miss L2.
     L2,
-    /// Lines that L2 took in, for loads and for its prefetcher.
+    /// Lines that L2 fills, for loads and for its prefetcher.
     L2Lines,
-    /// Loads whose page the TLB did not have.
+    /// Loads that miss the TLB.
     Tlb,
 }
 
 impl Missed {
-    /// All of them.
+    /// All kinds of misses.
     pub const ALL: [Missed; 4] = [Missed::L1d, Missed::L2, Missed::L2Lines, Missed::Tlb];
 }
 
-/// The misses of a lap of a walk that follows another, in percent of its instructions, in the
-/// caches of the Core 2 of Drepper's section 7: L1d of 32 KiB and 8 ways, L2 of 4 MiB and 16 ways
-/// with a prefetcher that follows streams, 256 TLB entries in sets of 4 for pages of 4 KiB.
+/// Set-up that simulates a walk in the caches of the Core 2 of Drepper's section 7 and reports the
+/// misses of its second lap, in percent of its instructions.
+///
+/// The caches are an L1d of 32 KiB and 8 ways, an L2 of 4 MiB and 16 ways with a stream prefetcher,
+/// and a TLB of 256 entries in sets of 4 for pages of 4 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Core2Setup {
     /// The walk.
@@ -346,8 +348,8 @@ pub struct Core2Setup {
     pub missed: Missed,
 }
 
-/// The counts of a walk, in the order of [`Missed::ALL`]. One simulation yields the four numbers of
-/// a walk, and the next pass reuses them.
+/// The counts of each walk, in the order of [`Missed::ALL`]. One simulation yields the four numbers
+/// of a walk, and later passes reuse them.
 static KNOWN: Mutex<Vec<(WalkSetup, [u64; 4])>> = Mutex::new(Vec::new());
 
 impl Setup for Core2Setup {
@@ -397,7 +399,7 @@ fn count(walk: WalkSetup, region: Region<'_>, context: &Context) -> Testable<[u6
     ])
 }
 
-/// CPUID of a Core 2 of 65 nm (leaf 2: 2Ch, 49h, and B4h for the TLB).
+/// Returns the design of a 65 nm Core 2, from its CPUID (leaf 2: 2Ch, 49h, and B4h for the TLB).
 fn design() -> Result<HierarchyDesign, GeometryError> {
     let level = |geometry| LevelDesign::new(Design::lru(geometry), Inclusion::NonInclusive);
     let mut l2 = level(Geometry::new(4 << 20, 16, 64)?);

@@ -7,7 +7,7 @@ use crate::pattern::{Arrangement, HotOrder, Orders, WholeOrder};
 use crate::stats::Interval;
 use core::mem::{offset_of, size_of};
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[ORDER_SPLIT];
 
 const WHOLE: &str = "whole orders, 64 bytes";
@@ -33,11 +33,12 @@ const BYTES: [(&str, usize, f64); 5] = [
     ("bytes of the split-off part", size_of::<HotOrder>(), 16.0),
 ];
 
-/// Bytes of a batch of whole orders: what the horizontal axis counts in every arrangement.
+/// Bytes of a batch of whole orders. The horizontal axis shows the bytes of whole orders, whatever
+/// the arrangement.
 const BATCH: usize = Orders::BATCH * size_of::<WholeOrder>();
 
-/// Bytes of whole orders: one size per range in a quick run. The last size, if memory allows, puts
-/// the split array into memory as well.
+/// Returns the sizes in bytes of whole orders, one per range in a quick run. The last size, if
+/// memory allows, puts the split array into memory as well.
 fn sizes(machine: &Machine) -> Vec<usize> {
     let largest = 1 << machine.largest.ilog2();
     let far = (4 * machine.in_memory()).min(largest);
@@ -160,7 +161,7 @@ const ORDER_SPLIT: Experiment = Experiment {
              orders, near the factor of 5 of Figure 3.11",
             |e| {
                 let slower = far(e, WHOLE, SPLIT)?;
-                // Split orders that a cache holds would say how the cache compares.
+                // With split orders in a cache, the ratio would compare memory with the cache.
                 e.machine.place_in_memory(most(e.machine) / 4)?;
                 between("whole over split, in memory", slower, 3.0, 6.0)
             },
@@ -185,9 +186,9 @@ const ORDER_SPLIT: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The ratio of two arrangements where whole orders fit into half of L1d.
+/// Returns the ratio of two arrangements where whole orders fit into half of L1d.
 fn near(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
-    // A working set that is rounded down to whole batches may fall below the range.
+    // A working set rounded down to whole batches may fall below the range.
     let l1 = Range {
         lo: 0.0,
         ..e.machine.ranges.l1
@@ -195,7 +196,7 @@ fn near(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     paired(e, of, to, l1)
 }
 
-/// The ratio of two arrangements at the largest number of orders, which lie in memory.
+/// Returns the ratio of two arrangements at the largest number of orders, which must lie in memory.
 fn far(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     let points = paired_points(e, of, to)?;
     let place = e.machine.place_in_memory(most(e.machine))?;
@@ -206,7 +207,7 @@ fn far(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     Ok(ratio)
 }
 
-/// The largest number of bytes of whole orders.
+/// Returns the largest number of bytes of whole orders.
 fn most(machine: &Machine) -> usize {
     sizes(machine).pop().unwrap_or(0)
 }

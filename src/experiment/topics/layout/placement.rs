@@ -1,4 +1,4 @@
-//! Drepper 6.2.1, where objects begin: alignment of variables, of what is allocated, of arrays.
+//! Drepper 6.2.1, where objects begin: alignment of variables, of allocations, of arrays.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
@@ -6,20 +6,20 @@ use crate::mem::LINE;
 use core::hint::black_box;
 use core::mem::size_of;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[ALIGNMENT];
 
-/// An object that asks for a line of its own.
+/// An object whose type requests the alignment of a line.
 #[derive(Clone)]
 #[repr(align(64))]
 struct Asked<const N: usize>([u8; N]);
 
-/// As many bytes without the request, aligned as words are.
+/// 64 bytes without the request, aligned like words.
 type Unasked = [u64; 8];
 
-/// Objects that are allocated one by one.
+/// Number of objects that are allocated one by one.
 const BOXES: usize = 4096;
-/// Elements of the arrays, and the bytes of one that fill no line.
+/// Number of elements of an array; `PART` is the size of an element, which does not fill a line.
 const ELEMENTS: usize = 64;
 const PART: usize = 40;
 
@@ -125,7 +125,7 @@ const ALIGNMENT: Experiment = Experiment {
                 ])
             },
         ),
-        // posix_memalign is not free: alignment leads to fragmentation and higher memory
+        // posix_memalign is not free: alignment causes fragmentation and higher memory
         // consumption.
         counted(
             "E14.4",
@@ -142,8 +142,8 @@ const ALIGNMENT: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// An address as a number. The compiler knows how a reference is aligned and would answer for the
-/// memory; it does not know that this number is one.
+/// Returns an object's address. `black_box` hides where the number comes from: the compiler knows
+/// how a reference is aligned, and would otherwise answer from the type instead of the memory.
 fn address<T>(object: &T) -> usize {
     black_box(core::ptr::from_ref(object).addr())
 }
@@ -152,26 +152,27 @@ fn addresses<T>(objects: &[T]) -> Vec<usize> {
     objects.iter().map(address).collect()
 }
 
-/// The number of addresses that are multiples of `bytes`.
+/// Returns how many addresses are multiples of `bytes`.
 fn on(addresses: &[usize], bytes: usize) -> f64 {
     let on = addresses.iter().filter(|address| *address % bytes == 0);
     on.count() as f64
 }
 
-/// Objects of 64 bytes that do not ask, allocated one after the other and kept.
+/// Returns the addresses of 64-byte objects without the request, allocated one after the other and
+/// all kept until the last.
 fn unasked() -> Vec<usize> {
     let boxes: Vec<Box<Unasked>> = (0..BOXES).map(|_| black_box(Box::new([1; 8]))).collect();
     boxes.iter().map(|object| address(&**object)).collect()
 }
 
-/// Objects of 64 bytes that ask, allocated likewise.
+/// Returns the addresses of 64-byte objects with the request, allocated in the same way.
 fn asked() -> Vec<usize> {
     let one = || black_box(Box::new(Asked([1; LINE])));
     let boxes: Vec<Box<Asked<LINE>>> = (0..BOXES).map(|_| one()).collect();
     boxes.iter().map(|object| address(&**object)).collect()
 }
 
-/// The median distance from an object to the next in memory.
+/// Returns the median distance between neighbours in memory.
 fn spacing(mut addresses: Vec<usize>) -> Testable<f64> {
     addresses.sort_unstable();
     let mut distances: Vec<usize> = addresses.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -182,7 +183,8 @@ fn spacing(mut addresses: Vec<usize>) -> Testable<f64> {
         .ok_or_else(|| Untestable("fewer than two objects were allocated".to_owned()))
 }
 
-/// Addresses of the elements of an array that asks; the elements do not ask.
+/// Returns the addresses of an array's elements. The array's type requests the alignment; the
+/// element type does not.
 fn parts() -> Vec<usize> {
     #[repr(align(64))]
     struct Array([[u8; PART]; ELEMENTS]);
@@ -199,7 +201,8 @@ fn stride() -> f64 {
     strides.max().unwrap_or(size_of::<Asked<PART>>()) as f64
 }
 
-/// The share of the objects that asked, in one of [`PLACES`], that begin on a line, in percent.
+/// Returns the percentage of the objects with the request, in one of [`PLACES`], that begin on a
+/// line.
 fn on_a_line(place: u64) -> f64 {
     static ONE: Asked<1> = Asked([1]);
     static MANY: [Asked<PART>; 3] = [const { Asked([1; PART]) }; 3];
@@ -214,7 +217,7 @@ fn on_a_line(place: u64) -> f64 {
     on(&addresses, LINE) / addresses.len() as f64 * 100.0
 }
 
-/// Variables in frames of many sizes, each inside the one before.
+/// Returns the addresses of variables in nested stack frames of many sizes.
 fn on_the_stack() -> Vec<usize> {
     #[inline(never)]
     fn frame<const N: usize>(deeper: &dyn Fn() -> Vec<usize>) -> Vec<usize> {

@@ -8,23 +8,24 @@ use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LATENCY, THROUGHPUT];
 
-/// Places in L1d, 8 KiB in all; each access straddles its own two lines.
+/// Number of accesses in L1d. In X5 they lie two lines apart (8 KiB), so that each straddles two
+/// lines of its own; in X6 they lie in adjacent lines (4 KiB).
 const LINES: usize = 64;
 
-/// Places that straddle two pages each. They all fall into the last set of L1d and the first, in
-/// which every L1d has room for so many.
+/// Number of loads in X5 that straddle two pages each. All fall into the last and the first set of
+/// L1d, where every L1d has enough ways for them.
 const PAGES: usize = 4;
 
-/// Places a burst takes in turn: all of a round, so that no lane is left out.
+/// Number of accesses in X6 that straddle two pages each: a single burst of eight.
 const BURSTS_OF_PAGES: usize = 8;
 
-/// Widths that every x86-64 CPU has. The others are judged where there are any.
+/// The largest width that every x86-64 CPU has. Larger widths are judged where the CPU has them.
 const ALWAYS: usize = 16;
 
-/// How much a claim may be exceeded by offsets that should not matter.
+/// Times that differ by no more than this factor count as equal.
 const SAME: f64 = 1.1;
 
 /// The paper's slowdown of 300 %, as a factor.
@@ -127,7 +128,7 @@ const LATENCY: Experiment = Experiment {
 
 const RANDOM: &str = "8 bytes, random in L2";
 
-/// An offset at which 8 bytes lie half in the next line.
+/// The offset at which 8 bytes lie half in the next line.
 const SPLIT: usize = LINE - 4;
 
 const THROUGHPUT: Experiment = Experiment {
@@ -249,12 +250,12 @@ const fn by_offset(what: &'static str) -> Plot {
     )
 }
 
-/// The series of accesses of `width` bytes that lie in a line or across two of one page.
+/// Returns the series of accesses of `width` bytes in one line, or across two lines of one page.
 fn lines(width: usize) -> String {
     format!("{width} bytes")
 }
 
-/// The series of accesses at the end of a page.
+/// Returns the series of accesses of `width` bytes that begin in the last line of a page.
 fn pages(width: usize) -> String {
     format!("{width} bytes, the line a page's last")
 }
@@ -284,8 +285,8 @@ fn paged_stores(width: usize) -> String {
     directed(Transfer::Store, &pages(width))
 }
 
-/// The offsets measured: all in a full run; in a quick one the first, an odd one in the middle, the
-/// last within the line, the one that halves the access, and the last.
+/// Returns the measured offsets. A full run has all; a quick run has offset 0, an odd one in the
+/// middle, the last within the line, the one that halves the access, and the line's last.
 fn offsets(machine: &Machine, width: usize) -> Vec<usize> {
     if machine.full {
         return (0..LINE).collect();
@@ -300,7 +301,7 @@ fn offsets(machine: &Machine, width: usize) -> Vec<usize> {
     offsets
 }
 
-/// The offsets measured beyond L1d.
+/// Returns the measured offsets beyond L1d.
 fn few(machine: &Machine) -> Vec<usize> {
     if machine.full {
         (0..LINE).step_by(4).collect()
@@ -309,10 +310,10 @@ fn few(machine: &Machine) -> Vec<usize> {
     }
 }
 
-/// The name of a width's series.
+/// Names the series of a width.
 type Named = fn(usize) -> String;
 
-/// The value of every width, without widths that the CPU lacks.
+/// Returns the value of every width that the CPU has.
 fn each_width(
     e: &Evidence<'_>,
     series: Named,
@@ -323,13 +324,13 @@ fn each_width(
     widths.map(move |width| Ok((width, value(width)?)))
 }
 
-/// The point of `series` whose access has its first byte in one line, or page, and the rest in the
-/// next.
+/// Returns the point of `series` whose access has its first byte in one line, or page, and the rest
+/// in the next.
 fn across(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     e.at(series, (LINE - 1) as f64)
 }
 
-/// The slowest over the quickest of the points whose access lies in one line.
+/// Judges the slowest over the quickest of the points whose access lies in one line.
 fn within_lines(e: &Evidence<'_>, series: Named) -> Judged {
     let spread = |width| {
         let inside = |offset: &usize| offset + width <= LINE;
@@ -349,7 +350,7 @@ fn within_lines(e: &Evidence<'_>, series: Named) -> Judged {
     at_most(&what, most.value, SAME)
 }
 
-/// An access across two lines over one that is aligned.
+/// Judges an access across two lines over an aligned access.
 fn across_lines(e: &Evidence<'_>, series: Named) -> Judged {
     let slower = |width| ratio(across(e, &series(width)), e.at(&series(width), 0.0));
     let most = Extreme::most(each_width(e, series, slower))?;
@@ -360,7 +361,7 @@ fn across_lines(e: &Evidence<'_>, series: Named) -> Judged {
     at_most(&what, most.value, PAPER)
 }
 
-/// An access across two pages over one across two lines.
+/// Judges an access across two pages over an access across two lines.
 fn across_pages(e: &Evidence<'_>, lines: Named, pages: Named) -> Judged {
     let slower = |width| ratio(across(e, &pages(width)), across(e, &lines(width)));
     let least = Extreme::least(each_width(e, pages, slower))?;
@@ -371,10 +372,10 @@ fn across_pages(e: &Evidence<'_>, lines: Named, pages: Named) -> Judged {
     at_least(&what, least.value, SAME)
 }
 
-/// A ring and a walk along it that loads the pointers by one width.
+/// Set-up of a walk along a ring that loads the pointers at one width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StraddleSetup {
-    /// Where the elements lie; they hold a load each.
+    /// Where the elements lie. Each has room for one load.
     pub layout: Layout,
     /// Number of elements.
     pub count: usize,

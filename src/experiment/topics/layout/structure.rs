@@ -7,7 +7,7 @@ use crate::host::Told;
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SIZE_FORMULA, FIG_3_9, STRUCT_L];
 
 const SIZE_FORMULA: Experiment = Experiment {
@@ -49,7 +49,7 @@ const SIZE_FORMULA: Experiment = Experiment {
 
 type Count = fn(Region<'_>, u64) -> Testable<f64>;
 
-/// List lengths at which the lists are looked at.
+/// Lengths of the tested lists.
 const LENGTHS: [u64; 4] = [2, 100, 4096, 50_000];
 
 const FIG_3_9: Experiment = Experiment {
@@ -144,7 +144,7 @@ fn random_links_back(region: Region<'_>, count: u64) -> Testable<f64> {
     Ok(backward(&ring(region, count, RANDOM)?))
 }
 
-/// Links that lead to a lower address.
+/// Counts the links that point to a lower address.
 fn backward(ring: &Ring<'_>) -> f64 {
     let mut at = ring.cursor();
     let mut back = 0;

@@ -1,4 +1,4 @@
-//! Maps divided among locks: Sestoft, section 5.
+//! Shared maps with several locks: Sestoft, section 5.
 
 pub mod map;
 pub mod operations;
@@ -10,33 +10,33 @@ use crate::stats::Interval;
 
 family![maps];
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[STRIPED];
 
 /// Operations of the note's run, by all threads together.
 const OPERATIONS: u64 = 1_600_000;
 
-/// Its keys: 16 operations per key.
+/// Number of keys of the note's run: 16 operations per key.
 const RANGE: u32 = 100_000;
 
-/// A quick run has this many times fewer of both, so that it meets each key as often.
+/// A quick run divides operations and keys by this number, so that it uses each key as often.
 const QUICK: u32 = 32;
 
-/// The most threads of the note's figures.
+/// The largest number of threads in the note's figures.
 const NOTE: usize = 32;
 
-/// The note's own maps.
+/// The maps of the note.
 const OWN: [MapKind; 3] = [
     MapKind::Striped,
     MapKind::StripedWrite,
     MapKind::StripedWritePadded,
 ];
 
-/// What stands for Java's `ConcurrentHashMap`.
+/// The maps in place of Java's `ConcurrentHashMap`.
 const PEERS: [MapKind; 2] = [MapKind::Dash, MapKind::Papaya];
 
-/// Numbers of threads: one, one a core, and twice as many as CPUs; in a full run those between, and
-/// as many as in the note.
+/// Returns the numbers of threads: one, one per core, and twice the number of CPUs. A full run adds
+/// the powers of two up to the note's largest number.
 fn threads(machine: &Machine) -> Vec<usize> {
     let (cores, cpus) = (machine.cpu_order.cores().max(1), machine.cpu_order.cpus());
     let mut all = vec![1, cores];
@@ -49,7 +49,7 @@ fn threads(machine: &Machine) -> Vec<usize> {
     all
 }
 
-/// The number of threads with one on each core, if there are several cores.
+/// Returns the number of threads with one on each core. Fails with a single core.
 fn on_cores(e: &Evidence<'_>) -> Testable<f64> {
     match e.machine.cpu_order.cores() {
         cores @ 2.. => Ok(cores as f64),
@@ -78,7 +78,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
             cases.push(Case::new(map.name(), x, run.clone()).in_turn());
             let sizes = [(off(map), MapSize::Off), (said(map), MapSize::Said)];
             for (series, size) in sizes {
-                // The size that several threads leave depends on their timing.
+                // After a run of several threads, the size depends on their timing.
                 if size == MapSize::Off || threads == 1 {
                     let run = run.clone();
                     cases.push(Case::new(series, x, MapSizeSetup { run, size }));
@@ -105,7 +105,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 struct Pair {
     map: MapKind,
     other: MapKind,
-    /// The share of the other's time that the map's is compared with.
+    /// The share of the other map's time that the time of `map` is compared with.
     share: f64,
 }
 
@@ -139,8 +139,8 @@ impl Pair {
         format!("{map} less {} of {other}", self.share)
     }
 
-    /// Nanoseconds per operation by which the map takes longer than the share of the other map's
-    /// time.
+    /// Returns by how many nanoseconds per operation the map takes longer than the share of the
+    /// other map's time, with a text of the measured numbers.
     fn longer(self, e: &Evidence<'_>) -> Testable<(String, Interval)> {
         let threads = on_cores(e)?;
         let alone = |map: MapKind| e.at(map.name(), threads);
@@ -157,12 +157,12 @@ impl Pair {
     }
 }
 
-/// How far a map's size is off after a run.
+/// Names the series of how far a map's size is off after a run.
 fn off(map: MapKind) -> String {
     format!("{}: size off by", map.name())
 }
 
-/// A map's size after a run.
+/// Names the series of a map's size after a run.
 fn said(map: MapKind) -> String {
     format!("{}: size", map.name())
 }
@@ -260,13 +260,13 @@ const STRIPED: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Judges that the map of a pair takes longer than the share of the other's.
+/// Judges that the map of a pair takes longer than the share of the other map's time.
 fn slower(e: &Evidence<'_>, pair: Pair) -> Judged {
     let (what, longer) = pair.longer(e)?;
     at_least(&what, longer, 0.0)
 }
 
-/// Judges that the map of a pair does not take longer than the share of the other's.
+/// Judges that the map of a pair does not take longer than the share of the other map's time.
 fn quicker(e: &Evidence<'_>, pair: Pair) -> Judged {
     let (what, longer) = pair.longer(e)?;
     at_most(&what, longer, 0.0)
@@ -290,7 +290,7 @@ fn sizes(e: &Evidence<'_>, maps: &[MapKind]) -> Judged {
     all_of(parts)
 }
 
-/// The times, those of more threads than CPUs as curves of their own.
+/// Returns the times. Points with more threads than CPUs form separate curves.
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     let cpus = e.machine.cpu_order.cpus().max(1) as f64;
     let mut curves = Vec::new();

@@ -1,4 +1,4 @@
-//! Threads that do the note's program to a map they share.
+//! Threads that run the note's program on a shared map.
 
 use crate::experiment::prelude::*;
 use crate::experiment::sync::{Mutex, PoisonError};
@@ -8,17 +8,17 @@ use crate::kernel::{Access, Kernel};
 use crate::mem::Region;
 use alloc::sync::Arc;
 
-/// Stripes of the note's maps.
+/// Number of stripes of the note's maps.
 const STRIPES: usize = 32;
 
-/// Threads that look up, put and remove keys, from an empty map on.
+/// Set-up of threads that look up, put and remove keys, starting from an empty map.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MapSetup {
     /// The map.
     pub map: MapKind,
     /// Operations of all threads together.
     pub operations: u64,
-    /// Keys are 0 up to below this.
+    /// Keys lie in `0..range`.
     pub range: u32,
     /// The CPU of each thread.
     pub cpus: Vec<usize>,
@@ -29,7 +29,8 @@ impl MapSetup {
         self.map.make(STRIPES, self.range as usize)
     }
 
-    /// The shares of the threads. What does not divide evenly is left out, as in the note.
+    /// Returns the threads' shares. As in the note, operations that do not divide evenly are left
+    /// out.
     fn shares(&self) -> impl Iterator<Item = Share> {
         let threads = self.cpus.len() as u64;
         let operations = self.operations / threads.max(1);
@@ -42,10 +43,10 @@ impl MapSetup {
     }
 }
 
-/// Where the threads find the map of the run that is on.
+/// The map of the current run, which the threads share.
 type Slot = Arc<Mutex<Arc<dyn SharedMap>>>;
 
-/// A thread's share, each time of another map.
+/// A thread that runs its share on the map of the current run.
 struct Sharer {
     slot: Slot,
     share: Share,
@@ -53,7 +54,7 @@ struct Sharer {
 }
 
 impl Kernel for Sharer {
-    /// Does the share, however many operations that are. Returns how many keys were there at its
+    /// Runs the share, whatever the number of operations. Returns the number of keys counted at its
     /// end.
     fn run(&mut self, _: u64) -> u64 {
         let map = Arc::clone(&self.slot.lock().unwrap_or_else(PoisonError::into_inner));
@@ -70,7 +71,7 @@ impl Kernel for Sharer {
     }
 }
 
-/// The threads, and what they share.
+/// The threads, and the state that they share.
 struct Sharers {
     members: Vec<Worker<'static>>,
     slot: Slot,
@@ -101,7 +102,7 @@ impl Sharers {
 }
 
 impl Setup for MapSetup {
-    /// None of the region: maps take the memory that they need.
+    /// Returns 0: maps allocate their own memory.
     fn bytes(&self) -> usize {
         0
     }
@@ -111,7 +112,7 @@ impl Setup for MapSetup {
     }
 }
 
-/// Runs of one map, less a share of another's if that is asked for.
+/// Returns runs of map `one`. With `less`, that share of the other map's time is subtracted.
 fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharers) -> Workload<'m> {
     let (one, other, slot) = (one.clone(), other.clone(), sharers.slot);
     let operations = one.operations;
@@ -120,7 +121,7 @@ fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharer
             Run::One => &one,
             Run::Other => &other,
         };
-        // A kind that could be made once can be made again.
+        // A kind of map that was made once can be made again.
         if let Ok(map) = setup.make() {
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = map;
         }
@@ -135,15 +136,16 @@ fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharer
     }
 }
 
-/// How much longer a map takes than a share of another map's time. The two run in turn, because the
-/// time of a line between cores may change from one second to the next and then changes both.
+/// Set-up that measures how much longer a map takes than a share of another map's time. The runs of
+/// the two maps are interleaved: the time of a line between cores may change from one second to the
+/// next, and then changes for both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapPairSetup {
     /// The map.
     pub run: MapSetup,
-    /// The other one.
+    /// The other map.
     pub other: MapKind,
-    /// The share of its time.
+    /// The share of the other map's time.
     pub share: f64,
 }
 
@@ -162,19 +164,19 @@ impl Setup for MapPairSetup {
 /// A property of a map's size after a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MapSize {
-    /// How many keys it says that it has.
+    /// The number of keys that the map reports.
     Said,
-    /// How far that is from the keys that were put less those that were removed, and from the keys
-    /// counted one by one, together.
+    /// How far the reported size is from the keys put less the keys removed, plus how far it is
+    /// from the keys counted one by one.
     Off,
 }
 
-/// The size of a map after a run.
+/// Set-up that reports a property of a map's size after a run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MapSizeSetup {
     /// The run.
     pub run: MapSetup,
-    /// The property.
+    /// The property of the size.
     pub size: MapSize,
 }
 
@@ -205,7 +207,8 @@ impl Setup for MapSizeSetup {
             MapSize::Off => {
                 let mut counted = 0_u64;
                 map.for_each(&mut |_, _| counted += 1);
-                // More removed than put would be off as well.
+                // If more keys were removed than put, the difference wraps around and the size
+                // counts as off.
                 said.abs_diff(tally.added.wrapping_sub(tally.removed)) + said.abs_diff(counted)
             }
         };

@@ -11,7 +11,7 @@ use crate::stats::Interval;
 
 family![matmul];
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] =
     &[ORIGINAL, TRANSPOSED, SUB_MATRIX, VECTORISED, misses::MISSES];
 
@@ -25,17 +25,18 @@ const WAYS: [(&str, Multiply); 6] = [
     ("tiles, AVX-512", Multiply::Avx512),
 ];
 
-/// Numbers of rows and columns: one whose matrices about fit L1d, and one whose matrices fit L2.
+/// Numbers of rows and columns, N: matrices of the first about fit L1d, matrices of the second fit
+/// L2.
 const NEAR: [usize; 2] = [40, 200];
 
-/// The paper's number.
+/// The paper's N.
 const PAPER: usize = 1000;
 
-/// A power of two: the lines of a column fall into few sets.
+/// An N that is a power of two: the lines of a column fall into few sets.
 const POWER: usize = 1024;
 
-/// Rows and columns of a matrix of about twice the last-level cache, if as many may be allocated;
-/// no multiple of a large power of two.
+/// Returns the N of a matrix of about twice the last-level cache, a multiple of 1000 and so not of
+/// a large power of two. `None` if the matrices may not be allocated.
 fn beyond_caches(machine: &Machine) -> Option<usize> {
     let last = machine.ranges.memory.lo / 4.0;
     let side = ((2.0 * last / 8.0).sqrt() as usize).next_multiple_of(1000);
@@ -43,7 +44,7 @@ fn beyond_caches(machine: &Machine) -> Option<usize> {
     (all <= machine.largest).then_some(side)
 }
 
-/// The measured sizes. Only a full run has one beyond the caches.
+/// Returns the measured N. Only a full run has one beyond the caches.
 fn sides(machine: &Machine) -> Vec<usize> {
     let beyond = machine.full.then(|| beyond_caches(machine)).flatten();
     NEAR.into_iter()
@@ -52,7 +53,7 @@ fn sides(machine: &Machine) -> Vec<usize> {
         .collect()
 }
 
-/// The first `count` ways at every size.
+/// Returns the cases of the first `count` ways at every N.
 fn cases(machine: &Machine, count: usize) -> Vec<Case> {
     let mut cases = Vec::new();
     for side in sides(machine) {
@@ -63,12 +64,12 @@ fn cases(machine: &Machine, count: usize) -> Vec<Case> {
     cases
 }
 
-/// The curves of the ways only: the counts beside them have other units.
+/// Returns only the curves of the ways: the counts beside them have other units.
 fn timed_curves(e: &Evidence<'_>) -> Vec<Curve> {
     e.curves_of(|label| WAYS.iter().any(|(series, _)| *series == label))
 }
 
-/// Core cycles per multiply-add over N, beside the paper's columns.
+/// Plots core cycles per multiply-add over N, beside the paper's columns.
 const fn plot(columns: &'static [Reference]) -> Option<Plot> {
     Some(
         Plot::bars(
@@ -90,7 +91,7 @@ const fn table(columns: &'static [(&'static str, &'static str)]) -> Reference {
     }
 }
 
-/// The time per multiply-add of one way over that of another, both with N rows.
+/// Returns the time per multiply-add of way `of` divided by that of way `to`, for one N.
 fn slower(e: &Evidence<'_>, of: &str, to: &str, side: usize) -> Testable<Interval> {
     let (of, to) = (e.at(of, side as f64)?, e.at(to, side as f64)?);
     match e.unit {
@@ -110,8 +111,8 @@ fn share_of_original(e: &Evidence<'_>, of: &str, [least, most]: [f64; 2]) -> Jud
     )
 }
 
-/// Rows and columns of the matrices whose results are compared: several sub-matrices and tiles for
-/// every way, and partial tiles.
+/// N of the matrices whose results are compared: several sub-matrices and tiles for every way, and
+/// partial tiles.
 const CHECKED: usize = 104;
 
 fn difference(series: &str) -> String {
@@ -418,7 +419,7 @@ const VECTORISED: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The core cycles of the whole multiplication of N = 1000 in billions, beside the paper's.
+/// Returns the core cycles of the whole multiplication of N = 1000 in billions, with the paper's.
 fn whole(e: &Evidence<'_>) -> String {
     const TABLE_6_2: [f64; 4] = [16.77, 3.92, 2.90, 1.59];
     let in_cycles = Evidence {

@@ -8,13 +8,13 @@ use crate::model::addition_in_sums;
 use crate::pattern::{Product, Rng};
 use crate::sim::{Cache, Design, Geometry, Reference};
 
-/// Decides the elements, which have no effect on times.
+/// The seed of the elements, which have no effect on times.
 const SEED: u64 = 1;
 
 /// A way to multiply matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Multiply {
-    /// One of the paper's.
+    /// A way of the paper.
     Paper(MatmulWay),
     /// In tiles, by AVX2 and FMA.
     Avx2,
@@ -23,11 +23,13 @@ pub enum Multiply {
 }
 
 impl Multiply {
-    /// Bytes of matrices of `side` rows and columns, and of anything that a way keeps beside them.
+    /// Returns the bytes of matrices of `side` rows and columns, and of the copies that the way
+    /// needs.
     fn bytes(self, side: usize) -> usize {
         match self {
             Multiply::Paper(way) => way.bytes(side),
-            // The size of the tiles is not known yet. Packing enlarges a matrix by less than this.
+            // The size of the tiles is not known here. Packing adds less than 24 rows and columns
+            // to a matrix.
             Multiply::Avx2 | Multiply::Avx512 => 5 * Product::matrix_bytes(side + 24),
         }
     }
@@ -44,7 +46,7 @@ impl Multiply {
         })
     }
 
-    /// The kernel, and its operations per whole multiplication.
+    /// Returns the kernel, and its operations per whole multiplication.
     fn kernel<'m>(
         self,
         product: Product<'m>,
@@ -66,7 +68,7 @@ impl Multiply {
     }
 }
 
-/// A kernel of either kind.
+/// A kernel of the paper's ways, or of the tiled ways.
 enum Multiplication<'m> {
     Paper(Matmul<'m>),
     Tiles(TileMatmul<'m>),
@@ -105,10 +107,10 @@ static SUMS: Model = Model {
 /// and a decrement with its jump.
 const OPERATIONS: f64 = 6.0;
 
-/// Square matrices, and a way to multiply them. An operation is a part of the result.
+/// Set-up that multiplies square matrices. An operation computes a part of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MatmulSetup {
-    /// Rows and columns.
+    /// Number of rows and columns.
     pub side: usize,
     /// The way.
     pub way: Multiply,
@@ -131,7 +133,8 @@ impl Setup for MatmulSetup {
         })
     }
 
-    /// A multiply-add waits for the addition before it, but not for additions of other sums.
+    /// Predicts the latency of additions: a multiply-add waits for the previous addition to its
+    /// sum, but not for additions to other sums.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let Multiply::Paper(MatmulWay::Original | MatmulWay::Transposed) = self.way else {
             return None;
@@ -145,23 +148,26 @@ impl Setup for MatmulSetup {
     }
 }
 
-/// Square matrices of random elements, multiplied in a way and by the plain loops: the largest
-/// difference of an element, relative to the sum of the magnitudes of its products.
+/// Set-up that multiplies square matrices of random elements in a way and by the plain loops. It
+/// reports the largest difference of an element, relative to the sum of the magnitudes of its
+/// products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DifferenceSetup {
-    /// Rows and columns.
+    /// Number of rows and columns.
     pub side: usize,
     /// The way.
     pub way: Multiply,
 }
 
 impl DifferenceSetup {
-    /// The product, not yet multiplied, of elements changed by `change`.
+    /// Returns two factors whose elements are changed by `change`, and the product not yet
+    /// computed.
     fn product<'m>(&self, region: Region<'m>, change: fn(f64) -> f64) -> Testable<Product<'m>> {
         let mut product = Product::new(region, self.side, SEED)?;
         let mut rng = Rng::new(SEED);
         for factor in product.factors_mut() {
-            // Every bit that a double has, unlike those whose sums are exact.
+            // Elements use every bit of a double, so that sums are rounded. Sums of `Product::new`
+            // are exact.
             let unit = || (rng.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
             factor.fill_with(unit);
             factor
@@ -205,17 +211,17 @@ impl Setup for DifferenceSetup {
 /// The source of the simulated accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Traced {
-    /// A kernel's accesses.
+    /// The accesses of a kernel.
     Kernel(MatmulWay),
-    /// The original loops with this many iterations of the middle loop, columns of `mul2`, done
-    /// together inside the inner one.
+    /// The original loops with this many iterations of the middle loop (columns of `mul2`) done
+    /// together inside the inner loop.
     Together(usize),
 }
 
-/// Accesses to `mul2` that miss in a simulated L1d, per multiply-add.
+/// Set-up that counts accesses to `mul2` that miss in a simulated L1d, per multiply-add.
 ///
-/// The cache has 4 KiB, 8 ways, lines of 64 bytes and LRU, and the matrices 120 rows: a column's
-/// lines are 1.9 times the cache, as the paper's 1000 lines are 1.9 times 32 KiB.
+/// The cache has 4 KiB, 8 ways, lines of 64 bytes and LRU replacement. The matrices have 120 rows:
+/// a column's lines are 1.9 times the cache, as the paper's 1000 lines are 1.9 times 32 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MissSetup {
     /// What is traced.
@@ -223,11 +229,11 @@ pub struct MissSetup {
 }
 
 impl MissSetup {
-    /// Rows and columns.
+    /// Number of rows and columns.
     const SIDE: usize = 120;
     /// Bytes of the cache.
     const CACHE: u64 = 4096;
-    /// Its ways.
+    /// Ways of the cache.
     const WAYS: u64 = 8;
     /// Bytes of a line.
     const LINE: u64 = 64;
@@ -247,7 +253,8 @@ impl MissSetup {
     }
 }
 
-/// The accesses of the original loops, `columns` iterations of the middle one at a time.
+/// Reports the accesses of the original loops, with `columns` iterations of the middle loop at a
+/// time.
 fn together(columns: usize, sink: &mut dyn FnMut(Access)) {
     let side = MissSetup::SIDE;
     let place = |matrix: usize, row: usize, column: usize| {

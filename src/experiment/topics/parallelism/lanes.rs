@@ -11,13 +11,13 @@ use crate::mem::{LINE, Region};
 use crate::pattern::Lanes;
 use crate::stats::Interval;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FILL_BUFFERS];
 
-/// The series of the published number of this core.
+/// The series of the published number for this core.
 pub(crate) const PUBLISHED: &str = "outstanding misses of L1d, as published";
 
-/// The published number of misses that this core keeps outstanding.
+/// The case of the published number of misses that this core keeps outstanding.
 pub(crate) fn published() -> Case {
     let missing = "no number of outstanding misses is known to be published for this core";
     CountSetup::published(PUBLISHED, |core| core.outstanding_misses, missing).at(1)
@@ -25,7 +25,7 @@ pub(crate) fn published() -> Case {
 
 const LANES: &str = "a step of one of n walks";
 
-/// Numbers of walks. A full run has every number that may be the limit of a core of today.
+/// Returns the numbers of walks. A full run has every number up to 32, and larger ones in steps.
 fn lanes(machine: &Machine) -> Vec<usize> {
     if machine.full {
         let few = 1..=32;
@@ -99,7 +99,7 @@ const FILL_BUFFERS: Experiment = Experiment {
              number of outstanding misses of L1d, within 20 %",
             |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
-                // One decimal digit.
+                // Rounded to one decimal digit.
                 let share = |tenths: f64| (tenths * published).round() / 10.0;
                 between(
                     "walks that reach the shortest time",
@@ -113,7 +113,7 @@ const FILL_BUFFERS: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// How many walks reach the shortest time per step.
+/// Returns how many walks reach the shortest time per step.
 fn reached(e: &Evidence<'_>) -> Testable<Interval> {
     e.machine.memory_size()?;
     let reached = in_parallel(&e.series(LANES)?);
@@ -122,14 +122,15 @@ fn reached(e: &Evidence<'_>) -> Testable<Interval> {
     })
 }
 
-/// Random rings in parts of one working set. An operation is a step in one ring.
+/// Set-up of walks along random rings in parts of one working set. An operation is a step in one
+/// ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LanesSetup {
     /// Bytes of all rings together.
     pub working_set: usize,
-    /// How many rings there are.
+    /// Number of rings.
     pub lanes: usize,
-    /// Decides their orders.
+    /// The seed of the rings' orders.
     pub seed: u64,
 }
 

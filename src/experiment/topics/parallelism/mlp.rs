@@ -11,20 +11,20 @@ use crate::pattern::Indices;
 use crate::pmu::Quantity;
 use crate::stats::Interval;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[MLP, DEFINITIONS, EXPLANATION];
 
 const CHAINS: &str = "exchanges in n chains";
 
-/// Chains by which the latency of a miss is measured: enough to keep memory at its full clock, and
-/// too few to wait for each other.
+/// Number of chains with which the latency of a miss is measured: enough to keep memory at its full
+/// clock, and too few to wait for each other.
 const LATENCY_CHAINS: u32 = 4;
 
-/// Misses per exchange: the element that its index names. The other element and the indices are
-/// read in address order and prefetched.
+/// Misses per exchange: only the element at the random index misses. The other element and the
+/// indices are read in address order and prefetched.
 const MISSES: f64 = 1.0;
 
-/// Events that count misses in flight, if the CPU has counters.
+/// Events that count misses in flight, where the CPU has counters.
 pub(crate) const EVENTS: &[Quantity] = &[
     Quantity::L1dPending,
     Quantity::L1dPendingCycles,
@@ -138,7 +138,7 @@ const MLP: Experiment = Experiment {
                 let mut parts = Vec::new();
                 for pair in STAGES_OF_POST.windows(2) {
                     let [short, long] = [pair[0], pair[1]].map(|stage| stage as f64);
-                    // Both have the same latency: the quotient of the times remains.
+                    // Both estimates have the same latency, so their ratio is that of the times.
                     let more = in_passes(e, (BUFFERED, short), (BUFFERED, long))?;
                     parts.push(at_least(
                         &format!("stages of {long} over {short}"),
@@ -201,16 +201,16 @@ fn chained(machine: &Machine, count: u32) -> Case {
     Case::new(CHAINS, count, chains(machine, count))
 }
 
-/// The time of a miss: exchanges in four chains wait for four misses at the same time.
+/// Returns the time of a miss. Exchanges in four chains wait for four misses at the same time.
 fn latency(e: &Evidence<'_>) -> Testable<Interval> {
     let chains = f64::from(LATENCY_CHAINS);
     Ok(e.at(CHAINS, chains)?.scaled(chains))
 }
 
-/// Misses in flight by Little's law: an estimate.
+/// Returns the misses in flight, estimated by Little's law.
 fn estimated(e: &Evidence<'_>, series: &str, x: f64) -> Testable<Interval> {
     let (latency, time) = (latency(e)?, e.at(series, x)?);
-    // Both are times, and must be above 0.
+    // Fails unless both times are above 0.
     ratio(latency, time)?;
     Ok(Interval::new(
         in_flight(MISSES, latency.lo, time.hi),
@@ -218,7 +218,7 @@ fn estimated(e: &Evidence<'_>, series: &str, x: f64) -> Testable<Interval> {
     ))
 }
 
-/// Pending misses per cycle with at least one, by the CPU's counters.
+/// Returns the pending misses per cycle with at least one, by the CPU's counters.
 fn pending(e: &Evidence<'_>, series: &str, x: f64) -> Testable<Interval> {
     ratio(
         e.count(series, x, Quantity::L1dPending),

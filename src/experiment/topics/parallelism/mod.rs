@@ -13,25 +13,25 @@ pub mod shuffle;
 
 families![shuffle, mlp, lanes, eventlist in perfasm::EVENT_LIST, perfasm,];
 
-/// Integers of 32 bits in a line.
+/// 32-bit integers in a line.
 const A_LINE: usize = LINE / size_of::<u32>();
 
-/// An array that is shuffled. An operation is an exchange, or a whole pass.
+/// Set-up of a shuffle of an array. An operation is an exchange, or a whole pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShuffleSetup {
-    /// Integers of the array.
+    /// Number of integers in the array.
     pub count: usize,
     /// Where the indices come from.
     pub indices: Indices,
-    /// Indices of a stage: a parameter of the post that the simple shuffle ignores.
+    /// Indices per stage: a parameter of the post that the simple shuffle ignores.
     pub stage: usize,
-    /// Whether indices are drawn a stage at a time, and buffered.
+    /// Whether indices are drawn and buffered a stage at a time.
     pub buffered: bool,
     /// Whether an operation is a pass over the array.
     pub whole: bool,
     /// How the code that yields an index is reached.
     pub op: Op,
-    /// Decides the indices.
+    /// The seed of the indices.
     pub seed: u64,
 }
 
@@ -54,14 +54,14 @@ impl Setup for ShuffleSetup {
     }
 }
 
-/// An array that is shuffled by chains of dependent exchanges. An operation is an exchange.
+/// Set-up of a shuffle by chains of dependent exchanges. An operation is an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChainsSetup {
-    /// Integers of the array.
+    /// Number of integers in the array.
     pub count: usize,
-    /// Chains, which are independent of each other: 1, 2, 4 or 8.
+    /// Number of chains, which are independent of each other: 1, 2, 4 or 8.
     pub chains: u32,
-    /// Decides the indices.
+    /// The seed of the indices.
     pub seed: u64,
 }
 
@@ -92,8 +92,8 @@ fn deck(region: Region<'_>, count: usize, indices: Indices, seed: u64) -> Testab
     Ok(Deck::new(region, count, indices, seed)?)
 }
 
-/// Exchanges after which the content of the caches is steady: as many as the array has lines. A
-/// pass has sixteen times as many, and continues where the warm-up stopped.
+/// Returns the exchanges after which the content of the caches is steady: the number of lines in
+/// the array. A pass has sixteen times as many, and continues where the warm-up stopped.
 fn period(count: usize) -> u64 {
     (count / A_LINE) as u64
 }

@@ -12,7 +12,7 @@ use crate::stats::Interval;
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[PERFASM];
 
 /// Series of the share of time at the hottest instruction, in percent.
@@ -109,7 +109,7 @@ const PERFASM: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// A share with its sampling error: two standard deviations of the binomial.
+/// Returns a share with its sampling error: two standard deviations of the binomial distribution.
 fn share(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     let percent = e.at(series, 0.0)?.middle();
     let part = (percent / 100.0).clamp(0.0, 1.0);
@@ -121,24 +121,24 @@ fn share(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
 /// The time between two samples.
 const PERIOD: Duration = Duration::from_micros(150);
 
-/// The longest time that a sampling may take.
+/// The longest time that sampling may take.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// Exchanges between two looks at the time.
+/// Exchanges between two readings of the clock.
 const EXCHANGES: u64 = 4096;
 
-/// The percentage of time that a shuffle spends at its hottest instruction, by a timer that
-/// interrupts it.
+/// Set-up that reports the percentage of time that a shuffle spends at its hottest instruction,
+/// sampled by a timer that interrupts the shuffle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HottestSetup {
     /// The shuffle.
     pub of: ShuffleSetup,
-    /// The symbol of the code that runs it.
+    /// The symbol of the code that runs the shuffle.
     pub symbol: &'static str,
 }
 
 impl HottestSetup {
-    /// Samples that fall into the kernel.
+    /// Number of samples that must fall into the kernel.
     pub const SAMPLES: usize = 1000;
 }
 
@@ -159,7 +159,7 @@ impl Setup for HottestSetup {
         let mut addresses: BTreeMap<usize, usize> = BTreeMap::new();
         let mut samples = 0;
         let host = context.host;
-        // Asked for before the first sample: both are there, or neither.
+        // Read before the first sample: a host has both clock and timer, or neither.
         let began = host.now()?;
         while samples < Self::SAMPLES {
             if host.now()?.saturating_sub(began) > LONGEST {
@@ -188,10 +188,10 @@ impl Setup for HottestSetup {
     }
 }
 
-/// The rows of the family `eventlist`.
+/// The experiments of the family `eventlist`.
 pub(crate) static EVENT_LIST: &[Experiment] = &[OPTION];
 
-/// Two of the kernel's own events, which need no hardware counter.
+/// Two software events of the operating system, which need no hardware counter.
 const ASKED: &str = "page-faults,minor-faults";
 
 /// The post's events, as its author passed them to JMH.
@@ -250,7 +250,7 @@ const OPTION: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// How many counted events are in the list, or are not.
+/// Returns how many counted events are in the list, or, if `in_it` is false, are not.
 fn among(host: &dyn Host, list: &str, in_it: bool) -> Testable<usize> {
     let names = host.counted(Some(list))?;
     let is_in_it = |name: &&String| list.split(',').any(|asked| asked == *name);

@@ -7,7 +7,7 @@ use crate::pattern::{Deck, Indices};
 use crate::pmu::Quantity;
 use crate::stats::Interval;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SHUFFLE, BUFFERED_SHUFFLE, STAGES];
 
 pub(crate) const LOOKED_UP: &str = "shuffle, index looked up";
@@ -21,16 +21,17 @@ const DRAWN_CLOSURE: &str = "shuffle, index drawn in a closure";
 /// The post's stage lengths.
 pub(crate) const STAGES_OF_POST: [usize; 4] = [8, 16, 32, 64];
 
-/// Longer stages, from the earlier post.
+/// Longer stages, from the post "Stages".
 const LATER_STAGES: [usize; 2] = [128, 256];
 
-/// Integers of the documents' array.
+/// Number of integers in the documents' array.
 const OF_POST: usize = 100_000_000;
 
 pub(crate) const MACHINE: &str = "not stated (2018); a JVM's compiler";
 
-/// The integers of the array: the documents' 100,000,000 in a full run, the working set in memory
-/// in a quick run. The array and the table of its indices fit the memory that may be used.
+/// Returns the number of integers in the array: those of the in-memory working set, in a full run
+/// at least the documents' 100,000,000. The array and the table of its indices fit the memory that
+/// may be used.
 pub(crate) fn integers(machine: &Machine) -> usize {
     let far = machine.in_memory() / size_of::<u32>();
     let wanted = if machine.full { far.max(OF_POST) } else { far };
@@ -38,7 +39,7 @@ pub(crate) fn integers(machine: &Machine) -> usize {
     wanted.min(room / 2 / size_of::<u32>() / 16 * 16)
 }
 
-/// A shuffle of the array.
+/// Returns the set-up of a shuffle of the array.
 pub(crate) fn shuffle(machine: &Machine, indices: Indices, stage: usize) -> ShuffleSetup {
     ShuffleSetup {
         count: integers(machine),
@@ -51,7 +52,7 @@ pub(crate) fn shuffle(machine: &Machine, indices: Indices, stage: usize) -> Shuf
     }
 }
 
-/// The same with indices that are drawn a stage at a time.
+/// Like [`shuffle`], with indices drawn a stage at a time.
 pub(crate) fn buffered(machine: &Machine, stage: usize) -> ShuffleSetup {
     ShuffleSetup {
         buffered: true,
@@ -59,7 +60,7 @@ pub(crate) fn buffered(machine: &Machine, stage: usize) -> ShuffleSetup {
     }
 }
 
-/// Exchanges of the same array in chains.
+/// Returns the set-up of exchanges in chains, in the same array.
 pub(crate) fn chains(machine: &Machine, chains: u32) -> ChainsSetup {
     ChainsSetup {
         count: integers(machine),
@@ -71,14 +72,14 @@ pub(crate) fn chains(machine: &Machine, chains: u32) -> ChainsSetup {
 /// Checks that the array lies in memory.
 ///
 /// # Errors
-/// If it does not, because no more memory may be allocated.
+/// If the array does not lie in memory, because no more memory may be allocated.
 pub(crate) fn in_memory(e: &Evidence<'_>) -> Testable<()> {
     let bytes = integers(e.machine) * size_of::<u32>();
     e.machine.place_in_memory(bytes).map(|_| ())
 }
 
-/// The time of one point over that of another, pass by pass: points that are measured within
-/// seconds meet the same conditions.
+/// Returns the time of one point divided by that of another, pass by pass: points that are measured
+/// within seconds meet the same conditions.
 pub(crate) fn in_passes(e: &Evidence<'_>, of: (&str, f64), to: (&str, f64)) -> Testable<Interval> {
     // If a point was not measured, its own reason is reported.
     e.at(of.0, of.1)?;
@@ -225,7 +226,7 @@ const EVENTS: &[Quantity] = &[
     Quantity::L1dPendingCycles,
 ];
 
-/// The slowest column of a series over its fastest, pass by pass.
+/// Returns the slowest column of a series over its fastest, pass by pass.
 fn spread(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     for stage in STAGES_OF_POST {
         e.at(series, stage as f64)?;
@@ -334,10 +335,10 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The post's small arrays, in integers.
+/// Sizes of the post's small arrays, in integers.
 const SMALL: [usize; 2] = [65_536, 131_072];
 
-/// Indices of a stage for a small array.
+/// Indices per stage for a small array.
 const SMALL_STAGE: usize = 64;
 
 const STAGES: Experiment = Experiment {

@@ -1,4 +1,4 @@
-//! Drepper 6.3.2: a compiler that puts prefetches into loops over arrays.
+//! Drepper 6.3.2: a compiler that inserts prefetches into loops over arrays.
 
 // Calls machine code that the C compiler has just produced.
 #![allow(unsafe_code)]
@@ -13,14 +13,14 @@ use crate::stats::Interval;
 #[cfg(feature = "std")]
 mod gcc;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LOOP_ARRAYS];
 
 const WITHOUT: &str = "compiled without the option";
 const WITH: &str = "compiled with -fprefetch-loop-arrays";
 const LEFT_OUT: &str = "with the option, its prefetches left out";
 
-/// The series of the sums.
+/// The series of each way to compile the sum.
 const SERIES: [(&str, Compiled); 3] = [
     (WITHOUT, Compiled::Plain),
     (WITH, Compiled::Prefetching),
@@ -149,7 +149,7 @@ const LOOP_ARRAYS: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The time per line with the option over that of another loop.
+/// Returns the time per line with the option divided by that of another loop.
 fn with_over(e: &Evidence<'_>, other: &str, bytes: usize) -> Testable<Interval> {
     let x = bytes as f64;
     // If a point is missing, its own reason is reported.
@@ -161,20 +161,20 @@ fn with_over(e: &Evidence<'_>, other: &str, bytes: usize) -> Testable<Interval> 
 /// How the loop is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compiled {
-    /// The plain loop.
+    /// Without the option: the plain loop.
     Plain,
-    /// With prefetches.
+    /// With the option, which inserts prefetches.
     Prefetching,
-    /// With prefetches, which are then removed: this leaves the option's other changes.
+    /// With the option, but its prefetches removed: this leaves the option's other changes.
     LeftOut,
 }
 
-/// An array that compiled C sums. An operation is a line of the array.
+/// Set-up of an array that compiled C sums up. An operation is a line of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SumSetup {
     /// Bytes of the array.
     pub bytes: usize,
-    /// How its sum is compiled.
+    /// How the sum is compiled.
     pub compiled: Compiled,
 }
 
@@ -199,7 +199,7 @@ impl Setup for SumSetup {
             numbers,
             at: 0,
         };
-        // The command `gcc` may start another compiler: the sum is checked before it is timed.
+        // The command `gcc` may start another compiler, so the sum is checked before it is timed.
         let expected = sum.trace(1, &mut |_| ());
         sum.at = 0;
         if sum.run(1) != expected {
@@ -211,7 +211,7 @@ impl Setup for SumSetup {
     }
 }
 
-/// Numbers of a line.
+/// Numbers per line.
 const NUMBERS: usize = LINE / size_of::<u32>();
 
 #[repr(C)]
@@ -228,7 +228,8 @@ struct CompiledSum<'m> {
 }
 
 impl CompiledSum<'_> {
-    /// The numbers of the next lines: at most `most` lines, and none beyond the end.
+    /// Returns the index and the numbers of the next lines: at most `most` lines, none beyond the
+    /// end.
     fn next(&mut self, most: u64) -> (usize, &[u32]) {
         let lines = self.numbers.len() / NUMBERS;
         let first = self.at;
@@ -239,7 +240,7 @@ impl CompiledSum<'_> {
 }
 
 impl Kernel for CompiledSum<'_> {
-    /// Returns the sum of the numbers on the lines.
+    /// Returns the sum of the numbers on the lines that it reads.
     fn run(&mut self, operations: u64) -> u64 {
         let function = self.code.function(0);
         let (mut left, mut sum) = (operations, 0_u64);
@@ -251,8 +252,8 @@ impl Kernel for CompiledSum<'_> {
                 count: numbers.len() as u64,
             };
             let argument = (&raw const array).addr() as u64;
-            // SAFETY: at 0 lies gcc's code of `SOURCE` for x86-64, alone and complete: a System V
-            // function of a pointer to an array, which reads the array's numbers.
+            // SAFETY: at offset 0 lies gcc's code of `SOURCE` for x86-64, alone and complete: a
+            // System V function that takes a pointer to an array and reads the array's numbers.
             sum = sum.wrapping_add(unsafe { function(argument) });
         }
         sum
@@ -284,7 +285,7 @@ fn is_prefetch(line: &str) -> bool {
     line.trim_start().starts_with("prefetch")
 }
 
-/// The prefetches in an assembly source.
+/// Counts the prefetches in an assembly source.
 fn prefetches(assembly: &str) -> usize {
     assembly.lines().filter(|line| is_prefetch(line)).count()
 }

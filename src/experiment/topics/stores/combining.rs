@@ -1,4 +1,4 @@
-//! Drepper 6.1, `setbytes`: write combining, and the buffers it takes.
+//! Drepper 6.1, `setbytes`: write combining, and the buffers that it needs.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
@@ -10,7 +10,7 @@ use crate::kernel::{FillWay, Sweep, Temporal};
 use crate::mem::LINE;
 use crate::stats::{Interval, Side};
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SET_BYTES];
 
 const WHOLE: &str = "non-temporal, a line at a time";
@@ -18,7 +18,7 @@ const INTERLEAVED: &str = "non-temporal, one store to each of n lines in turn";
 const CACHED: &str = "through the cache";
 const REP_STOSB: &str = "rep stosb";
 
-/// Parts of a line: their series, how they are stored, and how much of the line they are.
+/// Parts of a line: their series, how they are stored, and their share of the line.
 const PARTS: [(&str, Part, f64); 4] = [
     (
         "non-temporal, a quarter of each line",
@@ -45,21 +45,21 @@ enum Part {
     OneOf32,
 }
 
-/// Numbers of lines that are open at a time: each where CPUs differ, some beyond.
+/// Measured numbers of lines that are open at a time: every number where CPUs differ, some beyond.
 const OPEN: [u32; 30] = [
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 28, 32,
     40, 48, 56, 64,
 ];
 
-/// The slowdown from which on lines count as evicted half written.
+/// Stores that are slower by this factor count as evicting partly written lines.
 const CLIFF: f64 = 1.5;
 
-/// Non-temporal stores go to memory from anywhere, so the lines need not be many.
+/// Bytes of the lines to fill. Non-temporal stores bypass the caches, so few lines suffice.
 const BYTES: usize = 4 << 20;
 
 const PUBLISHED: &str = "write-combining buffers, as published";
 
-/// Memory accesses between two laps over the hot set.
+/// The series of laps over a hot set, and the memory accesses between two laps.
 const LAPS: [(&str, Passage); 3] = [
     ("lap after nothing", Passage::Nothing),
     ("lap after cached stores", Passage::Store),
@@ -214,7 +214,8 @@ fn cases(machine: &Machine) -> Vec<Case> {
             Part::Quarters(quarters) => {
                 Case::new(series, 1, fill(bytes, FillWay::Part { quarters }))
             }
-            // Rows of a line each: by column, the first halves of all lines, then the second ones.
+            // Each row is a line. By column, the first halves of all lines are stored, then the
+            // second.
             Part::OneOf32 => {
                 let setup = MatrixSetup {
                     rows: bytes / LINE,
@@ -240,9 +241,9 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The number of lines that can be open at a time before the stores become slower by the [`CLIFF`].
-/// The interval begins at the last number that is certainly not slower, and ends before the first
-/// that certainly is.
+/// Returns the number of lines that can be open at a time before the stores become slower by the
+/// [`CLIFF`]. The interval begins at the last number that is certainly not slower, and ends before
+/// the first that certainly is.
 fn buffers(e: &Evidence<'_>) -> Testable<Interval> {
     let whole = e.at(INTERLEAVED, 1.0)?;
     let (mut least, mut sure) = (1.0, true);
@@ -259,8 +260,8 @@ fn buffers(e: &Evidence<'_>) -> Testable<Interval> {
     ))
 }
 
-/// The time of a lap after the passage `index` of [`LAPS`] over that of an undisturbed lap.
-/// Evidence is in bandwidths here, so the quotient is inverted.
+/// Returns the time of a lap after the passage `index` of [`LAPS`] divided by that of an
+/// undisturbed lap. Evidence is in bandwidths here, so the quotient is inverted.
 fn slower_lap(e: &Evidence<'_>, index: usize) -> Testable<Interval> {
     let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
     ratio(period(0), period(index))

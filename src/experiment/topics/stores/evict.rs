@@ -1,6 +1,6 @@
 //! Beyond the documents: the cost of moving a line outwards, and where the line is afterwards.
 
-// Flushes and stores to lines of a region by address.
+// Flushes lines of a region, and stores to them, by address.
 #![allow(unsafe_code)]
 
 use crate::cpu::{
@@ -16,7 +16,7 @@ use crate::stats::Interval;
 use crate::time::start;
 use core::hint::black_box;
 
-/// The row of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FLUSHES];
 
 const INSTRUCTIONS: [Evict; 4] = [
@@ -36,7 +36,7 @@ const FENCE: &str = "mfence alone";
 const CACHED: &str = "load of a line in L1d";
 const ABSENT: &str = "load of a line in no cache";
 
-/// Lines of a run.
+/// Numbers of lines per run.
 const LINES: [u32; 5] = [1, 4, 16, 64, MANY];
 const MANY: u32 = EvictSetup::MOST_LINES as u32;
 
@@ -198,17 +198,17 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The time of one line in one state over that of one in another.
+/// Returns the time of one line in state `of` divided by that of one in state `to`.
 fn one_line(e: &Evidence<'_>, by: Evict, of: &str, to: &str) -> Testable<Interval> {
     ratio(e.at(&flushed(by, of), 1.0), e.at(&flushed(by, to), 1.0))
 }
 
-/// The share that a load behind `by` takes of a load of a line in no cache.
+/// Returns the share that a load after `by` takes of a load of a line in no cache.
 fn reloaded(e: &Evidence<'_>, by: Evict) -> Testable<Interval> {
     share_of_miss(e.at(&reload(by), 1.0)?, e.at(ABSENT, 1.0)?)
 }
 
-/// Judges that a load behind `by` takes less than half of one of a line in no cache.
+/// Judges that a load after `by` takes less than half as long as a load of a line in no cache.
 fn nearer(e: &Evidence<'_>, by: Evict) -> Judged {
     at_most(
         &format!("share of a miss after {}", by.name()),
@@ -222,7 +222,7 @@ fn nearer(e: &Evidence<'_>, by: Evict) -> Judged {
 pub enum LineState {
     /// In no cache.
     Absent,
-    /// In L1d, as memory has it.
+    /// In L1d, not modified.
     Clean,
     /// In L1d, modified.
     Dirty,
@@ -251,7 +251,7 @@ enum Proven {
 }
 
 impl Evict {
-    /// The instruction's name.
+    /// Returns the instruction's name.
     pub const fn name(self) -> &'static str {
         match self {
             Evict::Clflush => "clflush",
@@ -283,40 +283,41 @@ pub enum Then {
     NonTemporalStores,
 }
 
-/// A run of lines that is moved outwards. An operation is a line; the shot ends with the fence
-/// that waits for all of them.
+/// Set-up that moves a run of lines outwards. An operation is a line; the shot ends with a fence
+/// that waits for all lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EvictSetup {
-    /// By which instruction; `None` for the fence alone.
+    /// The instruction; `None` for the fence alone.
     pub by: Option<Evict>,
-    /// The state of the lines before.
+    /// The state of the lines before the run.
     pub state: LineState,
-    /// Lines of a run, at most [`MOST_LINES`](Self::MOST_LINES).
+    /// Lines per run, at most [`MOST_LINES`](Self::MOST_LINES).
     pub lines: usize,
-    /// Seed that chooses the lines.
+    /// The seed that chooses the lines.
     pub seed: u64,
 }
 
-/// One load of a line with a known past.
+/// Set-up of one load of a line with a known past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReloadSetup {
     /// The state of the line at first.
     pub state: LineState,
-    /// The operation on it, which gets time to take effect.
+    /// The operation on the line, which gets time to take effect.
     pub then: Then,
-    /// Seed that chooses the lines.
+    /// The seed that chooses the lines.
     pub seed: u64,
 }
 
 /// Bytes of the lines to choose from: no more pages than the smallest L1 dTLB covers.
 const BYTES: usize = 16 * PAGE;
 
-/// Ticks that a line is given to arrive or to leave: several times the latency of any memory.
+/// Ticks of the clock that a line is given to arrive or to leave: several times the latency of any
+/// memory.
 const PATIENCE: u64 = 5000;
 
 impl EvictSetup {
-    /// The largest number of lines in a run: half of the available lines, and half of the smallest
-    /// L1d.
+    /// The largest number of lines in a run: an eighth of the available lines, and half of the
+    /// smallest L1d.
     pub const MOST_LINES: usize = 128;
 }
 

@@ -8,7 +8,7 @@ use crate::kernel::FillWay;
 use crate::mem::LINE;
 use crate::stats::Interval;
 
-/// The row of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIRST_TOUCH];
 
 const WRITE: &str = "first write";
@@ -17,7 +17,7 @@ const AFTER_READ: &str = "first write after a first read";
 const AGAIN: &str = "later write";
 const POPULATE: &str = "madvise(MADV_POPULATE_WRITE)";
 const MAP_POPULATE: &str = "mmap(MAP_POPULATE)";
-/// As many bytes, zeroed by a program.
+/// The series of the control: as many bytes, already mapped, zeroed by the program.
 const ZEROING: &str = "rep stosb over as many bytes that are there";
 
 const SERIES: [(&str, Touch); 6] = [
@@ -29,12 +29,12 @@ const SERIES: [(&str, Touch); 6] = [
     (MAP_POPULATE, Touch::MapPopulate),
 ];
 
-/// Where the sizes of pages stand on the axis.
+/// Places of the page sizes on the axis.
 const BASE: f64 = 0.0;
 const HUGE: f64 = 1.0;
 
-/// The pages that a shot touches: enough for one fault to vanish among them, few enough for many
-/// shots.
+/// Place on the axis, page size, and number of pages that a shot touches: enough that a single
+/// fault does not matter, and few enough for many shots.
 const SIZES: [(f64, Pages, usize); 2] = [(BASE, Pages::Base, 512), (HUGE, Pages::Huge, 4)];
 
 const FIRST_TOUCH: Experiment = Experiment {
@@ -75,7 +75,7 @@ const FIRST_TOUCH: Experiment = Experiment {
         }
         cases
     },
-    // Zeroing is told by the line, and drawn by the page.
+    // Zeroing is measured per line, and drawn per page.
     curves: |e| {
         let mut curves = e.curves();
         for curve in curves.iter_mut().filter(|curve| curve.label == ZEROING) {
@@ -152,7 +152,7 @@ const FIRST_TOUCH: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The case in pages of the size that it is about.
+/// Returns the case in pages of the size that it measures.
 fn of_size(case: Case, pages: Pages) -> Case {
     let case = match pages {
         Pages::Base => case,
@@ -171,14 +171,15 @@ fn lines_of_page(x: f64) -> f64 {
     page_bytes(x) / LINE as f64
 }
 
-/// Bandwidth at which first writes obtain memory.
+/// Returns the bandwidth at which first writes obtain memory, in GB/s.
 fn gigabytes(e: &Evidence<'_>, x: f64) -> Testable<Interval> {
     let unit = Unit::Nanoseconds;
     let nanos = Evidence { unit, ..*e }.at(WRITE, x)?;
     ratio(Interval::exact(page_bytes(x)), nanos)
 }
 
-/// The first write to a page over zeroing as many bytes that are there.
+/// Returns the time of the first write to a page divided by the time of zeroing as many mapped
+/// bytes.
 fn over_zeroing(e: &Evidence<'_>, x: f64) -> Testable<Interval> {
     let zeroing = e.at(ZEROING, x)?.scaled(lines_of_page(x));
     ratio(e.at(WRITE, x), zeroing)

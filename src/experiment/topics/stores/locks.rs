@@ -4,7 +4,7 @@ use crate::experiment::prelude::*;
 use crate::kernel::LockAdd;
 use crate::mem::{LINE, Region};
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SPLIT_LOCKS];
 
 const SERIES: &str = "locked addition of 8 bytes";
@@ -12,7 +12,7 @@ const SERIES: &str = "locked addition of 8 bytes";
 /// The last offset at which 8 bytes lie in one line.
 const LAST: usize = LINE - 8;
 
-/// The offset that halves them.
+/// The offset at which a line boundary halves the 8 bytes.
 const HALF: usize = LINE - 4;
 
 const SPLIT_LOCKS: Experiment = Experiment {
@@ -67,10 +67,10 @@ const SPLIT_LOCKS: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Locked additions to a word.
+/// Set-up of locked additions to a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LockSetup {
-    /// Byte offset of the word, which has 8 bytes.
+    /// Byte offset of the word of 8 bytes.
     pub at: usize,
 }
 

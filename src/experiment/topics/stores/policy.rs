@@ -12,7 +12,7 @@ use crate::sim::{Cache, Design, Geometry, Reference, WriteHit, WriteMiss};
 use crate::stats::Interval;
 use core::hint::black_box;
 
-/// The row of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[POLICIES];
 
 const BACK: &str = "write-back: plain stores";
@@ -22,7 +22,7 @@ const COMBINING_ABSENT: &str = "write-combining: non-temporal stores to a line i
 const UNCACHEABLE: &str = "uncacheable";
 const ABSENT: &str = "a line in no cache";
 
-/// Where on the axis storing again and again, loading one line and reading a run of lines stand.
+/// Places on the axis: repeated stores to a word, a load of a stored line, reading back many lines.
 const AGAIN: f64 = 0.0;
 const RELOAD: f64 = 1.0;
 const READ_BACK: f64 = 2.0;
@@ -94,7 +94,7 @@ const POLICIES: Experiment = Experiment {
             |e| Counted::all(e, &SIMULATED[4..]),
         ),
         // Write-through is simple but not very fast, above all for a variable that is modified over
-        // and over. A factor of 2 is our threshold; clwb behind each store comes near it.
+        // and over. clwb after each store resembles it. A factor of 2 is our threshold.
         measured(
             "D22.4",
             drepper("3.3.3"),
@@ -109,7 +109,7 @@ const POLICIES: Experiment = Experiment {
             },
         ),
         // Write-combining combines several writes before the line is written out, which can be
-        // significantly faster. Non-temporal stores come near it.
+        // significantly faster. Non-temporal stores resemble it.
         measured(
             "D22.5",
             drepper("3.3.3"),
@@ -185,8 +185,8 @@ const POLICIES: Experiment = Experiment {
     ],
 };
 
-/// Stores that are simulated: to one word again and again, to every word of a run of four times
-/// the cache, and to one word of every line of it.
+/// The simulated stores: `STORES` stores to one word; stores to every word of a run of `RUN` bytes,
+/// four times the cache; stores to one word per line of that run.
 const STORES: u64 = 1000;
 const RUN: u64 = 4 * (32 << 10);
 const WORD: u64 = 8;
@@ -220,8 +220,8 @@ static SIMULATED: [Counted; 6] = [
     ),
 ];
 
-/// The bus writes of a cache of 32 KiB and 8 ways for stores to these addresses, until loads have
-/// evicted the last line.
+/// Simulates stores to these addresses in a cache of 32 KiB and 8 ways, then loads that evict every
+/// line. Returns the bus writes.
 fn bus_writes(hit: WriteHit, stores: impl Iterator<Item = u64>) -> Testable<f64> {
     let geometry = Geometry::new(32 << 10, 8, LINE as u64)?;
     let mut cache = Cache::new(Design::lru(geometry).writing(hit, WriteMiss::Allocate));
@@ -262,31 +262,31 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The time of a store under one policy over that under another.
+/// Returns the time of a store of series `of` divided by that of series `to`.
 fn stores(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     ratio(e.at(of, AGAIN), e.at(to, AGAIN))
 }
 
-/// The share that loading a line again takes of a load from memory.
+/// Returns the share that a load of the stored line takes of a load from memory.
 fn reload(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     share_of_miss(e.at(series, RELOAD)?, e.at(ABSENT, RELOAD)?)
 }
 
-/// The effect of a store.
+/// A write policy: the effect of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// It stays in the cache.
+    /// The store stays in the cache.
     WriteBack,
-    /// It stays in the cache, and `clwb` writes it to memory as well.
+    /// The store stays in the cache, and `clwb` writes it to memory as well.
     WriteThrough,
-    /// It bypasses the cache.
+    /// The store bypasses the cache.
     WriteCombining,
-    /// Neither is cached nor combined.
+    /// The store is neither cached nor combined.
     Uncacheable,
 }
 
 impl Policy {
-    /// The reason, if a program cannot have it.
+    /// Fails, with the reason, if a program cannot choose the policy.
     fn untestable(self) -> Testable<()> {
         if self == Policy::Uncacheable {
             return Err(Untestable::because(
@@ -298,10 +298,10 @@ impl Policy {
     }
 }
 
-/// Stores to one word. An operation is a store.
+/// Set-up of stores to one word. An operation is a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RewriteSetup {
-    /// The effect of each store.
+    /// The policy of the stores.
     pub policy: Policy,
 }
 
@@ -326,12 +326,13 @@ impl Setup for RewriteSetup {
     }
 }
 
-/// Lines that are filled in some way, and then read. The reading is timed; an operation is a line.
+/// Set-up of lines that are filled, and then read. Only the reading is timed; an operation is a
+/// line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReadBackSetup {
     /// Bytes of all lines together.
     pub bytes: usize,
-    /// How they are filled.
+    /// How the lines are filled.
     pub way: FillWay,
 }
 
@@ -363,7 +364,7 @@ struct ReadBackShot<'m> {
 
 impl Shot for ReadBackShot<'_> {
     fn prepare(&mut self) {
-        // It was made once already, from the same region.
+        // The same was made before, in `ReadBackSetup::prepare`, from the same region.
         if let Ok(mut fill) = FillLines::new(self.region.reborrow(), self.way) {
             let lines = fill.pass();
             black_box(fill.run(lines));

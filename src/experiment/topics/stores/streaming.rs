@@ -1,4 +1,4 @@
-//! Drepper 6.1, bypassing the cache: the non-temporal stores.
+//! Drepper 6.1, bypassing the cache: non-temporal stores.
 
 // Calls the single-instruction stores on a region's memory.
 #![allow(unsafe_code)]
@@ -16,7 +16,7 @@ pub mod matrix;
 
 use matrix::MatrixSetup;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[INTRINSICS, matrix::FIG_6_1];
 
 const STORES: [(&str, Temporal); 2] = [
@@ -70,7 +70,7 @@ const INTRINSICS: Experiment = Experiment {
     events: events::STORES,
     claims: &[
         // The list of intrinsics for non-temporal stores: si32, si128, pd, pi, ps, sd, ss. The
-        // wider ones are later.
+        // wider intrinsics are later.
         counted(
             "E1.1",
             drepper("6.1"),
@@ -84,7 +84,7 @@ const INTRINSICS: Experiment = Experiment {
                             let all = PAGE as f64;
                             parts.push(between(store.name(), bytes, all, all));
                         }
-                        // A store that this CPU lacks says nothing of the others.
+                        // A store that this CPU lacks does not affect the other stores.
                         Err(_) if !store.everywhere() => {}
                         Err(untestable) => return Err(untestable),
                     }
@@ -114,7 +114,7 @@ fn arrival(store: Streamed) -> String {
     format!("bytes arrived by {}", store.name())
 }
 
-/// The reason, if no working set allowed lies beyond the last-level cache.
+/// Fails, with the reason, if no allowed working set lies beyond the last-level cache.
 pub(crate) fn beyond_caches(machine: &Machine) -> Testable<()> {
     let (largest, memory) = (machine.in_memory(), machine.ranges.memory);
     if memory.holds(largest as f64) {
@@ -152,7 +152,7 @@ pub enum Streamed {
 }
 
 impl Streamed {
-    /// All of them.
+    /// All non-temporal stores.
     pub const ALL: [Streamed; 10] = [
         Streamed::Si32,
         Streamed::Si64,
@@ -166,7 +166,7 @@ impl Streamed {
         Streamed::Si512,
     ];
 
-    /// Whether every x86-64 CPU has it.
+    /// Returns whether every x86-64 CPU has the store.
     const fn everywhere(self) -> bool {
         !matches!(
             self,
@@ -174,7 +174,7 @@ impl Streamed {
         )
     }
 
-    /// The intrinsic's name.
+    /// Returns the intrinsic's name.
     pub const fn name(self) -> &'static str {
         match self {
             Streamed::Si32 => "_mm_stream_si32",
@@ -190,7 +190,7 @@ impl Streamed {
         }
     }
 
-    /// Bytes of the store.
+    /// Returns the bytes of the store.
     pub const fn bytes(self) -> usize {
         match self {
             Streamed::Si32 | Streamed::Ss => 4,
@@ -202,7 +202,7 @@ impl Streamed {
     }
 }
 
-/// Fills a page by one kind of store and counts the bytes that arrived.
+/// Set-up that fills a page by one kind of store and counts the bytes that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ArriveSetup {
     /// The store.
@@ -223,9 +223,10 @@ impl Setup for ArriveSetup {
     }
 }
 
-/// Bytes of `region` that hold what `store` wrote there.
+/// Fills `region` by `store`. Returns the number of bytes that hold the stored value.
 fn arrived(mut region: Region<'_>, store: Streamed, features: Features) -> Testable<usize> {
-    // Every byte of the pattern differs from its neighbours and from what lay there before.
+    // Every byte of the pattern differs from its neighbours and from the zeros before it was
+    // stored.
     let pattern: [u8; 64] = core::array::from_fn(|index| 0xA0 ^ index as u8);
     region.bytes_mut().fill(0);
     #[cfg(target_feature = "sse2")]
@@ -240,8 +241,8 @@ fn arrived(mut region: Region<'_>, store: Streamed, features: Features) -> Testa
     for at in (0..region.len()).step_by(width) {
         let from = words.wrapping_add(at % 64);
         let to = (&raw mut region.bytes_mut()[at]).cast::<u8>();
-        // SAFETY: `to` has `width` bytes in the region, aligned to them, and `from` has as many in
-        // the pattern, read unaligned.
+        // SAFETY: `to` points to `width` bytes in the region, aligned to `width`; `from` points to
+        // as many bytes in the pattern, which are read unaligned.
         unsafe {
             match store {
                 Streamed::Si32 => movnti32(to.cast(), from.cast::<u32>().read_unaligned()),

@@ -5,7 +5,7 @@ use crate::experiment::shared::lines::LoadSetup;
 use crate::experiment::shared::pollution::{Passage, PollutionSetup};
 use crate::stats::Interval;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LOADS];
 
 /// Bytes of a load, and the series of plain and of non-temporal loads.
@@ -15,7 +15,7 @@ const WIDTHS: [(usize, &str, &str); 3] = [
     (64, "vmovdqa64, 64 bytes", "vmovntdqa, 64 bytes"),
 ];
 
-/// Memory accesses between two laps over the hot set.
+/// The series of laps over a hot set, and the memory accesses between two laps.
 const LAPS: [(&str, Passage); 3] = [
     ("lap after nothing", Passage::Nothing),
     ("lap after plain loads", Passage::Load),
@@ -61,7 +61,7 @@ const LOADS: Experiment = Experiment {
              same width, within 10 %, in L1d, L2 and memory",
             |e| {
                 let mut parts = as_fast(e, 1)?;
-                // A CPU without AVX-512 says as much of 32 bytes.
+                // A CPU without AVX-512 is judged by 32 bytes alone.
                 parts.extend(as_fast(e, 2).unwrap_or_default());
                 all_of(parts)
             },
@@ -100,7 +100,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for &bytes in &sizes {
         for (width, plain, past) in WIDTHS {
-            // In a quick run the wide loads are measured once a level.
+            // A quick run measures the wide loads once per level.
             let largest_of_level = [ranges.l1, ranges.l2, ranges.llc, ranges.memory]
                 .iter()
                 .any(|range| sizes.iter().rfind(|size| range.holds(**size as f64)) == Some(&bytes));
@@ -125,7 +125,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Non-temporal beside plain loads of the width `index`, in L1d, in L2 and in memory.
+/// Judges non-temporal against plain loads of width `index` of [`WIDTHS`], in L1d, L2 and memory.
 fn as_fast(e: &Evidence<'_>, index: usize) -> Testable<Vec<Judged>> {
     let ranges = &e.machine.ranges;
     let (bytes, plain, past) = WIDTHS[index];
@@ -146,8 +146,8 @@ fn as_fast(e: &Evidence<'_>, index: usize) -> Testable<Vec<Judged>> {
     Ok(parts)
 }
 
-/// The time of a lap after the passage `index` of [`LAPS`] over that of an undisturbed lap.
-/// Evidence is in bandwidths here, so the quotient is inverted.
+/// Returns the time of a lap after the passage `index` of [`LAPS`] divided by that of an
+/// undisturbed lap. Evidence is in bandwidths here, so the quotient is inverted.
 fn slower_lap(e: &Evidence<'_>, index: usize) -> Testable<Interval> {
     let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
     ratio(period(0), period(index))

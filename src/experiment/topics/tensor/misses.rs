@@ -1,4 +1,4 @@
-//! Misses of the reads of a tensor: pages, lines, and the series' own simulation: C4, C5 and C6.
+//! C4, C5 and C6, misses of the reads of a tensor: pages, lines, and the series' own simulation.
 
 use crate::cpu::PageSize;
 use crate::experiment::prelude::*;
@@ -109,7 +109,7 @@ const POST: Post = Post {
 };
 
 impl Post {
-    /// Loads and stores that the million reads do not make.
+    /// Returns the loads and stores that the million reads do not make.
     fn others(&self) -> f64 {
         self.loads - f64::from(ReadTensor::PASS) + self.stores
     }
@@ -222,7 +222,8 @@ pub(crate) const MYSTERY: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The flat tensor's instructions on another shape: its strides decide which lines are read.
+/// Returns the flat tensor's reads with another shape. The instructions are the same; the strides
+/// decide which lines are read.
 fn of_shape(dimensions: [u16; 4]) -> TensorSetup {
     TensorSetup {
         shape: Shape::new(dimensions).expect("no dimension is 0"),
@@ -230,24 +231,24 @@ fn of_shape(dimensions: [u16; 4]) -> TensorSetup {
     }
 }
 
-/// What a read of the tensor loads.
+/// The loads of a read of the tensor.
 #[derive(Clone, Copy)]
 enum Reads {
-    /// The element of a flat tensor, 4 bytes each.
+    /// The 4-byte element of a flat tensor.
     Flat,
-    /// The same, with its index taken for its address, as in the series' script.
+    /// One byte, at the element's index taken for its address, as in the series' script.
     Indices,
     /// Three references of 4 bytes and the element, on a Java heap.
     Nested,
 }
 
-/// The cache of the series' simulation: KiB and ways, of 64-byte lines.
+/// The cache of the series' simulation: KiB and ways, with 64-byte lines.
 const SERIES: (u64, u64) = (64, 4);
 
 /// The L1d of most Intel cores until 2019.
 const COMMON: (u64, u64) = (32, 8);
 
-/// Misses in an independent model (`reference/tensor_cache_sim_vectors.csv`).
+/// Simulations, with the misses in an independent model (`reference/tensor_cache_sim_vectors.csv`).
 static TABLE: [Counted; 8] = [
     Counted::exactly("flat, 64 KiB, round robin", 448.0, || {
         misses(Flat, SERIES, RoundRobin)
@@ -328,7 +329,7 @@ pub(crate) const SIMULATOR: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Misses of the reads of a pass in a cache that is empty at first.
+/// Returns the misses of the reads of a pass in a cache that is empty at first.
 fn misses(reads: Reads, (kib, ways): (u64, u64), replacement: Replacement) -> Testable<f64> {
     let geometry = Geometry::new(kib << 10, ways, 64)?;
     let mut cache = Cache::new(Design::lru(geometry).replacing(replacement));

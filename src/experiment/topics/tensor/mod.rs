@@ -16,7 +16,7 @@ mod timing;
 
 family![tensor];
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[
     storage::PATTERN,
     timing::OPERATION,
@@ -45,30 +45,30 @@ const OF_VECTORS: TensorSetup =
     TensorSetup::nested(Storage::Vectors(Allocation::Natural), Get::Vectors);
 const STRIDES: TensorSetup = TensorSetup::flat(Get::Strides);
 
-/// Boxes that were allocated in random order.
+/// Returns nested boxes that were allocated in random order.
 fn shuffled(machine: &Machine) -> TensorSetup {
     let allocation = Allocation::Shuffled { seed: machine.seed };
     TensorSetup::nested(Storage::Boxes(allocation), Get::Boxes)
 }
 
-/// A case that counts.
+/// Returns a case that counts `what`.
 fn tally(series: &str, x: f64, of: TensorSetup, what: Tally) -> Case {
     Case::new(series, x, TallySetup { of, what })
 }
 
-/// The first data cache as CPUID describes it, to be simulated.
+/// Returns the geometry of the first data cache for a simulation, from CPUID.
 fn l1d(machine: &Machine) -> Option<Geometry> {
     let cache = machine.data_cache(1)?;
     let ways = u64::from(cache.ways?);
     Geometry::new(cache.size, ways, u64::from(cache.line)).ok()
 }
 
-/// The value of a series that has one place.
+/// Returns the value of a series that has only a point at place 0.
 fn only(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     e.at(series, 0.0)
 }
 
-/// The time per read of `of` over that of `to`, which were measured in turn at place 0.
+/// Returns the time per read of `of` divided by that of `to` at place 0, paired pass by pass.
 fn in_turn(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     crate::experiment::claim::paired::paired(e, of, to, Range::at(0.0))
 }

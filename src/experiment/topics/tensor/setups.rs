@@ -1,4 +1,4 @@
-//! Reads of a tensor: bare, with a harness around them, and what is counted of them.
+//! Reads of a tensor: timed alone, timed with a harness, and counted.
 
 use crate::experiment::prelude::*;
 use crate::host::{Event, Host};
@@ -11,19 +11,19 @@ use crate::time::{start, stop};
 use alloc::collections::BTreeSet;
 use core::hint::black_box;
 
-/// A tensor, and how its elements are found.
+/// Set-up of reads of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorSetup {
-    /// Its dimensions.
+    /// The tensor's dimensions.
     pub shape: Shape,
-    /// How it is stored.
+    /// How the tensor is stored.
     pub storage: Storage,
     /// How an element is found.
     pub get: Get,
 }
 
 impl TensorSetup {
-    /// The series' tensor in one run.
+    /// Returns the series' tensor in one flat array.
     pub const fn flat(get: Get) -> Self {
         TensorSetup {
             shape: Shape::SERIES,
@@ -32,7 +32,7 @@ impl TensorSetup {
         }
     }
 
-    /// The series' tensor, nested.
+    /// Returns the series' tensor in nested arrays.
     pub const fn nested(storage: Storage, get: Get) -> Self {
         TensorSetup {
             shape: Shape::SERIES,
@@ -61,13 +61,13 @@ impl Setup for TensorSetup {
     }
 }
 
-/// The same reads in stretches, each with a harness around it: a call, and the clock read before
+/// Set-up of reads in stretches, each with a harness around it: a call, and the clock read before
 /// and after. An operation is a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HarnessSetup {
-    /// What is read.
+    /// The tensor that is read.
     pub of: TensorSetup,
-    /// Reads of a stretch.
+    /// Reads per stretch.
     pub reads: u32,
 }
 
@@ -119,7 +119,7 @@ impl Kernel for Harness<'_> {
     }
 }
 
-/// What is counted.
+/// A quantity that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tally {
     /// Touched units of this many bytes, such as lines or pages.
@@ -130,13 +130,13 @@ pub enum Tally {
     Loads,
     /// Loads per pass.
     LoadsOfAPass,
-    /// Bits in which the sum of a pass, an `f32`, agrees with the flat tensor's sum.
+    /// Bits in which the sum of a pass, an `f32`, agrees with the flat tensor's sum, from 0 to 32.
     EqualBits,
     /// Instructions per pass.
     Instructions,
     /// Branches per pass.
     Branches,
-    /// Misses of a pass in a cache that is empty at first and replaces the least recently used line.
+    /// Misses of a pass in an LRU cache that is empty at first.
     Misses(Geometry),
     /// Misses of a second pass in the same cache.
     LaterMisses(Geometry),
@@ -144,16 +144,16 @@ pub enum Tally {
     Counted(Event),
 }
 
-/// A count over reads of a tensor.
+/// Set-up that counts over the reads of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TallySetup {
-    /// What is read.
+    /// The tensor that is read.
     pub of: TensorSetup,
     /// What is counted.
     pub what: Tally,
 }
 
-/// The flat tensor, with whose sum the others are compared.
+/// The flat tensor, whose sum the sums of the others are compared with.
 const FLAT: TensorSetup = TensorSetup::flat(Get::Strides);
 
 const PASS: u64 = ReadTensor::PASS as u64;
@@ -194,13 +194,14 @@ impl Setup for TallySetup {
 }
 
 impl TallySetup {
-    /// Reads after which the places repeat, or those of a pass if it is shorter.
+    /// Returns the number of reads after which the places repeat, or that of a pass if it is
+    /// shorter.
     fn numbers(&self) -> u64 {
         let divisors = self.of.get.divisors(self.of.shape);
         (divisors.period() as u64).min(PASS)
     }
 
-    /// The accesses of as many reads as [`numbers`](Self::numbers) says.
+    /// Returns the accesses of [`numbers`](Self::numbers) reads.
     fn period(&self, mut reads: ReadTensor<'_>) -> Vec<Access> {
         let mut accesses = Vec::new();
         reads.trace(self.numbers(), &mut |access| accesses.push(access));
@@ -208,7 +209,7 @@ impl TallySetup {
     }
 }
 
-/// How many units of `bytes` bytes are touched.
+/// Returns the number of touched units of `bytes` bytes.
 fn units(accesses: &[Access], bytes: usize) -> usize {
     let touched = accesses.iter().flat_map(|access| {
         let last = access.offset + access.bytes as usize - 1;
@@ -217,7 +218,7 @@ fn units(accesses: &[Access], bytes: usize) -> usize {
     touched.collect::<BTreeSet<usize>>().len()
 }
 
-/// Bytes from the first touched byte to the last.
+/// Returns the bytes from the first touched byte to the last.
 fn span(accesses: &[Access]) -> usize {
     let first = accesses.iter().map(|access| access.offset).min();
     let end = accesses
@@ -227,8 +228,8 @@ fn span(accesses: &[Access]) -> usize {
     end.unwrap_or(0) - first.unwrap_or(0)
 }
 
-/// Misses of the first `passes` in a cache that is empty at first. Leaves the reads at the start
-/// of a pass.
+/// Returns the misses of the first `passes` in a cache that is empty at first. Leaves the reads at
+/// the start of a pass.
 fn misses(reads: &mut ReadTensor<'_>, geometry: Geometry, passes: u64) -> u64 {
     let mut cache = Cache::new(Design::lru(geometry));
     reads.trace(passes * PASS, &mut |access| {
@@ -237,8 +238,8 @@ fn misses(reads: &mut ReadTensor<'_>, geometry: Geometry, passes: u64) -> u64 {
     cache.counters().reads.misses
 }
 
-/// The CPU's count per pass: the count around two passes minus the count around one, so that events
-/// that happen once cancel.
+/// Returns the CPU's count per pass: the count around two passes minus the count around one, so
+/// that events that happen once cancel.
 fn counted(host: &dyn Host, reads: &mut ReadTensor<'_>, event: Event) -> Testable<f64> {
     let group = host.counters(&[event])?;
     if let Some(refusal) = group.refusal(0) {

@@ -15,7 +15,8 @@ const LINES: &str = "lines";
 const SPAN: &str = "bytes from the first to the last";
 const EQUAL: &str = "bits of the sum that agree";
 
-/// The ways to read the tensor whose sums are compared with the flat tensor's, by their places.
+/// The ways to read the tensor whose sums are compared with the flat tensor's, by place on the
+/// axis.
 const WAYS: [&str; 8] = [
     "flat, strides",
     "masks",
@@ -155,7 +156,7 @@ pub(crate) const DEREFERENCES: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Layouts whose size is added up array by array.
+/// Layouts whose size is computed array by array, with the expected number of bytes.
 const WALKED: [(&str, Heap, f64); 3] = [
     (
         "nested, references of 4 bytes, no headers",
@@ -176,7 +177,8 @@ const WALKED: [(&str, Heap, f64); 3] = [
 
 const FLAT_BYTES: &str = "flat";
 
-/// Shapes for which the formula is compared with such a sum, the series' shape first.
+/// Shapes for which the formula is compared with the size computed array by array, the series'
+/// shape first.
 const SHAPES: [[u16; 4]; 5] = [
     [64, 16, 28, 32],
     [61, 17, 29, 31],
@@ -267,7 +269,7 @@ fn exactly(e: &Evidence<'_>, series: &str, x: f64, bytes: f64) -> Judged {
     between(series, e.at(series, x), bytes, bytes)
 }
 
-/// The document's formula, for floats and references of 4 bytes.
+/// Returns the bytes by the document's formula, for floats and references of 4 bytes.
 fn formula(shape: Shape) -> usize {
     let mut product = 1;
     let mut sum = 0;
@@ -278,8 +280,8 @@ fn formula(shape: Shape) -> usize {
     sum
 }
 
-/// Bytes from the first array to the end of the last, each placed behind the array that was
-/// allocated before.
+/// Returns the bytes from the first array to the end of the last, each placed behind the array that
+/// was allocated before.
 fn walked(heap: Heap, shape: Shape) -> usize {
     let ends = (0..4).map(|level| {
         let last = Heap::arrays(shape, level) - 1;

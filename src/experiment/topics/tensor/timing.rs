@@ -1,4 +1,4 @@
-//! The time of a read of a tensor, that of its index, and that of the harness: C2, C7 and C9.
+//! C2, C7 and C9: the time of a read of a tensor, of its index, and of the harness.
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::setups::{HarnessSetup, Tally, TensorSetup};
@@ -68,7 +68,7 @@ pub(crate) const OPERATION: Experiment = Experiment {
                 tally(name, BRANCHES, of, Tally::Branches),
                 tally(name, LOADS, of, Tally::LoadsOfAPass),
             ]);
-            // Nested layouts miss alike, and simulating them takes a while.
+            // Nested layouts have similar misses, and their simulation takes long.
             if machine.full || [FLAT, NESTED].contains(&name) {
                 let l1d = l1d(machine);
                 cases.extend(l1d.map(|l1d| tally(name, SIMULATED, of, Tally::Misses(l1d))));
@@ -147,7 +147,7 @@ pub(crate) const OPERATION: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The curves per operation of the post, which is a pass. Times were measured per read.
+/// Returns the curves per operation of the post, which is a pass. Times are measured per read.
 fn an_operation(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = e.curves();
     for (place, value) in curves.iter_mut().flat_map(|curve| &mut curve.points) {
@@ -289,7 +289,7 @@ pub(crate) const INDEX: Experiment = Experiment {
 const READ: &str = "a read, by N against 2N";
 const STRETCH: &str = "a stretch of reads with its harness";
 
-/// Reads of the stretches: none, a period of the pattern, and ten.
+/// Reads per stretch: none, a period of the pattern, and ten periods.
 const READS: [u32; 3] = [0, 448, 4480];
 
 pub(crate) const HARNESS: Experiment = Experiment {
@@ -377,7 +377,8 @@ pub(crate) const HARNESS: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The value per read from the difference of two stretches, given the value `of` a stretch.
+/// Returns the value per read from the difference of two stretches. `of` gives the value of a
+/// stretch.
 fn by_difference(of: impl Fn(f64) -> Testable<Interval>) -> Testable<Interval> {
     let (long, short) = (of(4480.0)?, of(448.0)?);
     Ok(minus(long, short).scaled(1.0 / (4480.0 - 448.0)))

@@ -1,4 +1,4 @@
-//! Cycle accuracy: how far runs of a hundred cycles and more lie apart, each timed by itself.
+//! Cycle accuracy: the spread of single runs of a hundred cycles and more.
 
 use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
@@ -7,23 +7,23 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
-/// The row of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[CYCLE_ACCURACY];
 
-/// Its id.
+/// The experiment's id.
 pub(crate) const ID: &str = "X15";
 
-/// A chain whose length in core cycles is known, and walks in the caches of the core.
+/// The series: a chain whose length in core cycles is known, and walks in the caches of the core.
 pub(crate) const SERIES: [&str; 3] = [CHAIN, WALK_IN_L1D, WALK_IN_L2];
 
 const CHAIN: &str = "a chain of 100 core cycles";
 const WALK_IN_L1D: &str = "100 steps of a random walk in L1d";
 const WALK_IN_L2: &str = "100 steps of a random walk in L2";
 
-/// Operations of a run.
+/// Operations per run.
 const STEPS: u64 = 100;
 
-/// How many times as long as the median a run may take that is as long as the others.
+/// Runs of up to this many times the median count as equally long.
 const CLOSE: f64 = 1.1;
 
 const CYCLE_ACCURACY: Experiment = Experiment {
@@ -43,7 +43,7 @@ const CYCLE_ACCURACY: Experiment = Experiment {
     plot: Some(Plot::lines(
         Axis::log("one run in this many is slower"),
         Axis::log("core cycles per run"),
-        // Of whole runs, and not of operations.
+        // Points are cycles of whole runs, not of operations.
         Unit::Count,
     )),
     cases: |machine| {
@@ -68,7 +68,7 @@ const CYCLE_ACCURACY: Experiment = Experiment {
                 .into_iter()
                 .filter_map(|place| {
                     let value = e.percentile(series, 0.0, place).ok()?;
-                    // Runs of less than the empty stretch have no place on a logarithmic axis.
+                    // A run shorter than the empty stretch has no place on a logarithmic axis.
                     (value.lo > 0.0).then_some((slower(place), value))
                 })
                 .collect();
@@ -101,8 +101,8 @@ const CYCLE_ACCURACY: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// One run in so many is slower than this place in their distribution. Of all runs none is slower than the
-/// longest.
+/// Returns n such that one run in n is slower than this place in the distribution. No run is slower
+/// than the longest, which is drawn at the number of runs.
 fn slower(place: Percentile) -> f64 {
     match place {
         Percentile::P50 => 2.0,

@@ -9,21 +9,22 @@ use crate::model::{HyperThread, least_hit_rate};
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
-/// The figure of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_23];
 
 const PAPER: &str = "the formula with the paper's 1.1134";
 const HERE: &str = "the formula with this machine's latencies";
 
-/// `A` of the line that the figure draws; the parameters of the Pentium 4 behind it were never
+/// The constant `A` of the figure's line. The parameters of the Pentium 4 behind it were never
 /// published.
 const ALLOWANCE: f64 = 1.1134;
 
-/// Hit rates of one thread in percent at which the line is drawn, from its zero on.
+/// Hit rates of one thread, in percent, at which the line is drawn: from its zero on.
 const RATES: [f64; 7] = [55.67, 60.0, 70.0, 80.0, 90.0, 95.0, 100.0];
 
 /// Parameters that the paper does not state, over the range of typical programs: the share of
-/// instructions that access memory, and the core cycles of other instructions.
+/// instructions that access memory (`ACCESSES`), and the core cycles of other instructions
+/// (`INSTRUCTION`).
 const ACCESSES: [f64; 2] = [0.2, 0.5];
 const INSTRUCTION: [f64; 2] = [0.25, 1.0];
 
@@ -154,7 +155,7 @@ const FIG_3_23: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The hit rate that two threads may lose on this machine, over all values of the parameters that
+/// Returns the formula's `A` for this machine's latencies, over all values of the parameters that
 /// the paper does not state.
 fn allowance(e: &Evidence<'_>) -> Testable<Interval> {
     let [hit, miss] = latencies(e)?;
@@ -184,13 +185,13 @@ fn allowance(e: &Evidence<'_>) -> Testable<Interval> {
 const ONE: &str = "one hyper-thread";
 const TWO: &str = "two hyper-threads";
 
-/// Three quarters of L1d: one such list fits, two do not.
+/// Three quarters of L1d, in bytes: one such list fits, two do not.
 fn most_of_l1(machine: &Machine) -> usize {
     (1.5 * machine.ranges.l1.hi) as usize
 }
 
-/// Random walks on one hyper-thread of the measuring core and on two, each on a list of its own:
-/// none where the core has one.
+/// Returns random walks on one and on two hyper-threads of the measuring core, each on its own
+/// list. Empty if the core has only one hyper-thread.
 fn of_one_core(machine: &Machine) -> Vec<Case> {
     let Ok(pair) = machine.cpu_order.pair(Nearness::Core) else {
         return Vec::new();
@@ -214,9 +215,9 @@ fn of_one_core(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Judges the time of a walk beside another walk on the same core, over the time of a walk alone.
+/// Judges the time of a walk beside another walk on the same core, divided by that of a walk alone.
 fn beside_the_other(e: &Evidence<'_>, x: f64, judge: impl Fn(Interval) -> Judged) -> Judged {
-    // Its own reason, if nothing at all could be measured.
+    // If nothing could be measured, the points' own reason is reported.
     e.series(FAR)?;
     e.machine.cpu_order.pair(Nearness::Core)?;
     let points = paired_points(e, TWO, ONE)?;

@@ -1,4 +1,4 @@
-//! Threads that walk lists side by side.
+//! Hyper-threads, threads on shared lists, walks beside streams, and the spread of single runs.
 
 pub(crate) mod accuracy;
 pub mod hyperthread;

@@ -1,6 +1,6 @@
 //! Drepper 3.3.5 and 3.4.1: one page at two addresses, and code that modifies itself.
 
-// Vouches for pages that it has just mapped, and for the code written there.
+// The unsafe calls rely on pages that were just mapped, and on the code just written there.
 #![allow(unsafe_code)]
 
 use crate::experiment::prelude::*;
@@ -12,7 +12,7 @@ use crate::pmu::Quantity;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SYNONYMS, SELF_MODIFYING];
 
 /// The place of every case on the axis: only the series varies.
@@ -84,7 +84,8 @@ const PATCHES: [(&str, Patched); 4] = [
     ("data in another page", Patched::OtherPage),
 ];
 
-/// What another core writes, and this one waits for.
+/// The series of numbers that another core writes and this core waits for, and whether they are
+/// written into code.
 const HANDOVERS: [(&str, bool); 2] = [
     ("another core, into code", true),
     ("another core, into data", false),
@@ -166,21 +167,21 @@ const SELF_MODIFYING: Experiment = Experiment {
 /// `mov eax, 7; ret`.
 const FUNCTION: [u8; 6] = [0xB8, 7, 0, 0, 0, 0xC3];
 
-/// What is written before each call of a function of six bytes.
+/// The byte that is written before each call of a six-byte function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Patched {
     /// The number that the function returns, in the middle of its code.
     Code,
-    /// A byte behind it in the same line, which is never executed.
+    /// A byte behind the function in the same line, which is never executed.
     SameLine,
-    /// A byte of the same page, half a page further.
+    /// A byte of the same page, half a page from the start of the function.
     SamePage,
     /// A byte of the next page.
     OtherPage,
 }
 
 impl Patched {
-    /// Where the byte lies from the start of the function.
+    /// Returns the offset of the byte from the start of the function.
     const fn offset(self) -> usize {
         match self {
             Patched::Code => 1,
@@ -191,15 +192,15 @@ impl Patched {
     }
 }
 
-/// A function that is called after each write of a byte.
+/// Set-up of a function that is called after each write of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PatchSetup {
-    /// What is written.
+    /// The byte that is written.
     pub patched: Patched,
 }
 
 impl Setup for PatchSetup {
-    /// A line that is not used: the code has pages of its own.
+    /// Returns a line, which is not used: the code has its own pages.
     fn bytes(&self) -> usize {
         LINE
     }
@@ -208,8 +209,9 @@ impl Setup for PatchSetup {
         let mut pages = context.host.alias(2 * PAGE, View::Code)?;
         pages.write(0, &FUNCTION);
         let memory = (pages, self.patched);
-        // SAFETY: the first view is writable; the byte is the low one of the number that the
-        // function returns, or no part of it, so that it stays a function whatever is written.
+        // SAFETY: the first view is writable. The byte is the low byte of the number that the
+        // function returns, or no part of the function, so the code remains a function whatever is
+        // written.
         let patch = unsafe {
             Patch::new(
                 memory,
@@ -221,15 +223,15 @@ impl Setup for PatchSetup {
     }
 }
 
-/// A line that is read at one address, or at two in turn.
+/// Set-up of a line that is read at one address, or at two in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SynonymSetup {
-    /// At two.
+    /// Whether the line is read at two addresses.
     pub two: bool,
 }
 
 impl Setup for SynonymSetup {
-    /// A line that is not used: the data has a page of its own.
+    /// Returns a line, which is not used: the data has its own page.
     fn bytes(&self) -> usize {
         LINE
     }
@@ -238,43 +240,43 @@ impl Setup for SynonymSetup {
         let page = context.host.alias(PAGE, View::Data)?;
         let first = page.first();
         let second = if self.two { page.second() } else { first };
-        // SAFETY: both views show the same page, which is this setup's own and lives as long as
+        // SAFETY: both views show the same page, which belongs to this set-up and lives as long as
         // the kernel.
         let synonym = unsafe { PageAlias::new(page, first, second) };
         Ok(Workload::steady(synonym, 2))
     }
 }
 
-/// Where `mov eax, imm32; ret` begins, so that its number lies at a multiple of 4 and is stored
-/// whole: whoever executes it meanwhile finds the old number or the new, and a `mov` in any case.
+/// Offset of `mov eax, imm32; ret`. Its number lies at a multiple of 4 and is stored whole: a core
+/// that executes the code meanwhile finds the old number or the new one, and a `mov` in any case.
 const MOVE: usize = 3;
 
-/// The number in it.
+/// Offset of the number in that code.
 const NUMBER: usize = MOVE + 1;
 
-/// Numbers that a thread on another core writes, one at a time and when asked.
+/// Set-up of numbers that a thread on another core writes, one at a time and on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HandoverSetup {
-    /// Into the code of the function that is called until it returns the number; else into a
-    /// word that the function reads, on another page.
+    /// Whether a number is written into the code of the function that is called until it returns
+    /// the number. Otherwise it is written into a word that the function reads, on another page.
     pub into_code: bool,
-    /// The CPU of that thread; none if there is no second core.
+    /// The CPU of the writing thread; `None` if there is no second core.
     pub other: Option<usize>,
 }
 
-/// What both threads know.
+/// The state that both threads share.
 struct Shared {
     pages: Box<dyn Alias>,
-    /// On a line of its own.
+    /// The number that is asked for, on separate lines.
     asked: Asked,
-    /// Where the number is written.
+    /// Offset of the written number in the pages.
     number: usize,
 }
 
 #[repr(align(128))]
 struct Asked(AtomicU32);
 
-/// The other thread, ended before the pages go, and what it shares with this one.
+/// The other thread, which ends before the pages are freed, and the state shared with it.
 struct Exchange {
     _partner: Box<dyn Guard>,
     shared: Arc<Shared>,
@@ -282,7 +284,7 @@ struct Exchange {
 }
 
 impl Setup for HandoverSetup {
-    /// A line that is not used: the code has pages of its own.
+    /// Returns a line, which is not used: the code has its own pages.
     fn bytes(&self) -> usize {
         LINE
     }
@@ -321,11 +323,11 @@ impl Setup for HandoverSetup {
             shared,
             entry,
         };
-        // SAFETY: the function returns the number that the other thread stores, which is whole
-        // whenever it is read or fetched, and it stores what it is asked for. Nobody serialises
-        // this thread in between: stores to code become visible to other cores as those to data
-        // do, only later (AMD's manual, volume 2, 7.6.1, on asynchronous modification by a single
-        // aligned store; Intel leaves the time open, volume 3, "Cross-Modifying Code").
+        // SAFETY: the function returns the number that the other thread stores. The number is whole
+        // whenever it is read or fetched, and the other thread stores what it is asked for. Nothing
+        // serialises this thread in between: stores to code become visible to other cores as stores
+        // to data do, only later (AMD's manual, volume 2, 7.6.1, on asynchronous modification by a
+        // single aligned store; Intel leaves the time open, volume 3, "Cross-Modifying Code").
         let handover = unsafe {
             Handover::new(
                 exchange,

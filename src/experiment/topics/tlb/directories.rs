@@ -11,7 +11,7 @@ use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 use core::hint::black_box;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[TLB_USAGE];
 
 const KNOWN: &str = "translations in the TLB";
@@ -19,15 +19,14 @@ const HOT: &str = "page tables in the caches";
 const COLD: &str = "page tables in memory";
 const SPREAD: &str = "page directories of this program";
 
-/// Lines of a lap: in as many pages, those of a page.
+/// Number of lines in a lap. They lie in as many pages, or fill one page.
 const COUNT: usize = 64;
 
-/// More pages than the second level of any CPU has entries.
+/// Number of pages that displace translations: more than the second level of any CPU has entries.
 const DISPLACING: usize = 8192;
 
-/// Distances of the lines: in one page, in neighbouring pages, in pages whose entries lie in
-/// different lines of a page table, in page tables of their own, and in page directories of their
-/// own.
+/// Distances between lines, in bytes: in one page; in neighbouring pages; in pages whose entries
+/// lie in different lines of a page table; in different page tables; in different page directories.
 const IN_ONE_PAGE: usize = LINE;
 const IN_A_ROW: usize = PAGE;
 const A_LINE_OF_ENTRIES: usize = 9 * PAGE;
@@ -141,15 +140,15 @@ const TLB_USAGE: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The points at a distance of the lines.
+/// Returns the point of a series at a distance between lines.
 fn at(e: &Evidence<'_>, series: &str, distance: usize) -> Testable<Interval> {
     e.series(series)?;
     e.at(series, distance as f64)
 }
 
-/// The time of lines at one distance over the time at another. Both were measured in turn, and each
-/// pass gives a ratio of its own, because the place of the tables in memory differs from pass to
-/// pass.
+/// Returns the time of lines at `distance` divided by the time at `base`. The two were measured
+/// interleaved, and each pass gives a ratio, because the place of the tables in memory differs from
+/// pass to pass.
 fn over(e: &Evidence<'_>, series: &str, distance: usize, base: usize) -> Testable<Interval> {
     at(e, series, distance)?;
     at(e, series, base)?;
@@ -159,15 +158,16 @@ fn over(e: &Evidence<'_>, series: &str, distance: usize, base: usize) -> Testabl
         .ok_or_else(|| Untestable(format!("`{series}` has no pass with both distances")))
 }
 
-/// What a page walk adds to a load, where every walk fetches another line of the page table.
+/// Returns the time that a page walk adds to a load, where every walk fetches another line of the
+/// page table.
 fn walk(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     let spread = at(e, series, A_LINE_OF_ENTRIES)?;
     let together = at(e, series, IN_ONE_PAGE)?;
     Ok(minus(spread, together))
 }
 
-/// Lines `distance` bytes apart, and somewhat more: what is a power of two apart shares a set of
-/// a TLB, and its table entries share sets of the caches.
+/// Returns the layout of lines `distance` bytes apart, or somewhat more: lines a power of two apart
+/// would share a set of a TLB, and their table entries would share sets of the caches.
 fn layout(distance: usize) -> Layout {
     let line = Layout::npad(7);
     match distance {
@@ -199,7 +199,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
         if !enough {
             continue;
         }
-        // The farthest first: the others then find their memory there.
+        // The largest distance comes first, so that the others reuse its reservation.
         for distance in DISTANCES.into_iter().rev() {
             let setup = DisplaceSetup {
                 layout: layout(distance),
@@ -220,22 +220,22 @@ fn cases(machine: &Machine) -> Vec<Case> {
 pub enum Displaced {
     /// Nothing.
     Nothing,
-    /// Translations: a byte of each of so many other pages is read. All lie at the same offset of
-    /// their pages, so that their lines displace each other in a few sets and leave the ring's
-    /// lines, and those of its page tables, in the caches.
+    /// Translations: reads a byte of each of `pages` other pages. All these bytes lie at the same
+    /// offset of their pages, so that their lines displace each other in a few sets. The ring's
+    /// lines, and the lines of its page tables, stay in the caches.
     Translations {
-        /// How many pages: more than the second-level TLB has entries.
+        /// Number of pages: more than the second-level TLB has entries.
         pages: usize,
     },
-    /// Translations, page tables and the lines themselves: so many other bytes are read.
+    /// Translations, page tables and the lines themselves: reads every line of `bytes` other bytes.
     All {
-        /// How many bytes: more than the last-level cache holds.
+        /// Number of bytes: more than the last-level cache holds.
         bytes: usize,
     },
 }
 
 impl Displaced {
-    /// Bytes of other pages.
+    /// Returns the bytes of the other pages.
     fn bytes(self) -> usize {
         match self {
             Displaced::Nothing => 0,
@@ -245,20 +245,21 @@ impl Displaced {
     }
 }
 
-/// A ring whose laps are timed singly, with other pages touched in between. An operation is a step.
+/// Set-up of a ring whose laps are timed one by one, with other pages touched in between. An
+/// operation is a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DisplaceSetup {
     /// Where the elements lie.
     pub layout: Layout,
     /// What is displaced before each lap.
     pub displaced: Displaced,
-    /// Decides the order of the ring.
+    /// The seed of the order of the ring.
     pub seed: u64,
 }
 
 impl Setup for DisplaceSetup {
     fn bytes(&self) -> usize {
-        // The ring begins on a page of its own.
+        // The ring begins on a separate page.
         self.displaced.bytes().next_multiple_of(PAGE) + self.layout.span(COUNT)
     }
 
@@ -272,7 +273,7 @@ impl Setup for DisplaceSetup {
                 parts.ok_or_else(|| Untestable("there is no room for other pages".to_owned()))?;
             (Some(others), ring)
         };
-        // A page that was never written may be one page of zeroes for all.
+        // Pages that were never written may all share one page of zeros.
         if let Some(others) = &mut others {
             (0..others.len())
                 .step_by(PAGE)
@@ -291,7 +292,7 @@ impl Setup for DisplaceSetup {
         Ok(Workload::shot(shot, work))
     }
 
-    /// The walk alone, with nothing displaced.
+    /// Returns the walk alone, with nothing displaced.
     fn traced<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(region, self.layout, COUNT, order)?;
@@ -299,7 +300,7 @@ impl Setup for DisplaceSetup {
         Ok(Workload::steady(walk, COUNT as u64))
     }
 
-    /// A lap right after the last one; what is displaced in between is not modelled.
+    /// Predicts only dense rings with nothing displaced: displacement is not modelled.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let dense = self.layout == Layout::npad(self.layout.padding());
         (dense && self.displaced == Displaced::Nothing).then_some(())?;

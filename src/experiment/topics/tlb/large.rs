@@ -1,4 +1,4 @@
-//! Walks in pages of 4 KiB, 2 MiB and 1 GiB: Drepper's Figure 7.9, and memory as large as it gets.
+//! Walks in pages of 4 KiB, 2 MiB and 1 GiB: Drepper's Figure 7.9, and walks over large memory.
 
 use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
@@ -11,7 +11,7 @@ use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
 use crate::stats::Interval;
 
-/// The row of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LARGE_MEMORY];
 
 const BASE: &str = "4 KiB pages";
@@ -22,17 +22,18 @@ const TOUCH: &str = "first write to a 4 KiB page, each of n threads";
 /// Bytes of an entry of a page table.
 const ENTRY: usize = 8;
 
-/// 4 KiB pages that each thread touches before it gives them back: more than the kernel keeps at hand for
-/// a CPU.
+/// 4 KiB pages that each thread touches before it gives them back: more than the kernel keeps ready
+/// for a CPU.
 const TOUCHED: usize = 4096;
 
-/// Lines that every walk visits, in whatever memory they lie: twice the last level or more.
+/// Returns the number of lines that every walk visits, whatever memory they are spread over: twice
+/// the last level or more.
 fn lines(machine: &Machine) -> usize {
     (machine.in_memory() / LINE / 2).max(1)
 }
 
-/// Lines from one that is visited to the next: odd, so that they use all sets of a cache. The last one
-/// of a full run fills the memory that is allowed.
+/// Returns the strides from one visited line to the next, in lines. They are odd, so that the lines
+/// use all sets of a cache. The last stride of a full run fills the memory that is allowed.
 fn strides(machine: &Machine) -> Vec<usize> {
     let all = (1..usize::BITS / 2).map(|k| (1 << k) - 1);
     let room = machine.largest / LINE / lines(machine);
@@ -48,7 +49,7 @@ fn strides(machine: &Machine) -> Vec<usize> {
     strides
 }
 
-/// Bytes over which the lines lie.
+/// Returns the bytes over which the lines are spread.
 fn spread(machine: &Machine, stride: usize) -> usize {
     lines(machine) * stride * LINE
 }
@@ -63,7 +64,8 @@ fn walk(machine: &Machine, stride: usize) -> WalkSetup {
     }
 }
 
-/// Numbers of threads: one and all cores, and the powers of two between them in a full run.
+/// Returns the numbers of threads: one and the number of cores. A full run adds the powers of two
+/// in between.
 fn threads(machine: &Machine) -> Vec<usize> {
     let cores = machine.cpu_order.cores().max(1);
     let powers = (0..).map(|k| 1 << k).take_while(|&threads| threads < cores);
@@ -72,7 +74,7 @@ fn threads(machine: &Machine) -> Vec<usize> {
     numbers
 }
 
-/// The smallest and the largest memory of the walks.
+/// Returns the smallest and the largest memory of the walks, in bytes.
 fn ends(e: &Evidence<'_>) -> Testable<[f64; 2]> {
     let strides = strides(e.machine);
     let at = |stride: usize| spread(e.machine, stride) as f64;
@@ -85,7 +87,7 @@ fn ends(e: &Evidence<'_>) -> Testable<[f64; 2]> {
     }
 }
 
-/// What 4 KiB pages cost over larger ones.
+/// Returns the time in 4 KiB pages divided by that in larger pages.
 fn cost(e: &Evidence<'_>, larger: &str, x: f64) -> Testable<Interval> {
     paired_at(e, BASE, larger, x)
 }
@@ -121,7 +123,7 @@ const LARGE_MEMORY: Experiment = Experiment {
             let x = spread(machine, stride) as f64;
             let case = |series| {
                 let case = Case::new(series, x, walk(machine, stride)).in_turn();
-                // Step by step as well, where memory is largest.
+                // Over the largest memory, single steps are timed as well.
                 match strides.last() == Some(&stride) {
                     true => case.run_by_run(1),
                     false => case,
@@ -190,10 +192,10 @@ const LARGE_MEMORY: Experiment = Experiment {
                 let [_, x] = ends(e)?;
                 let cost = cost(e, HUGE, x)?;
                 let tables = x / PAGE as f64 * ENTRY as f64;
-                // Memory begins at four times the last level that is usable.
+                // Memory begins at four times the usable last level.
                 let needed = e.machine.ranges.memory.lo / 2.0;
                 if tables < needed {
-                    // The stride is odd: two more would not fit.
+                    // The stride is odd: up to two strides of the allowed memory stay unused.
                     let unused = 2.0 * spread(e.machine, 1) as f64;
                     let memory = needed * PAGE as f64 / ENTRY as f64 + unused;
                     return Err(Untestable(format!(
@@ -265,13 +267,14 @@ const LARGE_MEMORY: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The figures of the family `hugepages`.
+/// The experiments of the family `hugepages`.
 pub(crate) static FIGURE_7_9: &[Experiment] = &[FIG_7_9];
 
-/// No second-level TLB reaches farther in 4 KiB pages: the largest has 4,096 entries (Zen 5).
+/// The largest reach of a second-level TLB in 4 KiB pages, in bytes: 4,096 entries (Zen 5).
 const REACH: usize = 4096 * 4096;
 
-/// More pages than the L1 dTLB of any CPU has entries, and few enough for most second-level caches.
+/// A working set of more pages than the L1 dTLB of any CPU has entries. It fits most second-level
+/// caches.
 const BEYOND_FIRST: usize = 1 << 19;
 
 const FIG_7_9: Experiment = Experiment {
@@ -363,7 +366,7 @@ const FIG_7_9: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Judges what 4 KiB pages cost over larger ones, which were measured in turn with them.
+/// Judges the time in 4 KiB pages over that in larger pages, which were measured interleaved.
 fn saving(e: &Evidence<'_>, larger: &str, range: Range, least: f64) -> Judged {
     at_least(
         "4 KiB pages over larger ones",
@@ -383,8 +386,8 @@ fn cases(machine: &Machine) -> Vec<Case> {
             .into_iter()
             .filter(|&bytes| bytes <= machine.largest),
     );
-    // What 4 KiB pages cost in memory differs by their frames and those of their tables: the claim is
-    // about the median of three sizes.
+    // The cost of 4 KiB pages in memory depends on the frames of the data and of the page tables.
+    // The claim is therefore about the median of three sizes.
     let largest = machine.in_memory();
     sizes.extend([largest / 2, largest / 4 * 3].map(|bytes| bytes / LINE * LINE));
     sizes.sort_unstable();

@@ -8,7 +8,7 @@ use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 
-/// The figures of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_12, FIG_3_17];
 
 const DENSE: &str = "one a line";
@@ -17,12 +17,13 @@ const ROTATING: &str = "one a page, rotating offset";
 const ROTATING_HUGE: &str = "one a page, rotating offset, 2 MiB pages";
 const ROTATING_GIANT: &str = "one a page, rotating offset, 1 GiB pages";
 
-/// Pages at which the L1 dTLB of every CPU is large enough (the smallest has 32 entries), at
-/// which none is (the largest has 96), and at which the lines still fit L1d.
+/// Numbers of pages: the L1 dTLB of every CPU is large enough for the first (the smallest has 32
+/// entries), and of no CPU for the second (the largest has 96). The lines of the second fit L1d.
 const FEW_PAGES: usize = 24;
 const MANY_PAGES: usize = 256;
 
-/// Pages at which no second-level TLB is large enough: the largest has 4,096 entries (Zen 5).
+/// Number of pages for which no second-level TLB is large enough: the largest has 4,096 entries
+/// (Zen 5).
 const PAGES_BEYOND: usize = 8192;
 
 const FIG_3_12: Experiment = Experiment {
@@ -152,13 +153,13 @@ const FIG_3_12: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// What a step costs in many pages over what it costs in few.
+/// Returns the time of a step in many pages divided by that in few.
 fn rise(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     let few = e.at(series, at_pages(FEW_PAGES))?;
     ratio(e.at(series, at_pages(MANY_PAGES)), few)
 }
 
-/// The working set that counts `pages` elements of 64 bytes.
+/// Returns the working set of `pages` elements of 64 bytes, in bytes.
 fn at_pages(pages: usize) -> f64 {
     (pages * 64) as f64
 }
@@ -292,19 +293,20 @@ const FIG_3_17: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The working set that the claims are about, the largest.
+/// Returns the working set that the claims are about: the largest.
 fn largest(machine: &Machine) -> Testable<f64> {
     let largest = machine.working_sets().last().copied();
     machine.place_in_memory(largest.unwrap_or_default())
 }
 
-/// What the whole list costs over blocks of 60 pages, both in 4 KiB pages.
+/// Returns the time over the whole list divided by that over blocks of 60 pages, both in 4 KiB
+/// pages.
 fn gap_in_base_pages(e: &Evidence<'_>) -> Testable<Interval> {
     let x = largest(e.machine)?;
     ratio(e.at(WHOLE, x), e.at("60 pages", x))
 }
 
-/// The block sizes measured here: every third in a quick run.
+/// Returns the measured block sizes: every third in a quick run.
 fn blocks(machine: &Machine) -> Vec<usize> {
     let step = if machine.full { 1 } else { 3 };
     let largest = machine.in_memory() / PAGE;
@@ -315,7 +317,7 @@ fn blocks(machine: &Machine) -> Vec<usize> {
         .collect()
 }
 
-/// The series in 4 KiB pages, from the smallest block to the whole list.
+/// Returns the series in 4 KiB pages, from the smallest block to the whole list.
 fn series_in_order(machine: &Machine) -> Vec<String> {
     let mut series: Vec<String> = blocks(machine)
         .into_iter()
@@ -353,15 +355,17 @@ fn fig_3_17_cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// A ring that is followed in stretches of `steps` steps; sixteen stretches make a sample. Steps at
-/// the beginning of a block of pages take longer than steps at its end, which hit lines that came
-/// along, so samples shorter than a block would be of one kind or the other. An operation is a
-/// step.
+/// Set-up of a ring that is followed in stretches of `steps` steps; sixteen stretches make a
+/// sample. An operation is a step.
+///
+/// Steps at the beginning of a block of pages take longer than steps at its end, which hit lines
+/// that earlier steps fetched. Samples shorter than a block would therefore be of one kind or the
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StretchSetup {
-    /// The ring, which is followed whatever its step is.
+    /// The ring. It is followed by [`Step::Follow`], whatever the step of this walk is.
     pub walk: WalkSetup,
-    /// Steps of a stretch.
+    /// Steps per stretch.
     pub steps: u64,
 }
 
@@ -379,14 +383,14 @@ impl Setup for StretchSetup {
         } = self.walk;
         let ring = Ring::new(region, layout, count, order)?;
         let mut walk = Walk::new(ring, Step::Follow)?;
-        // The first stretch finds TLBs and prefetchers as the laying out left them.
+        // Not timed: the first stretch meets TLBs and prefetchers as building the ring left them.
         walk.run(self.steps);
         let work = walk.work();
         let steps = self.steps.max(1);
         Ok(Workload::shot(Stretch { walk, steps }, work))
     }
 
-    /// The walk that the stretches are of.
+    /// Returns the walk that the stretches belong to.
     fn traced<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         self.walk.with(Step::Follow).prepare(region, context)
     }

@@ -1,4 +1,4 @@
-//! The entries of the TLBs, by walks over more and more pages, and prefetches that miss in them.
+//! The entries of the TLBs, by walks over more and more pages, and prefetches that miss the TLBs.
 
 use crate::cpu::{Identity, PageSize, Tlbs};
 use crate::experiment::prelude::*;
@@ -10,7 +10,7 @@ use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
 use crate::stats::{Interval, crossing};
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[ENTRIES];
 
 const PAGES: &str = "a line of each page";
@@ -25,41 +25,44 @@ const SMALL: (f64, u8, PageSize) = (1.0, 1, PageSize::Kib4);
 const LARGE: (f64, u8, PageSize) = (2.0, 1, PageSize::Mib2);
 const SECOND: (f64, u8, PageSize) = (3.0, 2, PageSize::Kib4);
 
-/// Pages that fit the L1 dTLB of every CPU.
+/// Number of pages that fit the L1 dTLB of every CPU.
 const FEW: usize = 16;
 
 /// More pages than the L1 dTLB of any CPU has entries, and fewer than any second level has. Their
-/// lines still fit L1d.
+/// lines fit L1d.
 const MIDDLE: usize = 384;
 
 /// More pages than the second level of any CPU has entries: the largest has 4,096 (Zen 5).
 const MANY: usize = 8192;
 
-/// Pages that fit the second level of every CPU since 2008.
+/// Number of pages that fit the second level of every CPU since 2008.
 const CONFLICTING: usize = 512;
 
-/// How many pages lie between two of those that conflict.
+/// Distance between conflicting pages, in pages.
 const DISTANCE: usize = 16;
 
-/// By how much a step must grow where a TLB ends.
+/// Factor by which the time of a step must grow where a TLB ends.
 const STEP: f64 = 1.3;
 
-/// Numbers of pages about those that L1 dTLBs hold, each with one a tenth to a sixth above it.
+/// Numbers of pages around the sizes of L1 dTLBs: each size, and a number a tenth to a sixth above
+/// it.
 const ABOUT_L1: [usize; 18] = [
     FEW, 24, 32, 36, 40, 44, 48, 56, 64, 68, 72, 76, 80, 88, 96, 104, 128, 256,
 ];
 
-/// Likewise for second levels.
+/// Numbers of pages around the sizes of second-level TLBs, chosen in the same way.
 const ABOUT_L2: [usize; 17] = [
     MIDDLE, 512, 576, 768, 1024, 1152, 1536, 1792, 2048, 2304, 2560, 2816, 3072, 3456, 4096, 4864,
     MANY,
 ];
 
-/// Likewise for the large pages of L1 dTLBs. All take a quarter of a gigabyte.
+/// Numbers of large pages around the sizes of L1 dTLBs, chosen in the same way. The largest number
+/// takes a quarter of a gigabyte.
 const ABOUT_LARGE: [usize; 13] = [8, 24, 32, 36, 40, 48, 56, 64, 72, 80, 96, 112, 128];
 
-/// How far entries found may lie from those stated: a set of a TLB may overflow before the whole
-/// does, what a page walk caches takes entries too, and the numbers of pages are some tenth apart.
+/// How far the entries found may lie from those stated. A set of a TLB may overflow before the
+/// whole TLB does, entries that page walks cache take room as well, and the numbers of pages are
+/// about a tenth apart.
 const ALLOWED: f64 = 0.25;
 
 const ENTRIES: Experiment = Experiment {
@@ -180,7 +183,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The entries of the TLB at `x`, as published or as CPUID reports them.
+/// Returns the published number of entries of the TLB at this x.
 fn published(which: u64) -> Testable<f64> {
     let known = Identity::detect().translations();
     let entries = known.and_then(|tlbs| match which {
@@ -202,16 +205,17 @@ fn reported(which: u64) -> Testable<f64> {
     entries.map(f64::from).ok_or_else(none)
 }
 
-/// Where a TLB ends.
+/// The end of a TLB in a curve.
 struct Knee {
-    /// Its entries.
+    /// The entries of the TLB.
     entries: Interval,
-    /// What a step costs before, and behind.
+    /// The time of a step before the end, and beyond it.
     cost: [Interval; 2],
 }
 
-/// The number of pages at which a step crosses the geometric mean of what it costs in `few` pages
-/// and in `many`: at least as many as certainly cost less, fewer than certainly cost more.
+/// Finds the number of pages at which the time of a step crosses the geometric mean of its times at
+/// `few` and at `many` pages. The interval begins at the last number that certainly costs less, and
+/// ends before the first that certainly costs more.
 fn knee(e: &Evidence<'_>, series: &str, few: usize, many: usize) -> Testable<Knee> {
     let mut points = Vec::new();
     for (pages, cost) in e.series(series)? {
@@ -242,7 +246,7 @@ fn knee(e: &Evidence<'_>, series: &str, few: usize, many: usize) -> Testable<Kne
     }
 }
 
-/// What a step over so many pages would cost if all lines lay in L1d.
+/// Returns the time that a step over `pages` pages would take if all lines lay in L1d.
 fn without_lines(e: &Evidence<'_>, pages: f64, cost: Interval) -> Testable<Interval> {
     let middle = MIDDLE as f64;
     if pages <= middle {
@@ -255,7 +259,7 @@ fn without_lines(e: &Evidence<'_>, pages: f64, cost: Interval) -> Testable<Inter
     ))
 }
 
-/// Judges entries that were found by what is published, or else by what CPUID reports.
+/// Judges the entries found against the published number, or else the number that CPUID reports.
 fn as_stated(e: &Evidence<'_>, found: &Knee, x: f64) -> Judged {
     let (published, reported) = (e.at(PUBLISHED, x), e.at(REPORTED, x));
     let told = |entries: &Testable<Interval>| match entries {
@@ -286,7 +290,7 @@ fn as_stated(e: &Evidence<'_>, found: &Knee, x: f64) -> Judged {
     })
 }
 
-/// The rows of the family `translate`.
+/// The experiments of the family `translate`.
 pub(crate) static TRANSLATE: &[Experiment] = &[TRANSLATION];
 
 const PREFETCH: &str = "prefetcht0, a line a page";
@@ -296,7 +300,7 @@ const NULL: &str = "prefetcht0 of null and the pages behind it";
 /// More pages than any second-level TLB holds.
 const MOST: usize = 16384;
 
-/// Numbers of pages from address 0 on, which are not mapped.
+/// Numbers of pages from address 0 on. These pages are not mapped.
 const UNMAPPED: [usize; 2] = [1, FEW];
 
 const TRANSLATION: Experiment = Experiment {
@@ -378,12 +382,12 @@ const TRANSLATION: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Pages, and what is done in each.
+/// Set-up of accesses to one line in each of a number of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TranslateSetup {
     /// The access.
     pub reach: Reach,
-    /// How many pages, a power of two.
+    /// Number of pages, a power of two.
     pub pages: usize,
 }
 
@@ -394,7 +398,7 @@ impl Setup for TranslateSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let translate = Translate::new(region, self.reach, self.pages)?;
-        // As many steps of a page and a line come by every page once and more.
+        // This many steps of a page and a line visit every page at least once.
         Ok(Workload::steady(translate, self.pages as u64))
     }
 }

@@ -5,10 +5,10 @@ use crate::kernel::Sum;
 use crate::pattern::kmeans::Point;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Means that move by no more than this have come to rest.
+/// A mean that moves by no more than this in each coordinate is at rest.
 pub(crate) const EPSILON: f64 = 1e-10;
 
-/// A cluster as threads share it: `mean` is read without the lock, as a volatile field of Java.
+/// A cluster that threads share. `mean` is read without the lock, like a volatile field of Java.
 pub(crate) trait Cluster: Default + Send + Sync + 'static {
     fn mean(&self) -> &Mean;
     fn sums(&self) -> &Mutex<Sum>;
@@ -19,8 +19,8 @@ pub(crate) trait Cluster: Default + Send + Sync + 'static {
         lock(self.sums()).add(point.x, point.y);
     }
 
-    /// Moves the mean to the middle of the points, forgets them, and returns whether it had come
-    /// to rest: the note's `computeNewMean`. A mean without points stays where it is.
+    /// Moves the mean to the centroid of the added points, clears the sums, and returns whether the
+    /// mean is at rest: the note's `computeNewMean`. A mean without points stays in place.
     fn compute_new_mean(&self) -> bool {
         let sums = core::mem::take(&mut *lock(self.sums()));
         let before = self.mean().get();
@@ -30,7 +30,7 @@ pub(crate) trait Cluster: Default + Send + Sync + 'static {
     }
 }
 
-/// The middle of the points that were summed, if there are any.
+/// Returns the centroid of the summed points, or `None` without points.
 pub(crate) fn mean_of(sums: &Sum) -> Option<Point> {
     let count = sums.count as f64;
     (sums.count > 0).then(|| Point {
@@ -39,12 +39,12 @@ pub(crate) fn mean_of(sums: &Sum) -> Option<Point> {
     })
 }
 
-/// Nothing here is left half written by a panic.
+/// Takes a lock. Ignores poisoning: a panic leaves no data half written.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A point that anybody may read while nobody writes it, and may find half written otherwise.
+/// A point that any thread may read. A read during a write may mix old and new coordinates.
 #[derive(Debug, Default)]
 pub(crate) struct Mean {
     x: AtomicU64,
@@ -67,7 +67,7 @@ impl Mean {
     }
 }
 
-/// The note's cluster: all of it on one line.
+/// The note's cluster: mean, lock and sums on one line.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct OneLine {
@@ -87,8 +87,8 @@ impl Cluster for OneLine {
     }
 }
 
-/// The note's padded cluster: 128 bytes from the mean to lock and sums, and from those to the next
-/// cluster.
+/// The note's padded cluster: 128 bytes from the mean to the lock with its sums, and again to the
+/// next cluster.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Padded {
@@ -96,7 +96,7 @@ pub(crate) struct Padded {
     sums: Apart<Mutex<Sum>>,
 }
 
-/// Something on a pair of lines of its own.
+/// A value alone on an aligned pair of lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Apart<T>(pub(crate) T);
@@ -137,7 +137,7 @@ mod tests {
         }
         assert!(!cluster.compute_new_mean());
         assert_eq!(cluster.mean().get(), Point { x: 2.0, y: 4.0 });
-        // Its points are forgotten, and without any it stays where it is.
+        // The sums were cleared, and a mean without points stays in place.
         assert!(cluster.compute_new_mean());
         cluster.add(Point {
             x: 2.0,

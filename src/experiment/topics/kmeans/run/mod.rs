@@ -1,4 +1,4 @@
-//! Sestoft's k-means on threads, in the note's variants and in two of our own.
+//! Sestoft's k-means on threads: the note's variants and two further ones.
 
 use crate::cpu::Features;
 use crate::experiment::prelude::*;
@@ -17,27 +17,27 @@ mod streams;
 mod tasks;
 mod variants;
 
-/// How the points of a cluster come together.
+/// A variant of k-means: how points are added to their clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KMeansWay {
-    /// The exam's 1P: on a locked list beside the mean.
+    /// The exam's 1P: appends points to a locked list beside the mean.
     Lists,
-    /// 2P: all points are assigned first, and then added to locked sums beside the mean.
+    /// 2P: assigns all points first, then adds them to locked sums beside the mean.
     InTurn,
-    /// 2Q: each point is added as soon as it is assigned.
+    /// 2Q: adds each point as soon as it is assigned.
     AtOnce,
-    /// 2Q with 128 bytes from the mean to the sums, and to the next cluster.
+    /// 2Q with 128 bytes from the mean to the sums, and from the sums to the next cluster.
     Padded,
-    /// 3P: parallel iterators group the points, and nothing that is shared changes.
+    /// 3P: parallel iterators group the points; no shared state changes.
     Streams,
-    /// As 2Q, on sums that each task has for itself.
+    /// Like 2Q, but each task has its own sums.
     OwnSums,
-    /// The same, a vector of points at a time.
+    /// Like `OwnSums`, a vector of points at a time.
     Vectors,
 }
 
 impl KMeansWay {
-    /// All of them: the note's first.
+    /// All variants, the note's first.
     pub const ALL: [KMeansWay; 7] = [
         KMeansWay::Lists,
         KMeansWay::InTurn,
@@ -48,7 +48,7 @@ impl KMeansWay {
         KMeansWay::Vectors,
     ];
 
-    /// The variant, or `None` if it does without tasks.
+    /// Returns the variant, or `None` if it does not use tasks.
     fn variant(
         self,
         problem: &Arc<Problem>,
@@ -73,15 +73,16 @@ impl KMeansWay {
     }
 }
 
-/// What is to be clustered.
+/// The points to cluster, and the first means.
 struct Problem {
     points: Vec<Point>,
-    /// The points that are the first means.
+    /// Indices of the points that are the first means.
     first: [usize; CLUSTERS],
 }
 
 impl Problem {
-    /// The first so many of the note's points.
+    /// Generates the first `points` of the note's points. Fails if they are too few for the
+    /// clusters.
     fn new(points: usize) -> Testable<Arc<Self>> {
         let mut points = vec![Point::default(); points];
         let first = kmeans::scatter(&mut points).ok_or_else(|| {
@@ -98,7 +99,7 @@ impl Problem {
     }
 }
 
-/// The number of the mean that is nearest, of several the first.
+/// Returns the index of the nearest mean; of several, the first.
 #[inline(always)]
 fn nearest_of(means: impl Iterator<Item = Point>, point: Point) -> usize {
     let mut best = 0;
@@ -113,25 +114,24 @@ fn nearest_of(means: impl Iterator<Item = Point>, point: Point) -> usize {
     best
 }
 
-/// Iterations of k-means. An operation is an iteration of all threads; once the means are at rest
-/// it begins anew.
+/// Set-up that times iterations of k-means. An operation is an iteration of all threads. The run
+/// restarts once all means are at rest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KMeansSetup {
-    /// In which way.
+    /// The variant.
     pub way: KMeansWay,
-    /// How many of the note's points.
+    /// The number of points, taken from the start of the note's.
     pub points: usize,
-    /// Into how many tasks a step of an iteration is divided.
+    /// The number of tasks per step of an iteration.
     pub tasks: usize,
-    /// The CPUs of the threads that do them, each a CPU of its own. A thread more than there are
-    /// tasks is left out.
+    /// The CPUs of the threads, one CPU per thread. At most `tasks` threads run.
     pub cpus: Vec<usize>,
-    /// Which of several measurements of the same it is: setups that are equal are measured once.
+    /// Distinguishes repeated measurements, because equal setups are measured only once.
     pub turn: u32,
 }
 
 impl KMeansSetup {
-    /// The CPUs whose threads have something to do.
+    /// Returns the CPUs of the threads that get a task. Fails if no CPU is known.
     fn threads(&self) -> Testable<&[usize]> {
         let threads = &self.cpus[..self.cpus.len().min(self.tasks)];
         match threads.is_empty() {
@@ -142,7 +142,7 @@ impl KMeansSetup {
 }
 
 impl Setup for KMeansSetup {
-    /// None of the region: points and clusters lie in memory of their own.
+    /// Returns 0: points and clusters do not lie in the region.
     fn bytes(&self) -> usize {
         0
     }
@@ -172,7 +172,8 @@ impl Setup for KMeansSetup {
     }
 }
 
-/// The thread that has a pool do 3P, on the CPU of the pool's first: it sleeps meanwhile.
+/// Returns the worker that runs 3P on a pool. It shares the CPU of the pool's first thread, because
+/// it sleeps while the pool works.
 #[cfg(feature = "peers")]
 fn streams<'m>(
     host: &'static dyn Host,
@@ -195,42 +196,43 @@ fn without_peers() -> Untestable {
     Untestable("built without feature peers, which brings the parallel iterators".to_owned())
 }
 
-/// How a k-means ended.
+/// The result of a k-means run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clustering {
     /// Iterations until no mean moved by more than 10^-10.
     pub iterations: u64,
-    /// The means.
+    /// The final means.
     pub means: Vec<Point>,
 }
 
-/// Iterations after which a k-means is given up that does not come to rest.
+/// The largest number of iterations of a run to rest.
 const MOST_ITERATIONS: u64 = 10_000;
 
-/// A thread of a k-means that is done once.
+/// A thread of a k-means run that ends at rest.
 struct ToRest<'r> {
     run: &'r Run,
     index: usize,
 }
 
 impl Kernel for ToRest<'_> {
-    /// Does iterations until all means are at rest, however many operations that are.
+    /// Runs iterations until all means are at rest, whatever `operations` is.
     fn run(&mut self, _: u64) -> u64 {
         self.run.to_rest(self.index, MOST_ITERATIONS);
         self.run.iterations()
     }
 
-    /// Reports nothing: nobody traces it.
+    /// Reports nothing: this kernel is never traced.
     fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) -> u64 {
         0
     }
 }
 
 impl Clustering {
-    /// Does k-means once, until the means are at rest.
+    /// Runs k-means once, until the means are at rest.
     ///
     /// # Errors
-    /// If there are too few points, a thread cannot be kept on its CPU, or 3P was not built.
+    /// If there are too few points, no CPU is known, a thread cannot be kept on its CPU, or 3P was
+    /// not built.
     pub fn find(setup: &KMeansSetup, context: &Context) -> Testable<Self> {
         let host = context.host;
         let problem = Problem::new(setup.points)?;
@@ -245,7 +247,7 @@ impl Clustering {
             ahead: 0,
             keep_on: false,
         };
-        // Threads wait for each other in every step: a round begins when all are there.
+        // Threads wait for each other in every step, so the round begins when all have arrived.
         host.team(&mut members, manner, &mut |team| {
             team.round(1);
         })?;
@@ -272,10 +274,10 @@ impl Clustering {
         Err(crate::experiment::topics::kmeans::run::without_peers())
     }
 
-    /// The same, done once in this process for all who ask for several numbers of it.
+    /// Like [`find`](Self::find), but finds each clustering once per process and shares it.
     ///
     /// # Errors
-    /// As [`find`](Self::find).
+    /// As for [`find`](Self::find).
     pub fn once(setup: &KMeansSetup, context: &Context) -> Testable<Arc<Self>> {
         static FOUND: Mutex<Vec<(KMeansSetup, Arc<Clustering>)>> = Mutex::new(Vec::new());
         let mut found = lock(&FOUND);
@@ -287,8 +289,8 @@ impl Clustering {
         Ok(clustering)
     }
 
-    /// The largest distance in a coordinate between a mean and the same of another clustering;
-    /// without bounds if one has more means.
+    /// Returns the largest distance between two means of the same index, in a coordinate. It is
+    /// infinite if the numbers of means differ.
     pub fn difference(&self, other: &Clustering) -> f64 {
         if self.means.len() != other.means.len() {
             return f64::INFINITY;
@@ -300,29 +302,28 @@ impl Clustering {
     }
 }
 
-/// What is told of a [`Clustering`].
+/// A number that is reported of a [`Clustering`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Told {
-    /// Its iterations.
+    /// The number of iterations.
     Iterations,
-    /// The iterations that it takes more, or less, than one thread that adds in the order of the
-    /// points.
+    /// The difference in iterations from one thread that adds the points in their order.
     IterationsApart,
-    /// The largest distance of its means from that thread's, in a coordinate.
+    /// The largest distance of a mean from that thread's mean, in a coordinate.
     MeansApart,
 }
 
-/// A k-means to its end, of which something is told.
+/// Set-up that reports a number of a whole k-means run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClusteringSetup {
-    /// The k-means.
+    /// The k-means run.
     pub of: KMeansSetup,
-    /// What is told of it.
+    /// The number to report.
     pub told: Told,
 }
 
 impl Setup for ClusteringSetup {
-    /// None of the region.
+    /// Returns 0: the region is not used.
     fn bytes(&self) -> usize {
         0
     }

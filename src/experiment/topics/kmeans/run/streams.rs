@@ -1,4 +1,4 @@
-//! The note's variant 3P, on parallel iterators: nothing that is shared changes.
+//! The note's variant 3P on parallel iterators: no shared state changes.
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::kmeans::run::cluster::{EPSILON, mean_of};
@@ -13,10 +13,10 @@ use rayon::iter::{
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Java's streams split their elements until there are four parts a thread.
+/// Java's streams split their elements until there are four parts per thread.
 const PARTS_A_THREAD: usize = 4;
 
-/// A cluster that never changes.
+/// An immutable cluster.
 #[derive(Debug)]
 struct Grouped {
     mean: Point,
@@ -24,7 +24,7 @@ struct Grouped {
 }
 
 impl Grouped {
-    /// The cluster of the same points with their own mean.
+    /// Returns the cluster with its mean moved to the centroid of its points.
     fn compute_mean(self) -> Self {
         let mut sums = Sum::default();
         self.points
@@ -37,17 +37,17 @@ impl Grouped {
     }
 }
 
-/// 3P: groups the points by the nearest mean, and makes new clusters of the groups.
+/// 3P: groups the points by the nearest mean, and makes new clusters from the groups.
 struct State {
     problem: Arc<Problem>,
-    /// The fewest points of a part.
+    /// The minimum number of points per part.
     part: usize,
     means: Vec<Point>,
     iterations: u64,
 }
 
 impl State {
-    /// Does an iteration, on a thread of the pool, and returns whether all means are at rest.
+    /// Runs an iteration, from a thread of the pool. Returns whether all means are at rest.
     fn iterate(&mut self) -> bool {
         let before = &self.means;
         let none = || before.iter().map(|_| Vec::new()).collect::<Vec<_>>();
@@ -76,17 +76,18 @@ impl State {
     }
 }
 
-/// 3P and the threads that do it. An operation is an iteration; at rest it begins anew.
+/// 3P and its thread pool. An operation is an iteration; the run restarts once all means are at
+/// rest.
 pub(crate) struct Streams {
     pool: ThreadPool,
     state: State,
 }
 
 impl Streams {
-    /// On a pool of one thread per CPU.
+    /// Creates a pool of one thread per CPU.
     ///
     /// # Errors
-    /// If there is no thread, or one cannot be kept on its CPU.
+    /// If the pool cannot be built, or a thread cannot be kept on its CPU.
     pub(crate) fn new(
         host: &'static dyn Host,
         problem: Arc<Problem>,
@@ -98,12 +99,12 @@ impl Streams {
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
             .start_handler(move |index| match host.pin(cpus[index]) {
-                // Until the thread ends.
+                // The thread stays on its CPU until it ends.
                 Ok(pinned) => core::mem::forget(pinned),
                 Err(_) => noted.store(true, Ordering::Relaxed),
             })
             .build()?;
-        // All threads have begun once each has done nothing.
+        // The broadcast returns once every thread has started.
         pool.broadcast(|_| ());
         if homeless.load(Ordering::Relaxed) {
             let why = "a thread of the pool cannot be kept on its CPU";
@@ -121,8 +122,8 @@ impl Streams {
         Ok(Streams { pool, state })
     }
 
-    /// Does iterations until all means are at rest, or `most` are done; returns how many, and the
-    /// means.
+    /// Runs iterations until all means are at rest or `most` iterations are done. Returns the
+    /// number of iterations and the means.
     pub(crate) fn until_rest(&mut self, most: u64) -> (u64, Vec<Point>) {
         let Streams { pool, state } = self;
         pool.install(|| while state.iterations < most && !state.iterate() {});
@@ -131,7 +132,7 @@ impl Streams {
 }
 
 impl Kernel for Streams {
-    /// Returns the iterations since the beginning.
+    /// Returns the iterations since construction.
     fn run(&mut self, operations: u64) -> u64 {
         let Streams { pool, state } = self;
         pool.install(|| {

@@ -1,4 +1,4 @@
-//! Tasks, and the threads that do them: what the note's work-stealing pool is for.
+//! Tasks and the threads that run them, in place of the note's work-stealing pool.
 
 use crate::experiment::sync::give_way;
 use crate::experiment::topics::kmeans::run::cluster::Apart;
@@ -9,31 +9,32 @@ use alloc::sync::Arc;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// A way to do k-means in tasks. An iteration is some steps; a step ends when all its tasks have.
+/// A k-means variant that is divided into tasks. An iteration consists of steps; a step ends when
+/// all its tasks have ended.
 pub(crate) trait Variant: Send + Sync {
-    /// Steps of an iteration.
+    /// Returns the number of steps per iteration.
     fn steps(&self) -> usize {
         1
     }
 
-    /// What a task does in a step, with the points that are its own.
+    /// Runs `task` of a step on the task's `points`.
     fn part(&self, step: usize, task: usize, points: Range<usize>);
 
-    /// Ends an iteration, while no task is under way: finds the new means, and returns whether
-    /// all have come to rest.
+    /// Ends an iteration, while no task runs: computes the new means and returns whether all are at
+    /// rest.
     fn finish(&self) -> bool;
 
-    /// Begins anew with the first means.
+    /// Restarts from the first means.
     fn reset(&self);
 
-    /// The means as they are.
+    /// Returns the current means.
     fn means(&self) -> Vec<Point>;
 }
 
-/// Looks at a gate before a waiting thread gives its CPU away.
+/// How often a waiting thread polls a gate before it yields its CPU.
 const LOOKS: u32 = 2000;
 
-/// Where threads wait for each other. The last to arrive has something to do before it opens.
+/// A barrier. The last thread to arrive calls a function before the gate opens.
 #[derive(Debug, Default)]
 struct Gate {
     arrived: Apart<AtomicUsize>,
@@ -43,7 +44,7 @@ struct Gate {
 impl Gate {
     fn pass(&self, threads: usize, last: impl FnOnce()) {
         let (arrived, opened) = (&self.arrived.0, &self.opened.0);
-        // It cannot open before this thread has arrived.
+        // The gate cannot open before this thread has arrived.
         let before = opened.load(Ordering::Acquire);
         if arrived.fetch_add(1, Ordering::AcqRel) + 1 == threads {
             last();
@@ -57,32 +58,34 @@ impl Gate {
                 looks += 1;
                 core::hint::spin_loop();
             } else {
-                // Whoever is awaited may want this CPU.
+                // The awaited thread may need this CPU.
                 give_way();
             }
         }
     }
 }
 
-/// A k-means under way, as its threads share it.
+/// The state of a k-means run, shared by its threads.
 pub(crate) struct Run {
     variant: Box<dyn Variant>,
     points: usize,
     tasks: usize,
     threads: usize,
-    /// The next task that nobody has taken in this step.
+    /// The next task of this step that no thread has taken.
     next: Apart<AtomicUsize>,
     gate: Gate,
-    /// Iterations since the beginning.
+    /// Iterations since the run began.
     iterations: AtomicU64,
-    /// Whether all means have come to rest.
+    /// Whether all means are at rest.
     at_rest: AtomicBool,
-    /// Whether it then begins anew, so that any number of iterations are the note's.
+    /// Whether the run restarts once all means are at rest, so that any number of iterations are
+    /// the note's.
     anew: bool,
 }
 
 impl Run {
-    /// Of `points` points in `tasks` tasks, done by so many threads, once or over and over.
+    /// Creates a run over `points` points in `tasks` tasks on `threads` threads. With `anew`, it
+    /// restarts whenever all means are at rest.
     pub(crate) fn new(
         variant: Box<dyn Variant>,
         points: usize,
@@ -103,7 +106,7 @@ impl Run {
         }
     }
 
-    /// The points of a task; the last takes the rest.
+    /// Returns the points of a task. The last task also takes the remainder.
     fn points_of(&self, task: usize) -> Range<usize> {
         let each = self.points / self.tasks;
         let end = match task + 1 {
@@ -113,8 +116,8 @@ impl Run {
         task * each..end
     }
 
-    /// What thread `index` does in an iteration: the task of its number, and then whichever is
-    /// left.
+    /// Runs thread `index`'s share of an iteration: first the task of the same number, then any
+    /// task that no thread has taken.
     fn iterate(&self, index: usize) {
         let steps = self.variant.steps();
         for step in 0..steps {
@@ -141,9 +144,9 @@ impl Run {
         }
     }
 
-    /// Does iterations until all means are at rest, or `most` are done.
+    /// Runs iterations until all means are at rest or `most` iterations are done.
     pub(crate) fn to_rest(&self, index: usize, most: u64) {
-        // All threads see the same between two gates.
+        // Between two gates, all threads see the same values.
         while !self.at_rest.load(Ordering::Relaxed) && self.iterations() < most {
             self.iterate(index);
         }
@@ -158,14 +161,14 @@ impl Run {
     }
 }
 
-/// One of the threads. An operation is an iteration, in which all of them take part.
+/// A thread of a run. An operation is an iteration, in which all threads take part.
 pub(crate) struct Task {
     pub(crate) run: Arc<Run>,
     pub(crate) index: usize,
 }
 
 impl Kernel for Task {
-    /// Returns the iterations since the beginning.
+    /// Returns the iterations since the run began.
     fn run(&mut self, operations: u64) -> u64 {
         for _ in 0..operations {
             self.run.iterate(self.index);
@@ -177,8 +180,8 @@ impl Kernel for Task {
         work(self.run.points_of(0).len())
     }
 
-    /// Reports what every variant does: for each point of the task of this thread's number the
-    /// point and all means. Sums come on top, where and when the variant has it.
+    /// Reports the accesses that all variants share: for each point of the task with this thread's
+    /// number, the point and all means. Accesses to sums differ between variants and are left out.
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         trace(self.run.points_of(self.index), operations, sink);
         self.run.iterations()
@@ -188,7 +191,7 @@ impl Kernel for Task {
 /// Bytes of a point, and of a mean.
 const POINT: u32 = size_of::<Point>() as u32;
 
-/// What assigning so many points takes.
+/// Returns the work of assigning `points` points.
 pub(crate) fn work(points: usize) -> Work {
     let loads = points as u32 * (CLUSTERS as u32 + 1);
     Work {
@@ -199,7 +202,7 @@ pub(crate) fn work(points: usize) -> Work {
     }
 }
 
-/// The accesses that assigning these points takes: means lie on lines of their own before the
+/// Reports the accesses of assigning these points. Each mean lies on its own line, before the
 /// points.
 pub(crate) fn trace(points: Range<usize>, operations: u64, sink: &mut dyn FnMut(Access)) {
     const LINE: usize = crate::mem::LINE;
@@ -222,7 +225,7 @@ mod tests {
     use super::*;
     use crate::experiment::topics::kmeans::run::cluster::lock;
 
-    /// Notes which step of which task was done when, and comes to rest every third iteration.
+    /// Records the tasks of each step, and comes to rest every third iteration.
     #[derive(Default)]
     struct Noted {
         seen: Mutex<Vec<(usize, usize, Range<usize>)>>,

@@ -1,5 +1,5 @@
-//! The variants that divide an iteration into tasks: 1P on locked lists, 2P and 2Q on shared sums, and our
-//! own on sums of each task.
+//! The variants that divide an iteration into tasks: 1P with locked lists, 2P and 2Q with shared
+//! sums, and two of our own with separate sums per task.
 
 use crate::experiment::sync::{Mutex, PoisonError, RwLock};
 use crate::experiment::topics::kmeans::run::cluster::{Apart, Cluster, EPSILON, lock, mean_of};
@@ -12,7 +12,8 @@ use alloc::sync::Arc;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// A cluster of one iteration: as in the note, what is read shares a line with the lock.
+/// A cluster of one iteration. As in the note, the mean, which tasks read, shares a line with the
+/// lock.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Listed {
@@ -29,7 +30,7 @@ impl Listed {
     }
 }
 
-/// 1P: puts each point on the list of its cluster, and makes new clusters of the lists.
+/// 1P: appends each point to the list of its cluster, and makes new clusters from the lists.
 pub(crate) struct Lists {
     problem: Arc<Problem>,
     clusters: RwLock<Arc<[Listed]>>,
@@ -105,7 +106,7 @@ impl<C: Cluster> Clusters<C> {
         }
     }
 
-    /// The cluster whose mean is nearest, of several the first.
+    /// Returns the index of the cluster with the nearest mean; of several, the first.
     #[inline(always)]
     fn closest(&self, point: Point) -> usize {
         nearest_of(
@@ -115,7 +116,7 @@ impl<C: Cluster> Clusters<C> {
     }
 
     fn finish(&self) -> bool {
-        // All of them, also after one that moved.
+        // No short cut: every cluster needs its new mean, also after one that moved.
         let at_rest = self.clusters.iter().map(Cluster::compute_new_mean);
         at_rest.fold(true, |all, at_rest| all & at_rest)
     }
@@ -132,10 +133,10 @@ impl<C: Cluster> Clusters<C> {
     }
 }
 
-/// 2P: assigns all points, and then adds each to its cluster.
+/// 2P: assigns all points, then adds each to its cluster.
 pub(crate) struct InTurn<C> {
     clusters: Clusters<C>,
-    /// The cluster of each point, as wide as a reference of Java.
+    /// The cluster of each point, as wide as a Java reference.
     my_cluster: Vec<AtomicUsize>,
 }
 
@@ -210,9 +211,9 @@ impl<C: Cluster> Variant for AtOnce<C> {
     }
 }
 
-/// Each task reads means that nobody writes meanwhile, and adds to sums that nobody else reads.
-/// They are added up in the order of the tasks, whoever did them, so that a run is as exactly
-/// repeated.
+/// Separate sums per task. During a step, tasks only read the means, and each task writes sums that
+/// no other task reads. `finish` adds the sums in the order of the tasks, whichever threads ran
+/// them, so that results are reproducible.
 pub(crate) struct OwnSums {
     problem: Arc<Problem>,
     way: NearestWay,
@@ -221,7 +222,7 @@ pub(crate) struct OwnSums {
     ys: Vec<f64>,
     /// Coordinates of the means.
     means: RwLock<[Vec<f64>; 2]>,
-    /// What each task's points come to.
+    /// The sums of each task's points.
     sums: Vec<Apart<Mutex<[Sum; CLUSTERS]>>>,
 }
 

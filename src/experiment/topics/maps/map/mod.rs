@@ -1,8 +1,9 @@
-//! Maps that threads share: the subject of Sestoft's section 5, and what is held beside it.
+//! Maps that threads share: the maps of Sestoft's section 5, and maps of other crates for
+//! comparison.
 //!
-//! [`StripedMap`] takes a lock for reads and for writes, [`StripedWriteMap`] for writes alone. Both
-//! divide the keys among stripes, each with a lock and a size of its own. They are studied, not
-//! offered: keys are `u32`, values `u64`.
+//! [`StripedMap`] takes a lock for reads and for writes, [`StripedWriteMap`] only for writes.
+//! Both divide the keys among stripes, each with its own lock and size. They are made for study,
+//! not for general use: keys are `u32`, values `u64`.
 
 use crate::experiment::prelude::*;
 use crate::experiment::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,61 +20,62 @@ mod peers;
 mod striped;
 mod striped_write;
 
-/// A map that threads change at once.
+/// A map that several threads may change concurrently.
 pub trait SharedMap: Send + Sync {
-    /// What the map holds for `key`.
+    /// Returns the value of `key`, if the map holds the key.
     fn get(&self, key: u32) -> Option<u64>;
 
-    /// Whether the map holds something for `key`.
+    /// Returns whether the map holds `key`.
     fn contains(&self, key: u32) -> bool {
         self.get(key).is_some()
     }
 
-    /// Has the map hold `value` for `key`. Returns what it held before.
+    /// Sets the value of `key`. Returns the value held before.
     fn put(&self, key: u32, value: u64) -> Option<u64>;
 
-    /// Has the map hold `value` for `key` if it holds nothing for it. Returns what it held before.
+    /// Sets the value of `key` if the map does not hold the key. Returns the value held before.
     fn put_if_absent(&self, key: u32, value: u64) -> Option<u64>;
 
-    /// Has the map hold nothing for `key`. Returns what it held before.
+    /// Removes `key`. Returns the value held before.
     fn remove(&self, key: u32) -> Option<u64>;
 
-    /// Calls `each` for every key with its value. Of what changes meanwhile it may see the old or
-    /// the new. `each` must not call the map.
+    /// Calls `each` for every key with its value. Concurrent changes may or may not be seen. `each`
+    /// must not call the map.
     fn for_each(&self, each: &mut dyn FnMut(u32, u64));
 
-    /// How many keys there are, of which some may come and go meanwhile.
+    /// Returns the number of keys. Concurrent changes may or may not be counted.
     fn len(&self) -> usize;
 
-    /// Whether there is no key.
+    /// Returns whether the map holds no key.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Does a thread's share of the note's program.
+    /// Runs a thread's share of the note's program.
     fn exercise(&self, share: Share) -> Tally {
         share.of(self)
     }
 }
 
-/// The maps that are compared.
+/// A map of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MapKind {
-    /// Locks for reads, too.
+    /// [`StripedMap`]: locks for reads and writes.
     Striped,
-    /// Locks for writes; reads wait for nobody.
+    /// [`StripedWriteMap`]: locks for writes; readers never wait.
     StripedWrite,
-    /// The same with 15 unused locks and sizes between those that are used.
+    /// [`StripedWriteMap::padded`]: as `StripedWrite`, with 15 unused locks and sizes between those
+    /// in use.
     StripedWritePadded,
-    /// `dashmap::DashMap`: a reader-writer lock a shard, as many shards as the others have
-    /// stripes.
+    /// `dashmap::DashMap`: a reader-writer lock per shard, and as many shards as the striped maps
+    /// have stripes.
     Dash,
     /// `papaya::HashMap`: no locks.
     Papaya,
 }
 
 impl MapKind {
-    /// All of them.
+    /// All maps.
     pub const ALL: [MapKind; 5] = [
         MapKind::Striped,
         MapKind::StripedWrite,
@@ -82,7 +84,7 @@ impl MapKind {
         MapKind::Papaya,
     ];
 
-    /// Its name.
+    /// Returns the map's name.
     pub const fn name(self) -> &'static str {
         match self {
             MapKind::Striped => "StripedMap",
@@ -93,13 +95,13 @@ impl MapKind {
         }
     }
 
-    /// An empty map of so many stripes with room for `keys` keys.
+    /// Creates an empty map of `stripes` stripes with room for `keys` keys.
     ///
     /// # Errors
-    /// If the map is another crate's, and this was built without it.
+    /// If the map belongs to another crate, and this program was built without the feature `peers`.
     ///
     /// # Panics
-    /// If `stripes` is 0.
+    /// If `stripes` is 0 and the map is one of the note's.
     pub fn make(self, stripes: usize, keys: usize) -> Testable<Arc<dyn SharedMap>> {
         match self {
             MapKind::Striped => Ok(Arc::new(StripedMap::new(stripes, keys))),
@@ -115,53 +117,54 @@ impl MapKind {
     }
 }
 
-/// The note's hash of a key: the upper half folded onto the lower, and no sign.
+/// Returns the note's hash of a key: folds the upper half onto the lower and clears the sign bit.
 fn spread(key: u32) -> usize {
     ((key ^ (key >> 16)) & 0x7FFF_FFFF) as usize
 }
 
-/// So many buckets that there is one a key, and that those of a stripe are of no other.
+/// Returns the number of buckets: at least one per key, and a multiple of the number of stripes, so
+/// that stripes share no bucket.
 fn buckets(stripes: usize, keys: usize) -> usize {
     assert!(stripes > 0, "a map takes a stripe");
     keys.div_ceil(stripes).max(1) * stripes
 }
 
-/// Nothing here is left half done by a panic.
+/// Takes a lock. Ignores poisoning: a panic leaves no data half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The chance that an absent key is put.
+/// The probability that an absent key is put.
 const PUT: f64 = 0.60;
 
-/// The chance that a present key is removed, and put again if it is still absent then.
+/// The probability that a present key is removed. It is then put again, if it is absent.
 const REMOVE: f64 = 0.02;
 
-/// A thread's part of the program.
+/// A thread's share of the note's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Share {
-    /// Which thread it is, from 0: decides the keys.
+    /// The thread's number, from 0. It decides the keys.
     pub thread: u32,
-    /// How many keys it looks at.
+    /// The number of keys that the thread looks up.
     pub operations: u64,
-    /// Keys are 0 up to below this.
+    /// Keys lie in `0..range`.
     pub range: u32,
 }
 
-/// What came of it.
+/// The counts of one share, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Keys that were put where there was none.
     pub added: u64,
     /// Keys that were removed.
     pub removed: u64,
-    /// Keys that were there at the end, counted one by one.
+    /// Keys in the map at the end, counted one by one.
     pub counted: u64,
 }
 
 impl Share {
-    /// Does it to a map. Java's random numbers decide, so that one thread alone finds the same
-    /// with every map.
+    /// Runs the share on a map. Java's random numbers decide the operations, so that a single
+    /// thread leaves the same keys in every map.
     pub(crate) fn of<M: SharedMap + ?Sized>(self, map: &M) -> Tally {
         let mut random = Random::new(i64::from(37 * self.thread + 78));
         let mut tally = Tally::default();
@@ -183,7 +186,7 @@ impl Share {
 }
 
 impl Tally {
-    /// The sum of both tallies; of the two counts at the end, the larger.
+    /// Adds up two tallies. Of the two final counts, keeps the larger.
     pub fn with(self, other: Tally) -> Tally {
         Tally {
             added: self.added + other.added,
@@ -193,10 +196,10 @@ impl Tally {
     }
 }
 
-/// Locks of a line: 8 bytes each.
+/// Locks per line, at 8 bytes each.
 const LOCKS: usize = LINE / size_of::<Mutex<()>>();
 
-/// Sizes of a line: 4 bytes each.
+/// Sizes per line, at 4 bytes each.
 const SIZES: usize = LINE / size_of::<AtomicU32>();
 
 #[derive(Debug, Default)]
@@ -207,21 +210,21 @@ struct LockLine([Mutex<()>; LOCKS]);
 #[repr(align(64))]
 struct SizeLine([AtomicU32; SIZES]);
 
-/// Places of an array that a padded map uses one of: the note's.
+/// Array places from one lock or size in use to the next in a padded map, as in the note.
 pub(crate) const APART: usize = 16;
 
 /// A lock and a size for each stripe, in two arrays that begin on a line.
 #[derive(Debug)]
 pub(crate) struct Stripes {
     count: usize,
-    /// Places from one that is used to the next.
+    /// Array places from one stripe to the next.
     apart: usize,
     locks: Box<[LockLine]>,
     sizes: Box<[SizeLine]>,
 }
 
 impl Stripes {
-    /// So many stripes, each `apart` places behind the one before.
+    /// Creates `count` stripes, `apart` array places from each to the next.
     pub fn new(count: usize, apart: usize) -> Self {
         let places = count * apart;
         let locks = (0..places.div_ceil(LOCKS)).map(|_| LockLine::default());
@@ -234,29 +237,29 @@ impl Stripes {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of stripes.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The stripe of a hash.
+    /// Returns the stripe of a hash.
     pub fn of(&self, hash: usize) -> usize {
         hash % self.count
     }
 
-    /// The lock of a stripe.
+    /// Returns the lock of a stripe.
     pub fn lock(&self, stripe: usize) -> &Mutex<()> {
         let place = stripe * self.apart;
         &self.locks[place / LOCKS].0[place % LOCKS]
     }
 
-    /// The size of a stripe.
+    /// Returns the size of a stripe.
     pub fn size(&self, stripe: usize) -> &AtomicU32 {
         let place = stripe * self.apart;
         &self.sizes[place / SIZES].0[place % SIZES]
     }
 
-    /// Does something while it has all locks, taken in order so that nobody waits in a circle.
+    /// Calls `then` with all locks held. Takes them in order, so that threads cannot deadlock.
     pub fn with_all<R>(&self, then: impl FnOnce() -> R) -> R {
         let guards: Vec<_> = (0..self.count).map(|at| lock(self.lock(at))).collect();
         let result = then();

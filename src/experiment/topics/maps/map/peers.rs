@@ -1,12 +1,12 @@
-//! Maps of other crates, in the place of Java's `ConcurrentHashMap`.
+//! Maps of other crates, in place of Java's `ConcurrentHashMap`.
 
 use crate::experiment::topics::maps::map::SharedMap;
 use core::hash::{BuildHasherDefault, Hasher};
 use dashmap::{DashMap, Entry};
 use papaya::HashMap;
 
-/// Spreads a key over all bits by one multiplication: the others' hash takes three instructions,
-/// and the default one of the standard library would take longer than the maps.
+/// Spreads a key over all bits by one multiplication. The note's hash takes three instructions; the
+/// default hash of the standard library would take longer than the maps.
 #[derive(Debug, Default)]
 pub(crate) struct Multiply(u64);
 
@@ -35,7 +35,8 @@ type Hash = BuildHasherDefault<Multiply>;
 pub(crate) struct Dash(DashMap<u32, u64, Hash>);
 
 impl Dash {
-    /// With as many shards as others have stripes, rounded up to a power of two.
+    /// Creates a map with as many shards as the striped maps have stripes, rounded up to a power of
+    /// two, and at least two.
     pub fn new(stripes: usize, keys: usize) -> Self {
         let shards = stripes.next_power_of_two().max(2);
         let map = DashMap::with_capacity_and_hasher_and_shard_amount(keys, Hash::default(), shards);
@@ -85,7 +86,7 @@ impl SharedMap for Dash {
 pub(crate) struct Papaya(HashMap<u32, u64, Hash>);
 
 impl Papaya {
-    /// With room for so many keys.
+    /// Creates a map with room for `keys` keys.
     pub fn new(keys: usize) -> Self {
         Papaya(HashMap::with_capacity_and_hasher(keys, Hash::default()))
     }

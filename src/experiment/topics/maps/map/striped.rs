@@ -1,7 +1,7 @@
 //! A map that takes a lock for reads and for writes.
 
-// Reaches buckets through a shared reference, under a lock that the compiler does not see as
-// theirs: locks and buckets must be arrays of their own, for where they lie is what is studied.
+// Buckets are reached through a shared reference, under a lock that the compiler does not connect
+// with them. Locks and buckets must be separate arrays, because where they lie is what is studied.
 #![allow(unsafe_code)]
 
 use crate::experiment::topics::maps::map::{SharedMap, Stripes, buckets, lock, spread};
@@ -18,19 +18,20 @@ struct Node {
 
 type Bucket = Option<Box<Node>>;
 
-/// Bucket `b` belongs to stripe `b % stripes`: the number of buckets is a multiple of theirs.
+/// Bucket `b` belongs to stripe `b % stripes`: the number of buckets is a multiple of the number of
+/// stripes.
 type Table = Box<[UnsafeCell<Bucket>]>;
 
-/// Sestoft's `StripedMap`: the lock of a key's stripe is taken for every operation.
+/// Sestoft's `StripedMap`: every operation takes the lock of the key's stripe.
 pub struct StripedMap {
     stripes: Stripes,
-    /// Replaced by whoever has all locks, read by whoever has one.
+    /// Replaced only with all locks held, read with any lock held.
     table: UnsafeCell<Table>,
 }
 
-// SAFETY: what the cells hold can be sent to other threads, and is reached in two ways alone:
-// `with` has the lock of the stripe to which the bucket belongs, and reads the table; `grow` has
-// all locks.
+// SAFETY: the contents of the cells can be sent to other threads, and are reached in only two ways:
+// `with` and `for_each` hold the lock of the stripe that the bucket belongs to, and read the table;
+// `grow` holds all locks.
 unsafe impl Sync for StripedMap {}
 
 impl core::fmt::Debug for StripedMap {
@@ -40,7 +41,7 @@ impl core::fmt::Debug for StripedMap {
 }
 
 impl StripedMap {
-    /// An empty map of so many stripes with a bucket a key for `keys` keys.
+    /// Creates an empty map of `stripes` stripes, with one bucket per key for `keys` keys.
     ///
     /// # Panics
     /// If `stripes` is 0.
@@ -51,17 +52,18 @@ impl StripedMap {
         }
     }
 
-    /// Does something to the bucket of a key, with its lock taken. `then` returns by how many
-    /// keys there are more, and what to return.
+    /// Calls `then` on the bucket of a key, with the stripe's lock held. `then` returns by how many
+    /// the number of keys grows, and the result.
     fn with<R>(&self, key: u32, then: impl FnOnce(&mut Bucket) -> (i32, R)) -> R {
         let hash = spread(key);
         let stripe = self.stripes.of(hash);
         let guard = lock(self.stripes.lock(stripe));
-        // SAFETY: nobody replaces the table without the lock that is held here.
+        // SAFETY: the table is replaced only with all locks held, and one is held here.
         let table = unsafe { &*self.table.get() };
         let cell = table[hash % table.len()].get();
-        // SAFETY: as the number of buckets is a multiple of that of the stripes, the bucket is of
-        // this stripe, whose lock is held; `then` cannot reach it in another way.
+        // SAFETY: the number of buckets is a multiple of the number of stripes, so the bucket
+        // belongs to this stripe, whose lock is held; `then` cannot reach the bucket in another
+        // way.
         let (more, result) = then(unsafe { &mut *cell });
         let mut crowded = None;
         if more != 0 {
@@ -78,10 +80,10 @@ impl StripedMap {
         result
     }
 
-    /// Doubles the table, unless somebody else has since it had so many buckets.
+    /// Doubles the table, unless another thread has done so since the table had `buckets` buckets.
     fn grow(&self, buckets: usize) {
         self.stripes.with_all(|| {
-            // SAFETY: all locks are held, so that nobody else reads the table or a bucket.
+            // SAFETY: all locks are held, so no other thread reads the table or a bucket.
             let old = unsafe { &mut *self.table.get() };
             if old.len() != buckets {
                 return;
@@ -162,15 +164,15 @@ impl SharedMap for StripedMap {
         })
     }
 
-    /// Stripe by stripe, each under its lock.
+    /// Visits stripe by stripe, each under its lock.
     fn for_each(&self, each: &mut dyn FnMut(u32, u64)) {
         let count = self.stripes.count();
         for stripe in 0..count {
             let _guard = lock(self.stripes.lock(stripe));
-            // SAFETY: nobody replaces the table without the lock that is held here.
+            // SAFETY: the table is replaced only with all locks held, and one is held here.
             let table = unsafe { &*self.table.get() };
             for cell in table.iter().skip(stripe).step_by(count) {
-                // SAFETY: the bucket is of this stripe, whose lock is held.
+                // SAFETY: the bucket belongs to this stripe, whose lock is held.
                 let mut node = unsafe { &*cell.get() };
                 while let Some(held) = node {
                     each(held.key, held.value);

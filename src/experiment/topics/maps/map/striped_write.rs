@@ -1,11 +1,12 @@
-//! A map that takes a lock for writes, and none for reads.
+//! A map that takes a lock for writes and none for reads.
 //!
-//! Nodes never change once they are published, so that a reader walks a bucket as it was when the
-//! reader found its head. A writer replaces the head. What it takes out of a bucket may still be
-//! walked by readers, and nobody counts these: it is kept until somebody has the map for himself
-//! ([`StripedWriteMap::reclaim`], or its end). Java leaves that to its garbage collector.
+//! Published nodes never change, so a reader walks a bucket as it was when the reader loaded its
+//! head. A writer replaces the head. Readers may be walking the nodes that a writer removes, and
+//! readers are not counted. Removed nodes are therefore kept until the map is used exclusively
+//! ([`StripedWriteMap::reclaim`]) or dropped. Java leaves them to its garbage collector.
 
-// Nodes are reached by pointers that a writer has published, and freed when nobody else can.
+// Nodes are reached through pointers that a writer has published, and freed when no other thread
+// can reach them.
 #![allow(unsafe_code)]
 
 use crate::experiment::sync::Mutex;
@@ -14,7 +15,7 @@ use crate::prelude::*;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// A key with its value, and the rest of its bucket. Never changed.
+/// A key with its value, and the rest of its bucket. Never changes.
 struct Node {
     key: u32,
     value: u64,
@@ -26,34 +27,34 @@ struct Table {
     heads: Box<[AtomicPtr<Node>]>,
 }
 
-/// What a stripe's writers took out of its buckets. On lines of its own, so that it adds nothing
-/// to what the stripes' neighbours disturb each other by.
+/// The nodes that a stripe's writers removed from its buckets. It lies on separate lines, so that
+/// it does not add to the lines that neighbouring stripes share.
 #[derive(Default)]
 #[repr(align(128))]
 struct Retired(Mutex<Vec<*mut Node>>);
 
-/// Sestoft's `StripedWriteMap`, whose writers lock a stripe and whose readers wait for nobody; and,
-/// padded, his `StripedWriteMapPadded`.
+/// Sestoft's `StripedWriteMap`: writers lock a stripe, readers never wait. With padding, it is his
+/// `StripedWriteMapPadded`.
 ///
-/// A reader reads the size of the key's stripe first, as the note's does: in Java that makes the
+/// A reader first reads the size of the key's stripe, as in the note. In Java, this read makes the
 /// bucket visible that was written before the size. Here the bucket's own pointer is published, and
-/// the size is read for what it costs: it shares its line with the sizes of other stripes. It is no
-/// answer: a reader that took a size of 0 for an absent key could find a key absent after another
-/// had found it present, while its put is not yet over.
+/// the size is read only for its cost: it shares its line with the sizes of other stripes. Its
+/// value is ignored. A reader that took a size of 0 for an absent key could find a key absent after
+/// another reader had found it present, while the key's put is not yet complete.
 pub struct StripedWriteMap {
     stripes: Stripes,
-    /// Replaced by whoever has all locks.
+    /// Replaced only with all locks held.
     table: AtomicPtr<Table>,
     retired: Box<[Retired]>,
     /// Tables that were replaced, with the nodes in them.
     outgrown: Mutex<Vec<*mut Table>>,
 }
 
-// SAFETY: nodes and tables can be sent to other threads. They are reached by pointers that are
-// stored with release and loaded with acquire order, never changed after that (heads are atomic),
-// and freed by those alone who have the map for themselves.
+// SAFETY: nodes and tables can be sent to other threads. They are reached through pointers that are
+// published with release order and loaded with acquire order, or under the stripe's lock. They
+// never change after that (heads are atomic), and are freed only with exclusive access to the map.
 unsafe impl Send for StripedWriteMap {}
-// SAFETY: the same.
+// SAFETY: as for `Send`.
 unsafe impl Sync for StripedWriteMap {}
 
 impl core::fmt::Debug for StripedWriteMap {
@@ -62,7 +63,7 @@ impl core::fmt::Debug for StripedWriteMap {
     }
 }
 
-/// What a writer does with a key.
+/// A writer's change to a key.
 enum Change {
     Nothing,
     Put(u64),
@@ -81,16 +82,16 @@ impl Table {
         &self.heads[hash % self.heads.len()]
     }
 
-    /// Frees the nodes that are in the buckets.
+    /// Frees the nodes in the buckets.
     ///
     /// # Safety
-    /// Nobody else uses them, now or later.
+    /// Nothing else uses the nodes, now or later.
     unsafe fn free(&mut self) {
         for head in &mut self.heads {
             let mut node = *head.get_mut();
             while !node.is_null() {
-                // SAFETY: a node comes from `new_node`, is in one bucket of one table, and
-                // nobody else uses it.
+                // SAFETY: a node comes from `new_node` and is in one bucket of one table, and
+                // nothing else uses it.
                 node = unsafe { Box::from_raw(node) }.next.cast_mut();
             }
         }
@@ -101,13 +102,13 @@ fn new_node(key: u32, value: u64, next: *const Node) -> *mut Node {
     Box::into_raw(Box::new(Node { key, value, next }))
 }
 
-/// A bucket from its head on.
+/// Iterates over the nodes of a bucket, from `at` on.
 ///
 /// # Safety
-/// The nodes live as long as the iterator does.
+/// The nodes live for `'a`.
 unsafe fn chain<'a>(mut at: *const Node) -> impl Iterator<Item = &'a Node> {
     core::iter::from_fn(move || {
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees that the node lives.
         let node = unsafe { at.as_ref() }?;
         at = node.next;
         Some(node)
@@ -115,7 +116,7 @@ unsafe fn chain<'a>(mut at: *const Node) -> impl Iterator<Item = &'a Node> {
 }
 
 impl StripedWriteMap {
-    /// An empty map of so many stripes with a bucket a key for `keys` keys.
+    /// Creates an empty map of `stripes` stripes, with one bucket per key for `keys` keys.
     ///
     /// # Panics
     /// If `stripes` is 0.
@@ -123,7 +124,7 @@ impl StripedWriteMap {
         Self::spaced(stripes, keys, 1)
     }
 
-    /// The same with 15 unused locks and sizes between those that are used.
+    /// Like [`new`](Self::new), with 15 unused locks and sizes between those in use.
     ///
     /// # Panics
     /// If `stripes` is 0.
@@ -141,23 +142,23 @@ impl StripedWriteMap {
         }
     }
 
-    /// The table as it is now. It may be outgrown at any time, and lives on.
+    /// Returns the current table. It may be replaced at any time, but is not freed.
     fn table(&self) -> &Table {
-        // SAFETY: a table is freed by `&mut self` alone, which this reference excludes.
+        // SAFETY: a table is freed only through `&mut self`, which this reference excludes.
         unsafe { &*self.table.load(Ordering::Acquire) }
     }
 
-    /// Changes what the map holds for a key, as `change` has it of what it holds now. Returns what
-    /// it held before.
+    /// Changes the value of a key as `change` decides from the value held. Returns the value held
+    /// before.
     fn write(&self, key: u32, change: impl FnOnce(Option<u64>) -> Change) -> Option<u64> {
         let hash = spread(key);
         let stripe = self.stripes.of(hash);
         let guard = lock(self.stripes.lock(stripe));
-        // Nobody replaces the table without this lock.
+        // The table cannot be replaced while this lock is held.
         let table = self.table();
         let place = table.head(hash);
         let head = place.load(Ordering::Relaxed);
-        // SAFETY: nodes are freed by `&mut self` alone.
+        // SAFETY: nodes are freed only through `&mut self`.
         let before = unsafe { chain(head) }.find(|node| node.key == key);
         let before = before.map(|node| node.value);
         let (new, more) = match change(before) {
@@ -183,8 +184,9 @@ impl StripedWriteMap {
         before
     }
 
-    /// The bucket without a key that is in it: new nodes for those before it, and those behind it
-    /// as they are. What is no longer in it is retired.
+    /// Returns the bucket without `key`: new nodes in place of those before the key's node, and the
+    /// unchanged nodes after it. Retires the replaced nodes and the key's. If the key is not in the
+    /// bucket, returns it unchanged.
     fn without(&self, head: *mut Node, key: u32, is_in: bool, stripe: usize) -> *const Node {
         if !is_in {
             return head;
@@ -193,8 +195,8 @@ impl StripedWriteMap {
         let (mut at, mut before) = (head, Vec::new());
         loop {
             retired.push(at);
-            // SAFETY: the key's node is in the bucket, so there is one; nodes are freed by
-            // `&mut self` alone.
+            // SAFETY: the key's node is in the bucket, so the walk ends there and not at a null
+            // pointer; nodes are freed only through `&mut self`.
             let node = unsafe { &*at };
             if node.key == key {
                 let keep = before.iter().fold(node.next, |rest, node: &&Node| {
@@ -207,8 +209,9 @@ impl StripedWriteMap {
         }
     }
 
-    /// Doubles the table, unless somebody else has since it had so many buckets. Readers may go on
-    /// in the old one: it is as it was when it was replaced, which was after they had begun.
+    /// Doubles the table, unless another thread has done so since the table had `buckets` buckets.
+    /// Readers may continue in the old table. It stays as it was when it was replaced, which was
+    /// after they had begun.
     fn grow(&self, buckets: usize) {
         self.stripes.with_all(|| {
             let old = self.table();
@@ -217,7 +220,7 @@ impl StripedWriteMap {
             }
             let new = Table::new(2 * buckets);
             for head in &old.heads {
-                // SAFETY: nodes are freed by `&mut self` alone.
+                // SAFETY: nodes are freed only through `&mut self`.
                 for node in unsafe { chain(head.load(Ordering::Relaxed)) } {
                     let place = new.head(spread(node.key));
                     let next = place.load(Ordering::Relaxed);
@@ -231,8 +234,8 @@ impl StripedWriteMap {
         });
     }
 
-    /// Frees what writers took out of the map. Takes the map for itself, so that no reader is
-    /// underway.
+    /// Frees the removed nodes and replaced tables. Takes `&mut self`, so that no reader is under
+    /// way.
     pub fn reclaim(&mut self) {
         for retired in &mut self.retired {
             for node in lock(&retired.0).drain(..) {
@@ -243,12 +246,12 @@ impl StripedWriteMap {
         }
         for table in lock(&self.outgrown).drain(..) {
             // SAFETY: the table comes from a box, is no longer the map's, and `&mut self` excludes
-            // readers. Its nodes were copied for the next table.
+            // readers. Its nodes were copied to the next table.
             unsafe { Box::from_raw(table).free() };
         }
     }
 
-    /// How many nodes and tables are kept for readers that may be underway.
+    /// Returns how many nodes and tables are kept for readers that may be under way.
     pub fn kept(&self) -> usize {
         let nodes = self.retired.iter().map(|retired| lock(&retired.0).len());
         nodes.sum::<usize>() + lock(&self.outgrown).len()
@@ -269,7 +272,7 @@ impl SharedMap for StripedWriteMap {
         let size = self.stripes.size(self.stripes.of(hash));
         core::hint::black_box(size.load(Ordering::Acquire));
         let head = self.table().head(hash).load(Ordering::Acquire);
-        // SAFETY: nodes are freed by `&mut self` alone.
+        // SAFETY: nodes are freed only through `&mut self`.
         let mut nodes = unsafe { chain(head) };
         nodes.find(|node| node.key == key).map(|node| node.value)
     }
@@ -289,10 +292,10 @@ impl SharedMap for StripedWriteMap {
         self.write(key, |_| Change::Remove)
     }
 
-    /// Bucket by bucket, without a lock.
+    /// Visits bucket by bucket, without a lock.
     fn for_each(&self, each: &mut dyn FnMut(u32, u64)) {
         for head in &self.table().heads {
-            // SAFETY: nodes are freed by `&mut self` alone.
+            // SAFETY: nodes are freed only through `&mut self`.
             for node in unsafe { chain(head.load(Ordering::Acquire)) } {
                 each(node.key, node.value);
             }

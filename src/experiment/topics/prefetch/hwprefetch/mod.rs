@@ -1,5 +1,5 @@
-//! Drepper 6.3.1, hardware prefetching: what triggers it, what it follows and where it stops, by
-//! timing alone.
+//! Drepper 6.3.1, hardware prefetching, by timing alone: what triggers it, what it follows and
+//! where it stops.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
@@ -11,7 +11,7 @@ use crate::stats::Interval;
 
 mod patterns;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[
     patterns::TRIGGER,
     patterns::STRIDES,
@@ -25,12 +25,12 @@ pub(crate) static ALL: &[Experiment] = &[
 const RANDOM: &str = "random";
 const LINE_ELEMENT: Layout = Layout::npad(7);
 
-/// A walk of all lines of a working set in memory.
+/// Returns a walk over all lines of a working set in memory.
 fn lines(machine: &Machine, order: Order) -> WalkSetup {
     WalkSetup::follow(LINE_ELEMENT, machine.in_memory(), order)
 }
 
-/// Runs of `elements` lines; a run of one is a random walk.
+/// Returns a walk in runs of `elements` lines. With runs of one line it is a random walk.
 fn runs(machine: &Machine, elements: usize, path: Path) -> WalkSetup {
     let seed = machine.seed;
     let order = match elements {
@@ -44,8 +44,7 @@ fn runs(machine: &Machine, elements: usize, path: Path) -> WalkSetup {
     lines(machine, order)
 }
 
-/// Every claim of this family is judged in memory.
-///
+/// Plots the time per line in core cycles.
 const fn plot(x: Axis) -> Option<Plot> {
     Some(Plot::cycles(x, Axis::log("time per line")))
 }
@@ -54,7 +53,7 @@ fn per(whole: Interval, parts: f64) -> Interval {
     Interval::new(whole.lo / parts, whole.hi / parts)
 }
 
-/// A walk during which the prefetchers of its CPU are off, if this process may switch them.
+/// Set-up of a walk with the prefetchers of its CPU switched off, if this process may switch them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SwitchedOffSetup {
     /// The walk.
@@ -67,7 +66,7 @@ impl Setup for SwitchedOffSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
-        // First, because it fails on most machines, and laying out the walk takes long.
+        // Called first, because it fails on most machines, and laying out the walk takes long.
         let ready = context.host.prefetchers()?;
         let (kernel, period) = self.walk.prepare(region, context)?.kernel()?;
         let off = ready.switch_off()?;
@@ -80,7 +79,7 @@ impl Setup for SwitchedOffSetup {
     }
 }
 
-/// A kernel, and the switch that is put back when it is done.
+/// A kernel, and the guard that switches the prefetchers on again when dropped.
 struct WhileOff<'m> {
     kernel: Box<dyn Kernel + 'm>,
     _off: Box<dyn Guard>,
@@ -237,7 +236,7 @@ fn in_a_page(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     ratio(e.at(of, x), e.at(to, x))
 }
 
-/// Where the walks stand on the axis.
+/// Places on the axis: the walks with prefetchers on, and with prefetchers off.
 const ON: f64 = 0.0;
 const OFF: f64 = 1.0;
 

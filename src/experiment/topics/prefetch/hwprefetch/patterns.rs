@@ -85,7 +85,7 @@ fn run_lengths(machine: &Machine) -> &'static [usize] {
     }
 }
 
-/// The cost per line that a run has more than the next shorter run, in core cycles.
+/// Returns the cost per line that each run adds to the next shorter run, in core cycles.
 fn added_lines(e: &Evidence<'_>) -> Testable<Vec<(f64, Interval)>> {
     e.series(RUNS)?;
     let mut shorter = (0.0, Interval::exact(0.0));
@@ -227,7 +227,7 @@ pub(crate) const STRIDES: Experiment = Experiment {
 /// The document's window for strides, in bytes.
 const WINDOW: usize = 512;
 
-/// The strides between two bounds that were measured.
+/// Returns the measured strides within the bounds.
 fn strides(e: &Evidence<'_>, within: core::ops::RangeInclusive<usize>) -> Testable<Vec<usize>> {
     let strides = e.series(STRIDED)?.into_iter().map(|(x, _)| x as usize);
     Ok(strides.filter(|stride| within.contains(stride)).collect())
@@ -295,8 +295,9 @@ pub(crate) const STREAMS: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Lines per stream, about `lines`. Neighbouring streams then start an odd number of lines apart:
-/// they share no set of a cache of up to 2048 sets and do not leave their pages together.
+/// Returns the lines per stream, about `lines`. Neighbouring streams then start an odd number of
+/// lines apart: they share no set of a cache of up to 2048 sets and do not leave their pages
+/// together.
 fn staggered(lines: usize) -> usize {
     const SETS: usize = 2048;
     const ODD: usize = 33;
@@ -386,11 +387,12 @@ pub(crate) const PAGES: Experiment = Experiment {
                 let line = per(minus(whole, half), length / 2.0);
                 let here = Range::at(length);
                 let dearer = paired(e, ACROSS, INSIDE, here)?;
-                // Every second run crosses.
+                // Only every second run crosses.
                 let crossing = |ratio: f64| 2.0 * (ratio - 1.0) * whole.middle();
                 let first =
                     Interval::new(crossing(dearer.lo) + line.lo, crossing(dearer.hi) + line.hi);
-                // No quotient: a prefetcher that brings whole runs leaves almost no cost per line.
+                // A difference, because a prefetcher that brings whole runs leaves almost no cost
+                // per line.
                 let judged = at_least(
                     "first line less three of the others",
                     minus(first, line.scaled(3.0)),

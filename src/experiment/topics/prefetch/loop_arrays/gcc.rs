@@ -1,4 +1,4 @@
-//! What the installed gcc makes of the sum of an array.
+//! The sum of an array, compiled by the installed gcc.
 
 use super::{Compiled, is_prefetch};
 use crate::experiment::prelude::*;
@@ -30,7 +30,7 @@ unsigned long sum(const struct array *array)
 const MOST: usize = 4096;
 
 impl Compiled {
-    /// The function in assembly.
+    /// Returns the function's assembly source.
     pub(super) fn assembly(self) -> Testable<String> {
         let option = (self != Compiled::Plain).then_some(OPTION);
         let mut arguments = vec![
@@ -53,7 +53,7 @@ impl Compiled {
         Ok(lines.flat_map(|line| [line, "\n"]).collect())
     }
 
-    /// The function's machine code, compiled once per process.
+    /// Returns the function's machine code, compiled once per process.
     pub(super) fn code(self) -> Testable<&'static [u8]> {
         static MADE: [OnceLock<Testable<Vec<u8>>>; 3] = [const { OnceLock::new() }; 3];
         let made = MADE[self as usize].get_or_init(|| linked(&self.assembly()?));
@@ -61,7 +61,7 @@ impl Compiled {
     }
 }
 
-/// Runs gcc on an input, and returns its standard output.
+/// Runs gcc on an input and returns its standard output.
 fn gcc(arguments: &[&str], input: &str) -> Testable<Vec<u8>> {
     let failed = |error| Untestable(format!("gcc: {error}"));
     let machine = Command::new("gcc").arg("-dumpmachine").output();
@@ -92,7 +92,8 @@ fn gcc(arguments: &[&str], input: &str) -> Testable<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// The function alone, linked for address 0. It refers to no address, so it runs anywhere.
+/// Assembles and links the function alone, for address 0. The code refers to no address, so it runs
+/// anywhere.
 fn linked(assembly: &str) -> Testable<Vec<u8>> {
     static FOLDERS: AtomicU32 = AtomicU32::new(0);
     let number = FOLDERS.fetch_add(1, Ordering::Relaxed);

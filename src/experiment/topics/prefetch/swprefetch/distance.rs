@@ -1,4 +1,4 @@
-//! The distance at which a prefetch pays, by the work at each node, and the prefetches that come late.
+//! The distance at which a prefetch pays, by the work at each node, and prefetches that come late.
 
 use crate::cpu::Hint;
 use crate::experiment::prelude::*;
@@ -8,15 +8,16 @@ use crate::model::{step_with_prefetch, steps_ahead};
 use crate::pmu::Quantity;
 use crate::stats::Interval;
 
-/// One amount of work per node.
+/// An amount of work per node.
 struct Dial {
     /// Multiplications per node, 3 core cycles each.
     work: u32,
-    /// The series of walks with a prefetch, the series of the walk in L1d, and the model's curve.
+    /// The series of the walks with a prefetch (`series`) and of the walk in L1d (`near`), and the
+    /// curve of the model.
     series: &'static str,
     near: &'static str,
     model: &'static str,
-    /// Nodes ahead that are measured in a quick run.
+    /// Distances that a quick run measures, in nodes.
     distances: &'static [usize],
 }
 
@@ -53,13 +54,13 @@ impl Dial {
         if machine.full { EVERY } else { self.distances }
     }
 
-    /// What a step takes when nothing misses: the work, the load, and finding the next node.
+    /// Returns the time of a step without misses: the work, the load, and finding the next node.
     fn step(&self, e: &Evidence<'_>) -> Testable<Interval> {
         e.at(self.near, NONE)
     }
 }
 
-/// Where walks without a prefetch stand on the axis. They are not drawn.
+/// Place of walks without a prefetch on the axis. They are not drawn.
 const NONE: f64 = 0.0;
 
 pub(crate) const DISTANCE: Experiment = Experiment {
@@ -191,7 +192,7 @@ pub(crate) const DISTANCE: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The time that a miss adds to a step that waits for it.
+/// Returns the time that a miss adds to a step that waits for it.
 fn latency(e: &Evidence<'_>) -> Testable<Interval> {
     e.machine.memory_size()?;
     let waiting = e.at(PLAIN, NONE)?;
@@ -204,7 +205,7 @@ fn latency(e: &Evidence<'_>) -> Testable<Interval> {
     Ok(latency)
 }
 
-/// The model's distance at either end of the measured intervals.
+/// Returns the least and the greatest distance that the model gives for the measured intervals.
 fn formula(latency: Interval, work: Interval) -> (u32, u32) {
     (
         steps_ahead(latency.lo, work.hi),
@@ -212,7 +213,7 @@ fn formula(latency: Interval, work: Interval) -> (u32, u32) {
     )
 }
 
-/// The least distance at which a node takes no more than 1.1 times the best time.
+/// Returns the least distance at which a node takes no more than 1.1 times the best time.
 fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Testable<Interval> {
     const GOOD: f64 = 1.1;
     let mut times = Vec::new();
@@ -226,7 +227,7 @@ fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Testable<Interval> {
     let first_good = times.iter().position(|point| point.1.hi <= GOOD * best.lo);
     let last = times.len() - 1;
     let hi = first_good.unwrap_or(last);
-    // Surely too near; the next one may be good.
+    // The last distance that is certainly too short. The next may be long enough.
     let near = times[..hi]
         .iter()
         .rposition(|point| point.1.lo > GOOD * best.hi);
@@ -238,7 +239,7 @@ fn plus(one: Interval, other: Interval) -> Interval {
     Interval::new(one.lo + other.lo, one.hi + other.hi)
 }
 
-/// The quotient of an interval that may be negative and one that is not.
+/// Returns the quotient of an interval that may be negative and one that is not.
 fn signed_ratio(of: Interval, to: Interval) -> Interval {
     let lo = of.lo / if of.lo < 0.0 { to.lo } else { to.hi };
     let hi = of.hi / if of.hi < 0.0 { to.hi } else { to.lo };
@@ -262,7 +263,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The walks with a prefetch, and the model's times for them.
+/// Returns the walks with a prefetch, and the model's times for them.
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = Vec::new();
     for dial in &DIALS {
@@ -291,16 +292,16 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     curves
 }
 
-/// The rows of the family `late_prefetch`.
+/// The experiments of the family `late_prefetch`.
 pub(crate) static LATE: &[Experiment] = &[COUNTED];
 
 const IN_MEMORY: &str = "in memory";
 const IN_L1: &str = "in L1d";
 
-/// Nodes ahead.
+/// Distances of the prefetch, in nodes.
 const DISTANCES: [usize; 5] = [1, 2, 5, 8, 16];
 
-/// The document's distance.
+/// The document's distance, in nodes.
 const FIVE: f64 = 5.0;
 
 const COUNTED: Experiment = Experiment {
@@ -386,7 +387,7 @@ const COUNTED: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Loads per step that met a prefetch on its way, with the list in memory.
+/// Returns the loads per step that met a prefetch under way, with the list in memory.
 fn late(e: &Evidence<'_>, ahead: f64) -> Testable<Interval> {
     e.count(IN_MEMORY, ahead, Quantity::LatePrefetches)
 }

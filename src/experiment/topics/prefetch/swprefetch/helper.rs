@@ -1,4 +1,4 @@
-//! Figure 6.8: a thread that reads ahead of a walk and so fetches its lines, and the claims about it.
+//! Figure 6.8: a helper thread that reads ahead of a walk and so fetches its lines.
 
 use crate::cpu::Hint;
 use crate::experiment::prelude::*;
@@ -9,7 +9,7 @@ use crate::mem::Region;
 use crate::pattern::{Order, Ring, SharedRing};
 use alloc::sync::Arc;
 
-/// The most nodes that the helper may be ahead.
+/// The largest allowed lead of the helper, in nodes.
 const LEAD: u32 = 100;
 
 const AHEAD: &str = "5 ahead";
@@ -103,7 +103,8 @@ fn no_core() -> Untestable {
     Untestable("the helper needs two CPUs that share a cache, and this process has none".to_owned())
 }
 
-/// Helpers that share a cache with the walk: on its own core, and on the nearest other one.
+/// Returns the helpers that share a cache with the walk: on its own core, and on the nearest other
+/// core.
 fn helpers(machine: &Machine) -> Vec<(&'static str, [usize; 2])> {
     let pair = |near| machine.cpu_order.pair(near).ok();
     let sibling = pair(Nearness::Core).map(|cpus| (SIBLING, cpus));
@@ -117,7 +118,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     for bytes in machine.working_sets_or_one_a_range() {
         let x = bytes as f64;
         let walk = |ahead| setup(machine, bytes, WORK, ahead, Dependence::Serial);
-        // Walks that are compared are measured one after the other.
+        // Compared walks are measured one after the other.
         cases.push(Case::new(PLAIN, x, walk(None)).in_turn());
         for (series, cpus) in helpers(machine) {
             let setup = HelperSetup {
@@ -159,7 +160,7 @@ fn saves(e: &Evidence<'_>, series: &'static str) -> Judged {
     )
 }
 
-/// Judges that no counted lead exceeds the bound.
+/// Judges that no counted lead exceeds `LEAD`.
 fn bounded(e: &Evidence<'_>) -> Judged {
     let helpers = helpers(e.machine);
     if helpers.is_empty() {
@@ -188,21 +189,21 @@ fn bounded(e: &Evidence<'_>) -> Judged {
     })
 }
 
-/// A walk that a helper runs ahead of.
+/// Set-up of a walk with a helper that runs ahead of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HelperSetup {
     /// Bytes of all elements together.
     pub working_set: usize,
-    /// Decides the order in which they are visited.
+    /// The seed of the order in which the elements are visited.
     pub seed: u64,
-    /// The CPU of the walk, and that of the helper.
+    /// The CPU of the walk, and the CPU of the helper.
     pub cpus: [usize; 2],
 }
 
-/// Nodes between two reports of the walk. A report is a store to a line that the helper reads.
+/// Nodes between two reports of the walk. A report stores to a line that the helper reads.
 const BETWEEN: u64 = 10;
 
-/// The most nodes that the helper reads before it looks where the walk is.
+/// The most nodes that the helper reads before it checks where the walk is.
 const BATCH: u32 = 8;
 
 impl Setup for HelperSetup {
@@ -251,7 +252,7 @@ impl Setup for HelperSetup {
     }
 }
 
-/// The walk itself.
+/// The kernel of the walk.
 struct Walker<'m> {
     walk: SharedWalk<'m>,
     ring: SharedRing<'m>,
@@ -259,7 +260,7 @@ struct Walker<'m> {
     steps: u64,
 }
 
-/// Lets the helper go if the walk ends by a panic: whoever comes to an end forgets it.
+/// Releases the helper if the walk panics. A walk that ends normally forgets this guard.
 struct Held<'l>(&'l RunAheadLimit);
 
 impl Drop for Held<'_> {
@@ -295,19 +296,19 @@ impl Kernel for Walker<'_> {
     }
 }
 
-/// The thread that reads ahead. It skips the operations that the walk has done already.
-/// A round ends for both at the same node.
+/// The kernel of the helper, which reads ahead. It skips the nodes that the walk has already
+/// passed. A round ends for both kernels at the same node.
 struct Helper<'m> {
     walk: SharedWalk<'m>,
     limit: Arc<RunAheadLimit>,
-    /// Nodes from the first, read or left out.
+    /// Nodes since the first, read or skipped.
     steps: u64,
-    /// Where the walk will be at the end of the round.
+    /// The step that the walk reaches at the end of the round.
     goal: u64,
 }
 
 impl Kernel for Helper<'_> {
-    /// Returns how many nodes it read.
+    /// Returns the number of nodes read.
     fn run(&mut self, operations: u64) -> u64 {
         self.goal += operations;
         let mut read = 0;
@@ -316,7 +317,7 @@ impl Kernel for Helper<'_> {
                 RunAheadBudget::Over => return read,
                 RunAheadBudget::Behind { steps, place } => {
                     self.steps = steps;
-                    // The walk reported a node's place.
+                    // The walk reported this place, so a node lies there.
                     self.walk.go_to(8 * place as usize);
                 }
                 RunAheadBudget::Ahead { lead, room } => {
@@ -402,7 +403,7 @@ mod tests {
         assert!(setup.prepare(region, &Context::here()).is_err());
     }
 
-    /// A walk that ends by a panic takes its helper along.
+    /// A walk that panics releases its helper.
     #[test]
     fn a_helper_does_not_wait_for_a_walk_that_is_gone() {
         let limit = RunAheadLimit::new(&Linux, LEAD);

@@ -1,4 +1,4 @@
-//! What each hint does.
+//! What each prefetch hint does.
 
 use crate::cpu::{Hint, prefetch};
 use crate::experiment::prelude::*;
@@ -15,12 +15,12 @@ const AFTER: [(&str, Hint); 5] = [
     ("after prefetchnta", Hint::Nta),
     ("after prefetchw", Hint::Write),
 ];
-/// Where the sweep stands on the axis.
+/// Place of the sequential sweep on the axis.
 const SWEPT: f64 = 0.0;
 
 const NULL: &str = "prefetches of bad addresses that did not fault";
 
-/// What passes between two laps of the hot set.
+/// The series of laps of a hot set, and what runs between two laps.
 const LAPS: [(&str, Passage); 3] = [
     ("lap after nothing", Passage::Nothing),
     ("lap after prefetcht0 and loads", Passage::T0),
@@ -123,8 +123,8 @@ pub(crate) const HINTS: Experiment = Experiment {
     ],
 };
 
-/// Addresses that no program may load: null, the last page below the hole, an address of the
-/// kernel, and one that is not canonical.
+/// Addresses that no program may load: null, the last page below the non-canonical hole, a kernel
+/// address, and a non-canonical address.
 const BAD: [usize; 4] = [
     0,
     0x7FFF_FFFF_F000,
@@ -164,7 +164,7 @@ fn hint_cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Judges that the load behind `series` takes less than half of a flushed one.
+/// Judges that a load of `series` takes less than half of the time of a load of a flushed line.
 fn hits(e: &Evidence<'_>, series: &str) -> Judged {
     let share = share_of_miss(e.at(series, SWEPT)?, e.at(FLUSHED, SWEPT)?)?;
     at_most(&format!("share of a miss {series}"), share, 0.5)

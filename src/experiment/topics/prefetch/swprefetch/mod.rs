@@ -14,19 +14,19 @@ pub(super) mod distance;
 mod helper;
 mod hints;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] =
     &[hints::HINTS, FIG_6_7, distance::DISTANCE, helper::FIG_6_8];
 
 /// An element of the paper's list: 128 bytes.
 const NODE: Layout = Layout::npad(15);
 
-/// A list in random order, the work at each node, and what is prefetched.
+/// Set-up of a walk along a list in random order, with work and a prefetch at each node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PrefetchSetup {
     /// Bytes of all elements together.
     pub working_set: usize,
-    /// Decides the order in which they are visited.
+    /// The seed of the order in which the elements are visited.
     pub seed: u64,
     /// What is prefetched, if anything.
     pub ahead: Option<Ahead>,
@@ -83,10 +83,10 @@ static AHEAD: Model = Model {
     leaves_out: "hints that the CPU drops, and page walks that a prefetch avoids",
 };
 
-/// The paper's distance.
+/// The paper's distance, in nodes.
 const FIVE: usize = 5;
 
-/// The distances of the sweep, in memory only. E27 has the distances between.
+/// The distances of the sweep, in memory only. E27 measures the distances in between.
 pub(crate) const DISTANCES: [usize; 6] = [1, 2, 5, 8, 16, 128];
 
 /// Multiplications per node: 53 dependent ones take 159 core cycles, the paper's 160.
@@ -96,7 +96,7 @@ pub(crate) const PLAIN: &str = "no prefetch";
 const OVERLAPPED: &str = "no prefetch, work overlaps the miss";
 const OVERLAPPED_AHEAD: &str = "5 ahead, work overlaps the miss";
 
-/// The other hints, five ahead.
+/// The series of the other hints, five nodes ahead.
 const HINTED: [(&str, Hint); 4] = [
     ("5 ahead by prefetcht1", Hint::T1),
     ("5 ahead by prefetcht2", Hint::T2),
@@ -237,8 +237,8 @@ fn ahead(distance: usize) -> String {
     format!("{distance} ahead")
 }
 
-/// A walk of `bytes` with `work` multiplications at each node, and a prefetch this many nodes
-/// ahead, if any.
+/// Returns a walk of `bytes` with `work` multiplications at each node. It prefetches as `ahead`
+/// says, if given.
 pub(crate) fn setup(
     machine: &Machine,
     bytes: usize,
@@ -267,8 +267,9 @@ fn cases(machine: &Machine) -> Vec<Case> {
     };
     let sizes = machine.few_working_sets(2).into_iter().rev();
     let mut cases = Vec::new();
-    // Compared walks are measured one after the other. No claim needs the overlapped walks:
-    // half of the sizes suffice for them, with the largest, where the other hints are judged.
+    // Compared walks are measured one after the other. A quick run measures the other hints only at
+    // the largest size, where they are judged. It measures the overlapped walks, which no claim
+    // needs, at every second size.
     for (index, bytes) in sizes.enumerate() {
         cases.push(case(PLAIN, bytes, None, Dependence::Serial));
         cases.push(case(&ahead(FIVE), bytes, five, Dependence::Serial));

@@ -7,7 +7,7 @@ use crate::mem::Region;
 use crate::pattern::Matrix;
 use crate::stats::Interval;
 
-/// The paper's matrix: 3000 x 3000 elements of 4 bytes.
+/// Side of the paper's matrix: 3000 x 3000 elements of 4 bytes.
 const PAPER: usize = 3000;
 
 const SWEEPS: [(&str, Sweep, Temporal); 4] = [
@@ -57,7 +57,7 @@ pub(super) const FIG_6_1: Experiment = Experiment {
     },
     events: events::STORES,
     claims: &[
-        // 0.048 s for either by row: just as fast.
+        // 0.048 s by row for both kinds of stores.
         measured(
             "E4.1",
             drepper("6.1, Table 6.1"),
@@ -116,8 +116,8 @@ pub(super) const FIG_6_1: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The sides of the matrices: the paper's, and one well beyond the last-level cache. The second is
-/// no power of two, so that its columns do not all fall into a few sets.
+/// Returns the sides of the matrices: the paper's, and one well beyond the last-level cache. The
+/// second is no power of two, so that its columns do not all fall into a few sets.
 fn sides(machine: &Machine) -> [usize; 2] {
     let wanted = (machine.in_memory() / 4).isqrt();
     [PAPER, (wanted / 1000 * 1000).max(PAPER + 1000)]
@@ -141,18 +141,18 @@ fn each_matrix(
     }))
 }
 
-/// A matrix, and stores of one width that sweep it.
+/// Set-up of stores of one width that sweep a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MatrixSetup {
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
-    /// Bytes of a row.
+    /// Bytes per row.
     pub row_bytes: usize,
     /// Direction of the inner loop.
     pub sweep: Sweep,
     /// Bytes of a store: 4, 8, 16, 32 or 64.
     pub width: usize,
-    /// Through the cache or past it.
+    /// Whether stores go through the cache or past it.
     pub temporal: Temporal,
 }
 
@@ -170,7 +170,7 @@ impl Setup for MatrixSetup {
         Ok(Workload::steady(store, period))
     }
 
-    /// By row alone: by column, lines leave and come back in parts.
+    /// Predicts only sweeps by row: by column, lines leave the cache and come back in parts.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         (self.sweep == Sweep::Row).then_some(())?;
         let none = Flow {

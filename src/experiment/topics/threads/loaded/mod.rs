@@ -13,11 +13,11 @@ use setup::{LoadedSetup, Timed};
 
 mod setup;
 
-/// The row of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LOADED_LATENCY];
 
-/// The motions of the other cores, and how often each byte crosses the memory bus, without lines
-/// that are only read to be overwritten.
+/// The loads: their names, the motions of the other cores, and how often each byte crosses the
+/// memory bus. Lines that are read only to be overwritten do not count.
 const LOADS: [(&str, Motion, f64); 4] = [
     (READS, Motion::Read, 1.0),
     (STORES, Motion::WriteNonTemporal, 1.0),
@@ -28,41 +28,41 @@ const LOADS: [(&str, Motion, f64); 4] = [
 const READS: &str = "reads";
 const STORES: &str = "non-temporal stores";
 
-/// Loads of a quick run: reads and non-temporal stores.
+/// Number of loads in a quick run: reads and non-temporal stores.
 const QUICK_LOADS: usize = 2;
 
-/// Floating-point additions, each waiting for the one before, between two bursts of a stream.
+/// Floating-point additions between two bursts of a stream, each waiting for the previous one.
 const PAUSES: [u64; 9] = [0, 64, 128, 256, 512, 1024, 2048, 4096, 16384];
 
-/// Every other pause in a quick run, the first and the last among them.
+/// Step between the pauses of a quick run, which include the first and the last.
 const QUICK_PAUSES: usize = 2;
 
-/// Blocks that are moved between two pauses, 4 KiB in all: what is read, or written.
+/// Blocks per burst, the work between two pauses: 4 KiB that are read, or written.
 const BURST: u64 = 8;
 
-/// Their bytes.
+/// Bytes per burst.
 const BURST_BYTES: f64 = BURST as f64 * BLOCK as f64;
 
 /// The largest number of threads in a quick run.
 const MOST_QUICK: usize = 8;
 
-/// A walk whose next line no prefetcher knows.
+/// The series of a walk whose next line no prefetcher knows.
 const RANDOM: &str = "a random walk";
 
-/// A walk whose next lines prefetchers fetch ahead.
+/// The series of a walk whose next lines prefetchers fetch ahead.
 const IN_ORDER: &str = "a walk in order";
 
-/// The walk while the other cores do nothing.
+/// Names the series of a walk while the other cores are idle.
 fn alone(walk: &str) -> String {
     format!("{walk} alone")
 }
 
-/// The walk while the others do this.
+/// Names the series of a walk while the other cores run this load.
 fn walk_beside(walk: &str, load: &str) -> String {
     format!("{walk} beside {load}")
 }
 
-/// A stream of this, while one core walks and the others stream.
+/// Names the series of a stream of this load, while one core walks and the others stream.
 fn stream_beside(load: &str, walk: &str) -> String {
     format!("{load} beside {walk}")
 }
@@ -70,8 +70,8 @@ fn stream_beside(load: &str, walk: &str) -> String {
 /// One line per element.
 const LAYOUT: Layout = Layout::npad(7);
 
-/// A case of a walk. Steps of the random walk are timed one by one as well. A step in order is too short
-/// for that: reading the counter would take most of the time.
+/// Prepares the case of a walk. Steps of the random walk are also timed one by one. A step in order
+/// is too short for that: reading the counter would take most of the time.
 fn timed(walk: &str, case: Case) -> Case {
     let case = case.in_large_pages();
     match walk {
@@ -80,7 +80,7 @@ fn timed(walk: &str, case: Case) -> Case {
     }
 }
 
-/// The threads: one walks, and the others stream.
+/// Returns the number of threads: one walks, the others stream.
 fn threads(machine: &Machine) -> usize {
     let most = if machine.full { usize::MAX } else { MOST_QUICK };
     machine.cpu_order.cores().clamp(1, most)
@@ -150,7 +150,7 @@ const LOADED_LATENCY: Experiment = Experiment {
                 beside(orders[0], load, motion, pause);
             }
         }
-        // The claim needs the full load alone. A full run has the whole curve.
+        // The claim needs only the full load. A full run has the whole curve.
         let rates = if machine.full { PAUSES.len() } else { 1 };
         for pause in PAUSES.into_iter().take(rates) {
             beside(orders[1], READS, Motion::Read, pause);
@@ -270,15 +270,16 @@ fn in_nanoseconds<'a>(e: &Evidence<'a>) -> Evidence<'a> {
 /// The walk and the streams at one pause.
 #[derive(Clone, Copy, Debug)]
 struct Loaded {
-    /// Of all streams together, in GB/s.
+    /// Bandwidth of all streams together, in GB/s.
     bandwidth: Interval,
-    /// Of a step of the walk, in nanoseconds.
+    /// Time per step of the walk, in nanoseconds.
     latency: Interval,
-    /// The time that 99 of 100 steps, each timed by itself, do not exceed.
+    /// The time in nanoseconds that 99 of 100 steps, each timed by itself, do not exceed.
     slow: Option<Interval>,
 }
 
-/// The results of a walk under one of [`LOADS`], from the shortest pause on. `e` is in nanoseconds.
+/// Returns the results of a walk under one of [`LOADS`], from the shortest pause on. `e` must be in
+/// nanoseconds.
 fn loaded(e: &Evidence<'_>, walk: &str, (load, _, times): (&str, Motion, f64)) -> Vec<Loaded> {
     let streams = threads(e.machine).saturating_sub(1) as f64;
     let at = |pause: u64| {
@@ -297,6 +298,8 @@ fn loaded(e: &Evidence<'_>, walk: &str, (load, _, times): (&str, Motion, f64)) -
     PAUSES.into_iter().filter_map(at).collect()
 }
 
+/// Checks that the test has two cores, and that its walk lies in memory.
+///
 /// # Errors
 /// If there is one core, or the walk does not lie in memory.
 fn testable(e: &Evidence<'_>) -> Result<(), Untestable> {
@@ -305,11 +308,11 @@ fn testable(e: &Evidence<'_>) -> Result<(), Untestable> {
     Ok(())
 }
 
-/// The time of a random walk beside this load without pauses over that of the walk alone, and the
-/// bandwidth of the load in GB/s.
+/// Returns the time of a random walk beside this load without pauses divided by that of the walk
+/// alone, and the bandwidth of the load in GB/s.
 ///
 /// # Errors
-/// As [`testable`], or if something was not measured.
+/// As for [`testable`], or if a point was not measured.
 fn slowed(e: &Evidence<'_>, load: &str) -> Result<(Interval, f64), Untestable> {
     testable(e)?;
     let e = &in_nanoseconds(e);
@@ -322,7 +325,8 @@ fn slowed(e: &Evidence<'_>, load: &str) -> Result<(Interval, f64), Untestable> {
     Ok((slowed, streams * BURST_BYTES / burst))
 }
 
-/// The heaviest load of half the bandwidth `most`, to a fifth more of it, or less.
+/// Returns the heaviest load with at most 0.6 of the bandwidth `most`: half of it, and a fifth
+/// more.
 fn at_half(loads: &[Loaded], most: f64) -> Result<Loaded, Untestable> {
     let at_most_half = |at: &&Loaded| at.bandwidth.middle() <= 0.6 * most;
     let heaviest = loads.iter().filter(at_most_half);

@@ -7,27 +7,27 @@ use crate::kernel::{Access, Addition, Bandwidth, Kernel, Motion, Step, Vector, W
 use crate::mem::Region;
 use crate::pattern::{Order, Ring};
 
-/// The thread whose time is taken.
+/// The thread that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Timed {
-    /// The walk's: an operation is a step.
+    /// The walk: an operation is a step.
     Walk,
-    /// A stream's: an operation is a burst.
+    /// A stream: an operation is a burst and its pause.
     Stream,
 }
 
-/// A walk beside streams, one thread each.
+/// Set-up of a walk beside streams, one thread each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LoadedSetup {
-    /// Bytes that the walk works on; a stream has half as many.
+    /// Bytes that the walk works on. A stream has half as many.
     pub(super) bytes: usize,
-    /// Of the walk.
+    /// Order of the walk.
     pub(super) order: Order,
     pub(super) motion: Motion,
-    /// Additions behind each burst.
+    /// Additions after each burst.
     pub(super) pause: u64,
     pub(super) timed: Timed,
-    /// The CPU of each thread, all different. The first measures.
+    /// The CPU of each thread, all different. The first is the measuring CPU.
     pub(super) cpus: Vec<usize>,
 }
 
@@ -51,7 +51,7 @@ impl Setup for LoadedSetup {
         region: Region<'m>,
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
-        // The one that is timed runs on the measuring CPU.
+        // The thread that is timed runs on the measuring CPU.
         let mut cpus = self.cpus.clone();
         let ([_, _, ..], timed) = (&cpus[..], self.timed) else {
             return Err(Untestable(
@@ -73,7 +73,8 @@ impl Setup for LoadedSetup {
         let parts = others.into_bytes();
         let parts = parts.chunks_exact_mut(self.stream_bytes().max(1));
         for (part, &cpu) in parts.zip(&cpus[1..]) {
-            // Pages of the hugetlb pool stay where they are before Linux 5.18.
+            // The result is ignored: before Linux 5.18, pages of the hugetlb pool stay where they
+            // are.
             let _ = context.host.first_touched_on(part, cpu);
             let stream = Bandwidth::new(Region::new(part)?, self.motion, Vector::Sse2)?;
             if timed == Timed::Stream {
@@ -103,11 +104,11 @@ impl Setup for LoadedSetup {
     }
 }
 
-/// A stream that pauses behind each burst. An operation is a burst and its pause.
+/// A stream that pauses after each burst. An operation is a burst and its pause.
 struct PacedStream<'m> {
     stream: Bandwidth<'m>,
     pause: Addition,
-    /// Additions of a pause.
+    /// Additions per pause.
     additions: u64,
 }
 
@@ -116,7 +117,7 @@ impl Kernel for PacedStream<'_> {
         let mut checksum = 0u64;
         for _ in 0..operations {
             checksum = checksum.wrapping_add(self.stream.run(BURST));
-            // The sum is the same however long the pause is.
+            // Left out of the checksum, which is then the same however long the pause is.
             core::hint::black_box(self.pause.run(self.additions));
         }
         checksum
@@ -158,7 +159,7 @@ impl Kernel for Company<'_> {
 mod tests {
     use super::*;
 
-    /// A paced stream does what the stream alone does, whatever the pause.
+    /// A paced stream makes the accesses of the stream alone, whatever the pause.
     #[test]
     fn a_pause_changes_no_access() {
         let [mut paced, mut plain] = [vec![0; (1 << 14) + 63], vec![0; (1 << 14) + 63]];

@@ -126,8 +126,8 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
                 )
             },
         ),
-        // As soon as more than one thread runs, L1d is basically ineffective; the times that one
-        // thread needs only beyond L1d are there with every size.
+        // As soon as more than one thread runs, L1d is ineffective; the times that one thread needs
+        // only beyond L1d are there with every size.
         measured(
             "D27.2",
             drepper("3.3.4, Figure 3.20"),

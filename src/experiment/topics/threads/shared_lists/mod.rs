@@ -10,7 +10,7 @@ use crate::stats::Interval;
 mod company;
 mod speedup;
 
-/// The rows of this family.
+/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[
     company::FIG_3_19,
     company::FIG_3_20,
@@ -22,7 +22,7 @@ pub(crate) static ALL: &[Experiment] = &[
 /// The machine of these figures.
 const FOUR: &str = "four processors on one bus (2007)";
 
-/// What the threads of a figure do: the columns of the table.
+/// The test that the threads of a figure run: a column of the table.
 #[derive(Clone, Copy)]
 struct Test {
     name: &'static str,
@@ -63,7 +63,7 @@ fn series(threads: usize, lists: Lists) -> String {
     format!("{threads} threads, {whose}")
 }
 
-/// Numbers of threads, and whose lists they walk.
+/// Returns the numbers of threads, each with one common list and with a list per thread.
 fn companies(machine: &Machine) -> Vec<(usize, Lists)> {
     let mut all = Vec::new();
     for threads in on_cores(machine) {
@@ -76,7 +76,8 @@ fn companies(machine: &Machine) -> Vec<(usize, Lists)> {
     all
 }
 
-/// The largest number of threads whose lists, each larger than L2, together fit the last level.
+/// Returns the largest number of threads whose lists, each larger than L2, together fit the last
+/// level.
 fn most_in_llc(machine: &Machine) -> usize {
     let Range { lo, hi } = machine.ranges.llc;
     let fits = |threads: &usize| lo * *threads as f64 <= hi;
@@ -87,7 +88,8 @@ fn most_in_llc(machine: &Machine) -> usize {
         .unwrap_or(1)
 }
 
-/// A working set in the range of the last level, small enough for the lists of all these threads.
+/// Returns a working set in the range of the last level, small enough for the lists of
+/// [`most_in_llc`] threads.
 fn in_llc(machine: &Machine) -> usize {
     let llc = machine.ranges.llc;
     machine.middle_of(Range {
@@ -96,7 +98,7 @@ fn in_llc(machine: &Machine) -> usize {
     })
 }
 
-/// One working set for each range, and a curve of them in a full run.
+/// Returns one working set per range; a full run adds the working sets of a curve.
 fn sizes(machine: &Machine) -> Vec<usize> {
     let ranges = &machine.ranges;
     let mut sizes = vec![
@@ -114,7 +116,7 @@ fn sizes(machine: &Machine) -> Vec<usize> {
     sizes
 }
 
-/// The set-up of threads that do a test, if there is memory for it.
+/// Returns the set-up of threads that run a test, or `None` without enough memory or CPUs.
 fn setup(
     machine: &Machine,
     test: Test,
@@ -158,8 +160,8 @@ fn cases(machine: &Machine, test: Test) -> Vec<Case> {
     cases
 }
 
-/// The time of a step of the fastest of several threads over that of one thread, with `prefix`
-/// before the names of both series.
+/// Returns the time of a step of the fastest of several threads divided by that of one thread.
+/// `prefix` precedes the names of both series.
 fn slower_of(
     e: &Evidence<'_>,
     prefix: &str,
@@ -176,13 +178,13 @@ fn slower(e: &Evidence<'_>, threads: usize, lists: Lists, bytes: usize) -> Testa
     slower_of(e, "", threads, lists, bytes)
 }
 
-/// The working set that lies in memory.
+/// Returns the working set that lies in memory. Fails if none may be large enough.
 fn in_memory(e: &Evidence<'_>) -> Testable<usize> {
     let bytes = e.machine.in_memory();
     e.machine.place_in_memory(bytes).map(|_| bytes)
 }
 
-/// The working sets in the middle of L1d and of L2, by name.
+/// Returns the working sets in the middle of L1d and of L2, with their names.
 fn near(machine: &Machine) -> [(&'static str, usize); 2] {
     let ranges = &machine.ranges;
     [
@@ -191,7 +193,8 @@ fn near(machine: &Machine) -> [(&'static str, usize); 2] {
     ]
 }
 
-/// Claims that in L1d and L2 threads on such lists take less than `factor` times as long as one.
+/// Judges that in L1d and L2 threads on such lists take less than `factor` times as long as one
+/// thread.
 fn undisturbed(e: &Evidence<'_>, lists: Lists, factor: f64) -> Judged {
     let threads = most(e)?;
     all_of(near(e.machine).into_iter().map(|(name, bytes)| {
@@ -201,8 +204,8 @@ fn undisturbed(e: &Evidence<'_>, lists: Lists, factor: f64) -> Judged {
     }))
 }
 
-/// Claims that in memory, this number of threads with lists per thread take at least `factor` times
-/// as long as one thread.
+/// Judges that in memory `threads` threads, each on its own list, take at least `factor` times as
+/// long as one thread.
 fn dearer_in_memory(e: &Evidence<'_>, threads: usize, factor: f64) -> Judged {
     let slower = slower(e, threads, Lists::Own, in_memory(e)?)?;
     at_least(

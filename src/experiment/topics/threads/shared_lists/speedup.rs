@@ -134,13 +134,13 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
 };
 
 impl Test {
-    /// The prefix of the names of its series in the table.
+    /// Returns the prefix of the names of the test's series in the table.
     fn prefix(self) -> String {
         format!("{}, ", self.name)
     }
 }
 
-/// How much more threads get done in memory than one.
+/// Returns how much more work `threads` threads get done in memory than one.
 fn gain(e: &Evidence<'_>, test: Test, threads: usize, lists: Lists) -> Testable<Interval> {
     let slower = slower_of(e, &test.prefix(), threads, lists, in_memory(e)?)?;
     ratio(Interval::exact(threads as f64), slower)
@@ -274,16 +274,17 @@ fn worth_their_number(e: &Evidence<'_>, threads: usize, name: &str, bytes: usize
     )
 }
 
-/// The speed-up of threads over one thread, if each thread is as fast as the fastest.
+/// Returns the speed-up of threads over one thread, if each thread is as fast as the fastest.
 fn speed_up(e: &Evidence<'_>, threads: usize, lists: Lists, bytes: usize) -> Testable<Interval> {
     let slower = slower(e, threads, lists, bytes)?;
     ratio(Interval::exact(threads as f64), slower)
 }
 
-/// The number of threads whose lists are larger than L2 and together fit the last level.
+/// Returns the number of threads whose lists are each larger than L2 and together fit the last
+/// level.
 ///
 /// # Errors
-/// If not even two do.
+/// If fewer than two lists do.
 fn two_in_llc(machine: &Machine) -> Testable<usize> {
     let threads = most_in_llc(machine);
     if threads >= 2 {
