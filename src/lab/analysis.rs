@@ -284,7 +284,7 @@ fn judge(
 }
 
 /// The points of an experiment, with all passes merged.
-pub(crate) struct Drawn<'r> {
+pub(crate) struct ExperimentPoints<'r> {
     /// The experiment's id.
     pub id: &'r str,
     /// The experiment; `None` for the ladder and for an experiment that this version does not know.
@@ -295,20 +295,20 @@ pub(crate) struct Drawn<'r> {
 
 /// Returns the machine and what was measured: the ladder, the experiments in the order of the registry, then
 /// the experiments that this version does not know.
-pub(crate) fn drawn(record: &Record) -> (Machine, Vec<Drawn<'_>>) {
+pub(crate) fn drawn(record: &Record) -> (Machine, Vec<ExperimentPoints<'_>>) {
     let by_id = points_by_id(&record.points);
     let ladder = by_id.get(MACHINE).map_or(&[][..], Vec::as_slice);
     let machine = machine_of(&record.header, ladder);
     let known = all();
-    let mut found: Vec<Drawn<'_>> = by_id
+    let mut found: Vec<ExperimentPoints<'_>> = by_id
         .into_iter()
-        .map(|(id, points)| Drawn {
+        .map(|(id, points)| ExperimentPoints {
             id,
             experiment: known.iter().find(|of| of.id == id).copied(),
             points,
         })
         .collect();
-    let place = |of: &Drawn<'_>| match of.id {
+    let place = |of: &ExperimentPoints<'_>| match of.id {
         MACHINE => 0,
         id => {
             let place = known.iter().position(|row| row.id == id);
@@ -321,7 +321,7 @@ pub(crate) fn drawn(record: &Record) -> (Machine, Vec<Drawn<'_>>) {
     (machine, found)
 }
 
-impl Drawn<'_> {
+impl ExperimentPoints<'_> {
     /// Returns the curves and their unit. The ladder's is in nanoseconds without a clock of the core.
     pub fn curves(&self, machine: &Machine) -> (Vec<Curve>, Unit) {
         let Some(experiment) = self.experiment else {

@@ -13,7 +13,7 @@ use crate::lab::record::Record;
 use crate::lab::report::build;
 use crate::lab::run::{OUT, REPORT, write_report};
 use crate::lab::summary::Ending;
-use crate::lab::watch::{Course, Told, write_page};
+use crate::lab::watch::{Timeline, WatchSummary, write_page};
 
 /// Render the report of a record again, and print what it comes to.
 ///
@@ -61,16 +61,16 @@ pub(super) fn report(args: &ReportArgs) -> Result<Status> {
 
 /// The page of a record over time.
 fn over_time(args: &ReportArgs, record: &Record, path: PathBuf, out: PathBuf) -> Result<Status> {
-    let course = Course::of(record);
-    write_page(record, &course, &out)?;
-    let told = Told {
+    let timeline = Timeline::of(record);
+    write_page(record, &timeline, &out)?;
+    let told = WatchSummary {
         command: "linefill report",
         header: &record.header,
         end: record
             .end
             .as_ref()
             .map(|end| (end.seconds, end.interrupted)),
-        course: &course,
+        timeline: &timeline,
         record: path,
         page: Some(out),
     };

@@ -13,7 +13,8 @@ use crate::lab::selection::select;
 use crate::lab::session::{Request, Session, mask, root};
 use crate::lab::simulate::{
     Choice, Config, affordable, case_json, case_table, cases, coherence_json, coherence_table,
-    feed, heat_page, heat_text, maps, talk, talk_json, talk_table, trace_json, trace_table,
+    count_traffic, feed, heat_page, heat_text, maps, trace_json, trace_table, traffic_json,
+    traffic_table,
 };
 use crate::lab::size;
 use crate::lab::table::width;
@@ -263,10 +264,10 @@ fn of_threads(args: &Args, id: &str) -> Result<Status> {
         context,
         choice,
     } = args.chosen(id)?;
-    let runs = talk(experiment, &machine, &context, &choice)?;
+    let runs = count_traffic(experiment, &machine, &context, &choice)?;
     say(&match args.json {
-        true => serde_json::to_string_pretty(&talk_json(experiment.id, &runs))?,
-        false => talk_table(&runs, width()),
+        true => serde_json::to_string_pretty(&traffic_json(experiment.id, &runs))?,
+        false => traffic_table(&runs, width()),
     })?;
     if runs.iter().all(|run| run.outcome.is_err()) {
         bail!("no case of {} is one of several threads", experiment.id);

@@ -11,7 +11,7 @@ use super::{Status, duration};
 use crate::lab::format::{Format, print};
 use crate::lab::selection::select;
 use crate::lab::session::{Session, root};
-use crate::lab::watch::{Course, OUT, Told, Until, Watch, watch};
+use crate::lab::watch::{OUT, Timeline, Until, Watch, WatchSummary, watch};
 use crate::os::interrupt;
 
 /// Follow figures over time: a noisy neighbour, a thermal limit, a change of the machine's settings.
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         aloud: args.format == Format::Table,
         stop,
     })?;
-    let told = Told {
+    let told = WatchSummary {
         command: "linefill watch",
         header: &watched.record.header,
         end: watched
@@ -91,7 +91,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
             .end
             .as_ref()
             .map(|end| (end.seconds, end.interrupted)),
-        course: &Course::of(&watched.record),
+        timeline: &Timeline::of(&watched.record),
         record: watched.path,
         page: watched.page,
     };

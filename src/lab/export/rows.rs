@@ -5,10 +5,10 @@ use crate::cpu::CacheKind;
 use crate::experiment::{
     Axis, Experiment, Machine, Measured, Point, SPARSE, State, Unit, Untestable,
 };
-use crate::lab::analysis::{Analysis, Drawn, drawn};
+use crate::lab::analysis::{Analysis, ExperimentPoints, drawn};
 use crate::lab::answer::machine_name;
 use crate::lab::record::{Header, PrefetchersLine, Record, VerdictLine};
-use crate::lab::watch::Course;
+use crate::lab::watch::Timeline;
 use crate::recorded::{cache_of, core_of};
 use crate::stats::Interval;
 use Kind::{Number, Text, Whole};
@@ -191,7 +191,12 @@ fn points(record: &Record) -> Vec<Row> {
     rows
 }
 
-fn point_row(of: &Drawn<'_>, point: &Point, axis: Option<Axis>, machine: &Machine) -> Row {
+fn point_row(
+    of: &ExperimentPoints<'_>,
+    point: &Point,
+    axis: Option<Axis>,
+    machine: &Machine,
+) -> Row {
     let unit = of.experiment.map_or(Unit::CoreCycles, Experiment::unit);
     // Without a yardstick there are no core cycles, and not every point moves bytes.
     let in_unit = |unit| Some((unit, point.interval(unit, machine.rate).ok()?));
@@ -258,7 +263,7 @@ fn curves(record: &Record) -> Vec<Row> {
 /// A row per figure and round.
 fn rounds(record: &Record) -> Vec<Row> {
     let mut rows = Vec::new();
-    for of in &Course::of(record).figures {
+    for of in &Timeline::of(record).figures {
         let [x_name, x_unit] = axis_cells(of.experiment.and_then(|of| of.plot).map(|plot| plot.x));
         for value in &of.figure.values {
             let round = &record.rounds[value.host as usize];

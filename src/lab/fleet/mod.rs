@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use rayon::prelude::*;
 
-use crate::lab::analysis::{Drawn, drawn};
+use crate::lab::analysis::{ExperimentPoints, drawn};
 use crate::lab::compare::{
     Difference, Failure, Gate, GateError, Outcome, Place, family_of, names_of,
 };
@@ -167,7 +167,7 @@ fn series_of(record: &Record) -> Vec<(Series, Vec<Value>)> {
     found
 }
 
-fn named(of: &Drawn<'_>) -> [String; 3] {
+fn named(of: &ExperimentPoints<'_>) -> [String; 3] {
     let [name, title] = match of.experiment {
         Some(of) => [of.name, of.title],
         None if of.id == MACHINE => ["ladder", "A random walk, one line an element"],

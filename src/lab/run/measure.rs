@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use super::resume::{Book, place};
+use super::resume::{PointStore, place};
 use super::{Experiment, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule};
 use crate::experiment::{
     Case, Doubt, Evidence, Judging, LOOKS, State, calibrating, ladder_limit, sparse_of_pass,
@@ -21,28 +21,28 @@ use crate::measure::Ended;
 use crate::recorded::{cache_of, machine_of, reported_sizes};
 
 /// The state of a run while it measures.
-pub(super) struct Notebook<'a> {
-    pub(super) book: Book,
+pub(super) struct RunState<'a> {
+    pub(super) store: PointStore,
     rig: Rig<'a>,
     /// The result of each set-up in this pass, and the experiment that measured it. Figures share curves,
     /// and a curve need not be measured twice in a pass.
     setups: HashMap<String, (String, State)>,
 }
 
-impl<'a> Notebook<'a> {
+impl<'a> RunState<'a> {
     /// Continues from the points `recorded`.
     pub(super) fn new(recorder: Recorder, rig: Rig<'a>, recorded: Vec<PointLine>) -> Self {
-        Notebook {
-            book: Book::new(recorder, recorded),
+        RunState {
+            store: PointStore::new(recorder, recorded),
             rig,
             setups: HashMap::new(),
         }
     }
 
-    /// Returns the book and frees the memory of the measurement: under a tight RLIMIT_AS the report needs
+    /// Returns the point store and frees the memory of the measurement: under a tight RLIMIT_AS the report needs
     /// it.
-    pub(super) fn close(self) -> Book {
-        self.book
+    pub(super) fn close(self) -> PointStore {
+        self.store
     }
 }
 
@@ -54,32 +54,28 @@ pub(super) fn cut_short(point: &Point) -> bool {
 
 /// Measures the ladder in `passes`, and returns the machine that follows from it. Uses the recorded ladder
 /// if it is complete, which the first point of an experiment proves.
-pub(super) fn machine(
-    notebook: &mut Notebook<'_>,
-    header: &Header,
-    passes: u32,
-) -> Result<Machine> {
-    let Notebook { book, rig, .. } = notebook;
-    if book.points.iter().all(|line| line.experiment == MACHINE) {
+pub(super) fn machine(state: &mut RunState<'_>, header: &Header, passes: u32) -> Result<Machine> {
+    let RunState { store, rig, .. } = state;
+    if store.points.iter().all(|line| line.experiment == MACHINE) {
         for pass in 0..passes {
             let mut written = Ok(());
             ladder(rig, header, pass, |pass, point| {
                 if written.is_ok() {
-                    written = book.add(PointLine::new(MACHINE, pass, point.clone()));
+                    written = store.add(PointLine::new(MACHINE, pass, point.clone()));
                 }
             });
             written?;
             rig.move_house();
         }
-        calibrate(notebook, header, passes)?;
+        calibrate(state, header, passes)?;
     }
-    Ok(machine_of(header, &notebook.book.ladder()))
+    Ok(machine_of(header, &state.store.ladder()))
 }
 
 /// Measures the further series that predictions use. The ladder determines their cases.
-fn calibrate(notebook: &mut Notebook<'_>, header: &Header, passes: u32) -> Result<()> {
-    let Notebook { book, rig, .. } = notebook;
-    let machine = machine_of(header, &book.ladder());
+fn calibrate(state: &mut RunState<'_>, header: &Header, passes: u32) -> Result<()> {
+    let RunState { store, rig, .. } = state;
+    let machine = machine_of(header, &store.ladder());
     let cases = calibrating(&machine);
     let mut progress = Progress::new(cases.len() as u64 * u64::from(passes));
     progress.begin("the machine".to_owned());
@@ -89,7 +85,7 @@ fn calibrate(notebook: &mut Notebook<'_>, header: &Header, passes: u32) -> Resul
             let point = rig.measure(case).filter(|point| !cut_short(point));
             let Some(point) = point else { return Ok(()) };
             progress.measured();
-            book.add(PointLine::new(MACHINE, pass, point))?;
+            store.add(PointLine::new(MACHINE, pass, point))?;
         }
         rig.move_house();
     }
@@ -151,7 +147,7 @@ fn reported(header: &Header) -> [Option<f64>; 3] {
 /// Sampling is shortened if the run is behind schedule. Points that undecided claims depend on are measured
 /// [further](further) while there is time, among them points that were disturbed in every pass.
 pub(super) fn cases(
-    notebook: &mut Notebook<'_>,
+    state: &mut RunState<'_>,
     machine: &Machine,
     experiments: &[&'static Experiment],
     passes: u32,
@@ -169,12 +165,12 @@ pub(super) fn cases(
             .map(|(_, cases)| cases.len() as u64)
             .sum::<u64>();
         let progress = progress.get_or_insert_with(|| Progress::new(points * u64::from(passes)));
-        notebook.rig.move_house();
-        notebook.setups.clear();
+        state.rig.move_house();
+        state.setups.clear();
         for (index, (experiment, cases)) in plan.iter().enumerate() {
             let of_passes = passes - pass - 1;
             let sampling = schedule.sampling(&experiments[index..], of_passes, experiments);
-            notebook.rig.sample_for(sampling);
+            state.rig.sample_for(sampling);
             let began = Instant::now();
             progress.begin(format!(
                 "{}/{passes} {} {}",
@@ -186,21 +182,21 @@ pub(super) fn cases(
                 if stop.load(Ordering::Relaxed) {
                     break 'passes;
                 }
-                one(notebook, experiment, pass, case, progress)?;
+                one(state, experiment, pass, case, progress)?;
             }
             schedule.took(experiment.id, began.elapsed());
             progress.end();
             if pass + 1 == passes
-                && let Some(found) = so_far(&notebook.book, experiment, machine)
+                && let Some(found) = so_far(&state.store, experiment, machine)
             {
                 progress.found(&found);
             }
         }
     }
     if let Some(mut progress) = progress {
-        notebook.rig.sample_for(1.0);
+        state.rig.sample_for(1.0);
         let over = || stop.load(Ordering::Relaxed) || schedule.is_over();
-        further(notebook, machine, experiments, &mut progress, &over)?;
+        further(state, machine, experiments, &mut progress, &over)?;
         progress.finish();
     }
     Ok(())
@@ -223,7 +219,7 @@ fn planned(
 /// Measures the points that undecided claims depend on in further passes, look by look. Which claims are
 /// undecided depends only on the passes before a look, so that a resumed run continues with the same claims.
 fn further(
-    notebook: &mut Notebook<'_>,
+    state: &mut RunState<'_>,
     machine: &Machine,
     experiments: &[&'static Experiment],
     progress: &mut Progress,
@@ -233,15 +229,15 @@ fn further(
         if over() {
             return Ok(());
         }
-        let lines = notebook.book.points.iter();
+        let lines = state.store.points.iter();
         let measured = experiments_of(lines.filter(|line| line.pass < look));
         let doubt = Doubt::of(machine, &measured).judged(Judging::Look);
-        let uncertain = share(machine, &notebook.book.ladder(), &measured);
+        let uncertain = share(machine, &state.store.ladder(), &measured);
         let open = undecided(machine, uncertain, &doubt, &measured);
         for pass in look..next {
             let plan = planned(experiments, machine, pass);
-            notebook.rig.move_house();
-            notebook.setups.clear();
+            state.rig.move_house();
+            state.setups.clear();
             for of in &open {
                 let (experiment, claim) = (of.experiment, of.claim);
                 let cases = plan.iter().find(|(of, _)| of.id == experiment.id);
@@ -252,7 +248,7 @@ fn further(
                     if over() {
                         return Ok(());
                     }
-                    one(notebook, experiment, pass, case, progress)?;
+                    one(state, experiment, pass, case, progress)?;
                 }
                 progress.end();
             }
@@ -263,7 +259,7 @@ fn further(
 
 /// Measures a case, unless the record has it, or this pass has measured the same set-up before.
 fn one(
-    notebook: &mut Notebook<'_>,
+    state: &mut RunState<'_>,
     experiment: &Experiment,
     pass: u32,
     case: &Case,
@@ -274,34 +270,34 @@ fn one(
         case.setup, case.pages, case.policy, case.laps_from, case.runs_of
     );
     let place = place(experiment.id, pass, &case.series, case.x);
-    if let Some(line) = notebook.book.find(&place) {
+    if let Some(line) = state.store.find(&place) {
         let known = (experiment.id.to_owned(), line.point.state.clone());
-        notebook.setups.entry(key).or_insert(known);
+        state.setups.entry(key).or_insert(known);
         progress.known();
         return Ok(());
     }
-    if let Some((id, state)) = notebook.setups.get(&key).filter(|_| !case.in_turn) {
+    if let Some((id, known)) = state.setups.get(&key).filter(|_| !case.in_turn) {
         let mut point = Point {
             series: case.series.clone(),
             x: case.x,
-            state: state.clone(),
+            state: known.clone(),
         };
         let same_as = id.clone();
         // The other experiment may have counted fewer events.
-        let missing = notebook.rig.missing(&point, experiment.events);
+        let missing = state.rig.missing(&point, experiment.events);
         if let State::Measured(measured) = &mut point.state
             && !missing.is_empty()
         {
-            measured.counts.extend(notebook.rig.counts(case, &missing));
+            measured.counts.extend(state.rig.counts(case, &missing));
         }
         progress.known();
-        return notebook.book.add(PointLine {
+        return state.store.add(PointLine {
             same_as: Some(same_as),
             ..PointLine::new(experiment.id, pass, point)
         });
     }
     progress.next(&format!("{}, {}", case.series, place_name(case.x)));
-    let measured = notebook
+    let measured = state
         .rig
         .measure_and_count(case, experiment.events)
         .filter(|point| !cut_short(point));
@@ -310,10 +306,10 @@ fn one(
     };
     progress.measured();
     let known = (experiment.id.to_owned(), point.state.clone());
-    notebook
-        .book
+    state
+        .store
         .add(PointLine::new(experiment.id, pass, point))?;
-    notebook.setups.insert(key, known);
+    state.setups.insert(key, known);
     Ok(())
 }
 
@@ -327,8 +323,12 @@ fn place_name(x: f64) -> String {
 }
 
 /// Formats the greatest change that an experiment shows, in a line. Further passes may change its number.
-pub(super) fn so_far(book: &Book, experiment: &Experiment, machine: &Machine) -> Option<String> {
-    let points = points_of(&book.points, experiment.id);
+pub(super) fn so_far(
+    store: &PointStore,
+    experiment: &Experiment,
+    machine: &Machine,
+) -> Option<String> {
+    let points = points_of(&store.points, experiment.id);
     let evidence = Evidence::new(machine, &points, experiment.unit());
     let claims = experiment
         .claims

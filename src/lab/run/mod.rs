@@ -6,7 +6,7 @@ mod quickest;
 mod resume;
 mod schedule;
 
-pub use output::{Aside, Claim, PACKED, RECORD, REPORT, Recorder};
+pub use output::{Claim, MovedRecord, PACKED, RECORD, REPORT, Recorder};
 pub use quickest::{ladder_once, measure_cases, measure_ladder, measure_passes};
 pub use resume::{Unfinished, same_machine};
 
@@ -26,7 +26,7 @@ use crate::experiment::{Case, Experiment, Machine, Point, Rig};
 use crate::os::Pages;
 use crate::recorded::machine_of;
 use crate::time::Rate;
-use measure::{Notebook, cut_short};
+use measure::{RunState, cut_short};
 use schedule::Schedule;
 
 /// The default folder of a run.
@@ -68,17 +68,17 @@ pub fn run(mut run: Run<'_>, recorder: Recorder) -> Finished {
     let began = Instant::now();
     let header = &run.session.header;
     let recorded = std::mem::take(&mut run.recorded);
-    let mut notebook = Notebook::new(recorder, rig(run.session, run.stop), recorded);
-    let measured = measure_all(&mut notebook, &run, began);
+    let mut state = RunState::new(recorder, rig(run.session, run.stop), recorded);
+    let measured = measure_all(&mut state, &run, began);
 
-    let book = notebook.close();
-    let mut recorder = book.recorder;
+    let store = state.close();
+    let mut recorder = store.recorder;
     let end = EndLine {
         seconds: header.earlier + began.elapsed().as_secs_f64(),
         interrupted: run.stop.load(Ordering::Relaxed) || measured.is_err(),
     };
     let analysis = Analysis::of(Record {
-        points: book.points,
+        points: store.points,
         end: Some(end.clone()),
         ..Record::new(header.clone())
     });
@@ -113,27 +113,20 @@ pub fn run(mut run: Run<'_>, recorder: Recorder) -> Finished {
 }
 
 /// Measures the ladder and the cases.
-fn measure_all(notebook: &mut Notebook<'_>, run: &Run<'_>, began: Instant) -> Result<()> {
+fn measure_all(state: &mut RunState<'_>, run: &Run<'_>, began: Instant) -> Result<()> {
     let header = &run.session.header;
     let profile = profile(header);
     let passes = profile.effort().passes;
     // Arithmetic, the simulator and CPUID do not need the ladder.
     let machine = match run.experiments.iter().any(|of| of.is_of_this_machine()) {
-        true => measure::machine(notebook, header, passes)?,
+        true => measure::machine(state, header, passes)?,
         false => machine_of(header, &[]),
     };
     let earlier = Duration::try_from_secs_f64(header.earlier).unwrap_or_default();
     let budget = header.budget.map(Duration::try_from_secs_f64);
     let budget = budget.and_then(Result::ok).unwrap_or(profile.length());
     let schedule = Schedule::with_looks(began + budget.saturating_sub(earlier), budget);
-    measure::cases(
-        notebook,
-        &machine,
-        run.experiments,
-        passes,
-        schedule,
-        run.stop,
-    )
+    measure::cases(state, &machine, run.experiments, passes, schedule, run.stop)
 }
 
 /// Returns the profile that a header names.

@@ -110,7 +110,7 @@ pub struct Recorder {
 
 /// An earlier run that was found in the folder.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Aside {
+pub struct MovedRecord {
     /// Path to which its record was moved.
     pub record: PathBuf,
     /// Whether it finished.
@@ -126,7 +126,7 @@ impl Recorder {
     pub fn create(
         dir: &Path,
         lines: impl IntoIterator<Item = Line>,
-    ) -> Result<(Self, Option<Aside>)> {
+    ) -> Result<(Self, Option<MovedRecord>)> {
         let unwritable = || format!("cannot write to the output folder `{}`", dir.display());
         let (claim, aside) = fresh(dir).with_context(unwritable)?;
         let mut recorder = Self::of(claim, dir);
@@ -277,7 +277,7 @@ fn elsewhere() -> std::io::Result<PathBuf> {
 }
 
 /// Locks an empty record in `dir`, creating the folder if necessary, and moves existing records aside.
-fn fresh(dir: &Path) -> Result<(Claim, Option<Aside>)> {
+fn fresh(dir: &Path) -> Result<(Claim, Option<MovedRecord>)> {
     fs::create_dir_all(dir)?;
     let mut aside = None;
     loop {
@@ -303,7 +303,7 @@ fn text_of(lines: impl IntoIterator<Item = impl Borrow<Line>>) -> Result<Vec<u8>
 }
 
 /// Renames a record in `dir`, and its report, if any.
-fn move_aside(dir: &Path, path: &Path) -> Result<Aside> {
+fn move_aside(dir: &Path, path: &Path) -> Result<MovedRecord> {
     let (started, finished) = match read_any(path) {
         Ok(Reading { record, .. }) => (record.header.started, ended(&record)),
         // Not a record of this version: kept nevertheless.
@@ -321,7 +321,7 @@ fn move_aside(dir: &Path, path: &Path) -> Result<Aside> {
         fs::rename(&report, dir.join(format!("report-{name}.html")))
             .with_context(|| report.display().to_string())?;
     }
-    Ok(Aside { record, finished })
+    Ok(MovedRecord { record, finished })
 }
 
 /// Returns whether the run of a record finished.

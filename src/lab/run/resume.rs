@@ -16,17 +16,17 @@ use crate::lab::record::{EndLine, Header, MACHINE, Record, points_of, version};
 type Place = (String, u32, String, u64);
 
 /// The points of a run so far, in the record and in memory.
-pub(super) struct Book {
+pub(super) struct PointStore {
     pub(super) recorder: Recorder,
     pub(super) points: Vec<PointLine>,
     /// The index in `points` of each point.
     places: HashMap<Place, usize>,
 }
 
-impl Book {
+impl PointStore {
     /// Continues from `points`, which the record has already.
     pub(super) fn new(recorder: Recorder, points: Vec<PointLine>) -> Self {
-        Book {
+        PointStore {
             recorder,
             places: points.iter().map(place_of).zip(0..).collect(),
             points,

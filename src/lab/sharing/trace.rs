@@ -59,7 +59,7 @@ pub struct SharedLine {
 /// The life of a thread: the number of all threads' accesses before its start and, if it has ended, before
 /// its end.
 #[derive(Clone, Copy, Debug, Default)]
-struct Life {
+struct Lifetime {
     first: u64,
     last: Option<u64>,
     /// The number of the thread in the trace.
@@ -71,7 +71,7 @@ struct Life {
 pub struct Trace {
     line: u64,
     lines: HashMap<u64, Vec<Part>>,
-    lives: Vec<Life>,
+    lives: Vec<Lifetime>,
     /// The thread that currently has a number of valgrind's or of the kernel's.
     named: HashMap<u64, usize>,
     /// The running thread.
@@ -117,7 +117,7 @@ impl Trace {
     fn enter(&mut self, number: u64) {
         let (lives, first) = (&mut self.lives, self.accesses);
         self.current = *self.named.entry(number).or_insert_with(|| {
-            lives.push(Life {
+            lives.push(Lifetime {
                 first,
                 last: None,
                 number,
@@ -203,7 +203,8 @@ impl Trace {
     /// Returns whether two threads were alive at the same time.
     fn at_once(&self, a: usize, b: usize) -> bool {
         let [a, b] = [a, b].map(|thread| self.lives[thread - 1]);
-        let before = |one: Life, other: Life| one.last.is_some_and(|last| last <= other.first);
+        let before =
+            |one: Lifetime, other: Lifetime| one.last.is_some_and(|last| last <= other.first);
         !before(a, b) && !before(b, a)
     }
 

@@ -115,7 +115,7 @@ pub fn coherence_json(cores: usize) -> Value {
 
 /// The messages between the caches of several cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Talk {
+pub struct Traffic {
     /// Number of cores, one per thread.
     pub cores: usize,
     /// Total number of operations.
@@ -133,12 +133,12 @@ const BEFORE: u64 = 4;
 ///
 /// # Errors
 /// If no case was chosen.
-pub fn talk(
+pub fn count_traffic(
     experiment: &Experiment,
     machine: &Machine,
     context: &Context,
     choice: &Choice,
-) -> Result<Vec<CaseRun<Talk>>> {
+) -> Result<Vec<CaseRun<Traffic>>> {
     let mut arena = Arena::on(context.host);
     let cases = chosen(experiment, machine, choice)?.into_iter();
     let run = |case: Case| CaseRun {
@@ -154,7 +154,7 @@ fn of_case(
     arena: &mut Arena,
     context: &Context,
     choice: &Choice,
-) -> Result<Talk, Untestable> {
+) -> Result<Traffic, Untestable> {
     let Workload::Threads {
         mut members,
         timing: Timing::AtOnce { .. },
@@ -167,7 +167,7 @@ fn of_case(
     let before = caches.messages();
     let rounds = COUNTED * choice.laps;
     in_turn(&mut members, &mut caches, rounds);
-    Ok(Talk {
+    Ok(Traffic {
         cores: members.len(),
         operations: rounds * members.len() as u64,
         sent: caches.messages() - before,
@@ -189,17 +189,18 @@ fn in_turn(members: &mut [Worker<'_>], caches: &mut Mesi, rounds: u64) {
 }
 
 /// Formats the messages per operation of the threads' caches.
-pub fn talk_table(runs: &[CaseRun<Talk>], width: u16) -> String {
+pub fn traffic_table(runs: &[CaseRun<Traffic>], width: u16) -> String {
     let mut table = table(&[&["series", "x", "cores"][..], &SENT].concat(), width);
     let mut notes = String::new();
     for run in runs {
         match &run.outcome {
-            Ok(talk) => {
-                let each = counts(talk.sent).map(|count| count as f64 / talk.operations as f64);
+            Ok(traffic) => {
+                let each =
+                    counts(traffic.sent).map(|count| count as f64 / traffic.operations as f64);
                 let mut row = vec![
                     run.series.clone(),
                     run.x.to_string(),
-                    talk.cores.to_string(),
+                    traffic.cores.to_string(),
                 ];
                 row.extend(each.map(|each| format!("{each:.3}")));
                 table.add_row(row);
@@ -215,12 +216,12 @@ pub fn talk_table(runs: &[CaseRun<Talk>], width: u16) -> String {
 }
 
 /// Returns the messages as JSON.
-pub fn talk_json(id: &str, runs: &[CaseRun<Talk>]) -> Value {
-    cases_json(id, runs, |talk| {
+pub fn traffic_json(id: &str, runs: &[CaseRun<Traffic>]) -> Value {
+    cases_json(id, runs, |traffic| {
         json!({
-            "cores": talk.cores,
-            "operations": talk.operations,
-            "messages": messages(talk.sent),
+            "cores": traffic.cores,
+            "operations": traffic.operations,
+            "messages": messages(traffic.sent),
         })
     })
 }

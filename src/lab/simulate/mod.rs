@@ -5,7 +5,9 @@ mod heat;
 mod print;
 mod source;
 
-pub use coherence::{Talk, coherence_json, coherence_table, talk, talk_json, talk_table};
+pub use coherence::{
+    Traffic, coherence_json, coherence_table, count_traffic, traffic_json, traffic_table,
+};
 pub use heat::{heat_page, heat_text};
 pub use print::{case_json, case_table, trace_json, trace_table};
 pub use source::{Tally, feed};

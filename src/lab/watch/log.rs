@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::course::Course;
+use super::timeline::Timeline;
 use crate::lab::record::{EndLine, Line, Record, RoundLine};
-use crate::lab::run::{Aside, Recorder};
+use crate::lab::run::{MovedRecord, Recorder};
 
 /// Maximum number of rounds that a record keeps.
 pub const MOST_ROUNDS: usize = 1000;
@@ -26,7 +26,7 @@ pub struct Log {
     /// The lines in the file.
     pub record: Record,
     /// The figures of the record.
-    pub(crate) course: Course,
+    pub(crate) timeline: Timeline,
     /// `None` after the record could not be rewritten.
     recorder: Option<Recorder>,
 }
@@ -36,10 +36,10 @@ impl Log {
     ///
     /// # Errors
     /// If the folder cannot be written, or another run is writing to it.
-    pub fn create(dir: &Path, record: Record) -> Result<(Self, Option<Aside>)> {
+    pub fn create(dir: &Path, record: Record) -> Result<(Self, Option<MovedRecord>)> {
         let (recorder, aside) = Recorder::create(dir, record.lines())?;
         let log = Log {
-            course: Course::of(&record),
+            timeline: Timeline::of(&record),
             record,
             recorder: Some(recorder),
         };
@@ -59,7 +59,7 @@ impl Log {
         let line = Line::Round(Box::new(round.clone()));
         self.record.rounds.push(round);
         if let Some(round) = self.record.rounds.last() {
-            self.course.add(round);
+            self.timeline.add(round);
         }
         let Some(recorder) = &mut self.recorder else {
             return Ok(());
@@ -73,10 +73,10 @@ impl Log {
 
     /// Removes one of every two rounds, and replaces the record atomically.
     fn thin(&mut self) -> Result<()> {
-        let outside = self.course.rounds_outside();
+        let outside = self.timeline.rounds_outside();
         let rounds = std::mem::take(&mut self.record.rounds);
         self.record.rounds = thinned(rounds, |index| outside.contains(&index));
-        self.course = Course::of(&self.record);
+        self.timeline = Timeline::of(&self.record);
         if let Some(recorder) = self.recorder.take() {
             self.recorder = Some(recorder.rewritten(self.record.lines())?);
         }

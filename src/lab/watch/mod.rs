@@ -1,10 +1,10 @@
 //! Measures a few figures over time, in rounds. They are drawn in the terminal as they come, and as charts
 //! by `linefill report`.
 
-mod course;
 mod log;
 mod page;
 mod screen;
+mod timeline;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-pub(crate) use course::Course;
 pub use log::{Log, MOST_BYTES, MOST_POINTS, MOST_ROUNDS};
-pub(crate) use screen::Told;
+pub(crate) use screen::WatchSummary;
+pub(crate) use timeline::Timeline;
 
 use super::date;
 use super::record::{EndLine, Header, MACHINE, PointLine, Record, RoundLine};
-use super::run::{Aside, REPORT, Rounds, ladder_once};
+use super::run::{MovedRecord, REPORT, Rounds, ladder_once};
 use super::session::Session;
 use super::terminal::tell;
 use super::whole::write_whole;
@@ -104,7 +104,7 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
         .map(|point| PointLine::new(MACHINE, 0, point))
         .collect();
     let (mut log, aside) = Log::create(&watch.out, record)?;
-    if let Some(Aside { record, .. }) = aside {
+    if let Some(MovedRecord { record, .. }) = aside {
         tell(format_args!(
             "the earlier record is now {}",
             record.display()
@@ -123,7 +123,7 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
         false => Some(path.with_file_name(REPORT)),
     };
     if let Some(page) = &page {
-        write_page(&log.record, &log.course, page)?;
+        write_page(&log.record, &log.timeline, page)?;
     }
     Ok(Watched {
         record: log.record,
@@ -162,7 +162,7 @@ fn follow(watch: &Watch<'_>, rounds: &mut Rounds<'_>, log: &mut Log) -> Result<(
         })?;
         // A lost reader must not end the measurement: only an error at the end is reported.
         live = live.and_then(|mut live| {
-            let shown = live.round(&log.course, took.as_secs_f64());
+            let shown = live.round(&log.timeline, took.as_secs_f64());
             shown.is_ok().then_some(live)
         });
         // A round that takes too long delays the next round. No later round makes up for it.
@@ -197,8 +197,12 @@ fn sleep_until(due: Instant, stop: &AtomicBool) -> bool {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(crate) fn write_page(record: &Record, course: &Course, path: &std::path::Path) -> Result<()> {
-    write_whole(path, page::render(record, course).as_bytes())
+pub(crate) fn write_page(
+    record: &Record,
+    timeline: &Timeline,
+    path: &std::path::Path,
+) -> Result<()> {
+    write_whole(path, page::render(record, timeline).as_bytes())
         .with_context(|| format!("cannot write the report `{}`", path.display()))
 }
 

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::course::{Course, Followed, Outside};
 use super::screen::outside_of;
+use super::timeline::{Outside, Timeline, TrackedFigure};
 use crate::lab::answer::machine_name;
 use crate::lab::chart::{AxisView, Drawing, Owner, Role, Series, Shape, Value, draw, number};
 use crate::lab::date::Date;
@@ -26,16 +26,16 @@ const DRAWN: usize = 300;
 const ROWS: usize = 100;
 
 /// Renders the page.
-pub(super) fn render(record: &Record, course: &Course) -> String {
+pub(super) fn render(record: &Record, timeline: &Timeline) -> String {
     let machine = machine_name(&record.header).to_string();
-    let parts = parts(course);
+    let parts = parts(timeline);
     let body = html! {
         div.frame {
             (contents(&parts))
             main {
-                (masthead(record, course, &machine))
-                (outside(course))
-                @for (id, figures) in &parts { (section(id, figures, course)) }
+                (masthead(record, timeline, &machine))
+                (outside(timeline))
+                @for (id, figures) in &parts { (section(id, figures, timeline)) }
             }
         }
         (scripts())
@@ -48,18 +48,18 @@ pub(super) fn render(record: &Record, course: &Course) -> String {
 }
 
 /// Groups the figures by experiment.
-fn parts(course: &Course) -> Vec<(&str, Vec<&Followed>)> {
-    let figures = course.figures.iter();
+fn parts(timeline: &Timeline) -> Vec<(&str, Vec<&TrackedFigure>)> {
+    let figures = timeline.figures.iter();
     grouped(figures.filter_map(|of| of.spread().map(|_| (of.id.as_str(), of))))
 }
 
 /// Returns the title of a section.
-fn title<'a>(figures: &[&'a Followed]) -> &'a str {
+fn title<'a>(figures: &[&'a TrackedFigure]) -> &'a str {
     let experiment = figures.first().and_then(|of| of.experiment);
     experiment.map_or("The clock of the core", |of| of.title)
 }
 
-fn contents(parts: &[(&str, Vec<&Followed>)]) -> Markup {
+fn contents(parts: &[(&str, Vec<&TrackedFigure>)]) -> Markup {
     html! {
         nav.contents aria-label="Contents" {
             ul { li { a href="#outside" { "Outside" } } }
@@ -68,7 +68,7 @@ fn contents(parts: &[(&str, Vec<&Followed>)]) -> Markup {
     }
 }
 
-fn masthead(record: &Record, course: &Course, machine: &str) -> Markup {
+fn masthead(record: &Record, timeline: &Timeline, machine: &str) -> Markup {
     let Header {
         started,
         watch,
@@ -79,9 +79,9 @@ fn masthead(record: &Record, course: &Course, machine: &str) -> Markup {
         prefetchers_off,
         ..
     } = &record.header;
-    let rounds = course.times.len();
-    let measured = course.times.last().map_or(0, |last| last.number + 1);
-    let span = course.times.last().map_or(0.0, |last| last.at);
+    let rounds = timeline.times.len();
+    let measured = timeline.times.last().map_or(0, |last| last.number + 1);
+    let span = timeline.times.last().map_or(0.0, |last| last.at);
     html! {
         header.masthead {
             p.eyebrow { "linefill over time" }
@@ -125,12 +125,12 @@ fn unit_of(span: f64) -> (f64, &'static str) {
 }
 
 /// Renders the values outside, the furthest first.
-fn outside(course: &Course) -> Markup {
-    let found = outside_of(course);
-    let rounds = course.times.len();
+fn outside(timeline: &Timeline) -> Markup {
+    let found = outside_of(timeline);
+    let rounds = timeline.times.len();
     let headings = ["time (UTC)", "round", "figure", "value", "median", "score"];
     let rows = html! {
-        @for (of, out, median) in found.iter().take(ROWS) { (outside_row(course, of, *out, *median)) }
+        @for (of, out, median) in found.iter().take(ROWS) { (outside_row(timeline, of, *out, *median)) }
     };
     html! {
         section #outside aria-labelledby="outside-title" {
@@ -139,7 +139,7 @@ fn outside(course: &Course) -> Markup {
                 @if rounds < LEAST { "Fewer than " (LEAST) " rounds tell nothing about one of them." }
                 @else if found.is_empty() { "No figure was outside in any of " (rounds) " rounds." }
                 @else {
-                    (course.rounds_outside().len()) " of " (rounds) " rounds have a figure outside."
+                    (timeline.rounds_outside().len()) " of " (rounds) " rounds have a figure outside."
                 }
             }
             p {
@@ -155,8 +155,8 @@ fn outside(course: &Course) -> Markup {
     }
 }
 
-fn outside_row(course: &Course, of: &Followed, out: Outside, median: f64) -> Markup {
-    let time = course.times[out.round];
+fn outside_row(timeline: &Timeline, of: &TrackedFigure, out: Outside, median: f64) -> Markup {
+    let time = timeline.times[out.round];
     html! {
         tr {
             th scope="row" { (Date::from_unix(time.started).clock()) }
@@ -170,11 +170,11 @@ fn outside_row(course: &Course, of: &Followed, out: Outside, median: f64) -> Mar
 }
 
 /// Renders the charts of an experiment, one per curve, and its table.
-fn section(id: &str, figures: &[&Followed], course: &Course) -> Markup {
+fn section(id: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup {
     let curves = grouped(figures.iter().map(|of| (of.label.as_str(), *of)));
     let charts: Vec<Markup> = curves
         .iter()
-        .map(|(label, figures)| html! { figure { h3 { (label) } (chart(label, figures, course)) } })
+        .map(|(label, figures)| html! { figure { h3 { (label) } (chart(label, figures, timeline)) } })
         .collect();
     let (open, folded) = charts.split_at(charts.len().min(OPEN));
     html! {
@@ -198,11 +198,11 @@ fn section(id: &str, figures: &[&Followed], course: &Course) -> Markup {
 }
 
 /// Returns the figures of a curve to draw: the figures furthest outside first, then evenly spread ones.
-fn chosen<'a>(figures: &[&'a Followed]) -> Vec<&'a Followed> {
+fn chosen<'a>(figures: &[&'a TrackedFigure]) -> Vec<&'a TrackedFigure> {
     if figures.len() <= FEW {
         return figures.to_vec();
     }
-    let furthest = |of: &Followed| {
+    let furthest = |of: &TrackedFigure| {
         let scores = of.outside().into_iter().map(|out| out.score.abs());
         scores.fold(0.0, f64::max)
     };
@@ -225,16 +225,16 @@ fn chosen<'a>(figures: &[&'a Followed]) -> Vec<&'a Followed> {
 }
 
 /// Renders the figures of a curve over time, each with its median and its values outside.
-fn chart(label: &str, figures: &[&Followed], course: &Course) -> Markup {
+fn chart(label: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup {
     let shown = chosen(figures);
-    let span = course.times.last().map_or(0.0, |last| last.at);
+    let span = timeline.times.last().map_or(0.0, |last| last.at);
     let (divisor, unit) = unit_of(span);
-    let start = course.times.first().map_or(0, |first| first.started);
+    let start = timeline.times.first().map_or(0, |first| first.started);
     let x = AxisView {
         label: format!("{unit} since {}", Date::from_unix(start)),
         ..AxisView::default()
     };
-    let place = |round: usize| course.times[round].at / divisor;
+    let place = |round: usize| timeline.times[round].at / divisor;
     let names: Vec<String> = shown.iter().map(|of| name_in(of, label)).collect();
     let mut series = Vec::new();
     let mut medians = Vec::new();
@@ -293,9 +293,9 @@ fn chart(label: &str, figures: &[&Followed], course: &Course) -> Markup {
         figcaption {
             "Dashed: the median of all rounds. Rings: values outside."
             @if shown.len() < figures.len() {
-                " Drawn are " (shown.len()) " of " (figures.len()) " places, those with values outside first."
+                " ExperimentPoints are " (shown.len()) " of " (figures.len()) " places, those with values outside first."
             }
-            @if course.times.len() > DRAWN {
+            @if timeline.times.len() > DRAWN {
                 " Of rounds that share a column the value furthest from the median is drawn."
             }
         }
@@ -303,7 +303,7 @@ fn chart(label: &str, figures: &[&Followed], course: &Course) -> Markup {
 }
 
 /// Returns the name of a figure among the figures of its curve.
-fn name_in(of: &Followed, label: &str) -> String {
+fn name_in(of: &TrackedFigure, label: &str) -> String {
     match of.place() {
         place if place.is_empty() => label.to_owned(),
         place => place,
@@ -320,7 +320,7 @@ fn thinned(values: Vec<Value>, median: f64) -> Vec<Value> {
 }
 
 /// Renders a table of the distribution of each figure of an experiment.
-fn numbers(figures: &[&Followed]) -> Markup {
+fn numbers(figures: &[&TrackedFigure]) -> Markup {
     let headings = [
         "figure", "least", "p10", "median", "p90", "greatest", "rounds", "outside",
     ];
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn the_page_draws_the_rounds_their_median_and_what_is_outside() {
         let record = planted(40, |round| if round == 30 { 3.0 } else { 1.0 });
-        let page = render(&record, &Course::of(&record));
+        let page = render(&record, &Timeline::of(&record));
         for part in [
             "<svg",
             "seconds since 2025",
@@ -364,11 +364,11 @@ mod tests {
             assert_eq!(there, part != "seconds since 2025", "{part}");
         }
         let quiet = planted(40, |_| 1.0);
-        let page = render(&quiet, &Course::of(&quiet));
+        let page = render(&quiet, &Timeline::of(&quiet));
         assert!(page.contains("No figure was outside in any of 40 rounds"));
         assert!(!page.contains("class=\"s outside"));
         let few = planted(3, |_| 1.0);
-        let page = render(&few, &Course::of(&few));
+        let page = render(&few, &Timeline::of(&few));
         assert!(page.contains("seconds since 2025") && page.contains("Fewer than 8 rounds"));
     }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::course::{Course, Followed, some};
+use super::timeline::{Timeline, TrackedFigure, some};
 use crate::lab::chart::number;
 use crate::lab::date::Date;
 use crate::lab::format::{Check, Output, Sheet};
@@ -54,11 +54,11 @@ impl Live {
     ///
     /// # Errors
     /// If the output cannot be written.
-    pub fn round(&mut self, course: &Course, took: f64) -> Result<()> {
+    pub fn round(&mut self, timeline: &Timeline, took: f64) -> Result<()> {
         if !self.terminal {
-            return say(&plain(course, took));
+            return say(&plain(timeline, took));
         }
-        let screen = drawn(course, took, width());
+        let screen = drawn(timeline, took, width());
         if self.lines > 0 {
             // Moves to the first line of the last drawing and clears from there on. An error is ignored: a
             // lost terminal must not end the measurement.
@@ -71,17 +71,17 @@ impl Live {
 }
 
 /// Formats a round as a line: the time, a few figures with their distance from the median, and outliers.
-fn plain(course: &Course, took: f64) -> String {
-    let Some(time) = course.times.last() else {
+fn plain(timeline: &Timeline, took: f64) -> String {
+    let Some(time) = timeline.times.last() else {
         return String::new();
     };
     let date = Date::from_unix(time.started).clock();
     let mut parts = vec![format!("{date} UTC  round {}, {took:.1} s", time.number)];
-    let figures = some(&course.figures, FEW);
-    parts.extend(figures.iter().filter_map(|of| value(course, of)));
-    let last = course.times.len() - 1;
-    let outside = course.figures.iter().filter(|of| is_outside(of, last));
-    let outside: Vec<String> = outside.map(Followed::name).collect();
+    let figures = some(&timeline.figures, FEW);
+    parts.extend(figures.iter().filter_map(|of| value(timeline, of)));
+    let last = timeline.times.len() - 1;
+    let outside = timeline.figures.iter().filter(|of| is_outside(of, last));
+    let outside: Vec<String> = outside.map(TrackedFigure::name).collect();
     if let Some(first) = outside.first() {
         let more = match outside.len() {
             1 => String::new(),
@@ -93,9 +93,9 @@ fn plain(course: &Course, took: f64) -> String {
 }
 
 /// Formats the last value of a figure and its distance from the median.
-fn value(course: &Course, of: &Followed) -> Option<String> {
+fn value(timeline: &Timeline, of: &TrackedFigure) -> Option<String> {
     let last = of.figure.values.last()?;
-    if last.host as usize + 1 != course.times.len() {
+    if last.host as usize + 1 != timeline.times.len() {
         return None;
     }
     let median = of.spread()?.median;
@@ -113,22 +113,22 @@ fn value(course: &Course, of: &Followed) -> Option<String> {
     Some(format!("{} {}{unit}{apart}", of.name(), number(value)))
 }
 
-fn is_outside(of: &Followed, round: usize) -> bool {
+fn is_outside(of: &TrackedFigure, round: usize) -> bool {
     of.outside().last().is_some_and(|last| last.round == round)
 }
 
 /// Draws each figure as a sparkline, in at most `width` columns.
-pub(crate) fn drawn(course: &Course, took: f64, width: u16) -> Screen {
+pub(crate) fn drawn(timeline: &Timeline, took: f64, width: u16) -> Screen {
     let mut screen = Screen::default();
-    let Some(time) = course.times.last() else {
+    let Some(time) = timeline.times.last() else {
         return screen;
     };
     let date = Date::from_unix(time.started).clock();
     let head = format!("{date} UTC  round {}, {took:.1} s", time.number);
     screen.paint(STRONG, &head).end();
-    let figures = some(&course.figures, ROWS);
+    let figures = some(&timeline.figures, ROWS);
     let width = usize::from(width);
-    let named: Vec<(String, &Followed)> = figures
+    let named: Vec<(String, &TrackedFigure)> = figures
         .iter()
         .map(|of| (format!("{}, {}", of.name(), of.short_unit()), *of))
         .collect();
@@ -157,8 +157,8 @@ pub(crate) fn drawn(course: &Course, took: f64, width: u16) -> Screen {
         }
         screen.end();
     }
-    if course.figures.len() > named.len() {
-        let more = course.figures.len() - named.len();
+    if timeline.figures.len() > named.len() {
+        let more = timeline.figures.len() - named.len();
         screen.paint(FAINT, &format!("and {more} more figures, in the report"));
         screen.end();
     }
@@ -194,10 +194,10 @@ fn line(values: &[f64], median: f64, columns: usize) -> String {
 }
 
 /// Maximum number of rows of each table in a terminal. JSON and the report have all.
-const TOLD_ROWS: usize = 20;
+const SUMMARY_ROWS: usize = 20;
 
 /// The summary of a watch's record.
-pub(crate) struct Told<'a> {
+pub(crate) struct WatchSummary<'a> {
     /// The command: `linefill watch`.
     pub command: &'static str,
     /// The header of the record.
@@ -205,21 +205,21 @@ pub(crate) struct Told<'a> {
     /// The duration in seconds, and whether the watch was stopped early; `None` if the record has no end.
     pub end: Option<(f64, bool)>,
     /// The figures of the record.
-    pub course: &'a Course,
+    pub timeline: &'a Timeline,
     /// Path of the record.
     pub record: PathBuf,
     /// Path of the page, if there is one.
     pub page: Option<PathBuf>,
 }
 
-impl Told<'_> {
+impl WatchSummary<'_> {
     /// Returns the distribution of each figure over the rounds.
     fn figures(&self) -> Sheet {
         let headings = [
             "figure", "unit", "rounds", "least", "p10", "median", "p90", "greatest", "outside",
         ];
         let mut sheet = Sheet::new("Figures over time", &headings);
-        for of in &self.course.figures {
+        for of in &self.timeline.figures {
             let Some(spread) = of.spread() else { continue };
             let mut row = vec![of.name(), of.unit.to_owned(), spread.n.to_string()];
             row.extend(spread.places().map(number));
@@ -233,8 +233,8 @@ impl Told<'_> {
     fn outside(&self) -> Sheet {
         let headings = ["time", "round", "figure", "value", "median", "score"];
         let mut sheet = Sheet::new("Outside", &headings);
-        for (of, outside, median) in outside_of(self.course) {
-            let time = self.course.times[outside.round];
+        for (of, outside, median) in outside_of(self.timeline) {
+            let time = self.timeline.times[outside.round];
             sheet.rows.push(vec![
                 format!("{} UTC", Date::from_unix(time.started).clock()),
                 time.number.to_string(),
@@ -249,9 +249,11 @@ impl Told<'_> {
 }
 
 /// Returns all values outside, with their figures and medians, the furthest first.
-pub(super) fn outside_of(course: &Course) -> Vec<(&Followed, super::course::Outside, f64)> {
+pub(super) fn outside_of(
+    timeline: &Timeline,
+) -> Vec<(&TrackedFigure, super::timeline::Outside, f64)> {
     let mut found = Vec::new();
-    for of in &course.figures {
+    for of in &timeline.figures {
         let median = of.spread().map_or(0.0, |spread| spread.median);
         found.extend(of.outside().into_iter().map(|out| (of, out, median)));
     }
@@ -259,7 +261,7 @@ pub(super) fn outside_of(course: &Course) -> Vec<(&Followed, super::course::Outs
     found
 }
 
-impl Output for Told<'_> {
+impl Output for WatchSummary<'_> {
     fn name(&self) -> String {
         self.command.to_owned()
     }
@@ -272,15 +274,15 @@ impl Output for Told<'_> {
             }
             let all = sheet.rows.len();
             let mut few = sheet;
-            few.rows.truncate(TOLD_ROWS);
+            few.rows.truncate(SUMMARY_ROWS);
             screen.add(&format!("{}\n{}\n", few.title, few.text(width)));
-            if all > TOLD_ROWS {
-                screen.add(&format!("and {} more, in the report\n", all - TOLD_ROWS));
+            if all > SUMMARY_ROWS {
+                screen.add(&format!("and {} more, in the report\n", all - SUMMARY_ROWS));
             }
             screen.end();
         }
-        let rounds = self.course.times.len();
-        let outside = self.course.rounds_outside().len();
+        let rounds = self.timeline.times.len();
+        let outside = self.timeline.rounds_outside().len();
         screen.add(&format!(
             "{rounds} round{}, {outside} of them with a figure outside\n",
             if rounds == 1 { "" } else { "s" }
@@ -293,8 +295,8 @@ impl Output for Told<'_> {
     }
 
     fn json(&self) -> Value {
-        let times = &self.course.times;
-        let figure = |of: &Followed| {
+        let times = &self.timeline.times;
+        let figure = |of: &TrackedFigure| {
             let spread = of.spread()?;
             let outside = of.outside().into_iter().map(|out| {
                 let time = times[out.round];
@@ -324,7 +326,7 @@ impl Output for Told<'_> {
             "rounds": times.len(),
             "record": self.record,
             "report": self.page,
-            "figures": self.course.figures.iter().filter_map(figure).collect::<Vec<_>>(),
+            "figures": self.timeline.figures.iter().filter_map(figure).collect::<Vec<_>>(),
             "warnings": self.header.notes,
         })
     }
@@ -353,9 +355,9 @@ mod tests {
 
     #[test]
     fn every_width_is_kept_and_an_outlier_is_told_without_colours() {
-        let course = Course::of(&planted(40, |round| if round == 38 { 3.0 } else { 1.0 }));
+        let timeline = Timeline::of(&planted(40, |round| if round == 38 { 3.0 } else { 1.0 }));
         for width in [60, 80, 120, 240] {
-            let text = drawn(&course, 1.0, width).text();
+            let text = drawn(&timeline, 1.0, width).text();
             let widest = text.lines().map(columns_of).max().unwrap();
             assert!(widest <= usize::from(width), "{width}\n{text}");
             assert!(text.contains("1 outside"), "{text}");
@@ -365,11 +367,11 @@ mod tests {
 
     #[test]
     fn a_plain_line_names_what_is_outside() {
-        let quiet = Course::of(&planted(20, |_| 1.0));
+        let quiet = Timeline::of(&planted(20, |_| 1.0));
         let line = plain(&quiet, 0.5);
         assert!(line.contains("round 19, 0.5 s"), "{line}");
         assert!(!line.contains("OUTSIDE") && !line.contains('\n'), "{line}");
-        let last = Course::of(&planted(20, |round| if round == 19 { 2.0 } else { 1.0 }));
+        let last = Timeline::of(&planted(20, |round| if round == 19 { 2.0 } else { 1.0 }));
         let line = plain(&last, 0.5);
         assert!(line.contains("OUTSIDE: D14"), "{line}");
         assert!(line.contains("4 KiB 7.98 cycles (+99.6 %)"), "{line}");

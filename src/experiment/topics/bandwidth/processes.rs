@@ -7,7 +7,7 @@ use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
 use crate::host::Nearness;
 use crate::kernel::{BLOCK, Motion};
 use crate::stats::Interval;
-use Company::{AsLarge, Nobody, Reader, Writer};
+use Neighbour::{AsLarge, Nobody, Reader, Writer};
 
 /// Motions of the measured process, and the names of its series.
 const MEASURED: [(&str, Motion); 2] = [(READ, Motion::Read), (WRITE, Motion::Write)];
@@ -17,7 +17,7 @@ const WRITE: &str = "write";
 
 /// What the second process does.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Company {
+enum Neighbour {
     Nobody,
     Reader,
     Writer,
@@ -25,8 +25,8 @@ enum Company {
     AsLarge,
 }
 
-impl Company {
-    const ALL: [Company; 4] = [Nobody, Reader, Writer, AsLarge];
+impl Neighbour {
+    const ALL: [Neighbour; 4] = [Nobody, Reader, Writer, AsLarge];
 
     const fn name(self) -> &'static str {
         match self {
@@ -46,8 +46,8 @@ impl Company {
     }
 }
 
-fn series(what: &str, company: Company) -> String {
-    format!("{what}, {}", company.name())
+fn series(what: &str, neighbour: Neighbour) -> String {
+    format!("{what}, {}", neighbour.name())
 }
 
 /// A CPU that shares a cache with the measuring CPU, the level of this cache, and its bytes.
@@ -108,8 +108,8 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for bytes in sizes(machine, cache) {
         for (what, motion) in MEASURED {
-            for company in Company::ALL {
-                if company == AsLarge && (what == WRITE || !machine.full) {
+            for neighbour in Neighbour::ALL {
+                if neighbour == AsLarge && (what == WRITE || !machine.full) {
                     continue;
                 }
                 let measured = BandwidthSetup {
@@ -117,11 +117,11 @@ fn cases(machine: &Machine) -> Vec<Case> {
                     motion,
                     mover: Mover::Vectors(PAPER),
                 };
-                let (label, x) = (series(what, company), bytes as f64);
-                let case = match (company.motion(), &found) {
+                let (label, x) = (series(what, neighbour), bytes as f64);
+                let case = match (neighbour.motion(), &found) {
                     (None, _) => Case::new(label, x, measured),
                     (Some(motion), Ok(shared)) => {
-                        let own = match company {
+                        let own = match neighbour {
                             AsLarge => bytes,
                             _ => shared.bytes / 2 / BLOCK * BLOCK,
                         };
@@ -152,7 +152,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 }
 
 /// Returns the shared cache, or the reason why nothing was measured or no cache is shared.
-fn at_stake(e: &Evidence<'_>) -> Testable<Shared> {
+fn measured_shared_cache(e: &Evidence<'_>) -> Testable<Shared> {
     e.series(&series(READ, Nobody))?;
     shared(e.machine)
 }
@@ -221,7 +221,7 @@ fn fall(e: &Evidence<'_>, label: &str, cache: usize) -> Testable<Fall> {
 
 /// Judges whether a series falls off its plateau sooner beside a writer than alone.
 fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
-    let cache = at_stake(e)?.bytes;
+    let cache = measured_shared_cache(e)?.bytes;
     let (alone, beside) = (series(what, Nobody), series(what, Writer));
     let (last, _) = e.last(&beside)?;
     let Fall::Between(fallen) = fall(e, &alone, cache)? else {
@@ -244,9 +244,9 @@ fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
 /// Judges whether a process that uses half of the cache is slower beside a reader than alone, and
 /// slower beside a writer than beside a reader.
 fn in_order(e: &Evidence<'_>, what: &str) -> Judged {
-    let shared = at_stake(e)?;
+    let shared = measured_shared_cache(e)?;
     let half = (shared.bytes / 2 / BLOCK * BLOCK) as f64;
-    let at = |company| e.at(&series(what, company), half);
+    let at = |neighbour| e.at(&series(what, neighbour), half);
     let (nobody, reader, writer) = (at(Nobody)?, at(Reader)?, at(Writer)?);
     let (_, memory) = e.last(&series(what, Nobody))?;
     let worth = ratio(nobody, memory)?;

@@ -113,7 +113,7 @@ const TABLE_3_1: Experiment = Experiment {
             |e| {
                 let misses = |ways| e.at(&series(STORED, ways, 32), SECOND_WAY as f64);
                 let saved = saved(misses(1)?, misses(2)?)?.middle();
-                let doubt = doubt_of_the_sample(e)?;
+                let doubt = sampling_error(e)?;
                 let saved = Interval::new(saved - doubt, saved + doubt);
                 between("saved by the second way", saved, 0.39, 0.49)
             },
@@ -220,7 +220,7 @@ fn slice(index: u8, ways: u64) -> String {
 /// Returns the uncertainty of the share that the second way saves at [`SECOND_WAY`]: the stored
 /// sets are eight slices drawn at random, and one slice is left out at a time (jackknife; Student's
 /// t of 7 degrees of freedom for 95 %).
-fn doubt_of_the_sample(e: &Evidence<'_>) -> Testable<f64> {
+fn sampling_error(e: &Evidence<'_>) -> Testable<f64> {
     const STUDENT: f64 = 2.365;
     let of = |index, ways| e.at(&slice(index, ways), SECOND_WAY as f64);
     let mut slices = Vec::new();

@@ -125,7 +125,7 @@ const ONE_SET: &str = "lines of one set of L2";
 const HELD: f64 = 0.25;
 
 /// Numbers of lines of one set of L2, and bytes after which L2's sets repeat.
-struct Crowd {
+struct SetOverfill {
     /// More lines than either L1d or L2 has ways, but fewer than both together.
     between: usize,
     /// Twice as many lines as both together have ways.
@@ -133,11 +133,11 @@ struct Crowd {
     apart: usize,
 }
 
-fn crowd(machine: &Machine) -> Option<Crowd> {
+fn crowd(machine: &Machine) -> Option<SetOverfill> {
     let ways = |level| machine.data_cache(level)?.ways.map(|ways| ways as usize);
     let (l1, l2) = (ways(1)?, ways(2)?);
     let bytes = machine.data_cache(2)?.size as usize;
-    (l1 > 1 && l2 > 1).then(|| Crowd {
+    (l1 > 1 && l2 > 1).then(|| SetOverfill {
         between: l1.max(l2) + l1.min(l2) / 2,
         beyond: 2 * (l1 + l2),
         apart: bytes / l2,
@@ -147,7 +147,7 @@ fn crowd(machine: &Machine) -> Option<Crowd> {
 /// Judges whether L1d and L2 together hold `between` lines: the time of a step beyond a hit in L2,
 /// over the same time with `beyond` lines, which the two levels cannot hold.
 fn held_together(e: &Evidence<'_>) -> Judged {
-    let Some(Crowd {
+    let Some(SetOverfill {
         between, beyond, ..
     }) = crowd(e.machine)
     else {

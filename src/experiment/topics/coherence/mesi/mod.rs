@@ -127,7 +127,7 @@ fn copies(protocol: Protocol, cores: usize, written: bool) -> f64 {
 
 static ARROWS: [Counted; 8] = [
     Counted::exactly("arrows that lead elsewhere than in the figure", 0.0, || {
-        Ok(astray(PROTOCOL))
+        Ok(wrong_transitions(PROTOCOL))
     }),
     Counted::exactly("requests on E to M", 0.0, || {
         Ok(sent(PROTOCOL, State::Exclusive, Event::LocalWrite).requests() as f64)
@@ -252,20 +252,20 @@ const LEADS_TO: [[State; 4]; 4] = {
 
 /// Counts the arrows of a protocol that lead to another state than in the figure. A read of a line
 /// that another cache holds leads from I to S, and is a seventeenth arrow.
-fn astray(protocol: Protocol) -> f64 {
-    let mut astray = 0;
+fn wrong_transitions(protocol: Protocol) -> f64 {
+    let mut wrong_transitions = 0;
     for (state, row) in State::ALL.into_iter().zip(LEADS_TO) {
         for (event, wanted) in Event::ALL.into_iter().zip(row) {
             let (mut caches, core) = in_state(protocol, state);
             happen(&mut caches, core, event);
-            astray += u32::from(caches.state(core, LINE) != wanted);
+            wrong_transitions += u32::from(caches.state(core, LINE) != wanted);
         }
     }
     let mut caches = Mesi::new(protocol, 2);
     caches.read(1, LINE);
     caches.read(0, LINE);
-    astray += u32::from(caches.state(0, LINE) != State::Shared);
-    f64::from(astray)
+    wrong_transitions += u32::from(caches.state(0, LINE) != State::Shared);
+    f64::from(wrong_transitions)
 }
 
 /// Returns the messages of one event, with the line in `state`.
@@ -345,14 +345,14 @@ mod tests {
 
     #[test]
     fn arrows_that_lead_elsewhere_are_counted() {
-        assert_eq!(astray(Protocol::MESI), 0.0);
+        assert_eq!(wrong_transitions(Protocol::MESI), 0.0);
         // Without E, a first read and all transitions from E lead elsewhere.
-        assert!(astray(Protocol::MSI) >= 2.0);
+        assert!(wrong_transitions(Protocol::MSI) >= 2.0);
         let stays = Protocol::MESI.with(
             State::Shared,
             Event::RemoteWrite,
             Transition::to(State::Shared),
         );
-        assert_eq!(astray(stays), 1.0);
+        assert_eq!(wrong_transitions(stays), 1.0);
     }
 }

@@ -10,10 +10,10 @@ use crate::order;
 use crate::stats::Interval;
 
 /// Number of CPUs whose pairs a quick run measures.
-const FEW: usize = 8;
+const QUICK_CPUS: usize = 8;
 
 /// Number of CPUs whose pairs a full run measures: 2,016 pairs.
-const MANY: usize = 64;
+const FULL_CPUS: usize = 64;
 
 pub(super) const MATRIX: Experiment = Experiment {
     id: "X14",
@@ -131,7 +131,7 @@ pub(super) const MATRIX: Experiment = Experiment {
 };
 
 fn matrix_cpus(machine: &Machine) -> Vec<usize> {
-    let most = if machine.full { MANY } else { FEW };
+    let most = if machine.full { FULL_CPUS } else { QUICK_CPUS };
     let seats = machine.cpu_order.seats();
     let mut cpus: Vec<usize> = seats.iter().take(most).map(|seat| seat.cpu).collect();
     cpus.sort_unstable();

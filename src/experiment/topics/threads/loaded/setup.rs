@@ -95,11 +95,11 @@ impl Setup for LoadedSetup {
         if timed == Timed::Stream {
             members.swap(0, 1);
         }
-        let company = members.split_off(1).into_iter().map(|of| Worker {
+        let untimed = members.split_off(1).into_iter().map(|of| Worker {
             cpu: of.cpu,
-            kernel: Box::new(Company(of.kernel)),
+            kernel: Box::new(Untimed(of.kernel)),
         });
-        members.extend(company);
+        members.extend(untimed);
         Ok(Workload::at_once(members, SampleOf::First, period))
     }
 }
@@ -133,17 +133,17 @@ impl Kernel for PacedStream<'_> {
     }
 }
 
-/// Requested operations per operation that [`Company`] performs.
-const COMPANY_SHARE: u64 = 256;
+/// Requested operations per operation that [`Untimed`] performs.
+const UNTIMED_SHARE: u64 = 256;
 
 /// A kernel that runs while another thread is timed. All threads get the same number of operations per round, and a
 /// burst with a long pause lasts hundreds of steps of a walk: the round would last until the streams are done. This
 /// kernel performs a small share of the operations, and the team then runs it until the timed thread is done.
-struct Company<'m>(Box<dyn Kernel + Send + 'm>);
+struct Untimed<'m>(Box<dyn Kernel + Send + 'm>);
 
-impl Kernel for Company<'_> {
+impl Kernel for Untimed<'_> {
     fn run(&mut self, operations: u64) -> u64 {
-        self.0.run(operations.div_ceil(COMPANY_SHARE))
+        self.0.run(operations.div_ceil(UNTIMED_SHARE))
     }
 
     fn work(&self) -> Work {
@@ -151,7 +151,7 @@ impl Kernel for Company<'_> {
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
-        self.0.trace(operations.div_ceil(COMPANY_SHARE), sink)
+        self.0.trace(operations.div_ceil(UNTIMED_SHARE), sink)
     }
 }
 

@@ -17,12 +17,12 @@ const CLOCK: &str = "core clock";
 
 /// All figures of a record over its rounds.
 #[derive(Debug)]
-pub(crate) struct Course {
+pub(crate) struct Timeline {
     machine: Machine,
     /// The time of each round.
     pub times: Vec<Time>,
     /// The figures, in the order in which they first occur.
-    pub figures: Vec<Followed>,
+    pub figures: Vec<TrackedFigure>,
     places: HashMap<(String, String, u64), usize>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Time {
 
 /// A figure over the rounds.
 #[derive(Debug)]
-pub(crate) struct Followed {
+pub(crate) struct TrackedFigure {
     /// The experiment; `None` for the core clock.
     pub experiment: Option<&'static Experiment>,
     /// The experiment's id.
@@ -65,20 +65,20 @@ pub(crate) struct Outside {
     pub score: f64,
 }
 
-impl Course {
+impl Timeline {
     /// Collects the figures of a record.
     pub fn of(record: &Record) -> Self {
         let ladder = points_of(&record.points, MACHINE);
-        let mut course = Course {
+        let mut timeline = Timeline {
             machine: machine_of(&record.header, &ladder),
             times: Vec::new(),
             figures: Vec::new(),
             places: HashMap::new(),
         };
         for round in &record.rounds {
-            course.add(round);
+            timeline.add(round);
         }
-        course
+        timeline
     }
 
     /// Adds a round.
@@ -103,7 +103,7 @@ impl Course {
         ratios.sort_unstable_by(f64::total_cmp);
         if let Some(ratio) = median(&ratios) {
             let clock = ratio * self.machine.rate.hz() / 1e9;
-            let found = || Followed {
+            let found = || TrackedFigure {
                 experiment: None,
                 id: MACHINE.to_owned(),
                 label: CLOCK.to_owned(),
@@ -139,7 +139,7 @@ impl Course {
             let counted = matches!(point.state, State::Counted(_));
             let unit = if counted { "" } else { unit.label() };
             let mut follow = |label: String, unit, value| {
-                let found = || Followed {
+                let found = || TrackedFigure {
                     experiment: Some(experiment),
                     id: experiment.id.to_owned(),
                     label: label.clone(),
@@ -174,7 +174,7 @@ impl Course {
         label: &str,
         x: f64,
         value: Interval,
-        found: impl FnOnce() -> Followed,
+        found: impl FnOnce() -> TrackedFigure,
     ) {
         let key = (id.to_owned(), label.to_owned(), (x + 0.0).to_bits());
         let figures = &mut self.figures;
@@ -192,12 +192,12 @@ impl Course {
 
     /// Returns the indices of the rounds in which at least one figure is outside.
     pub fn rounds_outside(&self) -> BTreeSet<usize> {
-        let outside = self.figures.iter().flat_map(Followed::outside);
+        let outside = self.figures.iter().flat_map(TrackedFigure::outside);
         outside.map(|of| of.round).collect()
     }
 }
 
-impl Followed {
+impl TrackedFigure {
     /// Returns the distribution of the values, if there are any.
     pub fn spread(&self) -> Option<Spread> {
         Spread::of(&self.figure)
@@ -251,7 +251,7 @@ impl Followed {
 
 /// Returns at most `most` figures: all if they fit, else the last position of each series, then, as long as
 /// there is room, the first position of each series and evenly spread figures.
-pub(crate) fn some(figures: &[Followed], most: usize) -> Vec<&Followed> {
+pub(crate) fn some(figures: &[TrackedFigure], most: usize) -> Vec<&TrackedFigure> {
     if figures.len() <= most {
         return figures.iter().collect();
     }
@@ -290,20 +290,29 @@ mod tests {
     #[test]
     fn every_point_is_a_figure_and_has_a_value_per_round() {
         let record = planted(20, |_| 1.0);
-        let course = Course::of(&record);
-        assert_eq!(course.figures.len(), 1 + record.rounds[0].points.len());
-        assert!(course.figures.iter().all(|of| of.figure.values.len() == 20));
-        assert!(course.rounds_outside().is_empty());
-        assert_eq!(course.figures[0].name(), "core clock");
-        assert!(course.figures[1].name().starts_with("D14 NPAD=0, 4 KiB"));
+        let timeline = Timeline::of(&record);
+        assert_eq!(timeline.figures.len(), 1 + record.rounds[0].points.len());
+        assert!(
+            timeline
+                .figures
+                .iter()
+                .all(|of| of.figure.values.len() == 20)
+        );
+        assert!(timeline.rounds_outside().is_empty());
+        assert_eq!(timeline.figures[0].name(), "core clock");
+        assert!(timeline.figures[1].name().starts_with("D14 NPAD=0, 4 KiB"));
     }
 
     #[test]
     fn a_round_that_is_slower_is_outside_in_its_times_alone() {
-        let course = Course::of(&planted(20, |round| if round == 7 { 1.5 } else { 1.0 }));
-        assert_eq!(course.rounds_outside(), BTreeSet::from([7]));
-        assert!(course.figures[0].outside().is_empty(), "the clock");
-        assert!(course.figures[1..].iter().all(|of| of.outside().len() == 1));
+        let timeline = Timeline::of(&planted(20, |round| if round == 7 { 1.5 } else { 1.0 }));
+        assert_eq!(timeline.rounds_outside(), BTreeSet::from([7]));
+        assert!(timeline.figures[0].outside().is_empty(), "the clock");
+        assert!(
+            timeline.figures[1..]
+                .iter()
+                .all(|of| of.outside().len() == 1)
+        );
     }
 
     /// The chart of X17 shows the bandwidth of all threads, its points show the bandwidth of one thread.
@@ -316,25 +325,25 @@ mod tests {
             (line.experiment, point.series, point.x) = ("X17".into(), "read, memory".into(), 8.0);
             round.points = vec![line];
         }
-        let course = Course::of(&record);
-        let [_, all] = &course.figures[..] else {
-            panic!("{:?}", course.figures)
+        let timeline = Timeline::of(&record);
+        let [_, all] = &timeline.figures[..] else {
+            panic!("{:?}", timeline.figures)
         };
         assert_eq!(all.name(), "X17 read, memory, 8");
         let point = &record.rounds[0].points[0].point;
-        let of_one = point.interval(Unit::GigabytesPerSecond, course.machine.rate);
+        let of_one = point.interval(Unit::GigabytesPerSecond, timeline.machine.rate);
         let times = f64::from(all.figure.values[0].mid) / of_one.unwrap().middle();
         assert!((times - 8.0).abs() < 0.01, "{times}");
     }
 
     #[test]
     fn a_few_figures_are_the_ends_of_their_series() {
-        let course = Course::of(&planted(1, |_| 1.0));
+        let timeline = Timeline::of(&planted(1, |_| 1.0));
         let names = |most| -> Vec<String> {
-            let few = some(&course.figures, most);
+            let few = some(&timeline.figures, most);
             few.iter().map(|of| of.name()).collect()
         };
-        assert_eq!(names(1000).len(), course.figures.len());
+        assert_eq!(names(1000).len(), timeline.figures.len());
         let ends = ["core clock", "D14 NPAD=0, 4 KiB", "D14 NPAD=0, 256 MiB"];
         assert_eq!(names(1), ends[..1]);
         assert_eq!(names(2), [ends[0], ends[2]]);
