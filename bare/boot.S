@@ -1,18 +1,18 @@
 # From the loader's 32-bit protected mode to Rust in 64-bit mode.
 #
-# Two doors lead to start32, and both open on the same state (paging off, flat 32-bit segments,
-# interrupts off): the PVH note, which QEMU's `-kernel` takes, and the Multiboot2 header, which
-# GRUB takes on real hardware.
+# The loader enters at start32, in one of two ways. Both leave the same state (paging off, flat 32-bit
+# segments, interrupts off): the PVH note, which QEMU's `-kernel` uses, and the Multiboot2 header, which GRUB
+# uses on real hardware.
 #
-# It is assembled behind exceptions.S.
+# This file is assembled after exceptions.S, whose symbols it uses.
 #
-# Rust is entered in ring 0, or in ring 3 if the command line says so. All that needs ring 0 is
-# therefore done here, before any compiled code: where a nested hypervisor interprets ring 0, it
-# knows too few instructions for what a compiler emits.
+# Rust is entered in ring 0, or in ring 3 if the command line says so. Everything that needs ring 0 is
+# therefore done here, before any compiled code runs. A nested hypervisor that interprets ring 0 would also
+# not know all instructions that a compiler emits.
 
     .set PAGE_TABLE_ENTRY,  0x07        # present, writable, user
-    .set PAGE_2M_ENTRY,     0x87        # the same, page size
-    .set CR0_CLEAR,         0x6000000c  # CD, NW: caches on; TS, EM: the FPU is real
+    .set PAGE_2M_ENTRY,     0x87        # present, writable, user, page size
+    .set CR0_CLEAR,         0x6000000c  # CD, NW (turns the caches on); TS, EM (enables the FPU)
     .set CR0_SET,           0x00000022  # MP, NE
     .set CR0_PAGING,        0x80010000  # PG, WP
     .set CR4_SET,           0x00000620  # PAE, OSFXSR, OSXMMEXCPT
@@ -36,7 +36,7 @@
     .set TSS_FIXED_BYTES,   104
     .set TSS_BYTES,         TSS_FIXED_BYTES + IO_PORTS / 8 + 1
 
-# --- the doors -------------------------------------------------------------------------------
+# --- entry points ----------------------------------------------------------------------------
 
 # XEN_ELFNOTE_PHYS32_ENTRY (xen/include/public/elfnote.h): the 32-bit physical entry point.
 # QEMU reads a descriptor of 8 bytes from a 64-bit ELF file.
@@ -69,7 +69,7 @@ start32:
     cli
     cld
     movl $stack_top, %esp
-    movl %ebx, boot_info                # physical address of what the loader has to say
+    movl %ebx, boot_info                # physical address of the loader's information
 
     # PML4[0] -> PDPT; PDPT[0..4] -> four page directories; 2048 pages of 2 MiB: 4 GiB.
     movl $pdpt + PAGE_TABLE_ENTRY, pml4
@@ -122,8 +122,8 @@ start64:
     movl %eax, %gs
     movl $stack_top, %esp
 
-    # AVX and AVX-512 are off until XCR0 enables the state that this CPU says it has
-    # (Intel SDM volume 1, section 13.3).
+    # AVX and AVX-512 stay off until XCR0 enables the state components that CPUID reports (Intel SDM volume 1,
+    # section 13.3).
     movl $1, %eax
     cpuid
     btl $CPUID1_ECX_XSAVE, %ecx
@@ -139,7 +139,7 @@ start64:
     xorl %ecx, %ecx
     xsetbv
 3:
-    # Exceptions: a gate for each stub, and a task state segment that holds their stack.
+    # Exceptions: one gate per stub, and a task state segment with the stack for the handlers.
     movl $tss, %eax
     movw %ax, gdt_tss + 2
     shrl $16, %eax
@@ -161,7 +161,7 @@ start64:
     loop 4b
     lidt idt_pointer
 
-    # ring=3 anywhere on a PVH loader's command line?
+    # Is `ring=3` anywhere on a PVH loader's command line?
     movl boot_info, %esi
     cmpl $START_MAGIC, (%rsi)
     jne enter_rust
@@ -199,7 +199,7 @@ gdt:
     .quad 0x00cf93000000ffff            # 10h, DATA: ring 0, read/write
     .quad 0x00cff3000000ffff            # 18h: DATA for ring 3
     .quad 0x00affb000000ffff            # 20h: CODE64 for ring 3
-gdt_tss:                                # 28h: the task state segment; its base is filled in
+gdt_tss:                                # 28h: the task state segment; start64 fills in its base
     .quad 0x0000890000000000 + TSS_BYTES - 1, 0
 gdt_pointer:
     .short gdt_pointer - gdt - 1
@@ -226,7 +226,7 @@ tss:
 
     .section .bss
     .balign 4096
-    .globl pml4                         # for further mappings
+    .globl pml4                         # the memory map code adds mappings
 pml4:
     .skip 0x1000
 pdpt:

@@ -1,11 +1,11 @@
-//! Links the image for a loader as a static ELF file with our own entry and layout, and notes the
-//! compiler.
+//! Links the image for a loader as a static ELF file with its own entry point and layout, and passes the
+//! version of rustc to the program.
 
 use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=link.ld");
-    // The firmware's own format needs no layout.
+    // An image for firmware needs no linker script.
     if variable("CARGO_CFG_TARGET_OS") == "none" {
         lay_out();
     }
@@ -21,8 +21,8 @@ fn main() {
 fn lay_out() {
     let root = variable("CARGO_MANIFEST_DIR");
     for arg in [
-        // The image runs where it is linked, identity mapped at 1 MiB: no address is left to be
-        // relocated, as the target's static-pie programs have them.
+        // The image runs where it is linked, identity mapped at 1 MiB. It must therefore not be a static-pie
+        // program, the target's default, whose addresses have to be relocated.
         "--no-pie",
         "-znorelro",
         "-zmax-page-size=0x1000",

@@ -1,8 +1,8 @@
-# A stub for every exception, for an interrupt descriptor table to point at.
+# One stub per exception vector, for the interrupt descriptor table to point at.
 #
-# Each leaves the vector number and an error code (0 where the CPU pushes none) on the stack below the
-# CPU's own frame, and calls exception_entry with the address of all that and CR2, as sysv64 passes
-# arguments. It does not return.
+# Each stub leaves the vector number and an error code (0 where the CPU pushes none) on the stack below the
+# CPU's own frame. It then calls exception_entry with the address of the vector number and the value of CR2,
+# as sysv64 passes arguments. exception_entry does not return.
 
     .set VECTORS,           32
     .set STUB_BYTES,        16

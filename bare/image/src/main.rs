@@ -1,7 +1,7 @@
-//! Makes the image of a bootable USB stick, and reads files in one: for `bare/stick`.
+//! Makes the image of a bootable USB stick, and reads files from such an image. For `bare/stick`.
 //!
-//! The image is a disk with one partition, of FAT32, as firmware and every operating system take it.
-//! Nothing needs to be mounted, so nobody needs to be root.
+//! The image is a disk with one FAT32 partition, which firmware and every operating system accept. Nothing
+//! has to be mounted, so root is not needed.
 
 use std::fs;
 use std::io::{Cursor, Read, Write};
@@ -14,19 +14,21 @@ const USAGE: &str =
     "linefill-image make IMAGE PROGRAM [WORD...]\n       linefill-image read IMAGE FILE";
 
 const SECTOR: usize = 512;
-/// The partition begins where every partitioning tool begins one, at 1 MiB.
+/// The first byte of the partition: 1 MiB, where partitioning tools put it.
 const START: usize = 1 << 20;
-/// More than 65,525 clusters make it FAT32 (Microsoft's FAT specification, "FAT type determination").
+/// Bytes of the partition. More than 65,525 clusters make it FAT32 (Microsoft's FAT specification, "FAT type
+/// determination").
 const BYTES: usize = 64 << 20;
-/// The partition type of FAT32 by sector numbers. Windows hides partitions of the type that UEFI has
-/// for its own, and firmware starts from this one as well.
+/// The partition type of FAT32 with LBA. Windows hides partitions of the EFI system type; firmware also boots
+/// from this type.
 const FAT32_LBA: u8 = 0x0c;
 
-/// The folder that firmware starts removable disks from, and the program's name there
-/// (UEFI specification 2.10, section 3.5.1.1).
+/// The folder that firmware boots removable disks from, and the program's name in that folder (UEFI
+/// specification 2.10, section 3.5.1.1).
 const FOLDER: [&str; 2] = ["EFI", "BOOT"];
 const PROGRAM: &str = "BOOTX64.EFI";
-/// Where the program looks for words (`bare/src/firmware/folder.rs`), and how many bytes it reads.
+/// The file that the program reads its options from (`bare/src/firmware/folder.rs`), and the size of its
+/// buffer.
 const WORDS: &str = "linefill.txt";
 const WORDS_BYTES: usize = 1024;
 
@@ -47,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes an image with the program and its words.
+/// Writes an image with the program and its options.
 fn make(image: &str, program: &str, words: &[&str]) -> Result<()> {
     let words = words.join(" ");
     ensure!(
@@ -78,12 +80,12 @@ fn make(image: &str, program: &str, words: &[&str]) -> Result<()> {
     fs::write(image, disk).with_context(|| format!("cannot write {image}"))
 }
 
-/// A master boot record: one partition, which is the rest of the disk.
+/// Writes a master boot record with one partition, which takes the rest of the disk.
 fn write_partition_table(head: &mut [u8]) {
     let first = (START / SECTOR) as u32;
     let count = (BYTES / SECTOR) as u32;
     let entry = &mut head[446..462];
-    // Cylinders, heads and sectors that stand for "beyond what these can say".
+    // Cylinder, head and sector numbers that mean "out of range".
     entry[1..4].copy_from_slice(&[0xfe, 0xff, 0xff]);
     entry[4] = FAT32_LBA;
     entry[5..8].copy_from_slice(&[0xfe, 0xff, 0xff]);
@@ -92,7 +94,7 @@ fn write_partition_table(head: &mut [u8]) {
     head[510..512].copy_from_slice(&[0x55, 0xaa]);
 }
 
-/// Prints a file of the program's folder.
+/// Prints a file from the program's folder.
 fn read(image: &str, name: &str) -> Result<()> {
     let disk = fs::read(image).with_context(|| format!("cannot read {image}"))?;
     let Some(partition) = disk.get(START..) else {

@@ -1,8 +1,8 @@
 //! Physical memory and page tables for a program without an operating system: which memory is
 //! free, and mappings of it in pages of a given size.
 //!
-//! Nothing here executes a privileged instruction, so the tests run on any host. Physical addresses
-//! serve as pointers: whoever uses [`Tables`] has mapped the memory of the tables onto itself.
+//! Nothing here executes a privileged instruction, so the tests run on any host. Physical addresses are used
+//! as pointers: the caller of [`Tables::new`] must have mapped the memory of the tables onto itself.
 #![cfg_attr(not(test), no_std)]
 #![warn(missing_docs)]
 

@@ -4,24 +4,24 @@ use core::ffi::CStr;
 
 use crate::Area;
 
-/// What a loader says, as far as the image wants it.
+/// The parts of a loader's information that the image uses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Map<'i> {
-    /// Entries of 24 bytes and more, each with address and size in its first 16 bytes.
+    /// Entries of at least 24 bytes, with the address and the size in the first 16 bytes.
     entries: &'i [u8],
     entry_bytes: usize,
-    /// Where an entry has the kind of the memory.
+    /// Offset of the memory type in an entry.
     kind_at: usize,
-    /// The words of the command line.
+    /// The command line.
     pub command_line: &'i str,
 }
 
-/// The kind of memory that is free, by the BIOS (ACPI specification, "System Address Map Interfaces"), which
-/// both loaders take over.
+/// The memory type of free memory in a BIOS memory map (ACPI specification, "System Address Map Interfaces").
+/// Both loaders use the same numbers.
 const RAM: u32 = 1;
 
 impl<'i> Map<'i> {
-    /// The free memory, in the order of the loader.
+    /// Returns the areas of free memory in the loader's order.
     pub fn free(self) -> impl Iterator<Item = Area> + use<'i> {
         let Map {
             entries,
@@ -36,8 +36,8 @@ impl<'i> Map<'i> {
     }
 }
 
-/// What a PVH loader says: `struct hvm_memmap_table_entry` (xen/include/public/arch-x86/hvm/start_info.h),
-/// and the command line.
+/// Returns the map of a PVH loader. `entries` holds `struct hvm_memmap_table_entry`
+/// (xen/include/public/arch-x86/hvm/start_info.h).
 pub fn pvh<'i>(entries: &'i [u8], command_line: &'i CStr) -> Map<'i> {
     Map {
         entries,
@@ -47,8 +47,8 @@ pub fn pvh<'i>(entries: &'i [u8], command_line: &'i CStr) -> Map<'i> {
     }
 }
 
-/// What a Multiboot2 loader says (specification, section 3.6), from its own size on. Tags that are cut off
-/// or too small end it.
+/// Parses the information of a Multiboot2 loader (specification, section 3.6), including the 8 bytes of its
+/// head. Stops at a tag that is cut off or smaller than its own head.
 pub fn multiboot(information: &[u8]) -> Map<'_> {
     const HEAD: usize = 8;
     const COMMAND_LINE: u32 = 1;

@@ -2,7 +2,7 @@
 
 use crate::{Area, Lend, Pool, Size};
 
-/// Bytes of a piece that frames are cut from.
+/// Bytes of the pieces that frames are cut from.
 const PIECE: u64 = Size::Large.bytes();
 
 /// The free memory of a machine.
@@ -11,17 +11,18 @@ pub struct Physical {
     pool: Pool,
     /// The program can access memory below this address by its physical address.
     accessible: u64,
-    /// The first frame that came back, which holds the address of the next one; 0 if there is none.
+    /// The first frame of the list of returned frames. Each holds the address of the next; 0 ends the list.
     first: u64,
-    /// What no frame was cut from yet.
+    /// The part of the current piece that is not cut into frames yet.
     rest: Area,
 }
 
 impl Physical {
-    /// The memory of `pool`, of which what lies below `accessible` is mapped onto itself.
+    /// Takes over the memory of `pool`. Memory below `accessible` is mapped onto itself.
     ///
     /// # Safety
-    /// It is so as long as this lives, and nobody else uses the memory.
+    /// The memory below `accessible` stays mapped onto itself as long as the result lives, and nothing else
+    /// uses the memory of `pool`.
     pub unsafe fn new(pool: Pool, accessible: u64) -> Self {
         Physical {
             pool,
@@ -31,29 +32,29 @@ impl Physical {
         }
     }
 
-    /// What is free, frames apart.
+    /// Returns the free memory, without the frames that were given back.
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// Whether the memory at this address is mapped onto itself.
+    /// Returns whether the memory at `address` is mapped onto itself.
     pub fn is_accessible(&self, address: u64) -> bool {
         address < self.accessible
     }
 
-    /// So many bytes whose address is a multiple of `align`, a power of two; `None` if no area has them.
+    /// Takes `bytes` bytes at a multiple of `align`, a power of two. `None` if no area is large enough.
     pub fn take(&mut self, bytes: u64, align: u64) -> Option<Area> {
         self.pool.take(bytes, align, u64::MAX)
     }
 
-    /// The same of memory that is mapped onto itself.
+    /// Like [`take`](Self::take), but only takes memory that is mapped onto itself.
     pub fn take_accessible(&mut self, bytes: u64, align: u64) -> Option<Area> {
         self.pool.take(bytes, align, self.accessible)
     }
 
-    /// Takes back what [`take`](Self::take) gave.
+    /// Takes back memory from [`take`](Self::take).
     pub fn give_back(&mut self, area: Area) {
-        // An area that the pool cannot keep is lost: no harm but less memory.
+        // An area that the pool has no room for is lost. The only harm is less memory.
         let _ = self.pool.add(area);
     }
 }
@@ -62,7 +63,7 @@ impl Lend for Physical {
     fn lend(&mut self) -> Option<u64> {
         let frame = if self.first != 0 {
             let frame = self.first;
-            // SAFETY: it is accessible, and its last owner gave it back.
+            // SAFETY: the frame is accessible, and its last owner gave it back.
             self.first = unsafe { pointer(frame).read() };
             frame
         } else {
@@ -73,7 +74,7 @@ impl Lend for Physical {
             self.rest.start += Size::Base.bytes();
             frame
         };
-        // SAFETY: nobody but this owns it.
+        // SAFETY: the frame is accessible and owned by this function alone.
         unsafe {
             pointer(frame)
                 .cast::<u8>()
@@ -83,7 +84,7 @@ impl Lend for Physical {
     }
 
     fn give_back(&mut self, frame: u64) {
-        // SAFETY: `lend` gave it, and its owner does not use it any more.
+        // SAFETY: `lend` gave the frame out, and its owner does not use it any more.
         unsafe { pointer(frame).write(self.first) };
         self.first = frame;
     }

@@ -1,16 +1,16 @@
-//! Which memory is free.
+//! A set of areas of free memory.
 
 /// Memory from `start` to before `end`, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Area {
     /// The first byte.
     pub start: u64,
-    /// The byte behind the last.
+    /// The byte after the last one.
     pub end: u64,
 }
 
 impl Area {
-    /// So many bytes at `start`; as many as there are addresses for.
+    /// Returns the area of `bytes` bytes at `start`, cut off at the last address.
     pub const fn new(start: u64, bytes: u64) -> Self {
         Area {
             start,
@@ -18,12 +18,12 @@ impl Area {
         }
     }
 
-    /// Its bytes.
+    /// Returns the size in bytes.
     pub const fn bytes(self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// What lies in both.
+    /// Returns the intersection of both areas.
     #[must_use]
     pub fn within(self, other: Area) -> Self {
         let start = self.start.max(other.start);
@@ -34,10 +34,10 @@ impl Area {
     }
 }
 
-/// Areas at most: a machine's memory has a handful of holes, and a few pieces are lent at a time.
+/// The most areas. A machine's memory has a handful of holes, and a few pieces are lent at a time.
 const MOST: usize = 64;
 
-/// Areas of free memory, in ascending order, none beside or over another.
+/// Areas of free memory in ascending order. They neither touch nor overlap.
 #[derive(Clone, Debug)]
 pub struct Pool {
     areas: [Area; MOST],
@@ -45,7 +45,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// No memory.
+    /// Returns an empty pool.
     pub const fn new() -> Self {
         Pool {
             areas: [Area { start: 0, end: 0 }; MOST],
@@ -53,22 +53,23 @@ impl Pool {
         }
     }
 
-    /// The areas.
+    /// Returns the areas in ascending order.
     pub fn areas(&self) -> &[Area] {
         &self.areas[..self.used]
     }
 
-    /// Bytes of all of them.
+    /// Returns the total size in bytes.
     pub fn bytes(&self) -> u64 {
         self.areas().iter().map(|area| area.bytes()).sum()
     }
 
-    /// Adds `area`, what of it is not there yet. `false` if there are too many areas to keep another.
+    /// Adds those parts of `area` that are not in the pool. Returns `false`, and changes nothing, if the pool
+    /// has no room for another area.
     pub fn add(&mut self, area: Area) -> bool {
         if area.bytes() == 0 {
             return true;
         }
-        // Those that touch it become one with it.
+        // Areas that touch `area` are merged with it.
         let first = self.areas().partition_point(|one| one.end < area.start);
         let behind = self.areas().partition_point(|one| one.start <= area.end);
         let touching = &self.areas[first..behind];
@@ -79,7 +80,8 @@ impl Pool {
         self.replace(first, behind, &[joined])
     }
 
-    /// Takes `area` out, what of it is there. `false` if that leaves too many areas to keep.
+    /// Removes those parts of `area` that are in the pool. Returns `false`, and changes nothing, if the pool
+    /// has no room for the areas that remain.
     pub fn remove(&mut self, area: Area) -> bool {
         if area.bytes() == 0 {
             return true;
@@ -105,8 +107,8 @@ impl Pool {
         }
     }
 
-    /// Takes `bytes` out whose address is a multiple of `align`, a power of two, and which end at `below`
-    /// at most: of the smallest area that has them, so that large ones stay whole.
+    /// Takes `bytes` bytes at a multiple of `align`, a power of two, that end at `below` or before. Takes
+    /// them from the smallest area that is large enough, so that large areas stay whole.
     pub fn take(&mut self, bytes: u64, align: u64, below: u64) -> Option<Area> {
         let fits = |area: &&Area| {
             let start = area.start.checked_next_multiple_of(align)?;
@@ -121,7 +123,7 @@ impl Pool {
         self.remove(taken).then_some(taken)
     }
 
-    /// Replaces the areas from `first` to before `behind`, if there is room.
+    /// Replaces the areas from `first` to before `behind`. Returns `false` if there is no room.
     fn replace(&mut self, first: usize, behind: usize, by: &[Area]) -> bool {
         let used = self.used - (behind - first) + by.len();
         if used > MOST {

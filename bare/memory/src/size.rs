@@ -1,4 +1,4 @@
-//! Sizes of pages.
+//! Page sizes.
 
 use core::fmt::{Display, Formatter, Result};
 
@@ -9,20 +9,20 @@ pub enum Size {
     Base,
     /// 2 MiB.
     Large,
-    /// 1 GiB: not every CPU has it.
+    /// 1 GiB. Not every CPU supports it.
     Giant,
 }
 
 impl Size {
-    /// All of them, the smallest first.
+    /// All sizes, the smallest first.
     pub const ALL: [Size; 3] = [Size::Base, Size::Large, Size::Giant];
 
-    /// Bytes of a page.
+    /// Returns the bytes of a page.
     pub const fn bytes(self) -> u64 {
         1 << self.shift()
     }
 
-    /// The level of the tables whose entries map such pages, from 1 for the last one of a walk.
+    /// Returns the level of the tables whose entries map pages of this size. The last level of a walk is 1.
     pub(crate) const fn level(self) -> u32 {
         match self {
             Size::Base => 1,
@@ -31,7 +31,7 @@ impl Size {
         }
     }
 
-    /// The size of pages that entries of this level can map.
+    /// Returns the size of the pages that entries of this level map, or `None` if they map none.
     pub(crate) const fn of_level(level: u32) -> Option<Self> {
         match level {
             1 => Some(Size::Base),

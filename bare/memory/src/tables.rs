@@ -1,11 +1,11 @@
-//! Page tables (Intel SDM volume 3A, section 5.5): entries are written, and read back by the same walk
-//! that the CPU does.
+//! Page tables (Intel SDM volume 3A, section 5.5): writes entries, and translates addresses by the same walk
+//! as the CPU.
 
 use core::fmt::{self, Display, Formatter};
 
 use crate::Size;
 
-/// Entries of a table, and the bits of an address that choose one.
+/// Entries per table, and the number of address bits that select an entry.
 const ENTRIES: u64 = 512;
 const INDEX_BITS: u32 = 9;
 const OFFSET_BITS: u32 = 12;
@@ -13,42 +13,45 @@ const OFFSET_BITS: u32 = 12;
 const PRESENT: u64 = 1;
 const WRITABLE: u64 = 1 << 1;
 const USER: u64 = 1 << 2;
-/// The CPU sets both in an entry that it uses first. Set here, no walk has to write the entry.
+/// The CPU sets the accessed and dirty bits when it first uses an entry. Setting them in advance saves the
+/// CPU that write.
 const ACCESSED: u64 = 1 << 5;
 const DIRTY: u64 = 1 << 6;
-/// An entry of level 2 or 3 that maps a page.
+/// Set in an entry of level 2 or 3 that maps a page instead of pointing to a table.
 const PAGE: u64 = 1 << 7;
-/// The address of the table or page. Its lowest bit in a page of 2 MiB or 1 GiB is a memory type.
+/// The address of the table or page. In an entry for a page of 2 MiB or 1 GiB, the lowest of these bits is
+/// part of the memory type.
 const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 
-/// Lends memory for tables.
+/// A lender of memory for page tables.
 pub trait Lend {
-    /// The address of 4 KiB of zeros, or `None` if there is no memory left.
+    /// Returns the address of 4 KiB of zeros, or `None` if no memory is left.
     fn lend(&mut self) -> Option<u64>;
 
-    /// Takes back what was lent.
+    /// Takes back a frame that [`lend`](Self::lend) returned.
     fn give_back(&mut self, frame: u64);
 }
 
-/// Who may access what is mapped.
+/// The rings that may access mapped memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Code of ring 0 alone.
+    /// Ring 0 only.
     Ring0,
-    /// Code of every ring.
+    /// All rings.
     AllRings,
 }
 
-/// Why pages cannot be mapped.
+/// Why a page cannot be mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// This address is no multiple of the page's size, or one that no table translates.
+    /// The address is not a multiple of the page size, the tables cannot translate or hold it, or nothing is
+    /// mapped at it.
     Address(u64),
-    /// Something is mapped at this address.
+    /// Something is already mapped at this address.
     Occupied(u64),
     /// No memory is left for tables.
     NoTables,
-    /// No addresses are left that nothing was mapped at before.
+    /// No unused addresses are left.
     NoAddresses,
 }
 
@@ -67,12 +70,12 @@ impl Display for Error {
 
 impl core::error::Error for Error {}
 
-/// What an address is translated to.
+/// The translation of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translation {
     /// The physical address.
     pub physical: u64,
-    /// The size of the page that it lies in.
+    /// The size of the page that contains the address.
     pub size: Size,
 }
 
@@ -85,11 +88,11 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The tables at `root`, of 4 or 5 `levels`. What is mapped from now on is for `access`.
+    /// Uses the tables at `root`, with 4 or 5 `levels`. New mappings are accessible to `access`.
     ///
     /// # Safety
-    /// `root` is the address of a table, and it and all tables that it leads to can be read and written at
-    /// their physical addresses as long as this lives. Nobody else changes them meanwhile.
+    /// `root` is the address of a page table. That table and all tables below it can be read and written at
+    /// their physical addresses as long as the result lives, and nothing else changes them.
     pub unsafe fn new(root: u64, levels: u32, access: Access) -> Self {
         Tables {
             root,
@@ -98,11 +101,11 @@ impl Tables {
         }
     }
 
-    /// Maps a page at `address` to the memory at `physical`. Tables that it takes and that are not there
-    /// are `lend`'s.
+    /// Maps a page at `address` to the memory at `physical`. Takes missing tables from `lend`.
     ///
     /// # Errors
-    /// If an address does not fit the size, something is mapped there, or there is no memory for tables.
+    /// If an address does not fit the page size, something is mapped at `address`, or no memory is left for
+    /// tables.
     pub fn map(
         &mut self,
         address: u64,
@@ -149,7 +152,7 @@ impl Tables {
         Ok(())
     }
 
-    /// What `address` is translated to, if it is.
+    /// Translates `address`; `None` if nothing is mapped there.
     pub fn walk(&self, address: u64) -> Option<Translation> {
         if !self.translates(address) {
             return None;
@@ -163,9 +166,10 @@ impl Tables {
         })
     }
 
-    /// Exchanges the memory behind two pages of 4 KiB. Whether both are mapped so; if not, nothing changed.
+    /// Exchanges the memory behind two pages of 4 KiB. Returns `false`, and changes nothing, if one of them
+    /// is not mapped by a page of 4 KiB.
     ///
-    /// The CPU may still hold what they were before: exchange them before they are accessed.
+    /// The CPU may still hold the old translations: exchange pages before they are accessed.
     pub fn exchange(&mut self, one: u64, other: u64) -> bool {
         let entries = [one, other].map(|address| self.base_entry(address));
         let [Some(one), Some(other)] = entries else {
@@ -177,8 +181,8 @@ impl Tables {
         true
     }
 
-    /// Takes away the GiB that begins at `address`: its pages, and the tables that map nothing else, which
-    /// `lend` gets back. Nothing happens where nothing is mapped.
+    /// Removes the mappings in the GiB that begins at `address`, and gives the tables below it back to
+    /// `lend`. Does nothing where nothing is mapped.
     ///
     /// The CPU may still hold translations: reload CR3, or never use these addresses again.
     pub fn clear_gib(&mut self, address: u64, lend: &mut dyn Lend) {
@@ -199,7 +203,7 @@ impl Tables {
         entry.write(0);
     }
 
-    /// The entry that maps the 4 KiB at `address`.
+    /// Returns the entry that maps the page of 4 KiB at `address`.
     fn base_entry(&self, address: u64) -> Option<Entry> {
         let mut table = self.root;
         for level in (2..=self.levels).rev() {
@@ -214,7 +218,7 @@ impl Tables {
         (entry.read() & PRESENT != 0).then_some(entry)
     }
 
-    /// The entry that maps a page at `address`, and its level.
+    /// Returns the value and the level of the entry that maps the page at `address`.
     fn leaf(&self, address: u64) -> Option<(u64, u32)> {
         let mut table = self.root;
         for level in (1..=self.levels).rev() {
@@ -230,8 +234,8 @@ impl Tables {
         None
     }
 
-    /// Whether these tables translate `address`: of the upper half, whose bits repeat the highest one, none
-    /// is needed here.
+    /// Returns whether these tables translate `address`. Addresses of the upper half (all high bits set) are
+    /// not supported, as nothing here uses them.
     fn translates(&self, address: u64) -> bool {
         address >> (OFFSET_BITS + INDEX_BITS * self.levels - 1) == 0
     }
@@ -245,7 +249,7 @@ impl Tables {
     }
 }
 
-/// Gives a table of `level` back, and those that it leads to.
+/// Gives back a table of `level` and all tables below it.
 fn give_back(table: u64, level: u32, lend: &mut dyn Lend) {
     if level > 1 {
         for index in 0..ENTRIES {
@@ -263,20 +267,20 @@ fn give_back(table: u64, level: u32, lend: &mut dyn Lend) {
 struct Entry(u64);
 
 impl Entry {
-    /// That of a table of `level` which `address` chooses.
+    /// Returns the entry of a table of `level` that `address` selects.
     fn of(table: u64, level: u32, address: u64) -> Self {
         let index = address >> (OFFSET_BITS + INDEX_BITS * (level - 1)) & (ENTRIES - 1);
         Entry(table + 8 * index)
     }
 
     fn read(self) -> u64 {
-        // SAFETY: it lies in one of the tables, which `Tables::new` was promised to be accessible.
-        // Volatile, because the CPU reads and writes it as well.
+        // SAFETY: the entry lies in one of the tables, which the caller of `Tables::new` promised are
+        // accessible. The read is volatile because the CPU reads and writes the entry as well.
         unsafe { core::ptr::with_exposed_provenance::<u64>(self.0 as usize).read_volatile() }
     }
 
     fn write(self, value: u64) {
-        // SAFETY: as in `read`; nobody else changes the tables.
+        // SAFETY: as in `read`, and nothing else changes the tables.
         unsafe {
             core::ptr::with_exposed_provenance_mut::<u64>(self.0 as usize).write_volatile(value);
         }

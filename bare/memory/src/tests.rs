@@ -1,4 +1,4 @@
-//! On a host: tables in memory of the heap, whose addresses stand for physical ones.
+//! Tests on a host: the tables lie in heap memory, whose addresses serve as physical addresses.
 
 use std::collections::HashSet;
 use std::vec::Vec;
@@ -10,10 +10,10 @@ use crate::{
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
-/// Where mappings begin.
+/// The first address for mappings.
 const FREE: u64 = 1 << 46;
 
-/// Memory of the heap for tables, and a root in it. It stays allocated, as tables would.
+/// Allocates and leaks heap memory for tables, and takes a root table from it.
 fn memory(bytes: u64) -> (Physical, u64) {
     let block: &'static mut [u64] = vec![u64::MAX; (bytes / 8) as usize].leak();
     let start = block.as_mut_ptr().expose_provenance() as u64;
@@ -23,18 +23,18 @@ fn memory(bytes: u64) -> (Physical, u64) {
         end: start + bytes,
     };
     assert!(pool.add(whole));
-    // SAFETY: the heap's memory is accessible, and leaked for this alone.
+    // SAFETY: the heap's memory is accessible, and leaked for this use alone.
     let mut physical = unsafe { Physical::new(pool, u64::MAX) };
     let root = physical.lend().unwrap();
     (physical, root)
 }
 
 fn tables(levels: u32, root: u64) -> Tables {
-    // SAFETY: `memory` lent the root, which only these tables use.
+    // SAFETY: `memory` lent the root, and only these tables use it.
     unsafe { Tables::new(root, levels, Access::AllRings) }
 }
 
-/// A generator of random numbers below a bound: an inexact one will do.
+/// Returns a generator of random numbers below a bound. Its slight bias does no harm here.
 fn random() -> impl FnMut(u64) -> u64 {
     let mut state = 1_u64;
     move |bound| {
@@ -65,7 +65,7 @@ fn a_walk_finds_what_was_mapped_with_its_size() {
             }
             assert_eq!(tables.walk(address + size.bytes()), None);
         }
-        // No table translates the upper half, or a level more.
+        // The tables translate neither the upper half nor addresses of one level more.
         assert_eq!(tables.walk(1 << 63), None);
         assert_eq!(tables.walk(1 << (9 * levels + 11)), None);
     }
@@ -88,7 +88,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     for size in [Size::Base, Size::Large] {
         assert_eq!(map(0, 0, size), Err(Error::Occupied(0)));
     }
-    // Tables with other pages are there.
+    // Tables that map smaller pages are in the way.
     assert_eq!(map(0, 0, Size::Giant), Err(Error::Occupied(0)));
     map(GIB, GIB, Size::Giant).unwrap();
     assert_eq!(map(GIB, 0, Size::Base), Err(Error::Occupied(GIB)));
@@ -99,7 +99,7 @@ fn without_memory_for_tables_nothing_is_mapped() {
     let (mut physical, root) = memory(2 * MIB + 4 * KIB);
     let window = tables(4, root);
     let mut window = Window::new(window, Area::new(FREE, 1 << 40));
-    // More tables than 2 MiB hold.
+    // More tables than fit in 2 MiB.
     let mapped = window.map(
         Area::new(0, 4 * GIB),
         Size::Base,
@@ -108,7 +108,7 @@ fn without_memory_for_tables_nothing_is_mapped() {
     );
     assert_eq!(mapped, Err(Error::NoTables));
     assert_eq!(window.physical(FREE), None);
-    // What the attempt took is there again, but for the table above those.
+    // The failed attempt gave back all frames except the table above the cleared GiB.
     let few = Area::new(0, 512 * 4 * KIB);
     window
         .map(few, Size::Base, &mut physical, &mut random())
@@ -133,7 +133,7 @@ fn a_window_maps_memory_in_pages_of_every_size() {
         let address = mapped.address;
         window.unmap(mapped, &mut physical);
         assert_eq!(window.physical(address), None);
-        // The memory came back. The addresses are not used again.
+        // The memory came back; the addresses are not used again.
         assert!(physical.take(memory.bytes(), size.bytes()).is_some());
     }
     let crooked = window.map(
@@ -215,7 +215,7 @@ fn frames_that_come_back_are_lent_again_and_are_zeros() {
     }
     for _ in 0..512 {
         let frame = physical.lend().unwrap();
-        // SAFETY: it is lent to this test.
+        // SAFETY: the frame is lent to this test.
         let words = unsafe {
             std::slice::from_raw_parts(
                 std::ptr::with_exposed_provenance::<u64>(frame as usize),
@@ -304,7 +304,7 @@ fn a_pool_of_too_many_areas_says_so_and_stays_as_it_is() {
     assert_eq!(areas(&pool), before);
 }
 
-/// An entry of either loader's map.
+/// Returns an entry of a memory map. Both loaders use this layout.
 fn entry(start: u64, bytes: u64, kind: u32) -> Vec<u8> {
     let numbers = [start.to_le_bytes(), bytes.to_le_bytes()].concat();
     [&numbers[..], &kind.to_le_bytes(), &[0; 4]].concat()
@@ -330,7 +330,7 @@ fn both_loaders_tell_what_memory_is_free() {
             .collect()
     };
     let mut information = [words(&[0, 0]), words(&[1, 8 + 5]), b"a=b c".to_vec()].concat();
-    // A string without its end is none.
+    // A command line without a terminating zero is ignored.
     assert_eq!(multiboot(&information).command_line, "");
     information[12] += 1;
     information.extend([0, 0, 0]);
@@ -341,7 +341,7 @@ fn both_loaders_tell_what_memory_is_free() {
     let map = multiboot(&information);
     assert_eq!(map.command_line, "a=b c");
     assert_eq!(map.free().collect::<Vec<_>>(), free);
-    // Nothing of what is cut off, or says of itself that it is smaller than its head.
+    // A tag that is cut off, or claims to be smaller than its own head, yields no memory.
     for bytes in 0..information.len() - 8 {
         assert!(multiboot(&information[..bytes]).free().count() == 0);
     }

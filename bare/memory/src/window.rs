@@ -1,41 +1,42 @@
-//! Mappings of memory in pages of a given size, each at addresses that no mapping had before.
+//! Mappings of memory in pages of a given size, each at addresses that were never mapped before.
 
 use crate::tables::{Error, Tables};
 use crate::{Area, Physical, Size};
 
 const GIB: u64 = Size::Giant.bytes();
 
-/// Addresses for mappings.
+/// Addresses for mappings, and the tables that map them.
 ///
-/// No address is used twice, so that the CPU cannot know an old translation of it: nothing has to be
-/// invalidated, which only ring 0 could do.
+/// No address is used twice, so the CPU cannot hold an old translation of it. Nothing has to be invalidated,
+/// which only ring 0 could do.
 #[derive(Debug)]
 pub struct Window {
     tables: Tables,
-    /// Addresses that nothing was mapped at, in whole GiB.
+    /// Addresses that were never mapped, in whole GiB.
     free: Area,
 }
 
 /// Memory that is mapped in pages of one size.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mapped {
-    /// The address at which it is.
+    /// The virtual address.
     pub address: u64,
     /// The physical memory.
     pub memory: Area,
 }
 
 impl Window {
-    /// Mappings by `tables` at addresses of `free`.
+    /// Creates mappings in `tables` at addresses from `free`.
     pub fn new(tables: Tables, free: Area) -> Self {
         Window { tables, free }
     }
 
-    /// Maps `memory` in pages of `size`. Those of 4 KiB lie in an order that `below` decides, which gives
-    /// a random number below another: where neighbours lie side by side, some CPUs keep them as one page.
+    /// Maps `memory` in pages of `size`. Pages of 4 KiB are shuffled, because some CPUs translate adjacent
+    /// pages that are adjacent in memory as one page. `below` returns a random number below its argument.
     ///
     /// # Errors
-    /// If `memory` is no whole pages, or no addresses or no memory for tables are left. Then nothing is mapped.
+    /// If `memory` is not a whole number of pages, or no addresses or no memory for tables are left. Then
+    /// nothing is mapped.
     pub fn map(
         &mut self,
         memory: Area,
@@ -66,10 +67,10 @@ impl Window {
         Ok(mapped)
     }
 
-    /// Maps the memory of a mapping in 4 KiB pages at further addresses, page by page the same.
+    /// Maps the memory of `mapped` at further addresses in 4 KiB pages, in the same page order.
     ///
     /// # Errors
-    /// As for [`map`](Self::map), and if the mapping is not there.
+    /// As for [`map`](Self::map), and if `mapped` is not mapped.
     pub fn map_again(&mut self, mapped: &Mapped, physical: &mut Physical) -> Result<Mapped, Error> {
         let again = self.reserve(mapped.memory)?;
         for page in (0..mapped.memory.bytes()).step_by(Size::Base.bytes() as usize) {
@@ -89,12 +90,12 @@ impl Window {
         Ok(again)
     }
 
-    /// Takes a mapping away whose memory is still used by another.
+    /// Removes a mapping but keeps its memory, which another mapping uses.
     pub fn forget(&mut self, mapped: Mapped, physical: &mut Physical) {
         self.clear(&mapped, physical);
     }
 
-    /// Addresses for as much memory.
+    /// Reserves addresses for `memory`, in whole GiB.
     fn reserve(&mut self, memory: Area) -> Result<Mapped, Error> {
         let gibs = memory.bytes().div_ceil(GIB) * GIB;
         if self.free.bytes() < gibs {
@@ -105,14 +106,14 @@ impl Window {
         Ok(Mapped { address, memory })
     }
 
-    /// Takes a mapping away, and gives its memory back.
+    /// Removes a mapping and gives its memory back.
     pub fn unmap(&mut self, mapped: Mapped, physical: &mut Physical) {
         self.clear(&mapped, physical);
         physical.give_back(mapped.memory);
     }
 
-    /// The size of all pages of a mapping, as a walk of the tables finds them. `None` if they differ, or
-    /// if one of them leads outside of its memory.
+    /// Returns the size of the pages of a mapping, as a walk of the tables finds it. `None` if sizes differ,
+    /// or a page points outside the mapping's memory.
     pub fn pages_of(&self, mapped: &Mapped) -> Option<Size> {
         let mut of_all = None;
         let mut at = 0;
@@ -128,7 +129,7 @@ impl Window {
         of_all
     }
 
-    /// The physical address behind an address of a mapping.
+    /// Translates an address of a mapping to its physical address.
     pub fn physical(&self, address: u64) -> Option<u64> {
         Some(self.tables.walk(address)?.physical)
     }
