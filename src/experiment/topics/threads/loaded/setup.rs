@@ -80,14 +80,16 @@ impl Setup for LoadedSetup {
             if timed == Timed::Stream {
                 period = stream.pass() / BURST;
             }
-            members.push(Worker {
-                cpu,
-                kernel: Box::new(PacedStream {
-                    stream,
-                    pause: Addition::default(),
-                    additions: self.pause,
-                }),
-            });
+            let stream = PacedStream {
+                stream,
+                pause: Addition::default(),
+                additions: self.pause,
+            };
+            let kernel: Box<dyn Kernel + Send> = match timed {
+                Timed::Walk => Box::new(Untimed(stream)),
+                Timed::Stream => Box::new(stream),
+            };
+            members.push(Worker { cpu, kernel });
         }
         if members.len() < cpus.len() {
             return Err(too_small());
@@ -95,11 +97,6 @@ impl Setup for LoadedSetup {
         if timed == Timed::Stream {
             members.swap(0, 1);
         }
-        let untimed = members.split_off(1).into_iter().map(|of| Worker {
-            cpu: of.cpu,
-            kernel: Box::new(Untimed(of.kernel)),
-        });
-        members.extend(untimed);
         Ok(Workload::at_once(members, SampleOf::First, period))
     }
 }
@@ -133,13 +130,14 @@ impl Kernel for PacedStream<'_> {
     }
 }
 
-/// Requested operations per operation that [`Untimed`] performs.
-const UNTIMED_SHARE: u64 = 256;
+/// Requested operations per burst of an [`Untimed`] stream. The team runs it in portions of a sixteenth of a round's
+/// operations until the walk is done: these are still a few bursts of 4 KiB.
+const UNTIMED_SHARE: u64 = 64;
 
-/// A kernel that runs while another thread is timed. All threads get the same number of operations per round, and a
-/// burst with a long pause lasts hundreds of steps of a walk: the round would last until the streams are done. This
-/// kernel performs a small share of the operations, and the team then runs it until the timed thread is done.
-struct Untimed<'m>(Box<dyn Kernel + Send + 'm>);
+/// A stream beside a timed walk. All threads get the same number of operations per round, and a burst with a long
+/// pause lasts as long as hundreds of steps: the round would last until the streams are done. This kernel performs
+/// a small share of the operations, and the team then runs it until the walk is done.
+struct Untimed<'m>(PacedStream<'m>);
 
 impl Kernel for Untimed<'_> {
     fn run(&mut self, operations: u64) -> u64 {
