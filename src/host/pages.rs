@@ -205,7 +205,7 @@ impl Backing for Heap {
 
 /// Code that is written once, and executable from then on.
 pub trait Code: Debug + Send {
-    /// Returns the function at `offset`. Whoever calls it must ensure that the code is a function.
+    /// Returns the function at `offset`. Its caller must ensure that the code there is a function.
     ///
     /// # Panics
     /// If `offset` lies outside the code.
@@ -242,8 +242,8 @@ pub trait Alias: Debug + Send + Sync {
     /// If `offset` is not a multiple of 4, or lies outside the view.
     fn word(&self, offset: usize) -> &AtomicU32;
 
-    /// Returns the function at `offset` of the second view. Whoever calls it must ensure that the code is a
-    /// function.
+    /// Returns the function at `offset` of the second view. Its caller must ensure that the code there is
+    /// a function.
     ///
     /// # Panics
     /// If the second view is not executable, or `offset` lies outside it.

@@ -13,7 +13,7 @@ use super::Host;
 use crate::kernel::{Kernel, Motion, Vector};
 
 /// A bound on how far a runner may run ahead of a walker: the state that the two threads share. Fields
-/// that are written often lie on lines of their own, so that writing them does not invalidate the others.
+/// that are written often lie on separate lines, so that writing them does not invalidate the others.
 #[derive(Debug)]
 pub struct RunAheadLimit {
     host: &'static dyn Host,
@@ -30,7 +30,7 @@ pub struct RunAheadLimit {
     leads: Box<[AtomicU64]>,
 }
 
-/// A value on a pair of lines of its own.
+/// A value on a separate pair of lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Apart<T>(T);

@@ -40,7 +40,7 @@ const ON_THEIR_WAY: u64 = 7;
 #[repr(align(128))]
 struct Line(AtomicUsize);
 
-/// A word that two threads change by turns, on a pair of lines of its own.
+/// A word that two threads change by turns, on a separate pair of lines.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Baton(AtomicU64);

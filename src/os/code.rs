@@ -171,7 +171,7 @@ impl Code {
     }
 }
 
-/// Returns an address of code as a function. Whoever calls it must ensure that the code is a function.
+/// Returns an address of code as a function. Its caller must ensure that the code there is a function.
 fn function(entry: *const u8) -> Function {
     // SAFETY: a function pointer is a non-null address, and addresses in a mapping are not null.
     unsafe { std::mem::transmute::<*const u8, Function>(entry) }

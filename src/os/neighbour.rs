@@ -1,4 +1,4 @@
-//! A second process that moves memory without end, on a CPU of its own.
+//! A second process that moves memory without end, on its own CPU.
 //!
 //! It is forked instead of started from a program, so that other crates' benches and tests can use it.
 //! It ends with this process, however this process ends. Dropping the handle kills it. If the thread
@@ -92,7 +92,7 @@ impl BackgroundProcess {
         let signals = Blocked::all().map_err(NeighbourError::Fork)?;
         // SAFETY: the call only returns a number.
         let parent = unsafe { libc::getpid() };
-        // SAFETY: the child makes only system calls, runs assembly on memory of its own, allocates
+        // SAFETY: the child makes only system calls, runs assembly on its own memory, allocates
         // nothing, and never returns.
         let child = unsafe { libc::fork() };
         if child == 0 {

@@ -196,7 +196,7 @@ fn listen(
     }
 }
 
-/// A child process. Dropping it kills and waits for it if that has not been done.
+/// A child process. Dropping it kills the child and waits for it, unless it has been waited for.
 struct Child {
     /// Zero once it has been waited for.
     pid: libc::pid_t,
@@ -368,7 +368,7 @@ mod tests {
             let code = Code::new(bytes.len(), Pages::Base, |at| at.copy_from_slice(bytes)).unwrap();
             marks.code(code.bytes());
             marks.memory(0x1000, 64);
-            // SAFETY: the code runs in a child process of its own, which it may damage.
+            // SAFETY: the code runs in a child process, which it may damage.
             unsafe { code.call(0, argument) }.to_le_bytes().into()
         })
     }
