@@ -56,8 +56,8 @@ const OVER: u64 = u64::MAX;
 /// The operations of a round in which members only meet.
 const MEET: u64 = u64::MAX;
 
-/// The state that leader and members share. Its fields change between rounds, not during them, except
-/// `finished`, which each member increments once per round.
+/// The state that leader and members share. The fields that members poll change between rounds, not
+/// during them. Each member increments `finished` once per round.
 #[derive(Debug)]
 struct Board {
     /// The current round, from 1; [`OVER`] at the end.

@@ -136,8 +136,8 @@ impl Mapping {
         Ok(reserved)
     }
 
-    /// `mprotect(PROT_READ | PROT_WRITE)` on the area. Children do not inherit the area: after a fork, each
-    /// page would cost this process a fault at its next write.
+    /// `mprotect(PROT_READ | PROT_WRITE)` on the area. Children do not inherit the area: otherwise, after
+    /// a fork, each page would cost this process a fault at its next write.
     pub(super) fn open(&self) -> io::Result<()> {
         // If the advice is refused, forks only cost more time.
         let _ = self.advise(libc::MADV_DONTFORK);
