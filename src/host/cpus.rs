@@ -1,27 +1,27 @@
-//! How CPUs belong together, and what else a host tells of its machine.
+//! How CPUs belong together, and facts that a host reports about its machine.
 
 use alloc::collections::BTreeSet;
 
-/// What a CPU shares with others. Each field but the first names the lowest CPU that shares it,
-/// so that two CPUs share what is equal.
+/// What a CPU shares with other CPUs. Each field except the first is the lowest CPU that shares the core,
+/// cache or package, so that two CPUs share it if the fields are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "record", serde(from = "[usize; 5]", into = "[usize; 5]"))]
 pub struct CpuLocation {
     /// The CPU itself.
     pub cpu: usize,
-    /// Its core: equal for hyper-threads.
+    /// The core: equal for hyper-threads of one core.
     pub core: usize,
-    /// Its level-2 cache.
+    /// The level-2 cache.
     pub l2: usize,
-    /// Its last-level cache.
+    /// The last-level cache.
     pub last_level: usize,
-    /// Its package (socket).
+    /// The package (socket).
     pub package: usize,
 }
 
 impl From<[usize; 5]> for CpuLocation {
-    /// The fields in their order.
+    /// Takes the fields in their order.
     fn from([cpu, core, l2, last_level, package]: [usize; 5]) -> Self {
         CpuLocation {
             cpu,
@@ -39,23 +39,23 @@ impl From<CpuLocation> for [usize; 5] {
     }
 }
 
-/// The nearest thing that two CPUs share.
+/// The nearest resource that two CPUs share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Nearness {
     /// Hyper-threads of one core.
     Core,
-    /// Cores with one level-2 cache between them.
+    /// Cores that share a level-2 cache.
     Level2,
-    /// Cores with one last-level cache.
+    /// Cores that share a last-level cache.
     LastLevel,
-    /// Cores of one package with last-level caches of their own.
+    /// Cores of one package with separate last-level caches.
     Package,
     /// Cores of different packages.
     System,
 }
 
 impl Nearness {
-    /// All of them, the nearest first.
+    /// All values, nearest first.
     pub const ALL: [Nearness; 5] = [
         Nearness::Core,
         Nearness::Level2,
@@ -64,7 +64,7 @@ impl Nearness {
         Nearness::System,
     ];
 
-    /// What they share, in words.
+    /// Returns what the two CPUs share, in words.
     pub fn name(self) -> &'static str {
         match self {
             Nearness::Core => "same core",
@@ -77,7 +77,7 @@ impl Nearness {
 }
 
 impl CpuLocation {
-    /// What this CPU shares with `other`, another CPU.
+    /// Returns the nearest resource that this CPU shares with `other`, another CPU.
     pub fn to(&self, other: &CpuLocation) -> Nearness {
         if self.core == other.core {
             Nearness::Core
@@ -93,52 +93,51 @@ impl CpuLocation {
     }
 }
 
-/// How the CPUs of a machine, its packages and its caches belong together. Only CPUs that are
-/// online count.
+/// How the CPUs, packages and caches of a machine belong together. Counts only online CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sharing {
-    /// Hyper-threads of the core that has most.
+    /// The most hyper-threads of any core.
     pub threads: usize,
-    /// Cores.
+    /// Number of cores.
     pub cores: usize,
-    /// Packages (sockets).
+    /// Number of packages (sockets).
     pub packages: usize,
-    /// Levels of cache that hold data.
+    /// Number of cache levels that hold data.
     pub levels: usize,
-    /// Whether instructions have a first-level cache of their own.
+    /// Whether instructions have a separate first-level cache.
     pub split: bool,
-    /// Cores whose hyper-threads do not share one L1d.
+    /// Number of cores whose hyper-threads do not share one L1d.
     pub divided: usize,
-    /// L1d caches that serve several cores.
+    /// Number of L1d caches that serve several cores.
     pub joint: usize,
-    /// Last-level caches of the package that has most.
+    /// The most last-level caches of any package.
     pub last_levels: usize,
-    /// Caches that serve several packages.
+    /// Number of caches that serve several packages.
     pub across: usize,
 }
 
-/// How the cores of the processors share their caches beyond the first level. The first four are
+/// How the cores of a processor share the caches beyond the first level. The first four arrangements are
 /// those of Drepper, "What Every Programmer Should Know About Memory", 3.5.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Arrangement {
-    /// Each core has its own last level: early multi-core processors.
+    /// Each core has its own last-level cache: early multi-core processors.
     Separate,
-    /// All cores share the second level, which is the last: Intel's dual cores of 2006.
+    /// All cores share the level-2 cache, which is the last: Intel's dual cores of 2006.
     SharedL2,
-    /// Groups of cores share a second level, which is the last: Intel's quad cores of 2007.
+    /// Groups of cores share a level-2 cache, which is the last: Intel's quad cores of 2007.
     L2OfGroups,
-    /// Each core has its second level, and all share the third: AMD's family 10h, and most since.
+    /// Each core has a level-2 cache, and all share the level-3 cache: AMD's family 10h, and most since.
     SharedL3,
-    /// Each core has its second level, and groups of them a third: core complexes of Zen.
+    /// Each core has a level-2 cache, and groups share a level-3 cache: core complexes of Zen.
     L3OfGroups,
-    /// Groups of cores share a second level, and larger ones a third: clusters of efficient cores.
+    /// Groups of cores share a level-2 cache, and larger groups a level-3 cache: clusters of efficient cores.
     L2InL3,
     /// Each processor has one core.
     OneCore,
 }
 
 impl Arrangement {
-    /// All of them.
+    /// All arrangements.
     pub const ALL: [Arrangement; 7] = [
         Arrangement::Separate,
         Arrangement::SharedL2,
@@ -149,9 +148,9 @@ impl Arrangement {
         Arrangement::OneCore,
     ];
 
-    /// The arrangement of the CPUs that sit so; `None` without any.
+    /// Returns the arrangement of CPUs at these locations; `None` if there are none.
     pub fn of(seats: &[CpuLocation]) -> Option<Arrangement> {
-        // Of all that share what `shared` tells, so many different ones of `counted` at most.
+        // The most different values of `counted` among CPUs with the same value of `shared`.
         let most = |shared: fn(&CpuLocation) -> usize, counted: fn(&CpuLocation) -> usize| {
             let pairs: BTreeSet<_> = seats.iter().map(|of| (shared(of), counted(of))).collect();
             let count = |key| pairs.iter().filter(|pair| pair.0 == key).count();
@@ -174,25 +173,25 @@ impl Arrangement {
     }
 }
 
-/// A number that a host tells of its machine or of itself.
+/// A number that a host reports about its machine or itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Told {
-    /// Bytes of memory of the machine.
+    /// Bytes of the machine's memory.
     Memory,
-    /// Bytes of the last level that a hardware thread of this CPU may count on.
+    /// Bytes of the last-level cache per hardware thread that shares it, on this CPU.
     LastLevelShare,
-    /// Caches of which line, ways and sets do not make the size.
+    /// Number of caches whose size is not the product of line, ways and sets.
     CachesThatDisagree,
-    /// CPUs that the mask of their own core's hyper-threads leaves out.
+    /// Number of CPUs that are missing from the mask of their own core's hyper-threads.
     AbsentFromOwnMask,
-    /// The most hyper-threads beside a CPU.
+    /// The most hyper-threads that share a core with any CPU.
     OtherThreads,
-    /// CPUs whose other hyper-threads are not who shares their L1d.
+    /// Number of CPUs whose other hyper-threads differ from the other CPUs that share their L1d.
     OtherThreadsAstray,
-    /// Bytes of L2, as a program asks for them by `sysconf`.
+    /// Bytes of L2 that `sysconf` returns to a program.
     Level2BySysconf,
-    /// Bytes of this CPU's L2, as the description of the machine has them.
+    /// Bytes of this CPU's L2 in the description of the machine.
     Level2,
-    /// Page directories that the addresses of this program take.
+    /// Number of page directories that this program's addresses need.
     PageDirectories,
 }

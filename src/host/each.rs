@@ -1,4 +1,4 @@
-//! What an operation does, counted: N operations against 2N.
+//! Counts events per operation, as the difference between N and 2N operations.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,45 +10,44 @@ use crate::measure::Shot;
 use crate::pmu::Reading;
 use crate::stats::{Interval, Summary};
 
-/// What was counted of an operation.
+/// The count of an event per operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Each {
-    /// How often: the 95 % interval of the median.
+    /// Events per operation: the 95 % confidence interval of the median.
     pub value: Interval,
-    /// The share of the time for which the event had a counter; below 1 the value is
-    /// extrapolated.
+    /// The fraction of the time in which the event had a counter. Below 1 the value is extrapolated.
     pub counted: f64,
 }
 
 impl Each {
-    /// Whether the event shared its counter with others.
+    /// Returns whether the event shared its counter with other events.
     pub fn multiplexed(&self) -> bool {
         self.counted < 1.0
     }
 }
 
-/// Counters that are read around a piece of work. The kernel's are; tests make some up.
+/// Counters that are read around a piece of work. Implemented by the kernel's counters, and by tests.
 pub trait Meter {
-    /// How many events it counts, or was asked to.
+    /// Returns the number of events that were asked for, counted or not.
     fn events(&self) -> usize;
 
-    /// Runs `work`, and says event by event what was counted meanwhile. `into` has room for a
-    /// reading an event; events that are not counted keep theirs.
+    /// Runs `work`, and stores the counts of that time in `into`, event by event. `into` has one reading
+    /// per event. The readings of events that are not counted stay as they are.
     ///
     /// # Errors
     /// If the counters cannot be read.
     fn around(&self, work: &mut dyn FnMut(), into: &mut [Reading]) -> Result<(), Lack>;
 }
 
-/// How often each difference is taken.
+/// Number of differences taken.
 const TIMES: usize = 9;
 
-/// Shots that make a difference together.
+/// Shots per difference.
 const SHOTS: u64 = 16;
 
-/// Counts what an operation of `kernel` does in its steady state: around N operations and around
-/// 2N, nine times, so that what happens once, such as starting and reading the counters, leaves
-/// with the difference. `None` for an event that never had a counter.
+/// Counts events per operation of `kernel` in its steady state. Counts around N operations and around 2N,
+/// nine times. The difference removes one-off costs, such as starting and reading the counters. The
+/// result is `None` for an event that never had a counter.
 ///
 /// # Errors
 /// If the counters cannot be read.
@@ -67,7 +66,7 @@ pub fn of_kernel(
     })
 }
 
-/// The same for single operations that are prepared anew each time, against empty stretches.
+/// Like [`of_kernel`], for single operations that are prepared again each time, against empty stretches.
 ///
 /// # Errors
 /// If the counters cannot be read.
@@ -97,13 +96,13 @@ fn add(sums: &mut [Reading], readings: &[Reading]) {
     }
 }
 
-/// What was counted of the two stretches whose difference is wanted, event by event.
+/// The counts of the two stretches of work whose difference is taken, event by event.
 struct Stretches {
     short: Vec<Reading>,
     long: Vec<Reading>,
 }
 
-/// Takes the difference of two stretches several times; the longer one has `operations` more.
+/// Takes the difference of two stretches [`TIMES`] times. The longer one has `operations` more operations.
 fn differences(
     meter: &dyn Meter,
     operations: u64,
@@ -135,7 +134,7 @@ fn differences(
 fn each(values: &mut [f64], whole: &Reading) -> Option<Each> {
     let interval = Summary::of(values)?.interval;
     Some(Each {
-        // Nothing happens less than never; a difference of two noisy counts can.
+        // A count cannot be negative, but a difference of two noisy counts can.
         value: interval.most(Interval::exact(0.0)),
         counted: match whole.multiplexed() {
             true => whole.running as f64 / whole.enabled as f64,
@@ -150,7 +149,7 @@ mod tests {
     use alloc::rc::Rc;
     use core::cell::Cell;
 
-    /// Operations done so far.
+    /// A kernel that counts its operations.
     struct Done(Rc<Cell<u64>>);
 
     impl Kernel for Done {
@@ -161,7 +160,7 @@ mod tests {
     }
 
     impl Shot for Done {
-        /// Does as much as a shot, uncounted.
+        /// Does as much as a shot, but outside the counted part.
         fn prepare(&mut self) {
             self.run(4);
         }
@@ -175,13 +174,13 @@ mod tests {
         }
     }
 
-    /// Two counters of something that happens three times per operation. The second one runs for a
-    /// part of the time only.
+    /// Two counters of an event that happens three times per operation. The second counter runs only part
+    /// of the time.
     struct MadeUp {
         done: Rc<Cell<u64>>,
-        /// What is counted of a reading itself.
+        /// Counts that a reading itself causes.
         costs: u64,
-        /// Of the time, how much the second event had a counter.
+        /// The fraction of the time in which the second event had a counter.
         share: f64,
         /// Whether the counters can be read.
         works: bool,

@@ -1,4 +1,4 @@
-//! What can be counted, and why it is not.
+//! Events that can be counted, and why an event is not counted.
 
 use alloc::string::String;
 
@@ -11,28 +11,29 @@ const TYPE_SOFTWARE: u32 = 1;
 const TYPE_CACHE: u32 = 3;
 const CPU_CYCLES: u64 = 0;
 
-/// A quantity, of which a host without a kernel knows the event. Linux has no such type.
+/// The type of an event given by its quantity, for a host that programs its counters itself. Linux has
+/// no such type.
 const TYPE_QUANTITY: u32 = u32::MAX;
 
-/// An event that the kernel itself counts: needs no PMU.
+/// An event that the kernel itself counts, without a PMU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Software {
     /// Nanoseconds for which the thread ran.
     TaskClock,
-    /// Page faults of both kinds.
+    /// Page faults, minor and major.
     PageFaults,
     /// Context switches.
     ContextSwitches,
-    /// Moves to another CPU.
+    /// Migrations to another CPU.
     Migrations,
     /// Page faults served without waiting for a disk.
     MinorFaults,
-    /// Page faults that waited for one.
+    /// Page faults that waited for a disk.
     MajorFaults,
 }
 
 impl Software {
-    /// All of them.
+    /// All software events.
     pub const ALL: [Software; 6] = [
         Software::TaskClock,
         Software::PageFaults,
@@ -42,7 +43,7 @@ impl Software {
         Software::MajorFaults,
     ];
 
-    /// Its name, as `perf list` prints it.
+    /// Returns the event's name, as `perf list` prints it.
     pub const fn name(self) -> &'static str {
         match self {
             Software::TaskClock => "task-clock",
@@ -54,7 +55,7 @@ impl Software {
         }
     }
 
-    /// PERF_COUNT_SW_*.
+    /// Returns the event's number (PERF_COUNT_SW_*).
     const fn config(self) -> u64 {
         match self {
             Software::TaskClock => 1,
@@ -67,18 +68,18 @@ impl Software {
     }
 }
 
-/// Something that can be counted, of the calling thread.
+/// An event that can be counted for the calling thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Event {
     pub(crate) kind: u32,
     pub(crate) config: u64,
     pub(crate) config1: u64,
-    /// Whether what happens in the kernel is left out.
+    /// Whether events in the kernel are left out.
     pub(crate) user_only: bool,
 }
 
 impl Event {
-    /// Core cycles, by the kernel's own name for them.
+    /// Core cycles, by the kernel's generic event.
     pub const CYCLES: Event = Event::generic(CPU_CYCLES);
 
     /// Retired instructions.
@@ -87,20 +88,20 @@ impl Event {
     /// Retired branches.
     pub const BRANCHES: Event = Event::generic(4);
 
-    /// Loads that missed the first data cache: whatever the kernel counts as such on this CPU.
+    /// Loads that missed the first-level data cache: the event that the kernel uses for this on the CPU.
     #[doc(alias = "L1-dcache-load-misses")]
     pub const L1D_LOAD_MISSES: Event = Event::load_misses(0);
 
-    /// Loads whose page no TLB knew, likewise.
+    /// Loads that missed all TLBs: the event that the kernel uses for this on the CPU.
     #[doc(alias = "dTLB-load-misses")]
     pub const DTLB_LOAD_MISSES: Event = Event::load_misses(3);
 
-    /// PERF_COUNT_HW_CACHE_*: the cache; loads are 0 in the second byte, misses 1 in the third.
+    /// PERF_COUNT_HW_CACHE_*: `cache` is the first byte, loads are 0 in the second, misses 1 in the third.
     const fn load_misses(cache: u64) -> Event {
         Event::cache(cache | 1 << 16)
     }
 
-    /// An event of perf's caches, by its number.
+    /// Returns an event of perf's caches, by its number.
     pub(crate) const fn cache(config: u64) -> Event {
         Event {
             kind: TYPE_CACHE,
@@ -108,7 +109,7 @@ impl Event {
         }
     }
 
-    /// An event that perf defines for every PMU, by its number.
+    /// Returns an event that perf defines for every PMU, by its number.
     pub(crate) const fn generic(config: u64) -> Event {
         Event {
             kind: TYPE_HARDWARE,
@@ -118,8 +119,8 @@ impl Event {
         }
     }
 
-    /// An event of the kernel's own. What happens in the kernel on the thread's behalf counts,
-    /// because all of it does.
+    /// Returns an event that the kernel itself counts. What the kernel does on the thread's behalf is
+    /// included, because these events occur only there.
     pub const fn software(software: Software) -> Event {
         Event {
             kind: TYPE_SOFTWARE,
@@ -129,7 +130,7 @@ impl Event {
         }
     }
 
-    /// Whatever event counts a quantity here: for a host that programs its counters itself.
+    /// Returns the event that counts a quantity, for a host that programs its counters itself.
     pub const fn of_quantity(quantity: Quantity) -> Event {
         Event {
             kind: TYPE_QUANTITY,
@@ -139,7 +140,7 @@ impl Event {
         }
     }
 
-    /// The quantity, of an event that is [given by one](Self::of_quantity).
+    /// Returns the quantity of an event that was made by [`of_quantity`](Self::of_quantity).
     pub fn quantity(&self) -> Option<Quantity> {
         let index = usize::try_from(self.config).ok()?;
         match self.kind {
@@ -148,40 +149,40 @@ impl Event {
         }
     }
 
-    /// Whether the kernel counts it by itself.
+    /// Returns whether the kernel itself counts the event.
     #[cfg(feature = "std")]
     pub(crate) const fn is_software(&self) -> bool {
         self.kind == TYPE_SOFTWARE
     }
 }
 
-/// Why the kernel counts no hardware event.
+/// Why an event is not counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// There is no such event (`ENOENT`, `ENODEV`, `EOPNOTSUPP`): no PMU, which is usual in
     /// virtual machines.
     NoPmu,
-    /// The setting `perf_event_paranoid` forbids it (`EACCES`), with its value where that can be
+    /// The setting `perf_event_paranoid` forbids it (`EACCES`). Holds the setting's value if that can be
     /// read.
     Paranoid(Option<i64>),
     /// A sandbox forbids the call (`EPERM` though the setting allows it, or `ENOSYS`).
     Sandbox,
-    /// This CPU's PMU does not know the event, or not with this counter (`EINVAL`).
+    /// This CPU's PMU does not know the event, or cannot count it with this counter (`EINVAL`).
     Event,
     /// The tables have no event of this name for this core.
     Unknown(UnknownEvent),
     /// The tables do not have this CPU's events.
     NoTable,
-    /// Another user has the counter for himself (`EBUSY`).
+    /// Another user has exclusive use of the counter (`EBUSY`).
     Busy,
     /// The host counts no events at all.
     Lacking(Lack),
-    /// Another answer.
+    /// Another error.
     Other(String),
 }
 
 impl Refusal {
-    /// The command or setting that lifts it.
+    /// Returns the command or setting that removes the obstacle.
     pub fn mend(&self) -> &'static str {
         match self {
             Self::NoPmu => {
@@ -225,6 +226,6 @@ messages! { Refusal:
 
 /// Events that are counted together.
 pub trait Group: Meter {
-    /// Why the event at `place` is not counted, if it is not.
+    /// Returns why the event at `place` is not counted; `None` if it is counted.
     fn refusal(&self, place: usize) -> Option<&Refusal>;
 }

@@ -1,8 +1,7 @@
-//! What an experiment takes from its surroundings: a [`Host`] gives it, or says by a [`Lack`] that it
-//! cannot.
+//! What an experiment needs from its surroundings. A [`Host`] provides it, or returns a [`Lack`].
 //!
-//! Linux is one host (`experiment::Linux`). A host without an operating system implements what it has:
-//! every method but the name is provided, and answers that the host has no such thing.
+//! Linux is one host (`experiment::Linux`). A host without an operating system implements what it has.
+//! Every method except [`Host::name`] has a default, most of which answer that the host lacks the feature.
 
 mod cpus;
 mod each;
@@ -31,32 +30,31 @@ use core::time::Duration;
 use crate::cpu::SplitLocks;
 use crate::measure::{Monitor, NoMonitor};
 
-/// Something that lasts until it is dropped: a thread that works, a thread kept on its CPU,
-/// prefetchers that are off.
+/// A state that lasts until it is dropped: a working thread, a pinned thread, prefetchers that are off.
 pub trait Guard: Debug {}
 
-/// Whether the thread is left alone while it measures.
+/// Detects disturbances of a thread while it measures.
 pub trait Watch: Monitor + Debug {}
 
 impl Watch for NoMonitor {}
 
 /// Prefetchers that are ready to be switched off.
 pub trait Prefetchers: Debug {
-    /// Switches all of them off, until the guard is dropped. Lay out before what is to be measured.
+    /// Switches all of them off until the guard is dropped. Lay out the data to measure first.
     ///
     /// # Errors
-    /// If they cannot be switched off, or not back on.
+    /// If they cannot be switched off, or could not be switched on again.
     fn switch_off(self: Box<Self>) -> Result<Box<dyn Guard>, Lack>;
 }
 
 /// The surroundings of an experiment.
 ///
-/// A set-up asks for what it needs, and is untestable by the [`Lack`] that it gets instead.
+/// A set-up asks for what it needs. If it gets a [`Lack`] instead, it cannot be tested.
 pub trait Host: Debug + Sync {
-    /// Its name, as a sentence begins with it: `Linux`.
+    /// Returns the host's name, as it begins a sentence: `Linux`.
     fn name(&self) -> &'static str;
 
-    /// That this host has no such thing: `Linux has no second clock`.
+    /// Returns the error that this host lacks a feature: `Linux has no second clock`.
     fn lacks(&self, what: &'static str) -> Lack {
         Lack::Absent {
             host: self.name(),
@@ -64,12 +62,11 @@ pub trait Host: Debug + Sync {
         }
     }
 
-    /// Zeroed bytes from the start of a page, in pages of this size on these nodes, all of them there: the
-    /// last page may be longer than what is asked for. [`Backing::granted`] says what pages they really
-    /// got.
+    /// Allocates zeroed bytes that start on a page, in pages of this size on these nodes. All pages are
+    /// present; the last page may extend beyond `bytes`. [`Backing::granted`] reports the pages granted.
     ///
     /// # Errors
-    /// If there is no memory of such pages, or they lie on other nodes.
+    /// If there is no memory in such pages, or the pages lie on other nodes.
     fn memory(
         &self,
         bytes: usize,
@@ -80,17 +77,17 @@ pub trait Host: Debug + Sync {
         Err(self.lacks("memory in pages of a given size"))
     }
 
-    /// Addresses of zeroed 4 KiB pages, each of which comes when it is touched, from one of these nodes:
-    /// they may be many more than there is memory.
+    /// Reserves addresses of zeroed 4 KiB pages. Each page is allocated from these nodes when it is touched.
+    /// The size may exceed the memory.
     ///
     /// # Errors
-    /// If pages do not come by themselves here, or there are no such addresses or nodes.
+    /// If pages are not allocated on touch here, or the addresses or nodes cannot be had.
     fn reserve(&self, bytes: usize, policy: &MemoryPolicy) -> Result<Box<dyn Backing>, Lack> {
         let _ = (bytes, policy);
         Err(self.lacks("pages that come when they are touched"))
     }
 
-    /// A way to map `bytes` bytes in pages of this size so that all of them are there, to be timed.
+    /// Returns a way to map `bytes` bytes in populated pages of this size, to be timed.
     ///
     /// # Errors
     /// If there is no such call, or it gives other pages.
@@ -102,56 +99,56 @@ pub trait Host: Debug + Sync {
     /// Replaces the whole pages of `bytes` by pages that `cpu` has touched first, and returns them.
     ///
     /// # Errors
-    /// If pages stay where they are.
+    /// If the pages cannot be replaced.
     fn first_touched_on<'m>(&self, bytes: &'m mut [u8], cpu: usize) -> Result<&'m mut [u8], Lack> {
         let _ = (bytes, cpu);
         Err(self.lacks("pages that a second CPU touches first"))
     }
 
-    /// The memory nodes, in rising order.
+    /// Returns the memory nodes, in ascending order.
     ///
     /// # Errors
-    /// If nobody tells of any.
+    /// If the host describes none.
     fn nodes(&self) -> Result<Vec<MemoryNode>, Lack> {
         Err(self.lacks("description of memory nodes"))
     }
 
-    /// On which nodes the 4 KiB pages of so many bytes from `first` on lie, in rising order. Nothing is
-    /// read there.
+    /// Returns the nodes on which the 4 KiB pages of `bytes` bytes from `first` on lie, in ascending order.
+    /// Does not access these bytes.
     ///
     /// # Errors
-    /// If that cannot be told, or a page is not there.
+    /// If the nodes cannot be found, or a page is not present.
     fn nodes_of(&self, first: *const u8, bytes: usize) -> Result<Vec<OnNode>, Lack> {
         let _ = (first, bytes);
         Err(self.lacks("answer to on which node a page lies"))
     }
 
-    /// The CPU that this thread is on, if that can be told.
+    /// Returns the CPU that this thread is on; `None` if the host does not report it.
     fn current_cpu(&self) -> Option<usize> {
         None
     }
 
-    /// A clock that runs on: the time since any moment.
+    /// Returns the time of a steady clock, counted from an arbitrary moment.
     ///
     /// # Errors
-    /// If there is no clock but the time-stamp counter.
+    /// If there is no clock besides the time-stamp counter.
     fn now(&self) -> Result<Duration, Lack> {
         Err(self.lacks("clock beside the time-stamp counter"))
     }
 
-    /// A watch for disturbances of this thread. Takes some milliseconds.
+    /// Returns a monitor of disturbances of this thread. Takes some milliseconds.
     fn watch(&self) -> Box<dyn Watch> {
         Box::new(NoMonitor)
     }
 
-    /// How many interrupts a CPU took so far, if that is counted.
+    /// Returns the number of interrupts that a CPU has taken so far; `None` if they are not counted.
     fn interrupts(&self, cpu: usize) -> Option<u64> {
         let _ = cpu;
         None
     }
 
-    /// As many of `events`, from the first on, as are counted at a time, for this thread: at least one
-    /// that is counted or refused.
+    /// Opens as many of `events`, from the first on, as can be counted at once, for this thread. At least
+    /// one of them is counted or refused.
     ///
     /// # Errors
     /// If there are no counters.
@@ -160,20 +157,20 @@ pub trait Host: Debug + Sync {
         Err(self.lacks("counters of events"))
     }
 
-    /// The names of the events that are counted of a list of names, parted by commas, or of the usual
-    /// ones.
+    /// Returns the names of the events that can be counted, out of a comma-separated list or, without a
+    /// list, out of the usual events.
     ///
     /// # Errors
-    /// If none is counted, or one is no name.
+    /// If none can be counted, or an entry is not the name of an event.
     fn counted(&self, list: Option<&str>) -> Result<Vec<String>, Lack> {
         let _ = list;
         Err(self.lacks("counters of events"))
     }
 
-    /// Starts the members, has `lead` lead them through rounds, and ends them.
+    /// Starts the members, calls `lead` to run rounds, and ends the members.
     ///
     /// # Errors
-    /// If a thread cannot be started or kept on its CPU; `lead` is not called then.
+    /// If a thread cannot be started or pinned to its CPU; `lead` is then not called.
     fn team(
         &self,
         members: &mut [Worker<'_>],
@@ -187,7 +184,7 @@ pub trait Host: Debug + Sync {
     /// Starts a thread on `cpu` that repeats `step` until the guard is dropped, and never sleeps.
     ///
     /// # Errors
-    /// If it cannot be started, or kept there.
+    /// If the thread cannot be started or pinned.
     fn partner(&self, cpu: usize, step: Box<dyn FnMut() + Send>) -> Result<Box<dyn Guard>, Lack> {
         let _ = (cpu, step);
         Err(self.lacks("second thread"))
@@ -196,23 +193,23 @@ pub trait Host: Debug + Sync {
     /// Starts a process that moves memory until it is dropped, and waits until it is at work.
     ///
     /// # Errors
-    /// If there is none, or if it lacks its CPU or memory.
+    /// If the process cannot be started, or cannot have its CPU or memory.
     fn process(&self, load: BackgroundLoad) -> Result<Box<dyn Process>, Lack> {
         let _ = load;
         Err(self.lacks("second process"))
     }
 
-    /// Keeps this thread on `cpu` until the guard is dropped.
+    /// Pins this thread to `cpu` until the guard is dropped.
     ///
     /// # Errors
-    /// If it may not run there.
+    /// If the thread may not run there.
     fn pin(&self, cpu: usize) -> Result<Box<dyn Guard>, Lack> {
         let _ = cpu;
         Err(self.lacks("way to move a thread to another CPU"))
     }
 
-    /// Sleeps as long as `word` holds `value`, until [`wake`](Self::wake) is called for it, and no
-    /// longer than `most`; may return at any time.
+    /// Sleeps while `word` holds `value`, until [`wake`](Self::wake) is called for `word`, and for at most
+    /// `most`. May return at any time.
     fn sleep(&self, word: &AtomicU32, value: u32, most: Duration) {
         let _ = (word, value, most);
         core::hint::spin_loop();
@@ -223,10 +220,10 @@ pub trait Host: Debug + Sync {
         let _ = word;
     }
 
-    /// Executable memory of `bytes` bytes, which `write` fills before it is executable.
+    /// Allocates executable memory of `bytes` bytes. `write` fills it before it becomes executable.
     ///
     /// # Errors
-    /// If it is refused.
+    /// If the memory is refused.
     fn code(
         &self,
         bytes: usize,
@@ -237,16 +234,16 @@ pub trait Host: Debug + Sync {
         Err(self.lacks("memory for code made at run time"))
     }
 
-    /// The same pages at two addresses: `bytes` bytes, rounded up to whole pages, of zeros.
+    /// Maps the same pages at two addresses: `bytes` zeroed bytes, rounded up to whole pages.
     ///
     /// # Errors
-    /// If they are refused, or the CPU does not notice writes to code.
+    /// If the mappings are refused, or the CPU does not notice writes to code.
     fn alias(&self, bytes: usize, view: View) -> Result<Box<dyn Alias>, Lack> {
         let _ = (bytes, view);
         Err(self.lacks("pages at two addresses"))
     }
 
-    /// The prefetchers of this thread's CPU.
+    /// Prepares the prefetchers of this thread's CPU.
     ///
     /// # Errors
     /// If they may not be switched.
@@ -254,15 +251,16 @@ pub trait Host: Debug + Sync {
         Err(self.lacks("switch of the prefetchers"))
     }
 
-    /// That locked instructions across two lines are not trapped.
+    /// Returns permission to execute locked instructions across two lines.
     ///
     /// # Errors
-    /// If they are, or if that is not known.
+    /// If such instructions are trapped, or if that is not known.
     fn split_locks(&self) -> Result<SplitLocks, Lack> {
         Err(self.lacks("answer to whether locks across two lines are trapped"))
     }
 
-    /// Interrupts `work` each `period`, and returns the addresses of the instructions at which it was.
+    /// Runs `work` while a timer interrupts it each `period`. Returns the addresses of the interrupted
+    /// instructions.
     ///
     /// # Errors
     /// If there is no timer.
@@ -271,41 +269,41 @@ pub trait Host: Debug + Sync {
         Err(self.lacks("timer that interrupts"))
     }
 
-    /// That other programs can be started here, and files written.
+    /// Checks that other programs can be started, and files written.
     ///
     /// # Errors
-    /// If not.
+    /// If they cannot.
     fn programs(&self) -> Result<(), Lack> {
         Err(self.lacks("programs to start"))
     }
 
-    /// What it tells of its machine or of itself, as a number.
+    /// Returns a number that the host reports about its machine or itself.
     ///
     /// # Errors
-    /// If it does not tell that.
+    /// If the host does not report it.
     fn told(&self, what: Told) -> Result<f64, Lack> {
         let _ = what;
         Err(self.lacks("description of the machine"))
     }
 
-    /// How it says that CPUs, packages and caches belong together.
+    /// Returns how CPUs, packages and caches belong together, as the host reports it.
     ///
     /// # Errors
-    /// If it does not tell that.
+    /// If the host does not report it.
     fn sharing(&self) -> Result<Sharing, Lack> {
         Err(self.lacks("description of the machine"))
     }
 
-    /// How it says that cores share the caches beyond the first level.
+    /// Returns how cores share the caches beyond the first level, as the host reports it.
     ///
     /// # Errors
-    /// If it does not tell that.
+    /// If the host does not report it.
     fn arrangement(&self) -> Result<Arrangement, Lack> {
         Err(self.lacks("description of the machine"))
     }
 }
 
-/// A host that has nothing: an allocator alone.
+/// A host that offers nothing but an allocator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHost;
 
@@ -315,17 +313,17 @@ impl Host for NoHost {
     }
 }
 
-/// Why a host does not give what it was asked for.
+/// Why a host did not provide what it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// It has no such thing, whatever it is asked.
+    /// The host does not have the feature at all.
     Absent {
-        /// Its name.
+        /// The host's name.
         host: &'static str,
-        /// What it does not have.
+        /// The missing feature.
         what: &'static str,
     },
-    /// It has such things, and refused: its answer.
+    /// The host has the feature, but refused, with this answer.
     Refused(String),
 }
 
@@ -335,12 +333,12 @@ messages! { Lack:
 }
 
 impl Lack {
-    /// What somebody answered who refused.
+    /// Returns a refusal with this answer.
     pub fn refused(answer: impl core::fmt::Display) -> Self {
         Lack::Refused(answer.to_string())
     }
 
-    /// Whether the host has no such thing at all.
+    /// Returns whether the host does not have the feature at all.
     pub const fn is_absence(&self) -> bool {
         matches!(self, Lack::Absent { .. })
     }

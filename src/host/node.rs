@@ -1,4 +1,4 @@
-//! Memory nodes, and on which of them pages are to lie.
+//! Memory nodes, and the policy that says on which of them pages are placed.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -7,13 +7,13 @@ use core::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
 pub struct MemoryNode {
-    /// Its number.
+    /// The node's number.
     pub id: usize,
-    /// The CPUs next to it; none for a node of memory alone.
+    /// The CPUs next to the memory; empty for a node that has only memory.
     pub cpus: Vec<usize>,
-    /// Relative distance to each online node in rising order, 10 to itself (ACPI SLIT).
+    /// Relative distance to each online node, in ascending order of the nodes, 10 to itself (ACPI SLIT).
     pub distances: Vec<u64>,
-    /// Bytes of its memory, 0 for a node of CPUs alone; `None` where the system does not tell.
+    /// Bytes of memory, 0 for a node that has only CPUs; `None` if the system does not report them.
     #[cfg_attr(
         feature = "record",
         serde(default, skip_serializing_if = "Option::is_none")
@@ -22,23 +22,23 @@ pub struct MemoryNode {
 }
 
 impl MemoryNode {
-    /// Whether pages can lie on it, as far as the system tells.
+    /// Returns whether pages can lie on the node, as far as the system reports.
     pub fn has_memory(&self) -> bool {
         self.memory != Some(0)
     }
 }
 
-/// On which memory nodes pages are to lie.
+/// On which memory nodes pages are placed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub enum MemoryPolicy {
     /// Wherever the host puts them.
     #[default]
     Default,
-    /// Each on the node of the CPU that touches it first, whatever policy the program has.
+    /// Each page on the node of the CPU that touches it first, whatever the program's policy.
     Local,
-    /// On this node and on no other.
+    /// All pages on this node.
     Bind(usize),
-    /// One page after the other on these nodes in turn.
+    /// Page by page on these nodes, interleaved.
     Interleave(Vec<usize>),
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for MemoryPolicy {
     }
 }
 
-/// Nodes in words: `node 0`, `nodes 0, 1 and 3`.
+/// Formats nodes in words: `node 0`, `nodes 0, 1 and 3`.
 #[derive(Debug, Clone, Copy)]
 pub struct Nodes<'n>(pub &'n [usize]);
 
@@ -73,17 +73,17 @@ impl fmt::Display for Nodes<'_> {
     }
 }
 
-/// How many pages were found on a node.
+/// The number of pages found on a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OnNode {
     /// The node.
     pub node: usize,
-    /// Pages on it.
+    /// Number of pages on the node.
     pub pages: usize,
 }
 
 impl MemoryPolicy {
-    /// The nodes that it names, if it names any.
+    /// Returns the nodes that the policy names; empty if it names none.
     pub fn nodes(&self) -> &[usize] {
         match self {
             Self::Default | Self::Local => &[],
@@ -92,8 +92,8 @@ impl MemoryPolicy {
         }
     }
 
-    /// Whether pages lie as they were asked for: none elsewhere; and of those that were to be in turn
-    /// on several nodes, the share of each node within a tenth of an even one, or a page of it.
+    /// Returns whether pages lie as the policy asks: none on other nodes. If it interleaves pages over
+    /// several nodes, each node's share must be within a tenth of an even share, or within one page.
     pub fn is_met_by(&self, found: &[OnNode]) -> bool {
         let wanted = self.nodes();
         if wanted.is_empty() {
@@ -113,7 +113,7 @@ impl MemoryPolicy {
     }
 }
 
-/// Pages by node in words: `3 pages on node 0, 1 page on node 1`.
+/// Formats pages by node in words: `3 pages on node 0, 1 page on node 1`.
 #[derive(Debug, Clone, Copy)]
 pub struct Found<'n>(pub &'n [OnNode]);
 

@@ -1,5 +1,5 @@
-//! Memory in pages of a wanted size and what pages it really got, pages at two addresses, and code made at
-//! run time.
+//! Memory in pages of a chosen size and the pages granted, pages at two addresses, and code made at run
+//! time.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -11,20 +11,20 @@ use super::{Lack, Nodes, OnNode};
 use crate::kernel::Function;
 use crate::mem::{LINE, PAGE};
 
-/// The page size that a working set is laid out in.
+/// The page size of a working set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pages {
     /// 4 KiB pages, with transparent huge pages kept away.
     Base,
-    /// 2 MiB pages: from the hugetlb pool, else transparent ones.
+    /// 2 MiB pages: from the hugetlb pool, else transparent huge pages.
     Huge,
-    /// 1 GiB pages, which come from the hugetlb pool alone.
+    /// 1 GiB pages, from the hugetlb pool only.
     Giant,
 }
 
 impl Pages {
-    /// Bytes of one such page.
+    /// Returns the bytes per page.
     pub const fn bytes(self) -> usize {
         match self {
             Self::Base => PAGE,
@@ -52,7 +52,7 @@ pub enum Granted {
     Base,
     /// 2 MiB pages everywhere.
     Huge {
-        /// Where they come from.
+        /// The source of the pages.
         via: Via,
     },
     /// 1 GiB pages everywhere, from the reserved pool.
@@ -62,20 +62,20 @@ pub enum Granted {
         /// Bytes in 2 MiB pages.
         huge_bytes: usize,
     },
-    /// Pages of this size everywhere, in page tables of the host's own.
+    /// Pages of this size everywhere, in the host's own page tables.
     Own(Pages),
     /// Pages on the nodes that were asked for.
     Placed {
-        /// What pages.
+        /// The pages granted.
         pages: Box<Granted>,
-        /// How many were found on each node.
+        /// The number of pages found on each node.
         on: Vec<OnNode>,
     },
-    /// The kernel did not tell: why.
+    /// The kernel does not report the pages, for this reason.
     Unknown(String),
 }
 
-/// Where huge pages come from.
+/// The source of huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Via {
@@ -106,7 +106,7 @@ impl fmt::Display for Granted {
 }
 
 impl Granted {
-    /// What pages they are, wherever they lie.
+    /// Returns the pages granted, without their nodes.
     pub fn pages(&self) -> &Granted {
         match self {
             Self::Placed { pages, .. } => pages,
@@ -115,24 +115,24 @@ impl Granted {
     }
 }
 
-/// Memory that a host gave.
+/// Memory that a host provides.
 pub trait Backing: Debug + Send {
-    /// The bytes: as many as were asked for.
+    /// Returns the bytes, as many as were asked for.
     fn bytes(&self) -> &[u8];
 
-    /// The bytes, to lay out a pattern in.
+    /// Returns the bytes for writing.
     fn bytes_mut(&mut self) -> &mut [u8];
 
-    /// What pages they really got.
+    /// Returns the pages granted.
     fn granted(&self) -> &Granted;
 
-    /// Gives every page back. Each reads as zeroes from then on, and faults when it is touched next.
+    /// Gives every page back. From then on each page reads as zeros, and the next touch of it faults.
     ///
     /// # Errors
-    /// If pages stay.
+    /// If the pages cannot be given back.
     fn give_back(&mut self) -> Result<(), Lack>;
 
-    /// Has every page touched in one call.
+    /// Makes the host touch every page in one call.
     ///
     /// # Errors
     /// If there is no such call.
@@ -141,31 +141,31 @@ pub trait Backing: Debug + Send {
 
 /// A call that maps populated pages, to be timed.
 pub trait Populate: Debug {
-    /// Maps them, and returns the address of the first.
+    /// Maps the pages, and returns the address of the first.
     ///
     /// # Panics
-    /// If the call is refused that was tried before.
+    /// If the call is refused although it succeeded before.
     fn map(&mut self) -> usize;
 
     /// Unmaps what was mapped last, if it is mapped.
     fn unmap(&mut self);
 }
 
-/// Memory of an allocator, in whatever pages it has: for what is counted and not timed.
+/// Memory of an allocator, in whatever pages it uses: for kernels that are counted and not timed.
 #[derive(Debug)]
 pub struct Heap {
     memory: Vec<u8>,
-    /// Where the first line begins.
+    /// Offset of the first line.
     first: usize,
     bytes: usize,
     granted: Granted,
 }
 
 impl Heap {
-    /// So many zeroed bytes, from the start of a line.
+    /// Allocates `bytes` zeroed bytes that start on a line.
     ///
     /// # Errors
-    /// If there is not so much memory.
+    /// If the allocator has not enough memory.
     pub fn new(bytes: usize) -> Result<Self, Lack> {
         let mut memory = Vec::new();
         let refused = || Lack::refused(format_args!("the allocator has no {bytes} bytes"));
@@ -203,49 +203,50 @@ impl Backing for Heap {
     }
 }
 
-/// Code that was written once, and is executable ever after.
+/// Code that is written once, and executable from then on.
 pub trait Code: Debug + Send {
-    /// The function at `offset`. To call it is the caller's risk.
+    /// Returns the function at `offset`. Its caller must ensure that the code there is a function.
     ///
     /// # Panics
-    /// If `offset` lies outside.
+    /// If `offset` lies outside the code.
     fn function(&self, offset: usize) -> Function;
 }
 
-/// What the second view of an [`Alias`] may do.
+/// The permissions of the second view of an [`Alias`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// Be read and written, like the first.
+    /// Readable and writable, like the first view.
     Data,
-    /// Be read and executed.
+    /// Readable and executable.
     Code,
 }
 
 /// The same physical pages at two addresses, the first of which is writable.
 pub trait Alias: Debug + Send + Sync {
-    /// The first view: readable and writable.
+    /// Returns the start of the first view, which is readable and writable.
     fn first(&self) -> *mut u8;
 
-    /// The second view: writable, or executable.
+    /// Returns the start of the second view, which is writable or executable.
     fn second(&self) -> *mut u8;
 
     /// Writes `bytes` at `offset` through the first view.
     ///
     /// # Panics
-    /// If they do not fit.
+    /// If the bytes do not fit.
     fn write(&mut self, offset: usize, bytes: &[u8]);
 
-    /// The four bytes at `offset` of the first view, to be stored whole, by any thread and while the
-    /// second view is read or executed.
+    /// Returns the four bytes at `offset` of the first view. Any thread may store them as a whole, also
+    /// while the second view is read or executed.
     ///
     /// # Panics
-    /// If `offset` is no multiple of 4, or lies outside.
+    /// If `offset` is not a multiple of 4, or lies outside the view.
     fn word(&self, offset: usize) -> &AtomicU32;
 
-    /// The function at `offset` of the second view. To call it is the caller's risk.
+    /// Returns the function at `offset` of the second view. Its caller must ensure that the code there is
+    /// a function.
     ///
     /// # Panics
-    /// If the second view is not executable or `offset` lies outside.
+    /// If the second view is not executable, or `offset` lies outside it.
     fn function(&self, offset: usize) -> Function;
 }
 

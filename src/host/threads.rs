@@ -1,9 +1,8 @@
-//! Threads and processes that an experiment asks for, and a bound on how far one thread runs ahead of
-//! another.
+//! Threads and processes for experiments, and a bound on how far one thread runs ahead of another.
 //!
-//! The walker says how far it has come and goes on. The runner asks how much further it may go; at
-//! the bound it sleeps, until the walker has come half of the way and wakes it. The walker never
-//! waits, and a runner whose walker is gone or stands still does not wait for ever.
+//! The walker publishes its position and goes on. The runner asks how much further it may go. At the
+//! bound it sleeps, until the walker has covered half of the bound and wakes it. The walker never waits.
+//! A runner whose walker is gone or stands still does not wait for ever.
 
 use alloc::boxed::Box;
 use core::fmt::{self, Debug};
@@ -13,73 +12,74 @@ use core::time::Duration;
 use super::Host;
 use crate::kernel::{Kernel, Motion, Vector};
 
-/// What two threads know of each other: each part on a line of its own, so that what is written
-/// seldom is not fetched anew with what is written often.
+/// A bound on how far a runner may run ahead of a walker: the state that the two threads share. Fields
+/// that are written often lie on separate lines, so that writing them does not invalidate the others.
 #[derive(Debug)]
 pub struct RunAheadLimit {
     host: &'static dyn Host,
-    /// Where the walker is: steps, modulo 2^32, and below them its place.
+    /// Position of the walker: steps modulo 2^32 in the upper half, its place in the lower half.
     walker: Apart<AtomicU64>,
-    /// 1 while the runner sleeps: what the host wakes it by.
+    /// 1 while the runner sleeps. The host wakes the runner by this word.
     asleep: Apart<AtomicU32>,
-    /// How many steps the walker must have made to wake it, modulo 2^32.
+    /// Steps of the walker at which it wakes the runner, modulo 2^32.
     due: AtomicU32,
-    /// Whether the walker is gone for good.
+    /// Whether the walker will not move again.
     gone: AtomicBool,
     bound: u32,
-    /// How often the runner was so many steps ahead, from 0 to the bound.
+    /// How often the runner had each lead, from 0 steps to the bound.
     leads: Box<[AtomicU64]>,
 }
 
-/// A value on two lines of its own.
+/// A value on a separate pair of lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Apart<T>(T);
 
-/// What a runner may do.
+/// What a runner may do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunAheadBudget {
-    /// Run on by as many steps as `room`, from `lead` steps ahead.
+    /// The runner may run on.
     Ahead {
-        /// Steps that it is ahead.
+        /// Steps that the runner is ahead.
         lead: u32,
-        /// Steps that it may make.
+        /// Steps that the runner may make.
         room: u32,
     },
-    /// It is behind: the walker has made `steps` steps and is at `place`.
+    /// The runner is behind the walker.
     Behind {
-        /// Steps of the walker.
+        /// Steps that the walker has made.
         steps: u64,
-        /// Its place.
+        /// The walker's place.
         place: u32,
     },
-    /// The walker is where it wants to go, or gone.
+    /// The runner is done: it or the walker has reached the goal, or the walker is gone or stands still.
     Over,
 }
 
-/// How far a runner was ahead, in steps, each time that it had run on.
+/// How far the runner was ahead, in steps, at the end of each of its runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
 pub struct RunAhead {
-    /// The least.
+    /// The smallest lead.
     pub least: u32,
-    /// A tenth of the times it was no further ahead.
+    /// The first decile.
     pub lower: u32,
     /// The median.
     pub median: u32,
-    /// Nine tenths of the times it was no further ahead.
+    /// The ninth decile.
     pub upper: u32,
-    /// The most.
+    /// The largest lead.
     pub most: u32,
 }
 
-/// How long a runner sleeps before it looks again, and how often it finds the walker where it was
-/// before it gives up.
+/// How long a runner sleeps before it checks the walker again, and the number of checks without progress
+/// after which it gives up.
 const NAP: Duration = Duration::from_millis(20);
 const NAPS: u32 = 50;
 
 impl RunAheadLimit {
-    /// A leash of `bound` steps, at least 1; the walker has made none. The runner sleeps by `host`.
+    /// Creates a bound of `bound` steps, at least 1, for a walker that has made none. The runner sleeps by
+    /// `host`.
     pub fn new(host: &'static dyn Host, bound: u32) -> RunAheadLimit {
         let bound = bound.max(1);
         RunAheadLimit {
@@ -93,17 +93,18 @@ impl RunAheadLimit {
         }
     }
 
-    /// The bound in steps.
+    /// Returns the bound in steps.
     pub fn bound(&self) -> u32 {
         self.bound
     }
 
-    /// The walker has made `steps` steps, and is at `place`. Wakes a runner that waits for so many.
+    /// Called by the walker, which has made `steps` steps and is at `place`. Wakes a runner that waits for
+    /// this step.
     #[inline]
     pub fn advance(&self, steps: u64, place: u32) {
         let packed = steps << 32 | u64::from(place);
         self.walker.0.store(packed, Ordering::Release);
-        // The runner may fall asleep unseen in between; the next call sees it, or `settle` does.
+        // The runner may fall asleep unnoticed in between. The next call notices it, or `settle` does.
         if self.asleep.0.load(Ordering::Acquire) == 1 {
             let due = self.due.load(Ordering::Relaxed);
             if (steps as u32).wrapping_sub(due) as i32 >= 0 {
@@ -112,14 +113,14 @@ impl RunAheadLimit {
         }
     }
 
-    /// The walker makes a pause: wakes the runner in any case.
+    /// Called by the walker before a pause. Wakes the runner in any case.
     pub fn settle(&self) {
-        // The runner sees where the walker is before it sleeps, or the walker sees that it sleeps.
+        // Either the runner sees the walker's position before it sleeps, or the walker sees that it sleeps.
         fence(Ordering::SeqCst);
         self.wake();
     }
 
-    /// The walker will not move again.
+    /// Called when the walker will not move again.
     pub fn let_go(&self) {
         self.gone.store(true, Ordering::Release);
         self.settle();
@@ -131,8 +132,8 @@ impl RunAheadLimit {
         }
     }
 
-    /// What a runner that has made `own` steps may do on its way to `goal` steps; sleeps while it
-    /// may do nothing.
+    /// Returns what a runner that has made `own` steps may do on its way to `goal` steps. Sleeps at the
+    /// bound.
     pub fn slack(&self, own: u64, goal: u64) -> RunAheadBudget {
         let mut naps = 0;
         let mut seen = None;
@@ -159,19 +160,19 @@ impl RunAheadLimit {
         }
     }
 
-    /// The runner has run on and is `lead` steps ahead, or less.
+    /// Called by the runner, which has run on and is at most `lead` steps ahead.
     pub fn note(&self, lead: u32) {
         let count = &self.leads[lead.min(self.bound) as usize];
-        // Nobody else writes it.
+        // Only the runner writes it.
         count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// How far the runner was ahead so far; `None` if it never ran.
+    /// Returns the leads of the runner so far; `None` if it never ran.
     pub fn leads(&self) -> Option<RunAhead> {
         let counts = || self.leads.iter().map(|count| count.load(Ordering::Relaxed));
         let all: u64 = counts().sum();
         let quantile = |tenths: u64| {
-            // The first lead up to which there are so many tenths of all, and at least one.
+            // The smallest lead up to which this many tenths of all leads lie, and at least one.
             let wanted = (all * tenths).div_ceil(10).max(1);
             let mut sum = 0;
             let found = counts().position(|count| {
@@ -189,8 +190,8 @@ impl RunAheadLimit {
         })
     }
 
-    /// Steps and place of the walker, as a runner sees them that has made `own` steps: the two are
-    /// less than 2^31 apart.
+    /// Returns steps and place of the walker for a runner that has made `own` steps. The two step counts must
+    /// differ by less than 2^31.
     fn walker(&self, own: u64) -> (u64, u32) {
         let packed = self.walker.0.load(Ordering::Acquire);
         let apart = ((packed >> 32) as u32).wrapping_sub(own as u32) as i32;
@@ -198,7 +199,7 @@ impl RunAheadLimit {
     }
 
     fn sleep(&self, own: u64) {
-        // Half of the bound is left when the walker has made so many.
+        // At this step of the walker, half of the bound is left to the runner.
         let due = own - u64::from(self.bound / 2);
         self.due.store(due as u32, Ordering::Relaxed);
         self.asleep.0.store(1, Ordering::SeqCst);
@@ -210,16 +211,16 @@ impl RunAheadLimit {
     }
 }
 
-/// A thread to be: where it runs, and what.
+/// A thread to start: its CPU and its work.
 pub struct Worker<'k> {
-    /// The CPU that it is kept on.
+    /// The CPU to which the thread is pinned.
     pub cpu: usize,
-    /// Its work.
+    /// The thread's work.
     pub kernel: Box<dyn Kernel + Send + 'k>,
 }
 
 impl<'k> Worker<'k> {
-    /// A thread on `cpu` that runs `kernel`.
+    /// Describes a thread on `cpu` that runs `kernel`.
     pub fn new(cpu: usize, kernel: impl Kernel + Send + 'k) -> Self {
         let kernel = Box::new(kernel);
         Worker { cpu, kernel }
@@ -232,77 +233,77 @@ impl fmt::Debug for Worker<'_> {
     }
 }
 
-/// What one member did in a round.
+/// The timing of one member in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerTime {
-    /// Ticks from the common start to its own.
+    /// Ticks from the common start to the member's own start.
     pub late: u64,
-    /// Ticks from its own start to its end.
+    /// Ticks from the member's own start to its end.
     pub ticks: u64,
-    /// What its kernel returned.
+    /// The checksum that its kernel returned.
     pub checksum: u64,
-    /// Whether the thread left its CPU meanwhile, or shared its core at either end.
+    /// Whether the thread left its CPU meanwhile, or shared its core before or after the round.
     pub disturbed: bool,
 }
 
 impl WorkerTime {
-    /// Ticks from the common start to its end.
+    /// Returns the ticks from the common start to the member's end.
     pub fn until(&self) -> u64 {
         self.late + self.ticks
     }
 }
 
-/// How a round goes.
+/// How a round is run.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundOptions {
-    /// Ticks from the call to the common start: time enough for every member to notice.
+    /// Ticks from the call to the common start. Every member must notice the round in this time.
     pub ahead: u64,
-    /// Whether a member that is done goes on, untimed, until all are: so that nobody's last
-    /// operations meet less traffic than the first. Not for members that share a CPU.
+    /// Whether a member that is done goes on, untimed, until all members are done, so that the last
+    /// operations of a member meet as much traffic as the first. Not for members that share a CPU.
     pub keep_on: bool,
 }
 
-/// Members at work, as their leader sees them.
+/// A running team, as its leader sees it.
 pub trait Team {
-    /// Has every member do `operations` operations, all from the same tick on. Returns their turns, in
-    /// the members' order.
+    /// Makes every member do `operations` operations, all from the same tick on. Returns the times of this
+    /// round, in the members' order.
     fn round(&mut self, operations: u64) -> &[WorkerTime];
 
-    /// The turns of the last round, in the members' order.
+    /// Returns the times of the last round, in the members' order.
     fn turns(&self) -> &[WorkerTime];
 
-    /// Whether the first two members had one core together when the last round began, though the host
-    /// says that they have two.
+    /// Returns whether the first two members shared a core when the last round began, although the host
+    /// reports two cores.
     fn one_core(&self) -> bool;
 
-    /// Ticks that a line took from the first member to the second and back when the last round began,
-    /// by `lock cmpxchg`; nothing if the host says that they have one core.
+    /// Returns the ticks per round trip of a line between the first two members when the last round began,
+    /// by `lock cmpxchg`; `None` if the host reports that two members share a core.
     fn round_trip(&self) -> Option<f64>;
 
-    /// Waits until the first two members have a core each, or until `patience` is used up, and takes
-    /// from it what that took.
+    /// Waits until the first two members run on different cores, or until `patience` is used up. Subtracts
+    /// the time waited from `patience`.
     fn wait_for_cores(&mut self, patience: &mut Duration);
 }
 
-/// What a second process does.
+/// The work of a second process.
 #[derive(Clone, Copy, Debug)]
 pub struct BackgroundLoad {
-    /// The CPU that it is kept on.
+    /// The CPU to which the process is pinned.
     pub cpu: usize,
-    /// Bytes of its memory, whole blocks of 512, in each half if there are two.
+    /// Bytes of its memory: whole blocks of 512 bytes, in each part if the motion has several.
     pub bytes: usize,
-    /// What it does to them, round and round.
+    /// What the process does to the bytes, again and again.
     pub motion: Motion,
-    /// By what.
+    /// The instructions that it uses.
     pub vector: Vector,
 }
 
-/// A second process at work, until dropped.
+/// A second process that works until dropped.
 pub trait Process: Debug {
-    /// How many stretches of work it has done so far: if that grows, it is at work.
+    /// Returns the number of stretches of work done so far. It grows while the process is at work.
     fn stretches(&self) -> u64;
 
-    /// Whether it still exists.
+    /// Returns whether the process exists.
     fn lives(&mut self) -> bool;
 }
 
@@ -314,7 +315,7 @@ mod tests {
     use super::*;
     use crate::experiment::Linux;
 
-    /// A runner that goes to `goal` along `leash` in steps of up to `batch`, and says where it is.
+    /// Runs to `goal` within `leash`, in parts of up to `batch` steps, and publishes the position in `at`.
     fn run(leash: &RunAheadLimit, goal: u64, batch: u32, at: &AtomicU64) {
         let mut own = 0;
         loop {
@@ -327,7 +328,7 @@ mod tests {
                 RunAheadBudget::Ahead { lead, room } => {
                     let part = room.min(batch);
                     own += u64::from(part);
-                    // Said before it is so: the walker must never find it too far.
+                    // Published early: the walker must never find the runner beyond the bound.
                     at.store(own, Ordering::SeqCst);
                     leash.note(lead + part);
                 }
@@ -345,7 +346,7 @@ mod tests {
                 scope.spawn(|| run(&leash, GOAL, batch, &at));
                 let mut steps = 0u64;
                 while steps < GOAL {
-                    // What the walker has said so far is what the runner may have gone by.
+                    // The runner may have acted on any step that the walker has published so far.
                     let runner = at.load(Ordering::SeqCst);
                     assert!(runner <= steps + u64::from(bound), "{runner} at {steps}");
                     // Slower than the runner, now and then.
@@ -364,7 +365,7 @@ mod tests {
     fn a_walker_that_stands_still_or_is_gone_is_not_waited_for() {
         let leash = RunAheadLimit::new(&Linux, 3);
         let at = AtomicU64::new(0);
-        // It gives up after a second.
+        // The runner gives up after a second.
         run(&leash, 10, 1, &at);
         assert_eq!(at.load(Ordering::Relaxed), 3);
         thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! One CPU for one thread, and which one when nobody says.
+//! Pins a thread to a CPU, and chooses the CPU when the user names none.
 
 // `sched_setaffinity` and `sched_getaffinity` are calls into C that take a bit mask.
 #![allow(unsafe_code)]
@@ -12,7 +12,7 @@ use super::preempt::current_cpu;
 use super::root::{Root, read};
 use super::sysfs::list;
 
-/// CPUs a mask can name. The kernel's own limit on x86-64 (`NR_CPUS`) is 8192.
+/// CPUs in a mask. The kernel's own limit on x86-64 (`NR_CPUS`) is 8192.
 const MASK_CPUS: usize = 8192;
 const WORDS: usize = MASK_CPUS / 64;
 
@@ -47,7 +47,7 @@ impl Mask {
         }
     }
 
-    /// `sched_setaffinity`: gives the calling thread this mask.
+    /// `sched_setaffinity`: sets the mask of the calling thread.
     fn apply(&self) -> io::Result<()> {
         let (bytes, set) = (size_of_val(&self.0), self.0.as_ptr().cast());
         // SAFETY: the kernel reads the given number of bytes, all of which the array has.
@@ -60,7 +60,7 @@ impl Mask {
     }
 }
 
-/// Proof that the calling thread runs on one CPU, and only there.
+/// Proof that the calling thread runs on one CPU only.
 ///
 /// ```
 /// let last = *linefill::os::allowed().last().expect("a CPU");
@@ -69,8 +69,8 @@ impl Mask {
 /// # Ok::<(), linefill::os::AffinityError>(())
 /// ```
 ///
-/// Stays on its thread (it is neither `Send` nor `Sync`), and gives the thread its old mask back
-/// when dropped. Threads spawned meanwhile inherit the one-CPU mask: pin them too.
+/// Stays on its thread (it is neither `Send` nor `Sync`), and restores the thread's old mask when
+/// dropped. Threads spawned meanwhile inherit the one-CPU mask: pin them too.
 #[derive(Debug)]
 pub struct Pinned {
     cpu: usize,
@@ -78,8 +78,8 @@ pub struct Pinned {
     of_this_thread: PhantomData<*const ()>,
 }
 
-/// `sched_setaffinity` for a thread that never gets its old mask back. Allocates nothing, so that
-/// a child may call it between fork and its end.
+/// `sched_setaffinity` for a thread that never gets its old mask back. Allocates nothing, so that a
+/// child may call it after fork.
 pub(super) fn keep_on(cpu: usize) -> io::Result<()> {
     match Mask::one(cpu) {
         Some(mask) => mask.apply(),
@@ -87,7 +87,7 @@ pub(super) fn keep_on(cpu: usize) -> io::Result<()> {
     }
 }
 
-/// The CPU that this thread is kept on; `None` if it may run on several.
+/// Returns the CPU that this thread is pinned to; `None` if the thread may run on several.
 pub fn only() -> Option<usize> {
     let mut cpus = Mask::of_this_thread().ok()?.cpus();
     cpus.pop().filter(|_| cpus.is_empty())
@@ -100,7 +100,7 @@ pub struct AffinityError {
     pub cpu: usize,
     /// The CPUs that this process may use.
     pub allowed: Vec<usize>,
-    /// What the kernel answered; `None` when the CPU does not exist or is kept from this process.
+    /// The kernel's error; `None` if the CPU does not exist or is barred from this process.
     pub refusal: Option<String>,
 }
 
@@ -120,11 +120,11 @@ impl fmt::Display for AffinityError {
 
 impl std::error::Error for AffinityError {}
 
-/// `sched_getaffinity`: the CPUs that this process may use, in rising order.
+/// `sched_getaffinity`: returns the CPUs that this process may use, in ascending order.
 ///
-/// It is the mask of the first thread that asked or pinned, taken before any pinning, so it
-/// honours `taskset` and cpusets and stays the same while threads are pinned. Empty where the
-/// kernel refuses to tell.
+/// The list is the mask of the thread that first asked or pinned, taken before any pinning. It
+/// honours `taskset` and cpusets, and stays the same while threads are pinned. It is empty if the
+/// kernel refuses to answer.
 #[doc(alias = "sched_getaffinity")]
 pub fn allowed() -> Vec<usize> {
     static FIRST: OnceLock<Vec<usize>> = OnceLock::new();
@@ -137,11 +137,11 @@ pub fn allowed() -> Vec<usize> {
         .clone()
 }
 
-/// `sched_setaffinity`: keeps the calling thread on `cpu` until the guard is dropped.
+/// `sched_setaffinity`: pins the calling thread to `cpu` until the guard is dropped.
 ///
 /// # Errors
-/// [`AffinityError`] when the CPU does not exist, is offline or outside this process's cpuset, or
-/// the kernel refuses; the thread then runs where it ran before.
+/// [`AffinityError`] if the CPU does not exist, is offline or is outside this process's cpuset, or
+/// if the kernel refuses. The thread then runs where it ran before.
 #[doc(alias = "sched_setaffinity")]
 pub fn pin(cpu: usize) -> Result<Pinned, AffinityError> {
     let allowed = allowed();
@@ -158,8 +158,8 @@ pub fn pin(cpu: usize) -> Result<Pinned, AffinityError> {
     let Some(mask) = Mask::one(cpu) else {
         return Err(none_such);
     };
-    // The kernel decides, not the inherited mask: `isolcpus` keeps isolated CPUs out of every
-    // mask, and being asked for by name is what they are for.
+    // The kernel decides, not the inherited mask: `isolcpus` keeps isolated CPUs out of every mask,
+    // and a thread reaches them only by naming them.
     mask.apply().map_err(|error| match error.raw_os_error() {
         Some(libc::EINVAL) if !allowed.contains(&cpu) => none_such.clone(),
         _ => refused(error),
@@ -182,7 +182,7 @@ pub fn pin(cpu: usize) -> Result<Pinned, AffinityError> {
 }
 
 impl Pinned {
-    /// The CPU that the thread is kept on.
+    /// Returns the CPU that the thread is pinned to.
     pub fn cpu(&self) -> usize {
         self.cpu
     }
@@ -194,8 +194,8 @@ impl Drop for Pinned {
         for cpu in &self.before {
             mask.0[cpu / 64] |= 1 << (cpu % 64);
         }
-        // A CPU may have gone offline meanwhile; the thread then stays where it is, and there is
-        // nobody to tell.
+        // A CPU may have gone offline meanwhile. The thread then stays where it is, and no caller is
+        // left to take the error.
         let _ = mask.apply();
     }
 }
@@ -205,25 +205,25 @@ impl Drop for Pinned {
 pub struct Choice {
     /// The CPU.
     pub cpu: usize,
-    /// What speaks for it.
+    /// Why it was chosen.
     pub why: &'static str,
 }
 
-/// The CPU least likely to be disturbed: an isolated one; else the last of `allowed`, of the
-/// performance cores where there are two kinds. The first CPU handles most interrupts, so it comes
-/// last. `None` if `allowed` is empty and no CPU is isolated.
+/// Returns the CPU least likely to be disturbed: an isolated CPU if there is one, else the last of
+/// `allowed`, on a hybrid CPU the last performance core. The first CPU handles most interrupts, so
+/// later ones are preferred. `None` if `allowed` is empty and no CPU is isolated.
 pub fn measuring_cpu(root: &Root, allowed: &[usize]) -> Option<Choice> {
     let devices = root.sys.join("devices");
     let online = listed(&devices.join("system/cpu/online"));
     let isolated = listed(&devices.join("system/cpu/isolated"));
-    // Isolated CPUs are in nobody's mask, so `allowed` does not speak for them.
+    // Isolated CPUs are in no process's mask, so `allowed` does not decide about them.
     if let Some(&cpu) = isolated.iter().find(|cpu| online.contains(cpu)) {
         return Some(Choice {
             cpu,
             why: "isolated",
         });
     }
-    // The event source of the performance cores exists on hybrid CPUs alone.
+    // The file exists on hybrid CPUs only: it is the event source of the performance cores.
     let performance = listed(&devices.join("cpu_core/cpus"));
     if let Some(&cpu) = allowed.iter().rfind(|cpu| performance.contains(cpu)) {
         return Some(Choice {
@@ -237,16 +237,16 @@ pub fn measuring_cpu(root: &Root, allowed: &[usize]) -> Option<Choice> {
     })
 }
 
-/// Pins the calling thread to the CPU least likely to be disturbed, or to the last one allowed where
-/// that is refused.
+/// Pins the calling thread to the CPU least likely to be disturbed. If that is refused, pins it to
+/// the last allowed CPU.
 ///
 /// # Errors
-/// The reason of the last refusal; the thread then runs where it ran before.
+/// The last refusal's reason. The thread then runs where it ran before.
 pub fn pin_to_measure(root: &Root) -> Result<Pinned, String> {
     let allowed = allowed();
     let choice = measuring_cpu(root, &allowed).map(|choice| choice.cpu);
     let mut refusal = "the system names no CPU".to_owned();
-    // An isolated CPU may lie outside the cpuset of this process; the last allowed one does not.
+    // An isolated CPU may lie outside the cpuset of this process; the last allowed CPU does not.
     for cpu in choice.into_iter().chain(allowed.last().copied()) {
         match pin(cpu) {
             Ok(pinned) => return Ok(pinned),
@@ -256,7 +256,7 @@ pub fn pin_to_measure(root: &Root) -> Result<Pinned, String> {
     Err(refusal)
 }
 
-/// The CPUs that a file lists; none if it does not.
+/// Returns the CPUs listed in a file; none if the file is missing or malformed.
 fn listed(path: &Path) -> Vec<usize> {
     read(path)
         .ok()

@@ -1,14 +1,16 @@
-//! Whether two threads run on two cores, whatever the system says, and how far apart these are.
+//! Tells whether two threads run on different cores, whatever the system reports, and measures the
+//! distance between these cores.
 //!
-//! The host of a guest runs its CPUs where it likes, and may put two that it calls cores on the
-//! hyper-threads of one, for a while. Then what the one has written lies in the other's L1d. To have
-//! it from another core's cache takes longer than an access to the last level, however near that
-//! core is. On a Zen 4 eight such lines, one after the other, took 2 to 2.5 times as long as from
-//! the thread's own L1d if the two had one core, 4 to 8 times if they shared a last level, and 20 to
-//! 30 times if not, the clock's own time in all of these.
+//! The host of a guest schedules the guest's CPUs as it likes. For a while it may run two CPUs that
+//! are reported as cores on the hyper-threads of one core. Lines that one thread has written then lie
+//! in the other's L1d. Fetching them from another core's cache takes longer than an access to the
+//! last-level cache, however near that core is. On a Zen 4, reading eight such lines one after the
+//! other took 2 to 2.5 times as long as reading them from the thread's own L1d if the threads shared a
+//! core, 4 to 8 times if they shared a last-level cache, and 20 to 30 times if not. All of these
+//! include the time of the clock itself.
 //!
-//! How far apart is a line's way to the other and back, which changes with the host's mind as well:
-//! on the same machine from 27 ns, on one core, to some 250.
+//! The distance is the round trip of a line between the two threads. It changes with the host's
+//! schedule too: on the same machine from 27 ns, on one core, to some 250 ns.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -16,47 +18,50 @@ use std::thread;
 
 use crate::time::{start, stop};
 
-/// Lines that are handed over at a time: few enough to take no time, many enough for the clock.
+/// Lines per handover: few enough to be quick, and enough for the clock to resolve.
 const LINES: usize = 8;
 
-/// From one line to the next, so that no prefetcher brings it.
+/// Distance between successive lines of a walk, so that no prefetcher fetches them.
 const STEP: usize = 3;
 
-/// How often a ball goes to the other and back: few in a microsecond, and the first ones slow.
+/// Round trips of the ball per meeting. Only a few fit in a microsecond, and the first ones are slow.
 const TRIPS: u64 = 32;
 
-/// Looks without a pause for what comes from the other in a fraction of a microsecond, if it runs.
+/// Polls before a waiting thread starts to yield. The other thread, if it is running, answers within a
+/// fraction of a microsecond.
 const LOOKS: u32 = 1000;
 
-/// Halves of the time of one's own lines that those of another core take, or more.
+/// Lines came from another core if reading them took at least this many halves of the time of
+/// reading the thread's own lines.
 const ON_THEIR_WAY: u64 = 7;
 
-/// A line, and the one that comes with it: which line is next.
+/// The index of the next line of a walk, in a pair of lines that are prefetched together.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Line(AtomicUsize);
 
-/// A word that two threads change in turn, on a line of its own.
+/// A word that two threads change by turns, on a separate pair of lines.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Baton(AtomicU64);
 
-/// Lines that one thread hands to another, meeting by meeting, and a ball that they throw. Meetings
-/// are numbered from 1, and both have come from one before they go to the next.
+/// Lines that one thread writes and another reads, once per meeting, and a ball that the threads pass
+/// back and forth. Meetings are numbered from 1. Both threads must finish a meeting before either
+/// begins the next.
 #[derive(Debug)]
 pub(super) struct Lines {
-    /// The meeting for which they were written.
+    /// The meeting for which the lines were last written.
     written: AtomicU64,
     lines: [Line; LINES],
     ball: Baton,
 }
 
-/// What a meeting tells.
+/// The result of a meeting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CoreDistance {
     /// Whether the lines came from another core.
     pub apart: bool,
-    /// Ticks of the ball's way to the other and back.
+    /// Ticks per round trip of the ball.
     pub round_trip: f64,
 }
 
@@ -69,8 +74,8 @@ impl Lines {
         }
     }
 
-    /// One thread's part: writes the lines, and throws the ball back, unless `given_up` says that
-    /// nobody will throw it.
+    /// The writer's part of a meeting: writes the lines, and returns the ball at each throw. Stops
+    /// waiting for throws when `given_up` returns true.
     pub(super) fn write(&self, meeting: u64, given_up: impl Fn() -> bool) {
         for (place, line) in self.lines.iter().enumerate() {
             line.0.store((place + STEP) % LINES, Ordering::Relaxed);
@@ -81,8 +86,8 @@ impl Lines {
         }
     }
 
-    /// The other's: waits until the lines are written, walks along them, and throws the ball, unless
-    /// `given_up` says that nobody will write or catch.
+    /// The reader's part of a meeting: waits until the lines are written, walks along them, and throws
+    /// the ball. Stops waiting for the writer when `given_up` returns true.
     pub(super) fn read(&self, meeting: u64, given_up: impl Fn() -> bool) -> CoreDistance {
         wait(
             || self.written.load(Ordering::Acquire) >= meeting,
@@ -101,7 +106,7 @@ impl Lines {
         }
     }
 
-    /// Ticks of a walk from line to line, which waits for each.
+    /// Returns the ticks of a walk over all lines, in which each load depends on the one before.
     fn walk(&self) -> u64 {
         let began = start();
         let mut at = 0;
@@ -114,8 +119,8 @@ impl Lines {
 }
 
 impl Baton {
-    /// Waits for the throw before `number`, and throws the ball on as that. Owns its line with each
-    /// look, as an increment does.
+    /// Waits for the throw numbered `number - 1`, and answers it with `number`. Each attempt takes the
+    /// line exclusively, as an increment does.
     fn catch(&self, number: u64, given_up: &impl Fn() -> bool) {
         let (relaxed, before) = (Ordering::Relaxed, number - 1);
         let thrown = || {
@@ -126,27 +131,27 @@ impl Baton {
     }
 }
 
-/// The throws of a meeting by the one who begins, numbered on from those before; each comes back as
-/// the number after it.
+/// Returns the numbers of the reader's throws in a meeting. Numbers continue from meeting to
+/// meeting; the writer answers each throw with the next number.
 fn throws(meeting: u64) -> impl Iterator<Item = u64> {
     (0..TRIPS).map(move |trip| 2 * ((meeting - 1) * TRIPS + trip) + 1)
 }
 
-/// Waits until `done`, or until `given_up`.
+/// Waits until `done` or `given_up` returns true.
 fn wait(done: impl Fn() -> bool, given_up: &impl Fn() -> bool) {
     for look in 0u32.. {
         if done() || (look >= LOOKS && given_up()) {
             return;
         }
-        // Gives the CPU away soon: the other may share it.
+        // Yields the CPU soon: the other thread may share it.
         if look >= LOOKS {
             thread::yield_now();
         }
     }
 }
 
-/// Whether walks along lines of the other, and then along the same lines, now one's own, tell of two
-/// cores.
+/// Returns whether the times of two walks indicate two cores. The first walk reads the other thread's
+/// lines; the second reads the same lines, which are then in the reader's own cache.
 fn apart([theirs, own]: [u64; 2]) -> bool {
     theirs.saturating_mul(2) >= own.saturating_mul(ON_THEIR_WAY)
 }
@@ -163,7 +168,7 @@ mod tests {
         assert!(!apart([120, 130]));
     }
 
-    /// A walk comes by every line.
+    /// A walk visits every line.
     #[test]
     fn the_lines_are_one_ring() {
         let lines = Lines::new();
@@ -183,7 +188,7 @@ mod tests {
         Lines::new().write(1, || true);
     }
 
-    /// Whoever comes first and wherever they are, lines are written before they are read.
+    /// Lines are written before they are read, whichever thread comes first and wherever the threads run.
     #[test]
     fn lines_are_handed_over_and_the_ball_comes_back_meeting_by_meeting() {
         let lines = Lines::new();

@@ -1,5 +1,5 @@
-//! The raw monotonic clock, the rate of the TSC against it, and sleep that no refused system call turns
-//! into a panic.
+//! The raw monotonic clock, the rate of the TSC against it, and a sleep that does not panic if a system
+//! call is refused.
 // `clock_gettime` is a call into C that fills a structure.
 #![allow(unsafe_code)]
 
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use crate::time::{Rate, RateError, start};
 
-/// How long both clocks are compared. Reading them takes below a microsecond, so that the rate is
-/// good to a few parts in a million; and a core that was asleep reaches its clock meanwhile.
+/// How long the two clocks are compared. Reading them takes less than a microsecond, so that the rate
+/// is accurate to a few parts per million. A core that was asleep reaches its clock frequency in this time.
 const STRETCH: Duration = Duration::from_millis(250);
 
-/// How often both clocks are read for one reading that nothing came between.
+/// Readings of both clocks, of which the least disturbed is kept.
 const READINGS: usize = 16;
 
 /// `clock_gettime(CLOCK_MONOTONIC_RAW)`: nanoseconds since an arbitrary start.
 ///
 /// The raw clock is not slewed by NTP, so a rate taken from two readings is the hardware's rate.
-/// A reading costs some tens of nanoseconds through the vDSO, and a system call where the
-/// clock source has no vDSO path.
+/// A reading costs some tens of nanoseconds through the vDSO, or a system call if the clock
+/// source has no vDSO path.
 #[doc(alias = "CLOCK_MONOTONIC_RAW")]
 pub fn monotonic_raw_ns() -> u64 {
     let mut now = libc::timespec {
@@ -36,14 +36,14 @@ pub fn monotonic_raw_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// The rate of the time-stamp counter against [`monotonic_raw_ns`], which takes a quarter of a second
-/// on the CPU.
+/// Measures the rate of the time-stamp counter against [`monotonic_raw_ns`]. Keeps the CPU busy for a
+/// quarter of a second.
 ///
 /// # Errors
 /// If one of the clocks stands still.
 pub fn calibrate() -> Result<Rate, RateError> {
     let (began, ticks) = both();
-    // The counter may stand still, and so may the clock: neither decides alone.
+    // Either clock may stand still, so the number of spins also bounds the loop.
     let mut spins = 0_u64;
     while monotonic_raw_ns().saturating_sub(began) < STRETCH.as_nanos() as u64 && spins < 1 << 28 {
         spins += 1;
@@ -52,8 +52,8 @@ pub fn calibrate() -> Result<Rate, RateError> {
     Rate::between(last.saturating_sub(ticks), ended.saturating_sub(began))
 }
 
-/// Both clocks at one time: of several readings, the one that fewest ticks passed around. A thread that is
-/// preempted between the two clocks would see a rate that is wrong by a percent and more.
+/// Reads both clocks at the same time: takes several readings, and returns the one that took the fewest
+/// ticks. Preemption between the two clocks would make the rate wrong by a percent or more.
 fn both() -> (u64, u64) {
     let reading = |_| {
         let before = start();
@@ -66,10 +66,10 @@ fn both() -> (u64, u64) {
     (now, ticks)
 }
 
-/// Sleeps for `time`, by a futex with a time limit.
+/// Sleeps for `time`, on a futex with a timeout.
 ///
-/// [`std::thread::sleep`] calls `clock_nanosleep`, and panics where a sandbox refuses that. Threads
-/// need the futex anyway; where it is refused as well, this waits without sleeping.
+/// [`std::thread::sleep`] calls `clock_nanosleep`, and panics if a sandbox refuses that call. Threads
+/// need the futex anyway. If the futex is refused too, this function waits without sleeping.
 pub fn pause(time: Duration) {
     let (nobody, news) = (Mutex::new(()), Condvar::new());
     let began = Instant::now();

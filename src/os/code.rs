@@ -1,5 +1,5 @@
 //! Machine code made at run time. No address is ever writable and executable at once.
-// Calls into what was written as data a moment ago, and maps pages twice.
+// Calls bytes that were written as data, and maps pages twice.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -14,10 +14,10 @@ pub use crate::host::View;
 use crate::kernel::Function;
 use crate::mem::PAGE;
 
-/// Why there is no memory for code.
+/// Why memory for code could not be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CodeError {
-    /// There is no memory at all.
+    /// The memory could not be allocated.
     Memory(MemoryError),
     /// The kernel refused a call, usually because a security module forbids code that was not
     /// loaded from a file.
@@ -27,12 +27,12 @@ pub enum CodeError {
         /// The kernel's answer.
         answer: String,
     },
-    /// What is written through one address does not change the code that runs at the other.
+    /// Writes through one address do not change the code that runs at the other.
     Stale,
 }
 
 impl CodeError {
-    /// What the last call was answered.
+    /// Describes the error of the last call.
     fn last(call: &'static str) -> Self {
         CodeError::Refused {
             call,
@@ -53,7 +53,7 @@ messages! { CodeError:
     );
 }
 
-/// `mprotect`: code between two guard pages, written first and executable ever after.
+/// `mprotect`: code between two guard pages, written first and executable from then on.
 ///
 /// ```
 /// use linefill::os::{Code, Pages};
@@ -69,13 +69,13 @@ messages! { CodeError:
 #[derive(Debug)]
 pub struct Code {
     memory: Memory,
-    /// Bytes of code; data lies behind them.
+    /// Bytes of code; data may follow them.
     len: usize,
 }
 
 impl Code {
-    /// Maps `bytes` bytes, has `write` fill them, and makes them executable and no longer
-    /// writable. What `write` leaves is zeros.
+    /// Maps `bytes` bytes, lets `write` fill them, and makes them executable and no longer writable.
+    /// Bytes that `write` leaves are zeros.
     ///
     /// # Errors
     /// If the memory or its permission is refused.
@@ -89,8 +89,8 @@ impl Code {
         Code::executable(memory, bytes)
     }
 
-    /// The same in 4 KiB pages with `data` bytes behind the code, from the next page on, which stay
-    /// writable and never become executable. `write` fills both.
+    /// Like [`new`](Self::new), in 4 KiB pages, with `data` bytes behind the code, from the next page on.
+    /// The data stays writable and never becomes executable. `write` fills code and data.
     ///
     /// # Errors
     /// If the memory or its permission is refused.
@@ -105,24 +105,24 @@ impl Code {
         Code::executable(memory, bytes)
     }
 
-    /// Makes the first `len` bytes executable and no longer writable, and what shares a page with them.
+    /// Makes the pages of the first `len` bytes executable and no longer writable.
     fn executable(mut memory: Memory, len: usize) -> Result<Code, CodeError> {
         let at = memory.as_mut_slice().as_mut_ptr();
         let pages = len.next_multiple_of(memory.pages().bytes());
         let permission = libc::PROT_READ | libc::PROT_EXEC;
-        // SAFETY: the range is this memory's own, and nothing is written to it from here on.
+        // SAFETY: the range belongs to this memory, and is not written from here on.
         if unsafe { libc::mprotect(at.cast(), pages, permission) } != 0 {
             return Err(CodeError::last("mprotect"));
         }
         Ok(Code { memory, len })
     }
 
-    /// The code.
+    /// Returns the code.
     pub fn bytes(&self) -> &[u8] {
         &self.memory.as_slice()[..self.len]
     }
 
-    /// What page sizes the kernel really gave.
+    /// Returns the page sizes that the kernel granted.
     pub fn granted(&self) -> &Granted {
         self.memory.granted()
     }
@@ -130,15 +130,15 @@ impl Code {
     /// Calls the function at `offset` with one argument in `rdi`, and returns its `rax`.
     ///
     /// # Safety
-    /// At `offset` there is a function of the System V calling convention, all that it may
-    /// execute lies in this code, and it does nothing that its caller could not do.
+    /// At `offset` there is a function of the System V calling convention. Everything that it may execute
+    /// lies in this code, and it does nothing that its caller could not do.
     ///
     /// # Panics
     /// If `offset` lies outside the code.
     #[inline]
     pub unsafe fn call(&self, offset: usize, argument: u64) -> u64 {
         let function = self.function(offset);
-        // SAFETY: the caller vouches that a function of this type starts here.
+        // SAFETY: the caller promises that a function of this type starts here.
         unsafe { function(argument) }
     }
 
@@ -153,15 +153,15 @@ impl Code {
     #[inline]
     pub unsafe fn call_with(&self, offset: usize, [first, second, third]: [u64; 3]) -> u64 {
         type Three = unsafe extern "sysv64" fn(u64, u64, u64) -> u64;
-        // SAFETY: the caller vouches that a function starts here; in this calling convention it need
-        // not look at every argument.
+        // SAFETY: the caller promises that a function starts here. In this calling convention a function
+        // may ignore arguments.
         unsafe {
             let function = std::mem::transmute::<Function, Three>(self.function(offset));
             function(first, second, third)
         }
     }
 
-    /// The function at `offset`, to be called as [`call`](Self::call) does.
+    /// Returns the function at `offset`. Calling it has the conditions of [`call`](Self::call).
     ///
     /// # Panics
     /// If `offset` lies outside the code.
@@ -171,17 +171,17 @@ impl Code {
     }
 }
 
-/// The address of code as a function. To call it is the caller's risk.
+/// Returns an address of code as a function. Its caller must ensure that the code there is a function.
 fn function(entry: *const u8) -> Function {
-    // SAFETY: a function pointer is an address other than null, as a mapping's are.
+    // SAFETY: a function pointer is a non-null address, and addresses in a mapping are not null.
     unsafe { std::mem::transmute::<*const u8, Function>(entry) }
 }
 
 /// `memfd_create`: the same physical pages at two addresses, the first of which is writable.
 ///
-/// With a second view of [`View::Code`] a program can rewrite code that it executes though no
-/// address is both writable and executable. The CPU tells self-modification by physical
-/// addresses, so it notices.
+/// With a second view of [`View::Code`], a program can rewrite code that it executes, although no
+/// address is both writable and executable. The CPU detects self-modification by physical address,
+/// so it notices.
 #[doc(alias = "memfd_create")]
 #[derive(Debug)]
 pub struct Alias {
@@ -195,8 +195,8 @@ impl Alias {
     /// Maps `bytes` bytes, rounded up to whole pages, twice. They hold zeros.
     ///
     /// # Errors
-    /// If the kernel refuses one of the calls, or the CPU, which is tried first, does not notice
-    /// writes to code.
+    /// If the kernel refuses one of the calls, or the CPU does not notice writes to code. This is
+    /// tested first.
     pub fn new(bytes: usize, view: View) -> Result<Alias, CodeError> {
         let len = bytes.max(1).next_multiple_of(PAGE);
         let file = shared_memory(len)?;
@@ -219,33 +219,32 @@ impl Alias {
         }
     }
 
-    /// Whether a function does what was last written into it, having run before. Leaves zeros.
+    /// Returns whether a function that has run before follows a change of its code. Leaves zeros.
     fn follows_writes(&mut self) -> bool {
-        // More than enough for a CPU that fetched the old code ahead.
+        // More than enough for a CPU that has prefetched the old code.
         const CALLS: usize = 1000;
         let follows = [1, 2].into_iter().all(|number| {
             self.write(0, &[0xB8, number, 0, 0, 0, 0xC3]); // mov eax, number; ret
             let function = self.function(0);
-            // SAFETY: there is a function at 0, of which a write changes no more than the number
-            // that it returns.
+            // SAFETY: there is a function at 0, and a write changes only the number that it returns.
             (0..CALLS).any(|_| unsafe { function(0) } == u64::from(number))
         });
         self.write(0, &[0; 6]);
         follows
     }
 
-    /// Bytes of one view.
+    /// Returns the bytes of each view.
     #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The first view: readable and writable.
+    /// Returns the start of the first view, which is readable and writable.
     pub fn first(&self) -> *mut u8 {
         self.first.start().as_ptr()
     }
 
-    /// The second view: writable, or executable.
+    /// Returns the start of the second view, which is writable or executable.
     pub fn second(&self) -> *mut u8 {
         self.second.start().as_ptr()
     }
@@ -253,7 +252,7 @@ impl Alias {
     /// Writes `bytes` at `offset` through the first view.
     ///
     /// # Panics
-    /// If they do not fit.
+    /// If the bytes do not fit.
     pub fn write(&mut self, offset: usize, bytes: &[u8]) {
         let end = offset.checked_add(bytes.len());
         assert!(
@@ -267,26 +266,26 @@ impl Alias {
         unsafe { ptr::copy(bytes.as_ptr(), self.first().add(offset), bytes.len()) };
     }
 
-    /// The four bytes at `offset` of the first view, to be stored whole, by any thread and while
-    /// the second view is read or executed.
+    /// Returns the four bytes at `offset` of the first view. Any thread may store them as a whole, also
+    /// while the second view is read or executed.
     ///
     /// # Panics
-    /// If `offset` is no multiple of 4, or lies outside.
+    /// If `offset` is not a multiple of 4, or lies outside the view.
     pub fn word(&self, offset: usize) -> &AtomicU32 {
         assert!(
             offset.is_multiple_of(4) && offset < self.len,
             "no aligned word of 4 bytes at {offset}"
         );
-        // SAFETY: the word lies in the first view, which is readable, writable and as long-lived
-        // as `self`, and is aligned since views start on a page. `write` takes `self` mutably,
-        // so that nobody holds the word meanwhile.
+        // SAFETY: the word lies in the first view, which is readable, writable and lives as long as
+        // `self`, and it is aligned because views start on a page. `write` takes `self` mutably, so
+        // that no reference to the word exists meanwhile.
         unsafe { AtomicU32::from_ptr(self.first().add(offset).cast()) }
     }
 
-    /// The function at `offset` of the second view, to be called as [`Code::call`] does.
+    /// Returns the function at `offset` of the second view. Calling it has the conditions of [`Code::call`].
     ///
     /// # Panics
-    /// If the second view is not executable or `offset` lies outside.
+    /// If the second view is not executable, or `offset` lies outside it.
     #[inline]
     pub fn function(&self, offset: usize) -> Function {
         assert!(
@@ -297,20 +296,20 @@ impl Alias {
     }
 }
 
-// SAFETY: the mappings belong to the process, not to a thread, and through a shared `Alias` they
-// are changed by atomic stores alone; whoever uses its addresses answers for it.
+// SAFETY: the mappings belong to the process, not to a thread. A shared `Alias` changes them only by
+// atomic stores; code that uses its addresses is responsible for its own accesses.
 unsafe impl Send for Alias {}
 // SAFETY: likewise.
 unsafe impl Sync for Alias {}
 
-/// Pages without a name, as a file that can be mapped more than once.
+/// Creates anonymous pages as a file that can be mapped more than once.
 fn shared_memory(len: usize) -> Result<File, CodeError> {
     // SAFETY: the name is a string that ends in a zero.
     let descriptor = unsafe { libc::memfd_create(c"linefill".as_ptr(), libc::MFD_CLOEXEC) };
     if descriptor < 0 {
         return Err(CodeError::last("memfd_create"));
     }
-    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+    // SAFETY: the kernel has just made this descriptor, and no other code has it.
     let file = unsafe { File::from_raw_fd(descriptor) };
     file.set_len(len as u64)
         .map_err(|error| CodeError::Refused {

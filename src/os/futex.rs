@@ -6,17 +6,17 @@ use std::ptr;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// `futex(FUTEX_WAIT_PRIVATE)`: sleeps as long as `word` holds `value`, until [`wake`] is called
-/// for it, and no longer than `most`. Returns at once if it holds something else; may also return
-/// for no reason.
+/// `futex(FUTEX_WAIT_PRIVATE)`: sleeps while `word` holds `value`, until [`wake`] is called for
+/// `word`, and for at most `most`. Returns at once if `word` holds another value. May wake
+/// spuriously.
 #[doc(alias = "FUTEX_WAIT")]
 pub fn wait(word: &AtomicU32, value: u32, most: Duration) {
     let most = libc::timespec {
         tv_sec: most.as_secs().try_into().unwrap_or(i64::MAX),
         tv_nsec: most.subsec_nanos().into(),
     };
-    // SAFETY: the kernel reads the word, which is a reference's and aligned, and the timeout, which
-    // outlives the call. Whatever it answers, the caller looks at the word again.
+    // SAFETY: the kernel reads the word, which is borrowed and aligned, and the timeout, which
+    // outlives the call. Whatever the kernel returns, the caller checks the word again.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
@@ -31,7 +31,7 @@ pub fn wait(word: &AtomicU32, value: u32, most: Duration) {
 /// `futex(FUTEX_WAKE_PRIVATE)`: wakes one thread that sleeps on `word`, if there is one.
 #[doc(alias = "FUTEX_WAKE")]
 pub fn wake(word: &AtomicU32) {
-    // SAFETY: the kernel takes the address for a key and touches nothing.
+    // SAFETY: the kernel uses the address as a key and does not access the word.
     unsafe {
         libc::syscall(
             libc::SYS_futex,

@@ -1,4 +1,4 @@
-//! A process that puts settings back when this one ends, however it ends.
+//! A child process that restores settings when this process ends, however it ends.
 
 // Forks, and the child may only make calls that are safe between fork and exec.
 #![allow(unsafe_code)]
@@ -12,16 +12,16 @@ use std::path::Path;
 
 use crate::os::interrupt::Blocked;
 
-/// What puts a setting back.
+/// A step that restores a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Undo {
-    /// Writes bytes into a file that is there.
+    /// Writes bytes into an existing file.
     Write {
         file: CString,
         at: i64,
         bytes: Vec<u8>,
     },
-    /// Removes an empty folder, once it is empty.
+    /// Removes a folder, once it is empty.
     Remove(CString),
 }
 
@@ -45,21 +45,21 @@ fn c_string(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
 }
 
-/// A child that waits for the other end of a socket to close, which the kernel sees to whatever
-/// ends its parent, and then puts settings back.
+/// A child process that waits until the parent's end of a socket closes, and then restores settings.
+/// The kernel closes that end however the parent ends.
 ///
-/// It is in a session of its own and lets no signal interrupt it, so that neither Ctrl-C nor a
-/// SIGKILL to the parent's process group reaches it.
+/// The child has its own session and blocks all signals, so that neither Ctrl-C nor a SIGKILL to the
+/// parent's process group reaches it.
 #[derive(Debug)]
 pub(super) struct Guardian {
     child: libc::pid_t,
-    /// Closed when dropped, at the latest by the kernel.
+    /// The parent's end of the socket. Closed when the guardian is dropped, or by the kernel.
     line: Option<UnixStream>,
 }
 
 impl Guardian {
-    /// Forks a child that will do `undo` in this order, and waits until it is on guard. What fails is
-    /// passed over.
+    /// Forks a child that will carry out `undo` in order, and waits until the child is ready. The child
+    /// goes on past steps that fail.
     pub(super) fn post(undo: &[Undo]) -> io::Result<Self> {
         let (mut ours, theirs) = UnixStream::pair()?;
         let ends = Ends {
@@ -81,12 +81,12 @@ impl Guardian {
             child,
             line: Some(ours.try_clone()?),
         };
-        // A child that died before it was on guard closes the line, and this fails.
+        // If the child dies before it is ready, the socket closes and this read fails.
         ours.read_exact(&mut [0])?;
         Ok(guardian)
     }
 
-    /// The child's process, for a test that ends it.
+    /// Returns the child's process number, for a test that kills it.
     #[cfg(test)]
     pub(super) fn child(&self) -> libc::pid_t {
         self.child
@@ -94,7 +94,7 @@ impl Guardian {
 }
 
 impl Drop for Guardian {
-    /// Has the child put everything back, and waits for its end.
+    /// Makes the child restore everything, and waits for it to end.
     fn drop(&mut self) {
         drop(self.line.take());
         let mut status = 0;
@@ -105,30 +105,31 @@ impl Drop for Guardian {
     }
 }
 
-/// How often a folder is tried to be removed, and nanoseconds between: processes that end leave it a
+/// Attempts to remove a folder, and nanoseconds between them: processes that end leave the folder a
 /// moment later.
 const TRIES: u32 = 200;
 const BETWEEN: i64 = 10_000_000;
 
-/// The descriptors that a child works with.
+/// The descriptors of the socket's two ends.
 struct Ends {
     ours: RawFd,
     theirs: RawFd,
 }
 
 impl Ends {
-    /// What the child does: says that it is there, waits for the end of the line, puts everything back,
-    /// and ends.
+    /// Runs the child: reports that it is ready, waits until the socket closes, restores everything,
+    /// and exits.
     fn guard(&self, undo: &[Undo]) -> ! {
         let mut byte = [0_u8; 1];
-        // SAFETY: the descriptors are open copies of the parent's, the buffers are this frame's,
+        // SAFETY: the descriptors are open copies of the parent's, the buffers belong to this frame,
         // and each call is safe between fork and exec (signal-safety(7)).
         unsafe {
             libc::setsid();
-            // With a copy of the other end, also of another guardian's, no line would ever end.
+            // A copy of the parent's end, left open in this child or in that of another guardian, would keep
+            // the socket from closing.
             libc::close(self.ours);
             for (first, last) in [(0, self.theirs - 1), (self.theirs + 1, RawFd::MAX)] {
-                // Linux before 5.9 has no such call, and keeps them.
+                // Linux before 5.9 lacks this call; the descriptors then stay open.
                 libc::syscall(libc::SYS_close_range, first, last, 0);
             }
             libc::write(self.theirs, byte.as_ptr().cast(), 1);
@@ -145,13 +146,13 @@ impl Ends {
 }
 
 impl Undo {
-    /// Puts the setting back and says whether that went well. Makes only system calls that are safe
+    /// Carries out the step and returns whether it succeeded. Makes only system calls that are safe
     /// between fork and exec, and allocates nothing.
     fn done(&self) -> bool {
         match self {
             Undo::Write { file, at, bytes } => {
-                // SAFETY: the path ends with a zero, the buffer is as long as it says, and the
-                // descriptor is this call's own.
+                // SAFETY: the path ends with a zero, the buffer has the given length, and this call
+                // owns the descriptor.
                 unsafe {
                     let file = libc::open(file.as_ptr(), libc::O_WRONLY);
                     let bytes_at = bytes.as_ptr().cast();
@@ -170,7 +171,7 @@ impl Undo {
                         tv_sec: 0,
                         tv_nsec: BETWEEN,
                     };
-                    // SAFETY: the path ends with a zero, and the time is this frame's.
+                    // SAFETY: the path ends with a zero, and the time belongs to this frame.
                     unsafe {
                         let answer = libc::rmdir(dir.as_ptr());
                         if answer == 0 || *libc::__errno_location() != libc::EBUSY {

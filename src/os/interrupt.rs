@@ -1,5 +1,5 @@
-//! Signals: a clean end on Ctrl-C, `kill`, and a terminal that is closed; those of a thread that is about
-//! to fork; and one to a child that waits.
+//! Signals: a clean stop on Ctrl-C, `kill` or a closed terminal; blocking all signals around a fork; and
+//! resuming a stopped child.
 
 // Handlers are installed and masks are set by calls into C.
 #![allow(unsafe_code)]
@@ -10,25 +10,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Only an atomic store, which is all that is safe in a signal handler.
+/// Makes only an atomic store, which is safe in a signal handler.
 extern "C" fn note(_signal: libc::c_int) {
     ASKED.store(true, Ordering::Relaxed);
 }
 
 /// `sigaction` of SIGINT, SIGTERM and SIGHUP: from now on each of them sets the returned flag. A
 /// second SIGINT or SIGTERM kills as usual. A second SIGHUP does not: a terminal that is closed
-/// sends two, its own and that of the shell in it.
+/// sends two, its own and that of its shell.
 ///
-/// A signal that the parent has told this process to ignore (`nohup`, a background job) stays
-/// ignored. May be called again: it arms the signals anew and leaves the flag as it is.
+/// A signal that the parent made this process ignore (`nohup`, a background job) stays ignored. May be
+/// called again: it installs the handlers again and leaves the flag as it is.
 ///
 /// # Errors
-/// What `sigaction` answered; the defaults then stay in force.
+/// The error of `sigaction`; the default actions then stay in force.
 #[doc(alias = "SIGINT")]
 #[doc(alias = "SIGTERM")]
 #[doc(alias = "SIGHUP")]
 pub fn install() -> io::Result<&'static AtomicBool> {
-    // RESETHAND puts SIG_DFL back before the handler runs: the second signal kills.
+    // RESETHAND restores SIG_DFL before the handler runs, so that the second signal kills.
     for (signal, flags) in [
         (libc::SIGINT, libc::SA_RESETHAND),
         (libc::SIGTERM, libc::SA_RESETHAND),
@@ -55,7 +55,7 @@ fn arm(signal: libc::c_int, flags: libc::c_int) -> io::Result<()> {
     // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux.
     let mut new: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     new.sa_sigaction = handler as libc::sighandler_t;
-    // RESTART lets file output that was under way go on.
+    // RESTART lets interrupted file output continue.
     new.sa_flags = flags | libc::SA_RESTART;
     // SAFETY: `new` holds a handler of the one-argument kind (no SA_SIGINFO) which only stores
     // to an atomic.
@@ -65,20 +65,20 @@ fn arm(signal: libc::c_int, flags: libc::c_int) -> io::Result<()> {
     Ok(())
 }
 
-/// `kill(SIGCONT)`: lets a child that has stopped itself go on.
+/// `kill(SIGCONT)`: resumes a child that has stopped itself.
 ///
 /// # Errors
-/// What the kernel answered.
+/// The kernel's error.
 #[cfg(feature = "lab")]
 pub(crate) fn resume(child: u32) -> io::Result<()> {
-    // SAFETY: the call takes numbers alone, and the signal ends nobody.
+    // SAFETY: the call takes only numbers, and the signal ends no process.
     match unsafe { libc::kill(child as libc::pid_t, libc::SIGCONT) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// All signals of this thread held back, until dropped.
+/// Blocks all signals of this thread until dropped.
 pub(super) struct Blocked {
     before: libc::sigset_t,
 }
@@ -103,7 +103,7 @@ impl Blocked {
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        // SAFETY: the set is one that this thread had.
+        // SAFETY: the set is the mask that this thread had before.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut());
         }

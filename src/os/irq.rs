@@ -1,5 +1,5 @@
-//! Interrupts of a CPU: how many it took, and which devices send theirs to it (`/proc/interrupts` and
-//! `/proc/irq`).
+//! Interrupts of a CPU: how many it took (`/proc/interrupts`), and which devices direct theirs to it
+//! (`/proc/irq`).
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,24 +8,24 @@ use super::root::{Root, Unreadable, read};
 use super::sysfs::list;
 use crate::order;
 
-/// How many interrupts of each kind a CPU took since boot.
+/// The number of interrupts of each kind that a CPU took since boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interrupts(Vec<Line>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line {
-    /// A number, or a kind: `LOC`.
+    /// The interrupt's number, or its kind, such as `LOC`.
     name: String,
-    /// Who sends it, in the kernel's words.
+    /// The sender, in the kernel's words.
     sender: String,
     count: u64,
 }
 
 impl Interrupts {
-    /// What `/proc/interrupts` says of `cpu`.
+    /// Reads the counts of `cpu` from `/proc/interrupts`.
     ///
     /// # Errors
-    /// If there is no such file, or no column of this CPU in it.
+    /// If the file cannot be read, or has no column for this CPU.
     pub fn of(root: &Root, cpu: usize) -> Result<Self, Unreadable> {
         let path = root.proc.join("interrupts");
         let text = read(&path)?;
@@ -44,7 +44,7 @@ impl Interrupts {
         let line = |line: &str| {
             let (name, rest) = line.split_once(':')?;
             let name = name.trim();
-            // Errors of the whole machine are no interrupts of a CPU.
+            // Errors of the whole machine are not interrupts of a CPU.
             if ["ERR", "MIS"].contains(&name) {
                 return None;
             }
@@ -60,12 +60,12 @@ impl Interrupts {
         Some(Interrupts(lines.filter_map(line).collect()))
     }
 
-    /// All of them.
+    /// Returns the number of interrupts of all kinds.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|line| line.count).sum()
     }
 
-    /// What came since `before`, in words, the most frequent first: `250 LOC (Local timer interrupts)`.
+    /// Describes the interrupts since `before`, most frequent first: `250 LOC (Local timer interrupts)`.
     pub(super) fn since(&self, before: &Self) -> Vec<String> {
         let more = |line: &Line| {
             let same = before.0.iter().find(|other| other.name == line.name);
@@ -83,17 +83,17 @@ impl Interrupts {
 /// A device's interrupt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Irq {
-    /// Its number.
+    /// The interrupt's number.
     pub(super) number: u32,
-    /// The file that says to which CPUs it may go.
+    /// The file that lists the CPUs it may go to.
     pub(super) file: PathBuf,
-    /// What is in it.
+    /// The text of that file.
     pub(super) affinity: String,
-    /// Whether the CPU that was asked about is the one that it goes to now.
+    /// Whether the interrupt currently goes to the CPU that was asked about.
     pub(super) comes: bool,
 }
 
-/// The devices' interrupts that may go to `cpu`, by number.
+/// Returns the device interrupts that may go to `cpu`, in order of their numbers.
 ///
 /// # Errors
 /// If `/proc/irq` cannot be read.
@@ -110,7 +110,7 @@ pub(super) fn aimed_at(root: &Root, cpu: usize) -> Result<Vec<Irq>, Unreadable> 
             continue;
         };
         let file = entry.path().join("smp_affinity_list");
-        // Others have no such file: interrupts of one CPU alone.
+        // Interrupts bound to one CPU have no such file.
         let Ok(affinity) = read(&file) else { continue };
         let goes_to = |text: &str| list::parse(text).is_some_and(|cpus| cpus.contains(&cpu));
         let effective = read(&entry.path().join("effective_affinity_list"));
@@ -128,7 +128,7 @@ pub(super) fn aimed_at(root: &Root, cpu: usize) -> Result<Vec<Irq>, Unreadable> 
     Ok(found)
 }
 
-/// The numbers of interrupts in words.
+/// Formats the numbers of interrupts as a list.
 pub(super) fn numbers<'i>(irqs: impl IntoIterator<Item = &'i Irq>) -> String {
     let mut numbers: Vec<usize> = irqs.into_iter().map(|irq| irq.number as usize).collect();
     numbers.sort_unstable();

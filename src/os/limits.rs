@@ -1,5 +1,5 @@
-//! The limits behind a refused allocation: of this process, of its container, which is killed at its
-//! own limit however much the machine has, and of the machine.
+//! The limits behind a refused allocation: those of this process, of its container and of the machine.
+//! A container is killed at its own limit, however much memory the machine has.
 
 // `getrlimit` and `sysconf` are calls into C.
 #![allow(unsafe_code)]
@@ -8,19 +8,19 @@ use std::path::Path;
 
 use super::root::{Root, Unreadable, read, read_number};
 
-/// `getrlimit(RLIMIT_AS)`: bytes of address space this process may have; `None` when unlimited.
+/// `getrlimit(RLIMIT_AS)`: returns the bytes of address space that this process may use; `None` if unlimited.
 #[doc(alias = "RLIMIT_AS")]
 pub fn address_space() -> Option<u64> {
     soft_limit(libc::RLIMIT_AS)
 }
 
-/// `getrlimit(RLIMIT_MEMLOCK)`: bytes this process may lock; `None` when unlimited.
+/// `getrlimit(RLIMIT_MEMLOCK)`: returns the bytes that this process may lock; `None` if unlimited.
 #[doc(alias = "RLIMIT_MEMLOCK")]
 pub fn locked_memory() -> Option<u64> {
     soft_limit(libc::RLIMIT_MEMLOCK)
 }
 
-/// Whether this process may lock more memory than that (`CAP_IPC_LOCK`).
+/// Returns whether this process may lock more than `RLIMIT_MEMLOCK` (`CAP_IPC_LOCK`).
 pub(super) fn may_lock_any_memory() -> bool {
     const CAP_IPC_LOCK: u32 = 14;
     let status = read(&Root::live().proc.join("self/status")).unwrap_or_default();
@@ -30,7 +30,7 @@ pub(super) fn may_lock_any_memory() -> bool {
     effective.is_some_and(|mask| mask >> CAP_IPC_LOCK & 1 == 1)
 }
 
-/// `getrlimit(RLIMIT_STACK)`: bytes that the main thread's stack may have; `None` when unlimited.
+/// `getrlimit(RLIMIT_STACK)`: returns the most bytes of the main thread's stack; `None` if unlimited.
 #[doc(alias = "RLIMIT_STACK")]
 pub fn stack() -> Option<u64> {
     soft_limit(libc::RLIMIT_STACK)
@@ -52,22 +52,22 @@ fn soft_limit(resource: Resource) -> Option<u64> {
     (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-/// Memory, in bytes.
+/// Amounts of memory, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MachineMemory {
-    /// All that the machine has (`MemTotal`).
+    /// All memory of the machine (`MemTotal`).
     pub total: u64,
-    /// What this process can take without swapping: `MemAvailable`, or what its control group
-    /// leaves where that is less.
+    /// Memory that this process can take without swapping: `MemAvailable`, or what its control group
+    /// leaves if that is less.
     pub available: u64,
     /// Swap space (`SwapTotal`).
     pub swap: u64,
 }
 
-/// The memory that `/proc/meminfo` and the control groups of `root` tell of.
+/// Reads the amounts of memory from `/proc/meminfo` and the control groups of `root`.
 ///
 /// # Errors
-/// [`Unreadable`] when `meminfo` is missing or lacks the total or the available memory.
+/// [`Unreadable`] if `meminfo` is missing or lacks the total or the available memory.
 pub fn machine_memory(root: &Root) -> Result<MachineMemory, Unreadable> {
     let path = root.proc.join("meminfo");
     let text = read(&path)?;
@@ -85,7 +85,7 @@ pub fn machine_memory(root: &Root) -> Result<MachineMemory, Unreadable> {
     })
 }
 
-/// Bytes on the line `name` of a text in the form of `/proc/meminfo`.
+/// Returns the bytes on the line `name` of a text in the format of `/proc/meminfo`.
 pub(super) fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
     let value = text
         .lines()
@@ -94,8 +94,8 @@ pub(super) fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Memory of the machine that this process runs on; without `/proc`, what `sysconf` says, which
-/// counts no reclaimable page as available and knows no swap.
+/// Returns the amounts of memory of the machine that this process runs on. Without `/proc` they come
+/// from `sysconf`, which counts no reclaimable page as available and reports no swap.
 pub fn memory_here() -> MachineMemory {
     machine_memory(&Root::live()).unwrap_or_else(|_| MachineMemory {
         total: pages_in_bytes(libc::_SC_PHYS_PAGES),
@@ -104,8 +104,8 @@ pub fn memory_here() -> MachineMemory {
     })
 }
 
-/// `sysconf(_SC_LEVEL2_CACHE_SIZE)`: bytes of the level-2 cache that a core reaches, as the C
-/// library has it from CPUID; `None` where it does not tell, or is not glibc.
+/// `sysconf(_SC_LEVEL2_CACHE_SIZE)`: returns the bytes of a core's level-2 cache, as the C library
+/// finds them in CPUID; `None` if the C library does not report them, or is not glibc.
 #[doc(alias = "_SC_LEVEL2_CACHE_SIZE")]
 pub fn level_2_cache() -> Option<u64> {
     #[cfg(target_env = "gnu")]
@@ -124,13 +124,13 @@ fn pages_in_bytes(name: libc::c_int) -> u64 {
 
 /// The files of one version of the memory controller.
 struct Version {
-    /// The controllers field of its line in `/proc/self/cgroup`.
+    /// The controllers field of this version's line in `/proc/self/cgroup`.
     controllers: &'static str,
-    /// Where it is mounted below `/sys/fs/cgroup`.
+    /// The mount point below `/sys/fs/cgroup`.
     mount: &'static str,
     limit: &'static str,
     usage: &'static str,
-    /// The line of `memory.stat` that counts file pages the kernel drops before it kills.
+    /// The line of `memory.stat` that counts file pages. The kernel drops these before it kills a process.
     reclaimable: &'static str,
 }
 
@@ -151,8 +151,8 @@ const VERSIONS: [Version; 2] = [
     },
 ];
 
-/// Bytes that this process may still take before its control group, or one above it, is at its
-/// limit; `None` when there is none.
+/// Returns the bytes that this process can take before its control group, or a group above it, reaches
+/// its limit; `None` if there is no limit.
 pub(super) fn headroom(root: &Root) -> Option<u64> {
     let groups = read(&root.proc.join("self/cgroup")).ok()?;
     VERSIONS
@@ -169,16 +169,16 @@ impl Version {
             (controllers == self.controllers).then_some(group)
         })?;
         let mount = sys.join("fs/cgroup").join(self.mount);
-        // Inside a container the group's own path may be invisible; its limit then shows at the
-        // mount's top, which is the last ancestor.
+        // Inside a container the group's own path may be invisible. Its limit then appears at the top of
+        // the mount, which is the last ancestor.
         let levels = Path::new(group.trim_start_matches('/')).ancestors();
         levels
             .filter_map(|level| self.level(&mount.join(level)))
             .min()
     }
 
-    /// What one group leaves. A group without a limit says `max`, which is no number, or in
-    /// version 1 a number beyond any memory.
+    /// Returns the bytes left in one group. The limit of a group without one is `max`, which is not a
+    /// number, or in version 1 a number larger than any memory.
     fn level(&self, dir: &Path) -> Option<u64> {
         let limit = read_number(&dir.join(self.limit)).ok()?;
         let usage = read_number(&dir.join(self.usage)).ok()?;

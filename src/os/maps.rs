@@ -1,31 +1,31 @@
-//! How widely the parts of a process lie spread in its address space.
+//! How far the mappings of a process are spread over its address space.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::root::{Unreadable, read};
 
-/// What tables of the page tree a process needs for its files, heap and stack.
+/// The page-table pages that a process needs for its files, heap and stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spread {
-    /// Page tables: as many as 2 MiB pieces of the address space are touched.
+    /// Page tables: one per 2 MiB piece of the address space that holds a mapping.
     pub tables: usize,
-    /// Page directories: as many as 1 GiB pieces.
+    /// Page directories: one per 1 GiB piece that holds a mapping.
     pub directories: usize,
 }
 
 impl Spread {
-    /// That of this process, from `/proc/self/maps`.
+    /// Counts the tables of this process, from `/proc/self/maps`.
     ///
     /// # Errors
-    /// [`Unreadable`] if the file is.
+    /// [`Unreadable`] if the file cannot be read.
     pub fn of_this_process() -> Result<Self, Unreadable> {
         read(Path::new("/proc/self/maps")).map(|maps| Self::of(&maps))
     }
 
-    /// That of the process whose `maps` file this is: of all mappings that have a name, which are
-    /// files, the heap, the stack and what the kernel puts into every process. The others are
-    /// what a program asks for as it goes.
+    /// Counts the tables of the process whose `maps` file has this text. Only mappings with a name
+    /// count: files, the heap, the stack, and those that the kernel puts into every process. A program
+    /// maps the unnamed ones as it runs.
     pub fn of(maps: &str) -> Self {
         let mut tables = BTreeSet::new();
         for line in maps.lines() {
@@ -47,7 +47,7 @@ impl Spread {
     }
 }
 
-/// A page of the kernel's half of the address space, whose tables all processes share.
+/// A page in the kernel's half of the address space, whose tables all processes share.
 const VSYSCALL: &str = "[vsyscall]";
 
 fn addresses(range: &str) -> Option<(u64, u64)> {
@@ -74,7 +74,7 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
     #[test]
     fn named_mappings_are_counted_by_the_tables_that_they_take() {
         let spread = Spread::of(RANDOMISED);
-        // The program lies across the end of 2 MiB; the nameless gigabyte does not count.
+        // The program crosses a 2 MiB boundary; the unnamed mapping of 1 GiB does not count.
         assert_eq!((spread.tables, spread.directories), (6, 3));
         assert_eq!(Spread::of(""), Spread::default());
         assert_eq!(

@@ -1,12 +1,12 @@
-//! The std shim: what only an operating system can give (Linux).
+//! Services that only an operating system can provide (Linux).
 //!
-//! Pages of a wanted size between guard pages, one CPU for a thread, marks of preemption, a raw
-//! clock, and what the kernel says about the machine. Nothing here knows what is measured.
-//! Whatever the kernel refuses comes back as an error that names the value and the limit behind
-//! it; nothing panics because a file under `/proc` or `/sys` is missing.
+//! Pages of a chosen size between guard pages, pinning, detection of preemption, a raw clock, and
+//! what the kernel reports about the machine. No module here depends on what is measured. If the kernel
+//! refuses a request, the error names the value and the limit behind it. A missing file under
+//! `/proc` or `/sys` causes no panic.
 //!
-//! Public is what a measurement of one's own takes. The modules behind it serve the lab: they are
-//! hidden, and no version of the crate promises them.
+//! The public items are those that a measurement of your own needs. The modules behind them serve the
+//! lab: they are hidden, and their interface may change in any version.
 
 #[doc(hidden)]
 pub mod affinity;

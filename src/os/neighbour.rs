@@ -1,9 +1,9 @@
-//! A second process that moves memory for ever, on a CPU of its own.
+//! A second process that moves memory without end, on its own CPU.
 //!
-//! It is forked and not started from a program, so that benches and tests of others have it as well,
-//! and it ends with this process whatever ends that: dropped, it is killed; if the thread that
-//! started it ends, by a panic or with the process, the kernel kills it (`PR_SET_PDEATHSIG`); and
-//! should that come too early to be asked for, it sees that it has got another parent.
+//! It is forked instead of started from a program, so that other crates' benches and tests can use it.
+//! It ends with this process, however this process ends. Dropping the handle kills it. If the thread
+//! that started it ends, by a panic or with the process, the kernel kills it (`PR_SET_PDEATHSIG`). If
+//! the parent ends before the child can ask for that, the child sees that its parent has changed.
 
 // Forks, and the child may only make calls that are safe after fork.
 #![allow(unsafe_code)]
@@ -21,18 +21,18 @@ use crate::host::BackgroundLoad;
 use crate::kernel::{Bandwidth, Kernel};
 use crate::mem::{PAGE, Region};
 
-/// Why there is no second process.
+/// Why the second process could not be started.
 #[derive(Debug)]
 pub enum NeighbourError {
-    /// The kernel gave none, or no page to talk over.
+    /// The kernel refused the process, or the page that the processes share.
     Fork(io::Error),
-    /// It could not be kept on this CPU.
+    /// The process could not be pinned to this CPU.
     Cpu(usize, io::Error),
-    /// It got no memory: so many bytes.
+    /// The process could not allocate this many bytes.
     Memory(usize, io::Error),
-    /// So many bytes cannot be moved in this way.
+    /// This number of bytes is not a whole number of blocks.
     Blocks(usize),
-    /// It ended, or was not ready in time.
+    /// The process ended, or was not ready in time.
     Ended,
 }
 
@@ -44,24 +44,24 @@ messages! { NeighbourError:
     NeighbourError::Ended => ("the second process ended before it was at work");
 }
 
-/// A second process at work, until dropped.
+/// A second process that works until dropped.
 ///
-/// Stays on the thread that started it: when that thread ends, the process does.
+/// Stays on the thread that started it: the process ends when that thread ends.
 #[derive(Debug)]
 pub struct BackgroundProcess {
     child: libc::pid_t,
     board: Mapped,
-    /// Whether its end was seen: its number may be another's then.
+    /// Whether the child's end was seen. Its number may then belong to another process.
     ended: bool,
     of_this_thread: PhantomData<*const ()>,
 }
 
-/// What the two processes share: a page.
+/// The page that the two processes share.
 #[repr(C, align(4096))]
 struct Board {
-    /// 0 at first; then one of the states below, and an error number above.
+    /// 0 at first; then one of the states below in the low bits, and an error number above them.
     state: AtomicU64,
-    /// Stretches of work done.
+    /// Number of stretches of work done.
     stretches: AtomicU64,
 }
 
@@ -75,14 +75,14 @@ const STATE_BITS: u32 = 8;
 /// How long the second process may take to get its memory.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Blocks between two looks at the parent: a fraction of a millisecond.
+/// Blocks of work between two checks of the parent: a fraction of a millisecond.
 const STRETCH: u64 = 2048;
 
 impl BackgroundProcess {
-    /// Forks a process that does `chore`, and waits until it is at work.
+    /// Forks a process that runs `chore`, and waits until it is at work.
     ///
     /// # Errors
-    /// If there is none, or if it lacks its CPU or memory.
+    /// If the process cannot be forked, or cannot have its CPU or memory.
     #[doc(alias = "fork")]
     pub fn start(chore: BackgroundLoad) -> Result<Self, NeighbourError> {
         if chore.bytes == 0 || !chore.bytes.is_multiple_of(chore.motion.granularity()) {
@@ -90,10 +90,10 @@ impl BackgroundProcess {
         }
         let board = Board::map().map_err(NeighbourError::Fork)?;
         let signals = Blocked::all().map_err(NeighbourError::Fork)?;
-        // SAFETY: a number, and no more.
+        // SAFETY: the call only returns a number.
         let parent = unsafe { libc::getpid() };
-        // SAFETY: the child makes only system calls and runs assembly on memory of its own,
-        // allocates nothing, and never returns.
+        // SAFETY: the child makes only system calls, runs assembly on its own memory, allocates
+        // nothing, and never returns.
         let child = unsafe { libc::fork() };
         if child == 0 {
             // SAFETY: the board stays mapped in the child.
@@ -133,40 +133,40 @@ impl BackgroundProcess {
         }
     }
 
-    /// How many stretches of work it has done so far: if that grows, it is at work.
+    /// Returns the number of stretches of work done so far. It grows while the process is at work.
     pub fn stretches(&self) -> u64 {
         self.board().stretches.load(Ordering::Relaxed)
     }
 
-    /// Whether it still exists.
+    /// Returns whether the process exists.
     pub fn lives(&mut self) -> bool {
         if !self.ended {
             let mut status = 0;
             // SAFETY: `status` is valid to write; the child is ours and was not waited for.
             let found = unsafe { libc::waitpid(self.child, &mut status, libc::WNOHANG) };
-            // An error: somebody else has waited for it, or nobody may.
+            // On an error, the child was waited for elsewhere, or waiting is not permitted.
             self.ended = found != 0;
         }
         !self.ended
     }
 
-    /// The number of the process.
+    /// Returns the process number.
     pub fn process(&self) -> u32 {
         self.child.unsigned_abs()
     }
 
     fn board(&self) -> &Board {
-        // SAFETY: mapped until this is dropped, and made of atomic words.
+        // SAFETY: the page is mapped until this is dropped, and consists of atomic words.
         unsafe { self.board.start().cast::<Board>().as_ref() }
     }
 }
 
 impl Drop for BackgroundProcess {
-    /// Kills it, and waits for its end.
+    /// Kills the process, and waits for it to end.
     fn drop(&mut self) {
         if self.lives() {
             let mut status = 0;
-            // SAFETY: the child is ours and was not waited for, so the number is still its own;
+            // SAFETY: the child is ours and was not waited for, so that the number is still its own;
             // `status` is valid to write.
             unsafe {
                 libc::kill(self.child, libc::SIGKILL);
@@ -185,10 +185,10 @@ impl Board {
         Mapped::new(size_of::<Board>(), access, libc::MAP_SHARED, None)
     }
 
-    /// Ends the child, and says why.
+    /// Reports the reason to the parent, and ends the child.
     fn leave(&self, state: u64, error: io::Error) -> ! {
         self.say(state, error.raw_os_error().unwrap_or(libc::EINVAL));
-        // SAFETY: ends the child, whose destructors are the parent's affair.
+        // SAFETY: ends the child. Running destructors is the parent's task.
         unsafe { libc::_exit(1) }
     }
 
@@ -207,12 +207,12 @@ impl Drop for NoWayBack {
     }
 }
 
-/// What the child does, to its end.
+/// Runs the child; never returns.
 fn work(chore: &BackgroundLoad, parent: libc::pid_t, board: &Board) -> ! {
     let _never_dropped = NoWayBack;
-    // SAFETY: numbers alone, and safe after fork. Its descriptors are of no use to the child, and
-    // whoever waits for the end of the parent's output would wait for the child, too; Linux before
-    // 5.9 has no such call.
+    // SAFETY: the calls take only numbers and are safe after fork. The child closes its descriptors
+    // because it does not need them, and because a reader that waits for the end of the parent's
+    // output would wait for the child too. Linux before 5.9 lacks `close_range`.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if libc::getppid() != parent {
@@ -230,7 +230,7 @@ fn work(chore: &BackgroundLoad, parent: libc::pid_t, board: &Board) -> ! {
         Ok(memory) => memory,
         Err(error) => board.leave(NO_MEMORY, error),
     };
-    // SAFETY: just mapped, zeroes, of at least as many bytes, and unmapped by the child's end.
+    // SAFETY: just mapped, zeroed, at least this long, and unmapped only when the child ends.
     let bytes = unsafe { std::slice::from_raw_parts_mut(memory.start().as_ptr(), chore.bytes) };
     let kernel = Region::new(bytes)
         .ok()
@@ -238,13 +238,13 @@ fn work(chore: &BackgroundLoad, parent: libc::pid_t, board: &Board) -> ! {
     let Some(mut kernel) = kernel else {
         board.leave(NO_MEMORY, io::Error::from_raw_os_error(libc::EINVAL));
     };
-    // Once over all of it before it counts as at work.
+    // One pass over all of the memory before the process counts as at work.
     kernel.run(kernel.pass());
     board.say(AT_WORK, 0);
     loop {
         kernel.run(STRETCH);
         board.stretches.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: numbers alone.
+        // SAFETY: the calls take only numbers.
         unsafe {
             if libc::getppid() != parent {
                 libc::_exit(0);
@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Whether a process of this number exists, dead and not waited for ones included.
+    /// Returns whether a process of this number exists, including dead processes not yet waited for.
     fn exists(process: u32) -> bool {
         std::path::Path::new(&format!("/proc/{process}")).exists()
     }
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn an_end_that_nobody_asked_for_is_seen() {
         let mut neighbour = BackgroundProcess::start(chore(allowed()[0], Motion::Read)).unwrap();
-        // SAFETY: a child of this process, which nobody has waited for.
+        // SAFETY: the process is a child of this process and has not been waited for.
         unsafe { libc::kill(neighbour.child, libc::SIGKILL) };
         let began = Instant::now();
         while neighbour.lives() {

@@ -1,6 +1,6 @@
-//! A thread on another CPU that does one thing over and over, for what takes two.
+//! A background thread on another CPU that repeats a step, for measurements that need two threads.
 //!
-//! Unlike the members of a [team](super::team()) it is not timed, and goes on between the rounds.
+//! Unlike the members of a [team](super::team()), it is not timed, and goes on between the rounds.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -8,12 +8,12 @@ use std::thread::{self, JoinHandle};
 
 use super::affinity::{AffinityError, pin};
 
-/// Why there is no second thread.
+/// Why the second thread could not be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartnerError {
-    /// The thread could not be kept on its CPU.
+    /// The thread could not be pinned to its CPU.
     Affinity(AffinityError),
-    /// The kernel gave no thread.
+    /// The kernel refused to start a thread.
     Refused(String),
 }
 
@@ -22,7 +22,7 @@ messages! { PartnerError:
     PartnerError::Refused(answer) => ("no second thread: {answer}");
 }
 
-/// A thread on a CPU of its own, until it is dropped.
+/// A thread pinned to a CPU, which runs until dropped.
 #[derive(Debug)]
 pub struct BackgroundThread {
     stop: Arc<AtomicBool>,
@@ -31,10 +31,10 @@ pub struct BackgroundThread {
 }
 
 impl BackgroundThread {
-    /// Starts a thread on `cpu` that repeats `step`, and never sleeps.
+    /// Starts a thread on `cpu` that repeats `step` and never sleeps.
     ///
     /// # Errors
-    /// If it cannot be started, or kept there.
+    /// If the thread cannot be started or pinned.
     pub fn start(
         cpu: usize,
         mut step: impl FnMut() + Send + 'static,
@@ -47,7 +47,7 @@ impl BackgroundThread {
             .spawn(move || {
                 let pinned = pin(cpu);
                 let ready = pinned.as_ref().map(|_| ()).map_err(Clone::clone);
-                // Nobody listens only if the starter has gone.
+                // Sending fails only if the starter has gone.
                 if tell.send(ready).is_err() || pinned.is_err() {
                     return;
                 }
@@ -78,7 +78,7 @@ impl Drop for BackgroundThread {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It panics only if its step does, which its starter then finds undone.
+            // The thread panics only if its step does; the starter then finds the work undone.
             let _ = thread.join();
         }
     }
@@ -104,7 +104,7 @@ mod tests {
             thread::yield_now();
         }
         drop(partner);
-        // What it shared is ours alone again.
+        // The thread has released its reference.
         assert_eq!(Arc::strong_count(&steps), 1);
     }
 

@@ -1,4 +1,4 @@
-//! A witness of preemption: what happened to this thread between two points.
+//! Detects preemption: what happened to this thread between two points.
 // `getrusage` and `sched_getcpu` are calls into C.
 #![allow(unsafe_code)]
 
@@ -7,36 +7,36 @@ use std::mem::MaybeUninit;
 /// `getrusage(RUSAGE_THREAD)` and `sched_getcpu`: how often the calling thread has left its CPU
 /// so far, and which CPU it is on.
 ///
-/// Take one before a sample and one after it, on the same thread, and compare them with
+/// Take a reading before a sample and another after it, on the same thread, and compare them with
 /// [`since`](Self::since). A reading is a system call of some hundred nanoseconds: take it
 /// outside the timed part.
 ///
-/// A sandbox may refuse `getrusage`: the counts are `None` then, and a [`Disturbance`] shows a change
-/// of the CPU alone.
+/// A sandbox may refuse `getrusage`. The counts are then `None`, and a [`Disturbance`] shows only a
+/// change of CPU.
 #[doc(alias = "RUSAGE_THREAD")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switches {
-    /// Times the thread gave the CPU away by waiting; `None` where the kernel does not tell.
+    /// Times the thread gave up the CPU to wait; `None` if the kernel does not report it.
     pub voluntary: Option<u64>,
-    /// Times the kernel took the CPU from the thread; `None` where it does not tell.
+    /// Times the kernel took the CPU from the thread; `None` if the kernel does not report it.
     pub involuntary: Option<u64>,
-    /// The CPU at the moment of reading; `None` where the kernel does not tell.
+    /// The CPU at the moment of reading; `None` if the kernel does not report it.
     pub cpu: Option<usize>,
 }
 
 /// What happened to a thread between two [`Switches`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Disturbance {
-    /// Context switches of the thread's own making; `None` where the kernel does not tell.
+    /// Voluntary context switches; `None` if the kernel does not report them.
     pub voluntary: Option<u64>,
-    /// Context switches forced by the kernel; `None` where it does not tell.
+    /// Context switches forced by the kernel; `None` if the kernel does not report them.
     pub involuntary: Option<u64>,
-    /// Whether the thread was found on another CPU.
+    /// Whether the two readings found different CPUs.
     pub migrated: bool,
 }
 
 impl Switches {
-    /// Reads both facts about the calling thread.
+    /// Reads the counts and the CPU of the calling thread.
     pub fn now() -> Self {
         let usage = usage();
         Self {
@@ -46,7 +46,7 @@ impl Switches {
         }
     }
 
-    /// What happened since `earlier`, which must come from the same thread.
+    /// Returns what happened since `earlier`, which must come from the same thread.
     pub fn since(&self, earlier: &Self) -> Disturbance {
         let more = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         Disturbance {
@@ -58,14 +58,14 @@ impl Switches {
 }
 
 impl Disturbance {
-    /// Whether the caches or the clock of a sample taken meanwhile may have been spoiled, as far as
-    /// the kernel tells.
+    /// Returns whether a sample taken meanwhile may have been disturbed in its caches or its time, as
+    /// far as the kernel reports.
     pub fn any(&self) -> bool {
         self.voluntary > Some(0) || self.involuntary > Some(0) || self.migrated
     }
 }
 
-/// What the calling thread has used; `None` where a sandbox refuses to tell.
+/// Returns the resource usage of the calling thread; `None` if a sandbox refuses it.
 fn usage() -> Option<libc::rusage> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `usage` is a valid rusage to write.
@@ -74,7 +74,7 @@ fn usage() -> Option<libc::rusage> {
     (status == 0).then(|| unsafe { usage.assume_init() })
 }
 
-/// `sched_getcpu`: the CPU the calling thread runs on, `None` where the kernel does not tell.
+/// `sched_getcpu`: returns the CPU that the calling thread runs on; `None` if the kernel does not report it.
 pub fn current_cpu() -> Option<usize> {
     // SAFETY: the call takes no arguments and has no preconditions.
     let cpu = unsafe { libc::sched_getcpu() };

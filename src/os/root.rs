@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The three trees that describe a machine. Everything that parses them takes a `Root`, so that
+/// The three file trees that describe a machine. All code that parses them takes a `Root`, so that
 /// it can be tested on recordings of other machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
@@ -16,12 +16,12 @@ pub struct Root {
 }
 
 impl Root {
-    /// The machine that this process runs on.
+    /// Returns the trees of the machine that this process runs on.
     pub fn live() -> Self {
         Self::under(Path::new("/"))
     }
 
-    /// A recorded machine: `dir/proc`, `dir/sys` and `dir/dev`.
+    /// Returns the trees of a recorded machine: `dir/proc`, `dir/sys` and `dir/dev`.
     pub fn under(dir: &Path) -> Self {
         Self {
             proc: dir.join("proc"),
@@ -31,17 +31,17 @@ impl Root {
     }
 }
 
-/// A file that did not tell what it was asked for, and why.
+/// A file that could not be read or parsed, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
     /// The file.
     pub path: PathBuf,
-    /// What the kernel answered, or what is wrong with the text.
+    /// The kernel's error, or what is wrong with the text.
     pub problem: String,
 }
 
 impl Unreadable {
-    /// A file whose `text` is not what was `expected`.
+    /// Reports a file whose `text` is not what was `expected`.
     pub(super) fn malformed(path: &Path, text: &str, expected: &str) -> Self {
         let shown: String = text.chars().take(40).collect();
         Self {
@@ -55,10 +55,10 @@ messages! { Unreadable:
     Unreadable { path, problem } => ("{}: {problem}", path.display());
 }
 
-/// The text of a file without the white space around it.
+/// Reads the text of a file, without the white space around it.
 ///
 /// # Errors
-/// [`Unreadable`] with what the kernel answered.
+/// [`Unreadable`] with the kernel's error.
 pub(crate) fn read(path: &Path) -> Result<String, Unreadable> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(text.trim().to_owned()),
@@ -69,27 +69,27 @@ pub(crate) fn read(path: &Path) -> Result<String, Unreadable> {
     }
 }
 
-/// The file's text as a decimal number.
+/// Reads a file that holds a decimal number.
 ///
 /// # Errors
-/// [`Unreadable`] when there is no file, or something else in it.
+/// [`Unreadable`] if the file cannot be read or holds something else.
 pub(super) fn read_number(path: &Path) -> Result<u64, Unreadable> {
     let text = read(path)?;
     text.parse()
         .map_err(|_| Unreadable::malformed(path, &text, "a number"))
 }
 
-/// A machine of a test: a folder with the files that it looks at, gone when dropped.
+/// A machine for a test: a folder with the files that the test reads, removed when dropped.
 #[cfg(test)]
 pub(super) struct Planted(PathBuf);
 
 #[cfg(test)]
 impl Planted {
-    /// A machine whose `files` below `folder` hold these texts. No other test has the name.
+    /// Creates a machine whose `files` below `folder` hold these texts. `name` must be unique to the test.
     pub(super) fn new(name: &str, folder: &str, files: &[(&str, &str)]) -> Self {
         let name = format!("linefill-{name}-{}", std::process::id());
         let planted = Planted(std::env::temp_dir().join(name));
-        // Of a process that was killed and had the same number.
+        // Left by a killed process that had the same number.
         let _ = fs::remove_dir_all(&planted.0);
         for (file, text) in files {
             planted.set(&format!("{folder}/{file}"), text);
@@ -115,7 +115,7 @@ impl Planted {
 #[cfg(test)]
 impl Drop for Planted {
     fn drop(&mut self) {
-        // There is no folder where no file was put.
+        // The folder does not exist if no file was put there.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,5 +1,4 @@
-//! Which instruction a thread is at, from time to time: sampling by a timer, where there is no PMU
-//! to do it.
+//! Samples the instruction pointer of a thread by a timer, for machines without a PMU.
 
 // A signal handler is installed through C, and reads the interrupted context.
 #![allow(unsafe_code)]
@@ -10,17 +9,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, TryLockError};
 use std::time::Duration;
 
-/// The most samples of a sampling.
+/// The most samples per run.
 pub const MOST: usize = 4096;
 
-/// Where the handler puts the addresses, and how many there have been.
+/// The buffer that the handler fills, and the number of interrupts so far.
 static ADDRESSES: [AtomicUsize; MOST] = [const { AtomicUsize::new(0) }; MOST];
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
-/// There is one signal and one buffer.
+/// Held during a sampling run: the process has only one signal and one buffer for it.
 static BUSY: Mutex<()> = Mutex::new(());
 
-/// The answer to whoever would wait for a sampling that may wait for it.
+/// The error while a run is in progress. Waiting for that run could deadlock: its work may wait for the
+/// caller.
 fn busy() -> io::Error {
     io::Error::new(
         io::ErrorKind::ResourceBusy,
@@ -29,8 +29,8 @@ fn busy() -> io::Error {
     )
 }
 
-/// Writes down the instruction at which the thread was interrupted. Only atomic accesses, which is
-/// what is safe in a signal handler.
+/// Records the instruction at which the thread was interrupted. Makes only atomic accesses, which are
+/// safe in a signal handler.
 extern "C" fn note(_signal: libc::c_int, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let taken = TAKEN.fetch_add(1, Ordering::Relaxed);
     if let Some(address) = ADDRESSES.get(taken) {
@@ -41,17 +41,17 @@ extern "C" fn note(_signal: libc::c_int, _info: *mut libc::siginfo_t, context: *
     }
 }
 
-/// `timer_create`: runs `work` while a timer interrupts the thread every `period`, and returns the
-/// addresses of the instructions it was interrupted at, [`MOST`] of them at most.
+/// `timer_create`: runs `work` while a timer interrupts the thread every `period`. Returns the
+/// addresses of the interrupted instructions, at most [`MOST`] of them.
 ///
-/// As with a profiler that samples by the clock, an interrupt waits until the oldest instruction
-/// under way has retired. An address is therefore that of the instruction behind the one that was
-/// waited for.
+/// As in any profiler driven by a timer, an interrupt is taken once the oldest instruction in flight
+/// has retired. A recorded address is therefore that of the instruction after the one that the
+/// thread was waiting for.
 ///
 /// # Errors
-/// - [`ResourceBusy`](io::ErrorKind::ResourceBusy) while another sampling is under way, whichever
-///   thread began it: its work might wait for this one.
-/// - What the kernel answered: no timer is to be had, or no handler may be installed.
+/// - [`ResourceBusy`](io::ErrorKind::ResourceBusy) while another sampling run is in progress, on
+///   any thread: its work might wait for this run.
+/// - The kernel's error if it refuses the timer or the handler.
 #[doc(alias = "SIGPROF")]
 pub fn sample(period: Duration, work: impl FnOnce()) -> io::Result<Vec<usize>> {
     let _one_at_a_time = match BUSY.try_lock() {
@@ -63,7 +63,7 @@ pub fn sample(period: Duration, work: impl FnOnce()) -> io::Result<Vec<usize>> {
     let handler = Handler::install()?;
     let timer = Timer::start(period)?;
     work();
-    // The timer goes first: its signal must not meet the default, which ends the process.
+    // The timer goes first: its signal must not meet the default action, which ends the process.
     drop(timer);
     drop(handler);
     let taken = TAKEN.load(Ordering::Relaxed).min(MOST);
@@ -71,7 +71,7 @@ pub fn sample(period: Duration, work: impl FnOnce()) -> io::Result<Vec<usize>> {
     Ok(addresses.map(|at| at.load(Ordering::Relaxed)).collect())
 }
 
-/// The handler of SIGPROF, as long as it lives.
+/// The installed handler of SIGPROF. Dropping it restores the one before.
 struct Handler {
     before: libc::sigaction,
 }
@@ -97,16 +97,16 @@ impl Handler {
 
 impl Drop for Handler {
     fn drop(&mut self) {
-        // A signal that is under way would end the process under the default action.
+        // A pending signal would end the process under the default action.
         if self.before.sa_sigaction == libc::SIG_DFL {
             self.before.sa_sigaction = libc::SIG_IGN;
         }
-        // SAFETY: what `sigaction` itself gave, or the same with the signal ignored.
+        // SAFETY: the action is the one that `sigaction` returned, or the same with the signal ignored.
         unsafe { libc::sigaction(libc::SIGPROF, &self.before, std::ptr::null_mut()) };
     }
 }
 
-/// A timer that interrupts the thread which started it.
+/// A timer that interrupts the thread that started it.
 struct Timer(libc::timer_t);
 
 impl Timer {
@@ -119,7 +119,7 @@ impl Timer {
         event.sigev_notify_thread_id = unsafe { libc::gettid() };
         let mut timer = MaybeUninit::<libc::timer_t>::zeroed();
         let (clock, made) = (libc::CLOCK_MONOTONIC, timer.as_mut_ptr());
-        // SAFETY: both point to what the call reads and writes.
+        // SAFETY: both pointers are valid for what the call reads and writes.
         let made = unsafe { libc::timer_create(clock, &mut event, made) };
         if made != 0 {
             return Err(io::Error::last_os_error());
@@ -134,7 +134,7 @@ impl Timer {
             it_interval: every,
             it_value: every,
         };
-        // SAFETY: the timer exists, and the old setting is not asked for.
+        // SAFETY: the timer exists, and a null pointer does not ask for the old setting.
         if unsafe { libc::timer_settime(timer.0, 0, &setting, std::ptr::null_mut()) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -144,7 +144,7 @@ impl Timer {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        // SAFETY: the timer exists, and nobody uses it any more.
+        // SAFETY: the timer exists, and nothing uses it any more.
         unsafe { libc::timer_delete(self.0) };
     }
 }
@@ -156,7 +156,7 @@ mod tests {
     use std::sync::PoisonError;
     use std::time::Instant;
 
-    /// The tests take turns.
+    /// Serialises the tests.
     static TURN: Mutex<()> = Mutex::new(());
 
     #[test]

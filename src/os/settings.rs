@@ -1,8 +1,8 @@
-//! How the machine is set: what hosts of one kind differ in although their hardware is the same.
+//! Settings of the machine in which hosts with the same hardware may differ.
 
 use super::root::{Root, read};
 
-/// Files below `/sys` whose text is a setting, each with its name.
+/// Files below `/sys` that hold a setting, each with the setting's name.
 const FILES: [(&str, &str); 8] = [
     ("BIOS vendor", "class/dmi/id/bios_vendor"),
     ("BIOS version", "class/dmi/id/bios_version"),
@@ -20,15 +20,15 @@ const FILES: [(&str, &str); 8] = [
     ("boost", "devices/system/cpu/cpufreq/boost"),
 ];
 
-/// Files of the measuring CPU, likewise.
+/// Files of the measuring CPU that hold a setting.
 const OF_CPU: [(&str, &str); 3] = [
     ("microcode", "microcode/version"),
     ("governor", "cpufreq/scaling_governor"),
     ("frequency driver", "cpufreq/scaling_driver"),
 ];
 
-/// The settings that the system tells of, by name: firmware, microcode, frequency governor, pages, and so
-/// on. What it does not tell of is left out.
+/// Returns the settings that the system reports, by name: firmware, microcode, frequency governor, pages,
+/// and others. Settings that it does not report are left out. Without a `cpu`, reads those of CPU 0.
 pub fn settings(root: &Root, cpu: Option<usize>) -> Vec<(&'static str, String)> {
     let cpu = cpu.unwrap_or(0);
     let of_cpu = root.sys.join(format!("devices/system/cpu/cpu{cpu}"));
@@ -39,7 +39,7 @@ pub fn settings(root: &Root, cpu: Option<usize>) -> Vec<(&'static str, String)> 
         .chain(of_cpu)
         .filter_map(|(name, file)| Some((name, chosen(&read(&file).ok()?))))
         .collect();
-    // A guest often has no file of it.
+    // A guest often lacks the file.
     if !found.iter().any(|(name, _)| *name == "microcode") {
         found.extend(microcode(root, cpu).map(|version| ("microcode", version)));
     }
@@ -49,8 +49,8 @@ pub fn settings(root: &Root, cpu: Option<usize>) -> Vec<(&'static str, String)> 
     found
 }
 
-/// The choice of a file that lists all of them, with brackets around the one that is in force; any other
-/// text as it is.
+/// Returns the choice in brackets if the text has one, as in a file that lists all choices; otherwise the
+/// whole text.
 fn chosen(text: &str) -> String {
     let inside = text
         .split_once('[')
@@ -58,7 +58,7 @@ fn chosen(text: &str) -> String {
     inside.map_or(text, |(choice, _)| choice).to_owned()
 }
 
-/// The microcode of a CPU as `/proc/cpuinfo` has it.
+/// Returns the microcode version of a CPU in `/proc/cpuinfo`.
 fn microcode(root: &Root, cpu: usize) -> Option<String> {
     let text = read(&root.proc.join("cpuinfo")).ok()?;
     let field = |block: &str, name: &str| {

@@ -1,43 +1,43 @@
-//! Whether a locked instruction may work across two cache lines here.
+//! Decides whether a locked instruction may cross two cache lines on this machine.
 //!
-//! Such a lock keeps every core from memory for a microsecond, so CPUs can trap it, by #AC (Intel
-//! since Tremont and Ice Lake) or by #DB (Intel since Sapphire Rapids, AMD since Zen 5). Linux then
-//! warns, pauses the program for 10 ms or ends it by SIGBUS, as its command line says
-//! (Documentation/arch/x86/buslock.rst). Under KVM the host's setting counts, and where that is
-//! `fatal` a guest's split lock ends the whole guest.
+//! Such a lock keeps every core from memory for a microsecond. CPUs can trap it, by #AC (Intel since
+//! Tremont and Ice Lake) or by #DB (Intel since Sapphire Rapids, AMD since Zen 5). Linux then warns,
+//! pauses the program for 10 ms or ends it by SIGBUS, as its command line says
+//! (Documentation/arch/x86/buslock.rst). Under KVM the host's setting decides: if it is `fatal`, a
+//! guest's split lock ends the whole guest.
 
-// Vouches for a token that CPUID cannot prove.
+// Creates a token whose condition CPUID cannot prove.
 #![allow(unsafe_code)]
 
 use super::root::{Root, Unreadable, read};
 use crate::cpu::{Identity, SplitLocks, Vendor};
 
-/// Who executes the lock, as far as it decides.
+/// The facts about the machine that decide whether a split lock is trapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The maker of the CPU.
+    /// The vendor of the CPU.
     pub vendor: Vendor,
-    /// Its family.
+    /// The family of the CPU.
     pub family: u8,
-    /// Whether there is a hypervisor underneath.
+    /// Whether the machine is a guest of a hypervisor.
     pub guest: bool,
 }
 
-/// Why no split lock may be tried.
+/// Why a split lock must not be tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The kernel has told the CPU to trap them, by this mechanism and in this mode.
+    /// The kernel traps split locks, by this mechanism and in this mode.
     Trapped {
         /// The flag in `/proc/cpuinfo`.
         flag: &'static str,
-        /// What `split_lock_detect=` says; `warn` if nothing does.
+        /// The value of `split_lock_detect=`; `warn` if it is not given.
         mode: String,
-        /// Whether `kernel.split_lock_mitigate` has the kernel slow the program down.
+        /// Whether `kernel.split_lock_mitigate` makes the kernel slow the program down.
         slowed: bool,
     },
-    /// The host decides, and this CPU may be one that can trap them.
+    /// The host decides, and a CPU of this vendor may trap split locks.
     Host(Vendor),
-    /// The flags of the CPU cannot be read.
+    /// The CPU's flags cannot be read.
     Unknown(Unreadable),
 }
 
@@ -55,10 +55,10 @@ messages! { Refused:
     Refused::Unknown(error) => ("whether locks across two lines are trapped is unknown: {error}");
 }
 
-/// Leave to lock across two lines on this machine.
+/// Returns permission to execute split locks on this machine.
 ///
 /// # Errors
-/// [`Refused`], unless surely nobody traps it.
+/// [`Refused`], unless it is certain that they are not trapped.
 pub fn allowed() -> Result<SplitLocks, Refused> {
     let identity = Identity::detect();
     let place = Place {
@@ -67,15 +67,15 @@ pub fn allowed() -> Result<SplitLocks, Refused> {
         guest: identity.hypervisor.is_some(),
     };
     judge(&Root::live(), place)?;
-    // SAFETY: neither the kernel nor a host traps split locks, as `judge` found; both are set when
-    // they boot.
+    // SAFETY: neither the kernel nor a host traps split locks, as `judge` found. Both settings are
+    // fixed at boot.
     Ok(unsafe { SplitLocks::allowed() })
 }
 
-/// Whether split locks would go untrapped on the machine in `root`.
+/// Checks that split locks are not trapped on the machine in `root`.
 ///
 /// # Errors
-/// [`Refused`], unless surely nobody traps them.
+/// [`Refused`], unless it is certain that they are not trapped.
 pub fn judge(root: &Root, place: Place) -> Result<(), Refused> {
     let flags = flags(root).map_err(Refused::Unknown)?;
     let flag = ["split_lock_detect", "bus_lock_detect"]
@@ -92,8 +92,8 @@ pub fn judge(root: &Root, place: Place) -> Result<(), Refused> {
             });
         }
     }
-    // No AMD CPU before family 1Ah has a way to trap them. A host that makes a newer one pass for
-    // an older one can slow a guest down, but not end it.
+    // No AMD CPU before family 1Ah can trap them. A host that presents a newer CPU as an older one
+    // can slow a guest down, but not end it.
     let harmless = place.vendor == Vendor::Amd && place.family < 0x1a;
     if place.guest && !harmless {
         return Err(Refused::Host(place.vendor));
@@ -101,7 +101,7 @@ pub fn judge(root: &Root, place: Place) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The flags of the first CPU.
+/// Returns the flags of the first CPU.
 fn flags(root: &Root) -> Result<String, Unreadable> {
     let path = root.proc.join("cpuinfo");
     let text = read(&path)?;
@@ -112,8 +112,8 @@ fn flags(root: &Root) -> Result<String, Unreadable> {
     line.ok_or_else(|| Unreadable::malformed(&path, &text, "a list of CPUs with their flags"))
 }
 
-/// The last word of the kernel's command line on split locks. Without one, or without a command
-/// line, the kernel warns.
+/// Returns the last `split_lock_detect=` value of the kernel's command line. Without the parameter,
+/// or without a command line, the kernel warns.
 fn mode(root: &Root) -> String {
     let text = read(&root.proc.join("cmdline")).unwrap_or_default();
     text.split_whitespace()

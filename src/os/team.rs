@@ -1,9 +1,9 @@
-//! Threads that start together, each on a CPU of its own choosing, and are timed by themselves.
+//! Threads that start at the same tick, each on its own CPU, and time themselves.
 //!
 //! The members of a [`ThreadGroup`] wait for a round, read its starting tick, and begin when their own
-//! time-stamp counter shows it: no member's start is another's message. Linux keeps the counters
-//! of all CPUs in step wherever it calls the clock source `tsc` reliable. The caller leads and is
-//! no member; it sleeps while a round is on.
+//! time-stamp counter reaches it, so that no member's start depends on a message from another. Linux
+//! keeps the counters of all CPUs in step wherever it accepts `tsc` as the clock source. The caller
+//! leads and is not a member; it sleeps during a round.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,12 +20,12 @@ use crate::host::{RoundOptions, Worker, WorkerTime};
 use crate::kernel::Kernel;
 use crate::time::{SmtContention, start, stop};
 
-/// Why there is no team.
+/// Why a team could not be started.
 #[derive(Debug)]
 pub enum ThreadGroupError {
-    /// A member could not be kept on its CPU.
+    /// A member could not be pinned to its CPU.
     Affinity(AffinityError),
-    /// A thread could not be started: which of how many, and why.
+    /// A thread could not be started: its index, the number of threads, and the reason.
     Thread(usize, usize, io::Error),
 }
 
@@ -36,7 +36,7 @@ messages! { ThreadGroupError:
     );
 }
 
-/// Members at work, as their leader sees them.
+/// A running team, as its leader sees it.
 #[derive(Debug)]
 pub struct ThreadGroup<'b> {
     board: &'b Board,
@@ -44,53 +44,54 @@ pub struct ThreadGroup<'b> {
     turns: Vec<WorkerTime>,
 }
 
-/// Looks that a member takes at its core before the first round: a fraction of a millisecond.
+/// Throughput checks that a member makes on its core before the first round: a fraction of a millisecond.
 const LOOKS: usize = 100;
 
-/// Time between two looks whether members have a core each by now.
+/// Time between two checks of whether the first two members run on different cores.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The number of the round that ends the team.
 const OVER: u64 = u64::MAX;
 
-/// The operations of a round in which members but meet.
+/// The operations of a round in which members only meet.
 const MEET: u64 = u64::MAX;
 
-/// What leader and members tell each other. Its fields change between rounds, not in them, but for
-/// `finished`, which a member touches once.
+/// The state that leader and members share. The fields that members poll change between rounds, not
+/// during them. Each member increments `finished` once per round.
 #[derive(Debug)]
 struct Board {
-    /// The round that is on, from 1; [`OVER`] at the end.
+    /// The current round, from 1; [`OVER`] at the end.
     round: AtomicU64,
-    /// Operations of the round.
+    /// Operations per member in the round.
     operations: AtomicU64,
-    /// Tick at which it starts.
+    /// Tick at which the round starts.
     start: AtomicU64,
-    /// Turns taken so far, in all rounds.
+    /// Turns finished so far, in all rounds.
     finished: AtomicU64,
-    /// Members that are in place, or never will be.
+    /// Members that are pinned, or could not be.
     placed: AtomicU64,
-    /// Whether a member ended before its time.
+    /// Whether a member panicked.
     broken: AtomicBool,
     turns: Vec<Mutex<WorkerTime>>,
     refused: Mutex<Option<AffinityError>>,
     keep_on: bool,
-    /// Whether members look who else is on their cores: not if it is one of them.
+    /// Whether members check that they are alone on their cores: not if two members share a core.
     look: bool,
-    /// What the second hands to the first, if the system says that they are on two cores.
+    /// The lines that the second member hands to the first, if the system reports that all members have
+    /// cores of their own.
     lines: Option<Lines>,
-    /// What became of that, in the last round.
+    /// The result of the handover in the last round.
     met: Mutex<Option<CoreDistance>>,
     leader: Thread,
 }
 
-/// Starts the members, has `lead` lead them through rounds, and ends them.
+/// Starts the members, calls `lead` to run rounds, and ends the members.
 ///
 /// # Errors
-/// If a thread cannot be started or kept on its CPU; `lead` is not called then.
+/// If a thread cannot be started or pinned to its CPU; `lead` is then not called.
 ///
 /// # Panics
-/// If a kernel does.
+/// If a member's kernel panics.
 pub fn team<T>(
     members: &mut [Worker<'_>],
     manner: RoundOptions,
@@ -116,7 +117,7 @@ pub fn team<T>(
         leader: thread::current(),
     };
     thread::scope(|scope| {
-        // Also when `lead` panics: nobody may wait for a round that never comes.
+        // Also if `lead` panics: otherwise the members would wait for ever.
         let _over = Over(&board);
         for (index, member) in members.iter_mut().enumerate() {
             let board = &board;
@@ -138,25 +139,25 @@ pub fn team<T>(
 }
 
 impl ThreadGroup<'_> {
-    /// The turns of the last round, in the members' order.
+    /// Returns the times of the last round, in the members' order.
     pub fn turns(&self) -> &[WorkerTime] {
         &self.turns
     }
 
-    /// Whether the first two members had one core together when the last round began, though the
-    /// system says that they have two.
+    /// Returns whether the first two members shared a core when the last round began, although the system
+    /// reports two cores.
     pub fn one_core(&self) -> bool {
         lock(&self.board.met).is_some_and(|met| !met.apart)
     }
 
-    /// Ticks that a line took from the first member to the second and back when the last round
-    /// began, by `lock cmpxchg`; nothing if the system says that they have one core.
+    /// Returns the ticks per round trip of a line between the first two members when the last round began,
+    /// by `lock cmpxchg`; `None` if the system reports that two members share a core.
     pub fn round_trip(&self) -> Option<f64> {
         Some((*lock(&self.board.met))?.round_trip)
     }
 
-    /// Waits until the first two members have a core each, or until `patience` is used up, and takes
-    /// from it what that took.
+    /// Waits until the first two members run on different cores, or until `patience` is used up.
+    /// Subtracts the time waited from `patience`.
     pub fn wait_for_cores(&mut self, patience: &mut Duration) {
         while self.one_core() && !patience.is_zero() {
             pause(PAUSE.min(*patience));
@@ -165,8 +166,8 @@ impl ThreadGroup<'_> {
         }
     }
 
-    /// Has every member do `operations` operations, all from the same tick on. Returns their turns,
-    /// in the members' order.
+    /// Makes every member do `operations` operations, all from the same tick on. Returns the times of this
+    /// round, in the members' order.
     ///
     /// # Panics
     /// If a member's kernel panicked.
@@ -188,7 +189,7 @@ impl ThreadGroup<'_> {
 }
 
 impl Board {
-    /// Sleeps until `done`; members wake the leader.
+    /// Sleeps until `done` returns true; members wake the leader.
     fn wait(&self, done: impl Fn() -> bool) {
         while !done() {
             assert!(!self.broken.load(Ordering::Acquire), "a member panicked");
@@ -197,9 +198,9 @@ impl Board {
         }
     }
 
-    /// A member's part in finding out how far apart the first two are.
+    /// Carries out a member's part in measuring the distance between the first two members.
     fn meet(&self, index: usize, round: u64) {
-        // Who panicked in its rest from the round before has left.
+        // A member that panicked in its untimed work after the last round will not come.
         let given_up = || self.broken.load(Ordering::Acquire);
         match (index, &self.lines) {
             (0, Some(lines)) => *lock(&self.met) = Some(lines.read(round, given_up)),
@@ -208,7 +209,7 @@ impl Board {
         }
     }
 
-    /// Waits for a round other than `seen`. Gives the CPU away soon: others may share it.
+    /// Waits for a round other than `seen`. Yields the CPU soon: other threads may share it.
     fn next_after(&self, seen: u64) -> u64 {
         for look in 0u32.. {
             let round = self.round.load(Ordering::Acquire);
@@ -246,7 +247,7 @@ impl Drop for Alarm<'_> {
     }
 }
 
-/// A member's life.
+/// Runs a member until the team ends.
 fn serve(board: &Board, index: usize, member: &mut Worker<'_>) {
     let _alarm = Alarm(board);
     let pinned = pin(member.cpu);
@@ -283,7 +284,7 @@ fn serve(board: &Board, index: usize, member: &mut Worker<'_>) {
     }
 }
 
-/// One member's part of a round.
+/// Runs and times one member's part of a round.
 fn turn(
     board: &Board,
     kernel: &mut dyn Kernel,
@@ -307,7 +308,7 @@ fn turn(
     }
 }
 
-/// Nothing here is left half written by a panic.
+/// Locks a mutex, poisoned or not: a panic leaves no value here half written.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -317,7 +318,7 @@ mod tests {
     use super::*;
     use crate::os::allowed;
 
-    /// Adds to a shared sum, and panics at its `last` operation, if it ever gets there.
+    /// A kernel that adds to a shared sum, and panics once the sum has reached `last`.
     struct Adding<'s> {
         sum: &'s AtomicU64,
         last: u64,
@@ -382,7 +383,7 @@ mod tests {
                 .map(|_| team.round(100).len() as u64 * 100)
                 .sum::<u64>()
         });
-        // What went on untimed comes on top.
+        // The untimed operations come on top.
         assert!(sum.load(Ordering::Relaxed) >= timed.unwrap());
     }
 

@@ -1,7 +1,7 @@
-//! Code of somebody else in a process of its own: what it breaks there breaks nothing here.
+//! Runs foreign code in a child process, so that it cannot damage this one.
 //!
-//! A fault in it is an answer, with the signal and the address; code that does not come back is
-//! killed in time; and the process goes with its parent (`PR_SET_PDEATHSIG`).
+//! A fault in the code is reported with its signal and address. Code that does not return is killed in
+//! time. The process ends with its parent (`PR_SET_PDEATHSIG`).
 
 // Forks, waits for the child, and handles its signals, all through C.
 #![allow(unsafe_code)]
@@ -21,53 +21,53 @@ use super::memory::Mapped;
 /// How a trial ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The work came to its end and gave these bytes.
+    /// The work ended and returned these bytes.
     Done(Vec<u8>),
-    /// It did what the CPU or the kernel forbids.
+    /// The work did something that the CPU or the kernel forbids.
     Fault(Fault),
-    /// A signal killed it, from outside or for a call that a sandbox forbids.
+    /// A signal killed the process, sent from outside or for a call that a sandbox forbids.
     Killed(i32),
-    /// It ended the process by itself, with this status.
+    /// The work ended the process itself, with this status.
     Left(i32),
-    /// It did not come back in time, and was killed.
+    /// The work did not return in time, and was killed.
     Late,
-    /// Somebody asked to stop, and it did not come back soon.
+    /// The caller asked to stop, and the work did not return soon.
     Stopped,
 }
 
-/// What the CPU or the kernel refused to do.
+/// An operation that the CPU or the kernel refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The signal.
     pub signal: i32,
-    /// The address that was accessed, if the kernel names one. It has none of an access to an address
-    /// that is not canonical, of a misaligned vector, or of a privileged instruction.
+    /// The address accessed, if the kernel reports it. It reports none for a non-canonical address, a
+    /// misaligned vector or a privileged instruction.
     pub address: Option<u64>,
-    /// The instruction: its distance to the first byte of the code that was [marked](Marks::code), if
-    /// it lies in there.
+    /// Offset of the instruction in the code that was [marked](Marks::code); `None` if it lies outside.
     pub offset: Option<u64>,
-    /// The distance of the accessed address to the first byte of the memory that was
-    /// [marked](Marks::memory), which may be negative, and the bytes of that memory.
+    /// Offset of the accessed address in the memory that was [marked](Marks::memory), which may be
+    /// negative, and the size of that memory in bytes.
     pub memory: Option<(i64, u64)>,
 }
 
-/// Where the work's code and memory lie, so that a fault can be named by them. Shared with the parent.
+/// Where the work's code and memory lie, so that a fault can be reported relative to them. Shared with
+/// the parent.
 #[repr(C, align(4096))]
 #[derive(Debug)]
 pub struct Marks {
     code: [AtomicU64; 2],
     memory: [AtomicU64; 2],
-    /// Signal, address, instruction; and whether there is an address.
+    /// Signal, address, instruction, and whether the address is known.
     fault: [AtomicU64; 4],
 }
 
 impl Marks {
-    /// Says where the code lies.
+    /// Records where the code lies.
     pub fn code(&self, code: &[u8]) {
         Marks::set(&self.code, code.as_ptr().addr(), code.len());
     }
 
-    /// Says where its memory lies.
+    /// Records where its memory lies.
     pub fn memory(&self, address: usize, bytes: usize) {
         Marks::set(&self.memory, address, bytes);
     }
@@ -96,19 +96,19 @@ impl Marks {
     }
 }
 
-/// The status of a child whose fault was written down.
+/// The status of a child whose fault was recorded.
 const FAULTED: i32 = 3;
 
 /// The status of a child that panicked.
 const PANICKED: i32 = 101;
 
-/// How long a child may take to end by itself once it was asked to stop.
+/// How long a child may take to end by itself after it was asked to stop.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long the parent waits at a time before it looks at the clock and at `stop`.
+/// Time between two checks of the clock and of `stop` while the parent waits.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What faults raise.
+/// The signals that faults raise.
 const FAULTS: [i32; 5] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -117,13 +117,13 @@ const FAULTS: [i32; 5] = [
     libc::SIGTRAP,
 ];
 
-/// `fork`: runs `work` in a child for at most `patience`, and says how that ended.
+/// `fork`: runs `work` in a child for at most `patience`, and returns how it ended.
 ///
-/// The child has the calling thread alone, so that no other may hold a lock meanwhile: call it
-/// before any thread is started that does more than wait.
+/// The child has only the calling thread, so that a lock held by another thread at the fork stays
+/// locked there. Call this before starting any thread that does more than wait.
 ///
 /// # Errors
-/// If the kernel gives no process, pipe or page.
+/// If the kernel refuses a process, a pipe or a page.
 #[doc(alias = "fork")]
 pub fn trial(
     patience: Duration,
@@ -133,9 +133,9 @@ pub fn trial(
     let marks = Shared::map()?;
     let (reader, writer) = pipe()?;
     let signals = Blocked::all()?;
-    // SAFETY: a number, and no more.
+    // SAFETY: the call only returns a number.
     let parent = unsafe { libc::getpid() };
-    // SAFETY: the child goes on alone in this thread, and never returns from `child`.
+    // SAFETY: the child continues with this thread only, and never returns from `child`.
     let forked = unsafe { libc::fork() };
     if forked == 0 {
         drop(reader);
@@ -160,7 +160,7 @@ pub fn trial(
     })
 }
 
-/// Reads what the child says until it has ended; or, if that takes too long, why it was given up.
+/// Reads the child's output until the child ends. If it is given up before that, also returns why.
 fn listen(
     mut reader: File,
     patience: Duration,
@@ -196,9 +196,9 @@ fn listen(
     }
 }
 
-/// A child that is waited for, and killed before that if it is still there.
+/// A child process. Dropping it kills the child and waits for it, unless it has been waited for.
 struct Child {
-    /// Zero once it was waited for.
+    /// Zero once it has been waited for.
     pid: libc::pid_t,
 }
 
@@ -208,7 +208,7 @@ enum Status {
 }
 
 impl Child {
-    /// Waits for its end, and brings that about if it is to be cut short.
+    /// Waits for the child to end. Kills it first if `cut`.
     fn end(&mut self, cut: bool) -> io::Result<Status> {
         if cut {
             // SAFETY: the child is ours and was not waited for, so that the number is its own.
@@ -239,7 +239,7 @@ impl Drop for Child {
     }
 }
 
-/// The page of marks of the parent, unmapped in the end.
+/// The parent's mapping of the page of marks, unmapped when dropped.
 struct Shared(Mapped);
 
 impl Shared {
@@ -249,7 +249,7 @@ impl Shared {
     }
 
     fn marks(&self) -> &Marks {
-        // SAFETY: mapped until this is dropped, and made of atomic words.
+        // SAFETY: the page is mapped until this is dropped, and consists of atomic words.
         unsafe { self.0.start().cast::<Marks>().as_ref() }
     }
 }
@@ -260,20 +260,20 @@ fn pipe() -> io::Result<(File, File)> {
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made both, and nobody else has them.
+    // SAFETY: the kernel has just made both descriptors, and no other code has them.
     Ok(ends.map(|end| unsafe { File::from_raw_fd(end) }).into())
 }
 
-/// What the child does, to its end.
+/// Runs the child; never returns.
 fn child(
     parent: libc::pid_t,
     marks: NonNull<Marks>,
     mut writer: File,
     work: impl FnOnce(&'static Marks) -> Vec<u8>,
 ) -> ! {
-    // SAFETY: the page stays mapped in the child, which never drops the owner of it.
+    // SAFETY: the page stays mapped in the child, which never drops its owner.
     let marks: &'static Marks = unsafe { marks.as_ref() };
-    // SAFETY: numbers alone.
+    // SAFETY: the calls take only numbers.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if libc::getppid() != parent {
@@ -288,17 +288,17 @@ fn child(
         Ok(Err(_)) => 1,
         Err(_) => PANICKED,
     };
-    // SAFETY: ends the child, whose destructors are the parent's affair.
+    // SAFETY: ends the child. Running destructors is the parent's task.
     unsafe { libc::_exit(status) }
 }
 
-/// Where the handler writes a fault down.
+/// Where the handler records a fault.
 static MARKS: AtomicPtr<Marks> = AtomicPtr::new(ptr::null_mut());
 
-/// Bytes of the stack of the handler. The kernel puts all vector registers on it.
+/// Bytes of the handler's stack. The kernel saves all vector registers on it.
 const STACK: usize = 256 << 10;
 
-/// Has each fault written down, on a stack of its own: that of the code may be what is broken.
+/// Records each fault, on a separate stack: the fault may be in the code's stack.
 fn handle_faults(marks: &'static Marks) -> io::Result<()> {
     MARKS.store(ptr::from_ref(marks).cast_mut(), Ordering::Relaxed);
     let stack = Box::leak(vec![0_u8; STACK].into_boxed_slice());
@@ -307,7 +307,7 @@ fn handle_faults(marks: &'static Marks) -> io::Result<()> {
         ss_flags: 0,
         ss_size: STACK,
     };
-    // SAFETY: the stack is there for good.
+    // SAFETY: the stack is never freed.
     if unsafe { libc::sigaltstack(&stack, ptr::null_mut()) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -317,8 +317,8 @@ fn handle_faults(marks: &'static Marks) -> io::Result<()> {
     action.sa_sigaction = handler as libc::sighandler_t;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     for signal in FAULTS {
-        // SAFETY: a handler of the three-argument kind, with SA_SIGINFO, which makes atomic stores
-        // and ends the process.
+        // SAFETY: the handler takes three arguments, as SA_SIGINFO requires, makes atomic stores and
+        // ends the process.
         if unsafe { libc::sigaction(signal, &action, ptr::null_mut()) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -326,16 +326,16 @@ fn handle_faults(marks: &'static Marks) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the fault down and ends the child.
+/// Records the fault and ends the child.
 extern "C" fn note(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: set before this handler was installed, and mapped for good.
+    // SAFETY: set before this handler was installed, and never unmapped.
     let marks = unsafe { &*MARKS.load(Ordering::Relaxed) };
-    // SAFETY: with SA_SIGINFO the kernel hands over both, of the interrupted thread.
+    // SAFETY: with SA_SIGINFO the kernel passes both, and they describe the interrupted thread.
     let (info, context) = unsafe { (&*info, &*context.cast::<libc::ucontext_t>()) };
     let instruction = context.uc_mcontext.gregs[libc::REG_RIP as usize];
-    // SAFETY: a fault of the CPU has an address, or zero.
+    // SAFETY: for a fault of the CPU the field is an address or zero.
     let address = unsafe { info.si_addr() }.addr();
-    // What the kernel cannot name an address of, it reports as from itself.
+    // The kernel reports a fault whose address it does not know as sent by itself.
     const FROM_KERNEL: i32 = 0x80;
     let has_address = matches!(signal, libc::SIGSEGV | libc::SIGBUS) && info.si_code != FROM_KERNEL;
     let values = [
@@ -347,7 +347,7 @@ extern "C" fn note(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mu
     for (place, value) in marks.fault.iter().zip(values) {
         place.store(value, Ordering::Relaxed);
     }
-    // SAFETY: ends the child, which is all that is safe now.
+    // SAFETY: ends the child. Nothing else is safe now.
     unsafe { libc::_exit(FAULTED) }
 }
 
@@ -362,13 +362,13 @@ mod tests {
         trial(PATIENCE, &AtomicBool::new(false), work).unwrap()
     }
 
-    /// Runs machine code, of which the fault is to be told.
+    /// Runs machine code whose fault is to be reported.
     fn of(bytes: &'static [u8], argument: u64) -> Ending {
         tried(move |marks| {
             let code = Code::new(bytes.len(), Pages::Base, |at| at.copy_from_slice(bytes)).unwrap();
             marks.code(code.bytes());
             marks.memory(0x1000, 64);
-            // SAFETY: a child of its own, which it may break.
+            // SAFETY: the code runs in a child process, which it may damage.
             unsafe { code.call(0, argument) }.to_le_bytes().into()
         })
     }
@@ -405,7 +405,7 @@ mod tests {
             panic!("that is no canonical address");
         };
         assert_eq!((fault.signal, fault.address), (libc::SIGSEGV, None));
-        // mov rsp, rdi; push rax: a stack that is none.
+        // mov rsp, rdi; push rax: rsp does not point to a stack.
         let Ending::Fault(fault) = of(&[0x48, 0x89, 0xFC, 0x50], 0x1000) else {
             panic!("there is no stack");
         };
@@ -417,7 +417,7 @@ mod tests {
         // SAFETY: ends the child.
         assert_eq!(tried(|_| unsafe { libc::_exit(9) }), Ending::Left(9));
         let killed = tried(|_| {
-            // SAFETY: a number; kills the child alone.
+            // SAFETY: the call takes a number, and kills only the child.
             unsafe { libc::raise(libc::SIGKILL) };
             Vec::new()
         });
@@ -427,7 +427,7 @@ mod tests {
             // jmp .
             trial(patience, &stop, |_| {
                 let code = Code::new(2, Pages::Base, |at| at.copy_from_slice(&[0xEB, 0xFE]));
-                // SAFETY: it never comes back, and is killed.
+                // SAFETY: the code never returns, and is killed.
                 unsafe { code.unwrap().call(0, 0) }.to_le_bytes().into()
             })
             .unwrap()

@@ -1,5 +1,5 @@
-//! The CPUs there are, the chosen one among them, whether the kernel keeps other work, and its own tick,
-//! away from it, who else runs on its core, and whether its clocks are steady.
+//! Checks of the CPUs: which exist, whether the chosen CPU is kept free of other work and of the kernel's
+//! tick, what else runs on its core, and whether its clocks are steady.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::os::irq;
 use crate::os::root::{Root, Unreadable, read};
 use crate::os::sysfs::{Sysfs, list};
 
-/// The check of the CPU itself, by name.
+/// Name of the check of the CPU itself.
 pub(in crate::os) const CHOSEN: &str = "CPUs";
 
 pub(super) fn chosen(root: &Root, cpu: usize, observed: &Observed) -> Check {
@@ -30,7 +30,7 @@ pub(super) fn chosen(root: &Root, cpu: usize, observed: &Observed) -> Check {
         );
     }
     let allowed = &observed.allowed;
-    // No mask has the CPUs of `isolcpus`: whoever wants one asks for it by name.
+    // The CPUs of `isolcpus` are in no mask: a process reaches them only by naming them.
     let isolated = listed(&root.sys.join("devices/system/cpu/isolated"));
     let asked_for = isolated.is_ok_and(|cpus| cpus.contains(&cpu));
     if !allowed.is_empty() && !allowed.contains(&cpu) && !asked_for {
@@ -51,10 +51,10 @@ pub(super) fn chosen(root: &Root, cpu: usize, observed: &Observed) -> Check {
     subject.good(format!("CPU {cpu}, one of {} ({shown})", online.len()))
 }
 
-/// The check of the scheduler, by name.
+/// Name of the check of the scheduler's isolation.
 pub(in crate::os) const ISOLATED: &str = "isolated CPU";
 
-/// The check of the kernel's tick, by name.
+/// Name of the check of the kernel's tick.
 pub(in crate::os) const TICKLESS: &str = "tickless CPU";
 
 pub(super) fn scheduler(root: &Root, cpu: usize) -> Check {
@@ -112,7 +112,7 @@ pub(super) fn interrupts(root: &Root, cpu: usize) -> Check {
     }
 }
 
-/// What isolates a CPU from the start of the system on.
+/// Returns the advice for isolating a CPU from boot on.
 pub(in crate::os) fn boot_settings(cpu: usize) -> String {
     format!(
         "add isolcpus={cpu} nohz_full={cpu} rcu_nocbs={cpu} to the kernel's command line \
@@ -140,14 +140,14 @@ fn judge(subject: &Subject, root: &Root, cpu: usize, file: &str, parameter: &str
 
 fn listed(path: &Path) -> Result<Vec<usize>, Unreadable> {
     let text = read(path)?;
-    // Some kernels print a null pointer where no CPU is named.
+    // Some kernels print a null pointer if no CPU is named.
     if text == "(null)" {
         return Ok(Vec::new());
     }
     list::parse(&text).ok_or_else(|| Unreadable::malformed(path, &text, "a list of CPUs"))
 }
 
-/// The CPUs of `parameter=[flag,]list` on the kernel's command line.
+/// Returns the CPUs of `parameter=[flag,]list` on the kernel's command line.
 fn from_command_line(path: &Path, parameter: &str) -> Result<Vec<usize>, Unreadable> {
     let text = read(path)?;
     let value = text
@@ -158,11 +158,11 @@ fn from_command_line(path: &Path, parameter: &str) -> Result<Vec<usize>, Unreada
     list::parse(numbers).ok_or_else(|| Unreadable::malformed(path, value, "a list of CPUs"))
 }
 
-/// Shares of the looks at which somebody computes on the core, in percent, up to which it is no
-/// matter, and up to which it is a warning: those samples are left out.
+/// Percentages of checks that find the core shared: up to the first the result is good, up to the
+/// second a warning, because samples taken meanwhile are left out.
 const CROWDED: (u32, u32) = (5, 50);
 
-/// A sibling that the hypervisor does not show, by what it takes of the core.
+/// Judges a sibling that the hypervisor hides, by how often the core was found shared.
 fn hidden(subject: &Subject, company: Option<u32>) -> Check {
     let mend = "ask for whole cores (a dedicated host or a metal instance)";
     let Some(company) = company else {
@@ -182,7 +182,7 @@ fn hidden(subject: &Subject, company: Option<u32>) -> Check {
     }
 }
 
-/// One tick in the 200 ms looked at.
+/// Busy share that counts as idle: one tick in the window of 200 ms.
 const IDLE: f64 = 0.05;
 
 pub(super) fn sibling(root: &Root, cpu: usize, observed: &Observed) -> Check {
@@ -290,7 +290,7 @@ pub(super) fn turbo(root: &Root) -> Check {
         why: "Turbo clocks depend on temperature and on how many cores are busy: nanoseconds \
               drift between runs, while core cycles stay.",
     };
-    // The file, what it says when turbo is off, and how to switch it off.
+    // The file, its value when turbo is off, and how to switch turbo off.
     let files = [
         (
             "intel_pstate/no_turbo",

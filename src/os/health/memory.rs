@@ -1,4 +1,4 @@
-//! Memory there is, the page sizes it comes in, and the switches of the hardware prefetchers.
+//! Checks of the memory, its page sizes, and the switches of the hardware prefetchers.
 
 use super::{Check, Observed, Subject};
 use crate::os::limits::machine_memory;
@@ -7,7 +7,7 @@ use crate::os::prefetchers::{MsrError, Refused, look};
 use crate::os::root::{Root, read};
 use crate::os::sysfs::{Sysfs, list};
 
-/// Enough for a working set far beyond any last-level cache, and enough for one beyond most.
+/// Enough for a working set far beyond any last-level cache, and enough for one beyond most of them.
 const PLENTY: u64 = 2 << 30;
 const LITTLE: u64 = 512 << 20;
 /// The largest working set that is worth locking.
@@ -133,7 +133,7 @@ pub(super) fn nodes(root: &Root) -> Check {
     }
 }
 
-/// Bytes for a reader who does not need each of them.
+/// Formats bytes in GiB with one decimal.
 fn gib(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
 }
@@ -164,7 +164,7 @@ pub(super) fn prefetchers(root: &Root, cpu: usize, observed: &Observed) -> Check
     subject.warn(setting, mend)
 }
 
-/// How the register can be had after all.
+/// Returns how to gain access to the register.
 fn mend(error: &MsrError, cpu: usize) -> String {
     match error {
         MsrError::Missing(_) => "sudo modprobe msr, then run doctor as root; a kernel without \

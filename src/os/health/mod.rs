@@ -1,4 +1,4 @@
-//! What on this machine would spoil a measurement, and how to mend it. Nothing is changed.
+//! Checks what on this machine would spoil a measurement, and how to fix it. Changes nothing.
 
 mod cpus;
 mod memory;
@@ -10,21 +10,21 @@ pub use observed::Observed;
 use super::perf::{self, Pmu};
 use super::root::Root;
 
-/// How good one fact is for measuring.
+/// How suitable a fact about the machine is for measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// As it should be.
     Good,
-    /// The machine does not tell.
+    /// The machine does not report it.
     Unknown,
     /// Some measurements suffer, or cannot be made.
     Warn,
-    /// Timings taken now are not to be trusted.
+    /// Timings taken now cannot be trusted.
     Bad,
 }
 
 impl State {
-    /// The state in a word or two.
+    /// Returns the state in a word or two.
     pub const fn name(self) -> &'static str {
         match self {
             State::Good => "good",
@@ -35,22 +35,22 @@ impl State {
     }
 }
 
-/// One fact about the machine.
+/// A fact about the machine, and its assessment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What was looked at.
+    /// The name of the check.
     pub name: &'static str,
-    /// How good it is.
+    /// The assessment.
     pub state: State,
     /// What was found.
     pub found: String,
-    /// What it spoils in a measurement when it is not good.
+    /// What suffers in a measurement if the fact is not good.
     pub why: &'static str,
-    /// The command or setting that mends it; empty when it is good.
+    /// The command or setting that fixes it; empty if the fact is good.
     pub mend: String,
 }
 
-/// The subject of a check, before it is known what will be found.
+/// The subject of a check, before its result is known.
 struct Subject {
     name: &'static str,
     why: &'static str,
@@ -85,16 +85,16 @@ impl Subject {
     }
 }
 
-/// Every check of the machine in `root`, for measuring on `cpu`. Takes two fifths of a second, in
-/// which this thread sleeps, to see what else runs and who shares the core.
+/// Runs every check of the machine in `root`, for measuring on `cpu`. This thread sleeps for two fifths
+/// of a second meanwhile, to see what else runs and whether the core is shared.
 ///
-/// CPUID, limits and the probe of the PMU are those of the machine that this process runs on:
-/// for a recorded machine use [`judge`].
+/// CPUID, limits and the probe of the PMU describe the machine that this process runs on: for a
+/// recorded machine use [`judge`].
 pub fn examine(root: &Root, cpu: usize) -> Vec<Check> {
     judge(root, cpu, &Observed::now(root, cpu))
 }
 
-/// What an isolated CPU has to be: the first two [by name](ISOLATED) in any case, and the others not bad.
+/// Runs the checks of an isolated CPU. The first two must be good; the others must not be bad.
 pub(super) fn of_isolation(root: &Root, cpu: usize, observed: &Observed) -> [Check; 6] {
     [
         cpus::scheduler(root, cpu),
@@ -106,7 +106,7 @@ pub(super) fn of_isolation(root: &Root, cpu: usize, observed: &Observed) -> [Che
     ]
 }
 
-/// Every check, from the files of `root` and from what was `observed` beside them.
+/// Runs every check, on the files of `root` and on what was `observed` besides them.
 pub fn judge(root: &Root, cpu: usize, observed: &Observed) -> Vec<Check> {
     vec![
         cpus::chosen(root, cpu, observed),

@@ -1,5 +1,6 @@
-//! What no file at rest tells: CPUID, limits, a probe, and two looks at the load (`/proc/stat`,
-//! proc_stat(5)). By these, what else runs, and how much of a guest's time the host takes.
+//! Facts that no single file gives: CPUID, limits, probes of the counters, and two readings of the load
+//! (`/proc/stat`, proc_stat(5)). The load shows what else runs, and how much of a guest's time the
+//! host takes.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,38 +12,38 @@ use crate::os::root::{Root, Unreadable, read};
 use crate::os::{affinity, limits, pause};
 use crate::time::SmtContention;
 
-/// Time between the two looks: twenty ticks of the kernel's usual accounting clock (100 Hz).
+/// Time between the two readings: twenty ticks of the kernel's usual accounting clock (100 Hz).
 const WINDOW: Duration = Duration::from_millis(200);
 
-/// Looks at a core before those that count, to see what a thread has that is alone there.
+/// Throughput checks before the counted ones, to learn the throughput of a thread that is alone on the core.
 const LOOKS: usize = 1000;
 
-/// What was seen of a machine beside its files.
+/// Facts about a machine that its files do not give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
-    /// What switches the prefetchers of the core off; `None` if that is not known.
+    /// The switches of the core's prefetchers; `None` if they are not known.
     pub switches: Option<PrefetchSwitches>,
-    /// The hypervisor's name; `None` on the bare machine.
+    /// The hypervisor's name; `None` on a bare machine.
     pub hypervisor: Option<String>,
-    /// Whether CPUID promises a TSC of one rate in every power state.
+    /// Whether CPUID promises a TSC that runs at one rate in every power state.
     pub invariant_tsc: bool,
-    /// The CPUs this process may use; empty when unknown.
+    /// The CPUs that this process may use; empty if unknown.
     pub allowed: Vec<usize>,
-    /// Bytes this process may lock; `None` when unlimited.
+    /// Bytes that this process may lock; `None` if unlimited.
     pub locked_memory: Option<u64>,
-    /// Whether hardware events count.
+    /// Whether hardware events can be counted.
     pub pmu: Pmu,
-    /// Whether software events count.
+    /// Whether software events can be counted.
     pub software_events: Result<(), Refusal>,
     /// Two readings of `/proc/stat`, 200 ms apart.
     pub stat: Result<(String, String), Unreadable>,
-    /// Of a hundred looks at the core's throughput those at which somebody else took a share of
-    /// it; `None` if no thread could be started and kept there to look.
+    /// Percentage of throughput checks that found the core shared; `None` if no thread could be
+    /// started and pinned to check.
     pub company: Option<u32>,
 }
 
 impl Observed {
-    /// Looks at this machine and the core of `cpu`; `root` is where `/proc/stat` is read.
+    /// Observes this machine and the core of `cpu`. `root` is where `/proc/stat` is read.
     pub fn now(root: &Root, cpu: usize) -> Self {
         let identity = Identity::detect();
         Self {
@@ -59,8 +60,8 @@ impl Observed {
     }
 }
 
-/// Of a hundred looks at the core of `cpu` those at which this program was not alone there, over
-/// another such time.
+/// Returns the percentage of checks that found this thread not alone on the core of `cpu`. Takes another
+/// [`WINDOW`].
 fn company(cpu: usize) -> Option<u32> {
     let looking = thread::Builder::new().spawn(move || {
         affinity::pin(cpu).ok()?;
@@ -73,7 +74,7 @@ fn company(cpu: usize) -> Option<u32> {
         }
         Some(100 * crowded / looks.max(1))
     });
-    // Refused where a limit or a sandbox leaves no second thread.
+    // Fails if a limit or a sandbox permits no second thread.
     looking.ok()?.join().ok()?
 }
 
@@ -84,19 +85,19 @@ fn two_readings(root: &Root) -> Result<(String, String), Unreadable> {
     Ok((before, read(&path)?))
 }
 
-/// Ticks of one CPU, or of all, since boot.
+/// Ticks of one CPU, or of all CPUs: since boot, or between two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticks {
     /// Spent on programs, the kernel and interrupts.
     pub(super) busy: u64,
-    /// Spent idle, waiting for disks or not.
+    /// Spent idle, whether or not waiting for disks.
     pub(super) idle: u64,
-    /// Taken by the hypervisor while there was work.
+    /// Taken by the hypervisor while there was work to do.
     pub(super) steal: u64,
 }
 
 impl Ticks {
-    /// The line `name` (`cpu` for all, `cpu3` for one) of the file's text.
+    /// Parses the line `name` (`cpu` for all, `cpu3` for one) of the file's text.
     pub(super) fn parse(stat: &str, name: &str) -> Option<Self> {
         let line = stat
             .lines()
@@ -109,7 +110,7 @@ impl Ticks {
         let (user, nice, system) = (next()?, next()?, next()?);
         let (idle, iowait) = (next()?, next()?);
         let (irq, softirq, steal) = (next()?, next()?, next()?);
-        // Time of guests follows; it is counted in `user` and `nice` too.
+        // Guest time follows; `user` and `nice` include it.
         Some(Self {
             busy: user + nice + system + irq + softirq,
             idle: idle + iowait,
@@ -121,12 +122,12 @@ impl Ticks {
         self.busy + self.idle + self.steal
     }
 
-    /// Fractions of the time since boot, or `None` when no time has been counted.
+    /// Returns `ticks` as a fraction of the total, or `None` if the total is 0.
     pub(super) fn share(&self, ticks: u64) -> Option<f64> {
         (self.total() > 0).then(|| ticks as f64 / self.total() as f64)
     }
 
-    /// What was counted since `before`. A counter may step back by a tick (the idle ones do).
+    /// Returns the ticks counted since `before`. Counters, such as the idle one, may step back by a tick.
     fn since(&self, before: &Self) -> Self {
         Self {
             busy: self.busy.saturating_sub(before.busy),
@@ -136,7 +137,7 @@ impl Ticks {
     }
 }
 
-/// What the line `name` counted between the two looks, or why that is unknown.
+/// Returns the ticks of the line `name` between the two readings, or why they are unknown.
 pub(super) fn between(observed: &Observed, name: &str) -> Result<Ticks, String> {
     let (before, after) = observed.stat.as_ref().map_err(ToString::to_string)?;
     let line = |text| Ticks::parse(text, name).ok_or_else(|| format!("/proc/stat: no {name} line"));
@@ -147,13 +148,13 @@ pub(super) fn between(observed: &Observed, name: &str) -> Result<Ticks, String> 
     Ok(ticks)
 }
 
-/// A fraction in percent.
+/// Formats a fraction as a percentage.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Shares of CPU time up to which a load is no matter, and up to which it is a warning. One tick
-/// in the 200 ms looked at is 5 %.
+/// Shares of CPU time: up to the first a load is good, up to the second a warning. One tick in the
+/// window of 200 ms is 5 %.
 const CHOSEN: (f64, f64) = (0.05, 0.15);
 const MACHINE: (f64, f64) = (0.05, 0.25);
 
@@ -202,7 +203,7 @@ pub(super) fn machine_load(root: &Root, observed: &Observed) -> Check {
     }
 }
 
-/// The share of time that the line `name` was busy while this process slept.
+/// Returns the share of time that the line `name` was busy while this process slept.
 fn busy(observed: &Observed, name: &str) -> Result<f64, String> {
     let ticks = between(observed, name)?;
     Ok(ticks.share(ticks.busy).unwrap_or(0.0))
@@ -224,10 +225,10 @@ fn graded(subject: &Subject, share: f64, (good, warn): (f64, f64), found: String
     }
 }
 
-/// Stolen time since boot above which single samples will be hit.
+/// Share of time stolen since boot above which single samples are disturbed.
 const SOME: f64 = 0.001;
-/// Stolen time in the 200 ms looked at above which medians are hit too: less than one tick, so
-/// any.
+/// Share of time stolen in the window of 200 ms above which medians are disturbed too. It is less than
+/// one tick, so that any stolen tick exceeds it.
 const MUCH: f64 = 0.01;
 
 pub(super) fn hypervisor(observed: &Observed) -> Check {

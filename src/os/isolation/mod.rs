@@ -1,7 +1,7 @@
-//! A CPU that nobody else runs on and nothing interrupts, for as long as a measurement takes.
+//! Isolates a CPU from other programs and from interrupts while a measurement runs.
 //!
-//! What only the kernel's command line can set is looked at and named; what can be changed at run time is
-//! changed, and put back by a guardian process however this process ends.
+//! Settings that only the kernel's command line can make are checked and reported. Settings that can
+//! change at run time are changed, and a guardian process restores them however this process ends.
 
 // `mlockall` and `munlockall` are calls into C.
 #![allow(unsafe_code)]
@@ -23,19 +23,19 @@ use super::root::Root;
 use super::sysfs::{Sysfs, list};
 use partition::{Partition, Plan};
 
-/// What keeps a CPU from being isolated.
+/// Why a CPU could not be isolated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// The CPU.
     pub cpu: usize,
-    /// What is missing.
+    /// The missing settings.
     pub missing: Vec<Missing>,
 }
 
-/// A setting that is missing.
+/// A missing setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// Which.
+    /// The name of the setting.
     pub what: String,
     /// What was found instead.
     pub found: String,
@@ -59,7 +59,7 @@ impl fmt::Display for Refused {
         let mut missing = self.missing.iter().peekable();
         while let Some(Missing { what, found, mend }) = missing.next() {
             write!(f, "\n  {what}: {found}")?;
-            // What mends the next as well stands below it.
+            // Neighbouring entries with the same remedy share it: it follows the last of them.
             if missing.peek().is_none_or(|next| next.mend != *mend) {
                 write!(f, "\n    {mend}")?;
             }
@@ -70,38 +70,38 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// An isolated CPU. Everything that was changed for it is put back when this is dropped, and, if this
-/// process is killed, by another one.
+/// An isolated CPU. Dropping it restores everything that was changed. If this process is killed,
+/// the guardian process restores it.
 #[derive(Debug)]
 pub struct Isolated {
     cpu: usize,
-    /// What keeps the scheduler away: the kernel's command line, or a partition.
+    /// The mechanism that keeps the scheduler away: the kernel's command line, or a cpuset partition.
     pub by: &'static str,
-    /// How many devices' interrupts were sent elsewhere.
+    /// Number of device interrupts that were moved to other CPUs.
     pub moved: usize,
-    /// What could not be done, in words.
+    /// Descriptions of the steps that failed.
     pub notes: Vec<String>,
     lock: Option<AllMemory>,
-    // Dropped before the guardian, which removes the group that this process is in.
+    // Dropped before the guardian, which removes the control group that this process is in.
     partition: Option<Partition>,
     _guardian: Option<Guardian>,
 }
 
-/// What a CPU is isolated by.
+// Mechanisms that isolate a CPU.
 const BOOT: &str = "isolcpus";
 const PARTITION: &str = "cpuset partition";
 
 /// How long the CPU is watched before it counts as quiet.
 const WINDOW: Duration = Duration::from_millis(500);
 
-/// Interrupts in this window up to which a CPU is quiet: the kernel keeps a tick per second for itself.
+/// Most interrupts per window on a quiet CPU: the kernel keeps a tick per second.
 const FEW: u64 = 5;
 
 impl Isolated {
-    /// Isolates `cpu` for this process. Takes about a second, in which the CPU is watched.
+    /// Isolates `cpu` for this process. Takes about a second, because it watches the CPU.
     ///
     /// # Errors
-    /// All settings that are missing. Nothing is changed then.
+    /// All missing settings. Everything is then left as it was.
     pub fn enter(root: &Root, cpu: usize) -> Result<Self, Refused> {
         let refused = |missing| Refused { cpu, missing };
         let checks = health::of_isolation(root, cpu, &Observed::now(root, cpu));
@@ -131,10 +131,10 @@ impl Isolated {
         }
     }
 
-    /// Changes what can be changed, behind a guardian.
+    /// Posts a guardian, and then changes the settings that can change at run time.
     ///
     /// # Errors
-    /// What failed, in words. Nothing is changed then.
+    /// What failed, in words. Everything is then left as it was.
     fn change(root: &Root, cpu: usize, plan: Option<Plan>) -> Result<Self, String> {
         let irqs = irq::aimed_at(root, cpu).unwrap_or_default();
         let guardian = guardian(plan.as_ref(), &irqs).map_err(|error| {
@@ -153,28 +153,28 @@ impl Isolated {
         })
     }
 
-    /// Whether all memory of this process is locked.
+    /// Returns whether all memory of this process is locked.
     pub fn locked(&self) -> bool {
         self.lock.is_some()
     }
 
-    /// The CPU.
+    /// Returns the isolated CPU.
     pub fn cpu(&self) -> usize {
         self.cpu
     }
 
-    /// Whether this process may run on no other CPU.
+    /// Returns whether this process is confined to this CPU.
     pub fn alone(&self) -> bool {
         self.partition.is_some()
     }
 }
 
-/// The partition that is to be made, if the CPU is not isolated already.
+/// Plans the partition that has to be made; `None` if the CPU is isolated already.
 ///
 /// # Errors
-/// All that is missing.
+/// All missing settings.
 fn plan(root: &Root, cpu: usize, checks: &[Check]) -> Result<Option<Plan>, Vec<Missing>> {
-    // Settings of a CPU that is not there are none.
+    // A CPU that does not exist has no settings to report.
     let absent = |check: &&Check| check.name == CHOSEN && check.state == State::Bad;
     if let Some(check) = checks.iter().find(absent) {
         return Err(vec![check.into()]);
@@ -201,7 +201,7 @@ fn plan(root: &Root, cpu: usize, checks: &[Check]) -> Result<Option<Plan>, Vec<M
     }
 }
 
-/// Who puts back what is going to be changed; nobody if nothing is.
+/// Starts the guardian that restores the planned changes; `None` if nothing will change.
 fn guardian(plan: Option<&Plan>, irqs: &[Irq]) -> io::Result<Option<Guardian>> {
     let mut undo = plan.map_or(Ok(Vec::new()), Plan::undo)?;
     for irq in irqs {
@@ -212,7 +212,7 @@ fn guardian(plan: Option<&Plan>, irqs: &[Irq]) -> io::Result<Option<Guardian>> {
         .transpose()
 }
 
-/// Sends interrupts of devices to the other CPUs, and says how many went.
+/// Moves device interrupts to the other CPUs, and returns how many were moved.
 fn move_away(root: &Root, cpu: usize, irqs: &[Irq], notes: &mut Vec<String>) -> usize {
     let mut others = Sysfs::at(&root.sys).online().unwrap_or_default();
     others.retain(|&other| other != cpu);
@@ -223,7 +223,7 @@ fn move_away(root: &Root, cpu: usize, irqs: &[Irq], notes: &mut Vec<String>) -> 
     let (moved, stay): (Vec<&Irq>, Vec<&Irq>) = irqs
         .iter()
         .partition(|irq| fs::write(&irq.file, &others).is_ok());
-    // The kernel spreads interrupts of some devices by itself, and lets nobody move them.
+    // The kernel spreads the interrupts of some devices itself and refuses to move them.
     let come: Vec<&Irq> = stay.into_iter().filter(|irq| irq.comes).collect();
     if !come.is_empty() {
         notes.push(format!(
@@ -235,20 +235,20 @@ fn move_away(root: &Root, cpu: usize, irqs: &[Irq], notes: &mut Vec<String>) -> 
     moved.len()
 }
 
-/// What came to a CPU while this thread ran there.
+/// Interrupts and context switches on a CPU while this thread ran there.
 #[derive(Debug)]
 struct Seen {
-    /// How many interrupts there were.
+    /// Number of interrupts.
     count: u64,
-    /// By kind, in words.
+    /// The interrupts by kind, in words.
     interrupts: Vec<String>,
     disturbance: Disturbance,
 }
 
-/// Computes on `cpu` for a while.
+/// Spins on `cpu` for [`WINDOW`], and returns what disturbed it.
 ///
 /// # Errors
-/// If this thread cannot be kept there, or nobody counts interrupts.
+/// If this thread cannot be pinned there, or the interrupts cannot be counted.
 fn watch(root: &Root, cpu: usize) -> Result<Seen, String> {
     let pinned = affinity::pin(cpu).map_err(|error| error.to_string())?;
     let before = Interrupts::of(root, cpu).map_err(|error| error.to_string())?;
@@ -268,7 +268,7 @@ fn watch(root: &Root, cpu: usize) -> Result<Seen, String> {
 }
 
 impl Seen {
-    /// What made the CPU anything but quiet.
+    /// Returns why the CPU is not quiet; `None` if it is.
     fn missing(&self, cpu: usize) -> Option<Missing> {
         let switches = self.disturbance.involuntary.unwrap_or(0);
         if self.count <= FEW && switches == 0 {
@@ -293,15 +293,14 @@ impl Seen {
     }
 }
 
-/// `mlockall`: everything that is mapped now, and whatever is touched later, stays in memory until this is
-/// dropped.
+/// `mlockall`: keeps all present mappings, and all pages touched later, in memory until dropped.
 #[derive(Debug)]
 struct AllMemory(());
 
-/// Locks it.
+/// Locks all memory of this process.
 ///
 /// # Errors
-/// Why not, in words.
+/// Why the memory was not locked, in words.
 fn all_memory() -> Result<AllMemory, String> {
     // Under a limit, later mappings beyond it would fail.
     if let Some(limit) = limits::locked_memory()

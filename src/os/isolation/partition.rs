@@ -1,4 +1,4 @@
-//! A partition of CPUs that the scheduler keeps out of (`cpuset.cpus.partition` of cgroup v2).
+//! A CPU partition that the scheduler leaves alone (`cpuset.cpus.partition` of cgroup v2).
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -6,21 +6,21 @@ use std::{fs, io};
 use crate::os::guardian::Undo;
 use crate::os::root::{Root, read};
 
-/// Where a partition is to be, and what puts everything back.
+/// Where to make a partition, and how to undo it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Plan {
     cpu: usize,
-    /// The top of the hierarchy.
+    /// The top folder of the hierarchy.
     top: PathBuf,
     /// The partition's folder.
     dir: PathBuf,
-    /// The group that this process is in.
+    /// The folder of the control group that this process is in.
     home: PathBuf,
-    /// Whether the top has to hand the controller on first.
+    /// Whether the top group must first enable the cpuset controller for its children.
     hand_on: bool,
 }
 
-/// The folder of the hierarchy of cgroup v2, alone or beside one of version 1.
+/// Returns the top folder of cgroup v2, mounted alone or beside version 1.
 fn top(root: &Root) -> Option<PathBuf> {
     let dir = root.sys.join("fs/cgroup");
     let places = [dir.clone(), dir.join("unified")];
@@ -29,13 +29,13 @@ fn top(root: &Root) -> Option<PathBuf> {
         .find(|dir| dir.join("cgroup.controllers").is_file())
 }
 
-/// Whether a file that lists controllers names `cpuset`.
+/// Returns whether a list of controllers names `cpuset`.
 fn names_cpuset(file: &Path) -> bool {
     read(file).is_ok_and(|text| text.split_whitespace().any(|word| word == "cpuset"))
 }
 
 impl Plan {
-    /// A partition of `cpu` alone.
+    /// Plans a partition that holds `cpu` alone.
     ///
     /// # Errors
     /// What is missing, in words.
@@ -60,7 +60,7 @@ impl Plan {
         })
     }
 
-    /// What puts everything back once this process has left the partition, or has ended.
+    /// Returns the steps that restore everything once this process has left the partition or ended.
     pub(super) fn undo(&self) -> io::Result<Vec<Undo>> {
         let mut undo = vec![
             Undo::write(&self.dir.join(KIND), 0, b"member")?,
@@ -73,8 +73,8 @@ impl Plan {
         Ok(undo)
     }
 
-    /// Makes the partition and moves this process into it. What was done before a failure is left for
-    /// [`undo`](Self::undo).
+    /// Makes the partition and moves this process into it. If a step fails, [`undo`](Self::undo)
+    /// must revert the steps before it.
     ///
     /// # Errors
     /// What the kernel refused, in words.
@@ -86,7 +86,7 @@ impl Plan {
         write(&self.dir.join("cpuset.cpus"), &self.cpu.to_string())?;
         let kind = self.dir.join(KIND);
         write(&kind, "isolated")?;
-        // The kernel takes what it cannot do, and says so here alone.
+        // The kernel accepts settings that it cannot apply, and reports the failure only here.
         let made = read(&kind).map_err(|error| error.to_string())?;
         if made != "isolated" {
             return Err(format!("the partition of CPU {} is {made}", self.cpu));
@@ -113,15 +113,15 @@ fn refused(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}{advice}", path.display())
 }
 
-/// A partition with this process in it, until dropped.
+/// Keeps this process in the partition until dropped.
 #[derive(Debug)]
 pub(super) struct Partition {
-    /// Where the process came from.
+    /// The `cgroup.procs` file of the group that this process came from.
     members: PathBuf,
 }
 
 impl Drop for Partition {
-    /// Goes back. Whoever was to put the rest back does so afterwards.
+    /// Moves this process back to its group. The guardian restores the rest afterwards.
     fn drop(&mut self) {
         let _ = write(&self.members, &std::process::id().to_string());
     }

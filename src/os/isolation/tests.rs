@@ -1,4 +1,4 @@
-//! Isolation, on folders that stand for `/sys` and `/proc`.
+//! Tests of isolation on folders that stand for `/sys` and `/proc`.
 
 // Ends processes by signal.
 #![allow(unsafe_code)]
@@ -11,7 +11,7 @@ use crate::os::root::Planted;
 /// A machine with two CPUs, cgroup v2 and a device that interrupts either CPU.
 struct Mock(Planted);
 
-/// Where the files of the mock are, and what is in them at first.
+/// The files of the mock, and their initial text.
 const FILES: [(&str, &str); 9] = [
     ("sys/devices/system/cpu/online", "0-1\n"),
     ("sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory\n"),
@@ -45,7 +45,7 @@ impl Mock {
         self.0.root()
     }
 
-    /// What a file of the partition of `process` holds.
+    /// Returns the text of a file in the partition of `process`.
     fn of_partition(&self, process: u32, file: &str) -> String {
         self.text(&format!("sys/fs/cgroup/linefill-{process}/{file}"))
     }
@@ -82,13 +82,12 @@ fn a_partition_is_made_and_undone() {
     assert_eq!(mock.text(IRQ), "0");
     drop(isolated);
     assert_eq!(mock.text(HOME), this.to_string());
-    // The file is longer than what is written into it; the kernel's has one word.
+    // The mock's file keeps the rest of the longer old text; the kernel's file would hold one word.
     assert!(of(KIND).starts_with("member"), "{}", of(KIND));
     assert_eq!(mock.text(CONTROL), "-cpuset");
     assert_eq!(mock.text(IRQ), "0-1");
 }
 
-/// The partition's file.
 const KIND: &str = "cpuset.cpus.partition";
 
 #[test]
@@ -108,7 +107,7 @@ fn a_cpu_isolated_by_the_command_line_needs_no_partition() {
 fn a_partition_that_the_kernel_calls_invalid_is_refused_and_undone() {
     let mock = Mock::new("invalid");
     let dir = format!("sys/fs/cgroup/linefill-{}", std::process::id());
-    // A folder in the file's place, into which nothing can be written.
+    // A folder in place of the file makes the write fail.
     fs::create_dir_all(mock.0.path().join(format!("{dir}/{KIND}"))).unwrap();
     let plan = Plan::of(&mock.root(), 1).unwrap();
     let error = Isolated::change(&mock.root(), 1, Some(plan)).unwrap_err();
@@ -147,7 +146,7 @@ fn everything_that_is_missing_is_named_at_once() {
     let of = |checks: &[Check]| plan(&mock.root(), 1, checks);
     let good = check(TICKLESS, State::Good);
     assert_eq!(of(&[check(ISOLATED, State::Good), good.clone()]), Ok(None));
-    // The partition takes the place of the setting.
+    // The partition replaces the setting.
     assert!(of(&[check(ISOLATED, State::Warn), good]).unwrap().is_some());
     fs::remove_dir_all(mock.0.path().join("sys/fs/cgroup")).unwrap();
     let missing = of(&[
@@ -185,10 +184,10 @@ fn a_cpu_is_quiet_if_hardly_anything_came() {
     assert!(others.found.contains("switched 1 times"), "{others:?}");
 }
 
-/// Where the process that is to be killed finds its machine.
+/// Names the folder of the mock to the process that is killed.
 const VICTIM: &str = "LINEFILL_TEST_ISOLATED";
 
-/// Not a test of its own: what the process below does, which ends before this does.
+/// Not a test by itself: the code of the process that the next test kills.
 #[test]
 fn isolate_and_wait() {
     let Some(dir) = std::env::var_os(VICTIM) else {
@@ -210,7 +209,7 @@ fn a_process_that_is_killed_leaves_everything_as_it_was() {
         .unwrap();
     assert!(mock.comes_to(IRQ, "0"), "never isolated");
     assert_eq!(mock.of_partition(victim.id(), KIND), "isolated");
-    // SAFETY: a child of this process, which nobody has waited for.
+    // SAFETY: the process is a child of this process and has not been waited for.
     unsafe { libc::kill(victim.id() as i32, libc::SIGKILL) };
     victim.wait().unwrap();
     assert!(mock.comes_to(IRQ, "0-1"), "still moved");

@@ -1,11 +1,11 @@
-//! Why memory was not given.
+//! Why memory could not be had.
 
 use std::{fmt, io};
 
 use crate::host::{FoundPages, MemoryPolicy, Nodes, OnNode};
 use crate::os::limits;
 
-/// Why [`Memory::new`](super::Memory::new) gave nothing.
+/// Why [`Memory::new`](super::Memory::new) failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryError {
@@ -15,7 +15,7 @@ pub enum MemoryError {
     TooLarge {
         /// Bytes asked for.
         requested: usize,
-        /// Bytes that are available.
+        /// Bytes available.
         available: u64,
     },
     /// The kernel refused a step.
@@ -24,42 +24,42 @@ pub enum MemoryError {
         requested: usize,
         /// The call that was refused.
         step: &'static str,
-        /// What the kernel answered.
+        /// The kernel's error.
         answer: String,
-        /// The limit on address space (`RLIMIT_AS`), where one is set.
+        /// The limit on address space (`RLIMIT_AS`); `None` if there is none.
         address_space: Option<u64>,
         /// Bytes that were available.
         available: u64,
     },
-    /// 2 MiB pages were asked for, and there are none: why.
+    /// 2 MiB pages were asked for, and none could be had, for this reason.
     NoHugePages(String),
-    /// 1 GiB pages were asked for, and there are not enough: why.
+    /// 1 GiB pages were asked for, and there are not enough, for this reason.
     NoGiantPages(String),
-    /// The kernel refused the policy, or to tell where pages lie.
+    /// The kernel refused the policy, or the query for the nodes of the pages.
     NoPolicy {
-        /// Which nodes were asked for.
+        /// The policy asked for.
         asked: MemoryPolicy,
         /// The call that was refused.
         step: &'static str,
-        /// What the kernel answered.
+        /// The kernel's error.
         answer: String,
-        /// The nodes of the machine; none where the kernel tells of none.
+        /// The nodes of the machine; empty if the kernel reports none.
         nodes: Vec<usize>,
     },
-    /// More than a node has.
+    /// More bytes than a node has were asked for.
     NodeTooSmall {
         /// The node asked for.
         node: usize,
         /// Bytes asked for.
         requested: usize,
-        /// Bytes that are free on it, or taken by files alone.
+        /// Bytes on the node that are free or hold only cached files.
         available: u64,
     },
     /// Pages lie on other nodes than those asked for.
     Elsewhere {
-        /// Which nodes were asked for.
+        /// The policy asked for.
         asked: MemoryPolicy,
-        /// On which nodes the pages lie.
+        /// The nodes on which the pages lie.
         got: Vec<OnNode>,
     },
 }
@@ -149,14 +149,14 @@ impl fmt::Display for MemoryError {
 
 impl std::error::Error for MemoryError {}
 
-/// Why [`Memory::lock`](super::Memory::lock) locked nothing.
+/// Why [`Memory::lock`](super::Memory::lock) failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockRefused {
-    /// Bytes to be locked.
+    /// Bytes that were to be locked.
     pub bytes: usize,
-    /// The limit on locked memory (`RLIMIT_MEMLOCK`); `None` when unlimited.
+    /// The limit on locked memory (`RLIMIT_MEMLOCK`); `None` if unlimited.
     pub limit: Option<u64>,
-    /// What the kernel answered.
+    /// The kernel's error.
     pub answer: String,
 }
 
@@ -181,7 +181,7 @@ impl fmt::Display for LockRefused {
 
 impl std::error::Error for LockRefused {}
 
-/// A number of bytes for a reader: exact, with the nearest binary unit beside it.
+/// A number of bytes in a message: in the nearest binary unit, and exact.
 pub(in crate::os) struct Size(pub u64);
 
 impl fmt::Display for Size {

@@ -1,7 +1,7 @@
-//! What pages there are beyond base pages (transparent huge pages and the hugetlb pool), what pages a
-//! mapping really got, by `/proc/self/smaps`, and memory that `mmap` itself populates.
+//! The supply of large pages (transparent huge pages and the hugetlb pool), the pages that a mapping was
+//! granted, read from `/proc/self/smaps`, and memory that `mmap` itself populates.
 
-// Says between which threads a mapping may go.
+// Declares that a mapping may be sent to and shared between threads.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -13,7 +13,7 @@ use crate::host::{Granted, Via};
 use crate::os::limits::meminfo_bytes;
 use crate::os::root::{Unreadable, read, read_number};
 
-/// The pages behind `area`, as the file `smaps` has them.
+/// Returns the pages behind `area`, according to the file `smaps`.
 pub(super) fn of(area: Range<usize>, smaps: &Path) -> Granted {
     match read(smaps) {
         Ok(text) => parse(&text, area),
@@ -61,7 +61,7 @@ fn parse(smaps: &str, area: Range<usize>) -> Granted {
     }
 }
 
-/// The mappings of the file: address range, and the text of the fields below its header line.
+/// Returns the mappings of the file: the address range, and the text of the fields below its header line.
 fn entries(smaps: &str) -> Vec<(Range<usize>, &str)> {
     let mut entries: Vec<(Range<usize>, &str)> = Vec::new();
     let mut body = 0;
@@ -79,7 +79,7 @@ fn entries(smaps: &str) -> Vec<(Range<usize>, &str)> {
     entries
 }
 
-/// A header line starts with `start-end` in hexadecimal; a field line with `Name:`.
+/// Parses a header line, which starts with `start-end` in hexadecimal. A field line starts with `Name:`.
 fn header(line: &str) -> Option<Range<usize>> {
     let (start, end) = line.split_whitespace().next()?.split_once('-')?;
     Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
@@ -89,19 +89,19 @@ fn header(line: &str) -> Option<Range<usize>> {
 #[doc(alias = "THP")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transparent {
-    /// Wherever it can.
+    /// Wherever possible.
     Always,
-    /// Where a program asks by `madvise`.
+    /// Only where a program asks by `madvise`.
     Madvise,
-    /// Nowhere.
+    /// Never.
     Never,
 }
 
-/// The setting in `kernel/mm/transparent_hugepage/enabled` of the tree `sys`.
+/// Reads the setting in `kernel/mm/transparent_hugepage/enabled` of the tree `sys`.
 ///
 /// # Errors
-/// [`Unreadable`] when there is no such file (a kernel built without transparent huge pages) or
-/// it marks none of the three words.
+/// [`Unreadable`] if there is no such file (a kernel built without transparent huge pages), or it marks
+/// none of the three words.
 pub fn transparent_pages(sys: &Path) -> Result<Transparent, Unreadable> {
     let path = sys.join("kernel/mm/transparent_hugepage/enabled");
     let text = read(&path)?;
@@ -125,14 +125,14 @@ pub fn transparent_pages(sys: &Path) -> Result<Transparent, Unreadable> {
 pub struct Pool {
     /// Pages in the pool.
     pub total: u64,
-    /// Pages that nobody uses, less those promised to a mapping already.
+    /// Free pages, less those already reserved for a mapping.
     pub free: u64,
 }
 
-/// The pool in `kernel/mm/hugepages/hugepages-2048kB` of the tree `sys`.
+/// Reads the pool in `kernel/mm/hugepages/hugepages-2048kB` of the tree `sys`.
 ///
 /// # Errors
-/// [`Unreadable`] when one of its files is missing (a kernel built without hugetlb) or malformed.
+/// [`Unreadable`] if one of its files is missing (a kernel built without hugetlb) or malformed.
 pub fn huge_page_pool(sys: &Path) -> Result<Pool, Unreadable> {
     let dir = sys.join("kernel/mm/hugepages/hugepages-2048kB");
     let number = |name: &str| read_number(&dir.join(name));
@@ -143,31 +143,31 @@ pub fn huge_page_pool(sys: &Path) -> Result<Pool, Unreadable> {
     })
 }
 
-/// `mmap(MAP_POPULATE)`: anonymous memory whose pages are all there when the call returns.
+/// `mmap(MAP_POPULATE)`: anonymous memory whose pages are all present when the call returns.
 ///
-/// It has no guard pages and says nothing of what it got: it exists to be timed. Where transparent
-/// huge pages are always on, it may be in 2 MiB pages.
+/// It exists to be timed, has no guard pages, and does not report the pages it was granted. If transparent
+/// huge pages are always on, it may consist of 2 MiB pages.
 #[doc(alias = "MAP_POPULATE")]
 #[derive(Debug)]
 pub struct Populated(Mapped);
 
 // SAFETY: it owns its address range, like a boxed slice of bytes.
 unsafe impl Send for Populated {}
-// SAFETY: a shared one gives its address and nothing else.
+// SAFETY: a shared reference only gives the address.
 unsafe impl Sync for Populated {}
 
 impl Populated {
-    /// Maps `bytes` bytes, which the kernel rounds up to whole pages.
+    /// Maps `bytes` bytes. The kernel rounds them up to whole pages.
     ///
     /// # Errors
-    /// The kernel's answer. It does not tell when it could not populate all of it.
+    /// The kernel's error. The kernel reports no error if it could not populate all pages.
     pub fn map(bytes: usize) -> io::Result<Self> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_POPULATE;
         Mapped::new(bytes, access, flags, None).map(Populated)
     }
 
-    /// Address of the first byte.
+    /// Returns the address of the first byte.
     pub fn address(&self) -> usize {
         self.0.start().addr().get()
     }

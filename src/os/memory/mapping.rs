@@ -1,5 +1,5 @@
-//! Address ranges: as the kernel gives them, and with a guard page at each end.
-// Mappings are made, advised and read through C calls and raw pointers.
+//! Address ranges: plain mappings, and mappings with a guard page at each end.
+// Makes, advises and reads mappings through C calls and raw pointers.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -12,7 +12,7 @@ pub(super) const BASE_PAGE: usize = 4096;
 pub(super) const HUGE_PAGE: usize = 2 << 20;
 pub(super) const GIANT_PAGE: usize = 1 << 30;
 
-/// `mmap` at an address of the kernel's choice, unmapped when dropped.
+/// `mmap` at an address that the kernel chooses; unmapped when dropped.
 #[derive(Debug)]
 pub(in crate::os) struct Mapped {
     start: NonNull<u8>,
@@ -20,7 +20,7 @@ pub(in crate::os) struct Mapped {
 }
 
 impl Mapped {
-    /// Maps `len` bytes of `file` from its first one on, or of no file. No flag fixes the address.
+    /// Maps the first `len` bytes of `file`, or anonymous memory. `flags` must not fix the address.
     pub(in crate::os) fn new(
         len: usize,
         access: libc::c_int,
@@ -39,7 +39,7 @@ impl Mapped {
         }
     }
 
-    /// The address of the first byte, the start of a page.
+    /// Returns the address of the first byte, which is the start of a page.
     pub(in crate::os) fn start(&self) -> NonNull<u8> {
         self.start
     }
@@ -47,12 +47,12 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: the range is this mapping's own, and nothing refers to it.
+        // SAFETY: the range belongs to this mapping, and nothing refers to it.
         unsafe { unmap(self.start.as_ptr(), self.len) };
     }
 }
 
-/// The usable area, and one base page without any access on each side of it.
+/// An area of memory, with one base page without access on each side.
 #[derive(Debug)]
 pub(super) struct Mapping {
     area: NonNull<u8>,
@@ -61,17 +61,17 @@ pub(super) struct Mapping {
 
 // SAFETY: a `Mapping` owns its address range, like a boxed slice of bytes.
 unsafe impl Send for Mapping {}
-// SAFETY: a shared `Mapping` gives shared bytes and kernel calls that do not write them.
+// SAFETY: a shared `Mapping` gives only shared bytes, and kernel calls that do not write them.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// `mmap(PROT_NONE)`: an area of `len` bytes (whole pages) that starts on a multiple of
-    /// `align`, with its guards. Nothing of it can be touched before [`open`](Self::open).
+    /// `mmap(PROT_NONE)`: reserves an area of `len` bytes (whole pages) that starts on a multiple of
+    /// `align`, with its guards. The area cannot be accessed before [`open`](Self::open).
     pub(super) fn reserve(len: usize, align: usize) -> io::Result<Self> {
         Self::reserve_with(len, align, 0)
     }
 
-    /// `mmap(MAP_NORESERVE)`: the same without a claim to memory for all of it.
+    /// `mmap(MAP_NORESERVE)`: reserves an area without committing memory for it.
     pub(super) fn reserve_addresses(len: usize) -> io::Result<Self> {
         Self::reserve_with(len, HUGE_PAGE, libc::MAP_NORESERVE)
     }
@@ -86,8 +86,8 @@ impl Mapping {
         let area = (first + BASE_PAGE).next_multiple_of(align);
         let low = area - BASE_PAGE - first;
         let high = total - low - (len + 2 * BASE_PAGE);
-        // SAFETY: `low` and `high` bytes at the two ends lie in the range just mapped, outside
-        // the area and its guards, and nothing refers to them.
+        // SAFETY: `low` and `high` bytes at the two ends lie in the range just mapped, outside the area
+        // and its guards, and nothing refers to them.
         unsafe {
             unmap(start.as_ptr(), low);
             unmap(start.as_ptr().add(total - high), high);
@@ -97,14 +97,14 @@ impl Mapping {
         Ok(Self { area, len })
     }
 
-    /// `mmap(MAP_HUGETLB)`: an open area from the pool of pages of `page` bytes, 2 MiB or 1 GiB,
+    /// `mmap(MAP_HUGETLB)`: maps an open area from the pool of pages of `page` bytes, 2 MiB or 1 GiB,
     /// with guards of base pages.
     pub(super) fn reserve_hugetlb(len: usize, page: usize) -> io::Result<Self> {
         let reserved = Self::reserve(len, page)?;
         let area = reserved.area.as_ptr();
-        // The kernel cannot turn a reservation into hugetlb pages. The hole made for them is
-        // filled without replacing: had another thread mapped something there meanwhile, it
-        // would stay whole and this attempt would fail.
+        // The kernel cannot turn a reservation into hugetlb pages, so the area is unmapped and mapped again.
+        // The second mapping replaces nothing: if another thread has mapped something there meanwhile, that
+        // mapping stays intact and this attempt fails.
         // SAFETY: the area is inaccessible, so nothing refers to it.
         unsafe { unmap(area, len) };
         let size = if page == GIANT_PAGE {
@@ -123,8 +123,8 @@ impl Mapping {
             Err(io::Error::from_raw_os_error(libc::EEXIST))
         });
         if let Err(error) = filled {
-            // SAFETY: the two guards are this reservation's; the area between them is not
-            // anymore, so the whole must not be unmapped by `drop`.
+            // SAFETY: the two guards belong to this reservation. The area between them no longer does, so
+            // `drop` must not unmap the whole.
             unsafe {
                 unmap(area.sub(BASE_PAGE), BASE_PAGE);
                 unmap(area.add(len), BASE_PAGE);
@@ -136,12 +136,12 @@ impl Mapping {
         Ok(reserved)
     }
 
-    /// `mprotect(PROT_READ | PROT_WRITE)` on the area, which no child is to have: after a fork,
-    /// this process would have to take its own pages back by a fault each.
+    /// `mprotect(PROT_READ | PROT_WRITE)` on the area. Children do not inherit the area: otherwise, after
+    /// a fork, each page would cost this process a fault at its next write.
     pub(super) fn open(&self) -> io::Result<()> {
-        // Refused, it costs time alone.
+        // If the advice is refused, forks only cost more time.
         let _ = self.advise(libc::MADV_DONTFORK);
-        // SAFETY: the area is this mapping's own; widening access breaks no reference.
+        // SAFETY: the area belongs to this mapping; widening access breaks no reference.
         check(unsafe {
             libc::mprotect(
                 self.area.as_ptr().cast(),
@@ -154,26 +154,26 @@ impl Mapping {
     /// `madvise` on the area, with advice that keeps its content.
     pub(super) fn advise(&self, advice: libc::c_int) -> io::Result<()> {
         debug_assert!(advice != libc::MADV_DONTNEED && advice != libc::MADV_FREE);
-        // SAFETY: the area is this mapping's own, and the advice keeps its content.
+        // SAFETY: the area belongs to this mapping, and the advice keeps its content.
         check(unsafe { libc::madvise(self.area.as_ptr().cast(), self.len, advice) })
     }
 
-    /// `madvise(MADV_POPULATE_WRITE)`: gives every page of the open area a frame of its own, by
-    /// writing to each where the kernel (before 5.14) does not know the advice.
+    /// `madvise(MADV_POPULATE_WRITE)`: allocates every page of the open area. Writes to each page if the
+    /// kernel (before 5.14) does not support the advice.
     pub(super) fn populate(&self) -> io::Result<()> {
         match self.populate_at_once() {
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
             done => return done,
         }
         for offset in (0..self.len).step_by(BASE_PAGE) {
-            // SAFETY: the area is open and `offset` lies in it; nobody else holds it yet, and
-            // zero is what it contains.
+            // SAFETY: the area is open, and `offset` lies in it. No other code refers to it yet, and it
+            // contains zeros already.
             unsafe { self.area.add(offset).write_volatile(0) };
         }
         Ok(())
     }
 
-    /// `madvise(MADV_POPULATE_WRITE)` and nothing else.
+    /// `madvise(MADV_POPULATE_WRITE)`, without a fallback.
     pub(super) fn populate_at_once(&self) -> io::Result<()> {
         loop {
             match self.advise(libc::MADV_POPULATE_WRITE) {
@@ -183,34 +183,34 @@ impl Mapping {
         }
     }
 
-    /// `madvise(MADV_DONTNEED)` on the open area: takes the frames away; the area reads as zeroes.
+    /// `madvise(MADV_DONTNEED)` on the open area: releases its pages, so that it reads as zeros.
     pub(super) fn discard(&mut self) -> io::Result<()> {
         let start = self.area.as_ptr().cast();
-        // SAFETY: the area is this mapping's own, and `&mut self` says that nothing refers to its
-        // content, which becomes zero.
+        // SAFETY: the area belongs to this mapping, and `&mut self` guarantees that nothing refers to
+        // its content, which becomes zero.
         check(unsafe { give_back(start, self.len) })
     }
 
     /// `mlock` on the area.
     pub(super) fn lock(&self) -> io::Result<()> {
-        // SAFETY: the area is this mapping's own.
+        // SAFETY: the area belongs to this mapping.
         check(unsafe { libc::mlock(self.area.as_ptr().cast(), self.len) })
     }
 
-    /// The addresses of the area.
+    /// Returns the addresses of the area.
     pub(super) fn area(&self) -> Range<usize> {
         let start = self.area.addr().get();
         start..start + self.len
     }
 
-    /// The bytes of an open area.
+    /// Returns the bytes of an open area.
     pub(super) fn bytes(&self) -> &[u8] {
         // SAFETY: the area is open, initialised by the kernel to zero, and lives as long as
         // `self`; `&mut` access needs `&mut self`.
         unsafe { std::slice::from_raw_parts(self.area.as_ptr(), self.len) }
     }
 
-    /// The bytes of an open area.
+    /// Returns the bytes of an open area, for writing.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and `&mut self` makes the borrow the only one.
         unsafe { std::slice::from_raw_parts_mut(self.area.as_ptr(), self.len) }
@@ -219,7 +219,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: guards and area are this mapping's own, and borrows of it have ended.
+        // SAFETY: guards and area belong to this mapping, and borrows of it have ended.
         unsafe { unmap(self.area.as_ptr().sub(BASE_PAGE), self.len + 2 * BASE_PAGE) };
     }
 }
@@ -235,13 +235,13 @@ fn map(at: *mut u8, len: usize, flags: libc::c_int) -> io::Result<NonNull<u8>> {
     NonNull::new(start.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
 }
 
-/// `munmap`; nothing happens for zero bytes.
+/// `munmap`; does nothing for zero bytes.
 ///
 /// # Safety
 /// The caller owns the range, and nothing refers to it.
 unsafe fn unmap(start: *mut u8, len: usize) {
     if len > 0 {
-        // SAFETY: the caller's.
+        // SAFETY: the caller meets the conditions.
         let status = unsafe { libc::munmap(start.cast(), len) };
         debug_assert_eq!(status, 0, "munmap: {}", io::Error::last_os_error());
     }
@@ -250,15 +250,15 @@ unsafe fn unmap(start: *mut u8, len: usize) {
 /// `MADV_DONTNEED_LOCKED` of Linux 5.18, from `include/uapi/asm-generic/mman-common.h`.
 const MADV_DONTNEED_LOCKED: libc::c_int = 24;
 
-/// `madvise(MADV_DONTNEED)`, also of pages that are locked where the kernel (from 5.18 on) can do that.
+/// `madvise(MADV_DONTNEED)`, also for locked pages if the kernel (from 5.18 on) supports that.
 ///
 /// # Safety
-/// As of the call: nobody else sees the pages, which become zero.
+/// As for the call: no other code may see the pages, which become zero.
 pub(super) unsafe fn give_back(start: *mut libc::c_void, length: usize) -> libc::c_int {
-    // SAFETY: handed on.
+    // SAFETY: the caller meets the conditions.
     let answer = unsafe { libc::madvise(start, length, libc::MADV_DONTNEED) };
     match io::Error::last_os_error().raw_os_error() {
-        // SAFETY: handed on.
+        // SAFETY: the caller meets the conditions.
         Some(libc::EINVAL) if answer != 0 => unsafe {
             libc::madvise(start, length, MADV_DONTNEED_LOCKED)
         },

@@ -1,4 +1,4 @@
-//! Memory to measure in: populated pages of a wanted size between two guard pages.
+//! Memory for measurements: populated pages of a chosen size between two guard pages.
 
 mod error;
 mod granted;
@@ -21,13 +21,12 @@ use crate::mem::{LINE, Region};
 pub(super) use mapping::Mapped;
 use mapping::{BASE_PAGE, GIANT_PAGE, HUGE_PAGE, Mapping};
 
-/// `mmap`: zeroed, populated bytes that start on a page of the wanted size, between a guard page
-/// (4 KiB without any access) before and one behind.
+/// `mmap`: zeroed, populated bytes that start on a page of the chosen size, with a guard page (4 KiB
+/// without access) before them and another behind them.
 ///
-/// The size is rounded up to whole pages; the slice has the bytes asked for, the guard follows
-/// the last page. Every page is written once at creation, so that no fault falls into a
-/// measurement, and what page sizes the kernel really gave is read back from
-/// `/proc/self/smaps`.
+/// The size is rounded up to whole pages. The slice has the bytes asked for; the guard follows the
+/// last page. Every page is written once at creation, so that no page fault falls into a
+/// measurement. The page sizes that the kernel granted are read back from `/proc/self/smaps`.
 ///
 /// ```
 /// use linefill::os::{Memory, Pages};
@@ -53,20 +52,20 @@ impl Memory {
     /// - [`MemoryError::Empty`] for zero bytes.
     /// - [`MemoryError::TooLarge`] for more than the machine can give without swapping. This is
     ///   checked before mapping: the kernel would promise the memory and kill the process later.
-    /// - [`MemoryError::Refused`] with the kernel's answer and the limit that explains it.
-    /// - [`MemoryError::NoHugePages`] when 2 MiB pages were asked for and not one was given, and
-    ///   [`MemoryError::NoGiantPages`] when 1 GiB pages were, and not all were given.
+    /// - [`MemoryError::Refused`] with the kernel's error and the limit that explains it.
+    /// - [`MemoryError::NoHugePages`] if 2 MiB pages were asked for and none was granted, and
+    ///   [`MemoryError::NoGiantPages`] if 1 GiB pages were asked for and not all were granted.
     pub fn new(bytes: usize, pages: Pages) -> Result<Self, MemoryError> {
         Self::on_nodes(bytes, pages, &MemoryPolicy::Default)
     }
 
-    /// `mbind`, and `move_pages` without a target: the same on the nodes of `policy`. The kernel is told
-    /// before the first touch, and asked behind it on which node each page lies.
+    /// `mbind`, and `move_pages` without a target: like [`new`](Self::new), on the nodes of `policy`. The
+    /// policy is set before the first touch. Afterwards the kernel is asked for the node of each page.
     ///
     /// # Errors
     /// As [`new`](Self::new), and
-    /// - [`MemoryError::NoPolicy`] with the kernel's answer if it refuses the nodes, or to tell,
-    /// - [`MemoryError::NodeTooSmall`] for more than a node has: the kernel would end some process,
+    /// - [`MemoryError::NoPolicy`] with the kernel's error if it refuses the nodes or the query,
+    /// - [`MemoryError::NodeTooSmall`] for more than a node has: the kernel would kill a process,
     /// - [`MemoryError::Elsewhere`] for pages that lie on other nodes.
     #[doc(alias = "mbind")]
     #[doc(hidden)]
@@ -114,20 +113,20 @@ impl Memory {
         })
     }
 
-    /// `mmap(MAP_NORESERVE)`: zeroed bytes in 4 KiB pages, each of which comes when it is touched.
-    /// They may be many more than there is memory: only what is touched takes memory, and page
-    /// tables for it.
+    /// `mmap(MAP_NORESERVE)`: reserves zeroed bytes in 4 KiB pages, each of which is allocated when it is
+    /// touched. The size may exceed the memory: only touched pages take memory, for themselves and their
+    /// page tables.
     ///
     /// # Errors
     /// - [`MemoryError::Empty`] for zero bytes.
-    /// - [`MemoryError::Refused`] with the kernel's answer and the limit that explains it: of
-    ///   address space, or of promised memory where the kernel keeps accounts of that.
+    /// - [`MemoryError::Refused`] with the kernel's error and the limit that explains it: of address
+    ///   space, or of committed memory if the kernel limits that.
     #[doc(alias = "MAP_NORESERVE")]
     pub fn reserve(bytes: usize) -> Result<Self, MemoryError> {
         Self::reserve_on_nodes(bytes, &MemoryPolicy::Default)
     }
 
-    /// The same, with pages from the nodes of `policy`.
+    /// Like [`reserve`](Self::reserve), with pages from the nodes of `policy`.
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve), and [`MemoryError::NoPolicy`] if the kernel refuses the nodes.
@@ -153,59 +152,59 @@ impl Memory {
         })
     }
 
-    /// What page sizes the kernel really gave, as read right after population.
+    /// Returns the page sizes that the kernel granted, as read right after population.
     pub fn granted(&self) -> &Granted {
         &self.granted
     }
 
-    /// The page size asked for.
+    /// Returns the page size asked for.
     pub fn pages(&self) -> Pages {
         self.pages
     }
 
-    /// Bytes asked for: the length of the slice.
+    /// Returns the bytes asked for, which is the length of the slice.
     #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Bytes up to the guard page behind: the size asked for, rounded up to whole pages.
+    /// Returns the bytes up to the guard page at the end: the size asked for, rounded up to whole pages.
     pub fn mapped(&self) -> usize {
         self.mapping.area().len()
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_slice(&self) -> &[u8] {
         &self.mapping.bytes()[..self.len]
     }
 
-    /// The bytes, to lay out a pattern in.
+    /// Returns the bytes for writing.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut self.mapping.bytes_mut()[..self.len]
     }
 
-    /// The bytes as a region of whole cache lines; the last line is filled up where the size is
-    /// not a multiple of one.
+    /// Returns the bytes as a region of whole cache lines. If the size is not a multiple of a line, the
+    /// region includes the rest of the last line.
     pub fn region(&mut self) -> Region<'_> {
         let lines = self.len.next_multiple_of(LINE);
         Region::new(&mut self.mapping.bytes_mut()[..lines])
             .expect("a mapping starts on a page and holds at least one")
     }
 
-    /// `madvise(MADV_DONTNEED)`: gives every page back. Each reads as zeroes from then on, and
-    /// faults when it is touched next, as in a mapping that is new.
+    /// `madvise(MADV_DONTNEED)`: gives every page back to the kernel. From then on each page reads as
+    /// zeros, and the next touch of it faults, as in a new mapping.
     ///
     /// # Errors
-    /// The kernel's answer: locked pages and hugetlb pages stay before Linux 5.18.
+    /// The kernel's error. Before Linux 5.18 it cannot release locked pages and hugetlb pages.
     #[doc(alias = "MADV_DONTNEED")]
     pub fn give_back(&mut self) -> io::Result<()> {
         self.mapping.discard()
     }
 
-    /// `madvise(MADV_POPULATE_WRITE)`: has every page touched by the kernel in one call.
+    /// `madvise(MADV_POPULATE_WRITE)`: makes the kernel touch every page in one call.
     ///
     /// # Errors
-    /// The kernel's answer: Linux before 5.14 does not know the advice.
+    /// The kernel's error. Linux before 5.14 does not support the advice.
     #[doc(alias = "MADV_POPULATE_WRITE")]
     pub fn populate(&mut self) -> io::Result<()> {
         self.mapping.populate_at_once()
@@ -214,7 +213,7 @@ impl Memory {
     /// `mlock`: keeps every page in memory until this is dropped.
     ///
     /// # Errors
-    /// [`LockRefused`] with the kernel's answer and `RLIMIT_MEMLOCK`; the memory stays usable.
+    /// [`LockRefused`] with the kernel's error and `RLIMIT_MEMLOCK`; the memory stays usable.
     #[doc(alias = "mlock")]
     pub fn lock(&self) -> Result<(), LockRefused> {
         self.mapping.lock().map_err(|error| LockRefused {
@@ -225,13 +224,13 @@ impl Memory {
     }
 }
 
-/// Bytes that may be taken of what is available: all but 1/32, which page tables and the
+/// Returns how many of the available bytes may be taken: all but 1/32, which page tables and the
 /// process itself need.
 fn spendable(available: u64) -> u64 {
     available - available / 32
 }
 
-/// Whether a node that all bytes are to lie on has as many.
+/// Checks that a node to which all bytes are to be bound has enough memory.
 fn fits_node(bytes: usize, policy: &MemoryPolicy) -> Result<(), MemoryError> {
     let MemoryPolicy::Bind(node) = *policy else {
         return Ok(());
@@ -242,7 +241,7 @@ fn fits_node(bytes: usize, policy: &MemoryPolicy) -> Result<(), MemoryError> {
             requested: bytes,
             available,
         }),
-        // Where the kernel does not tell, its answer to the policy decides.
+        // If the kernel does not report the node's memory, its answer to the policy decides.
         _ => Ok(()),
     }
 }
@@ -260,7 +259,7 @@ fn place(mapping: &Mapping, policy: &MemoryPolicy) -> Result<(), MemoryError> {
     policy::place(mapping.area(), policy).map_err(|error| no_policy(policy, "mbind", &error))
 }
 
-/// What was granted, with the nodes on which the pages lie.
+/// Adds the nodes on which the pages lie to what was granted, and checks them against the policy.
 fn placed(
     mapping: &Mapping,
     granted: Granted,
@@ -285,8 +284,8 @@ fn placed(
     }
 }
 
-/// Populates pages of the hugetlb pool. A node of the policy may have none of them: to write to such an
-/// address would end the program, where the call answers with an error.
+/// Populates pages from the hugetlb pool. A node of the policy may have no such pages. A write to such an
+/// address would kill the program, whereas the call returns an error.
 fn populate_from_pool(mapping: &Mapping, policy: &MemoryPolicy) -> io::Result<()> {
     match policy {
         MemoryPolicy::Default => mapping.populate(),
@@ -299,10 +298,10 @@ fn populate_from_pool(mapping: &Mapping, policy: &MemoryPolicy) -> io::Result<()
 
 fn base(requested: usize, rounded: usize, policy: &MemoryPolicy) -> Result<Mapping, MemoryError> {
     let refused = |step| move |error| MemoryError::refused(requested, step, &error);
-    // Aligned like huge pages, for the sake of L1d. Zen tells the ways of a set apart by a hash of
-    // the linear address in which a page and its neighbour across a multiple of 64 MiB collide: a
-    // working set of 16 KiB that lies across one misses L1d at every step (2.8 ticks become 12.7
-    // on Zen 4). Behind a multiple of 2 MiB no working set of L1d's size meets such a boundary.
+    // Aligned like huge pages because of L1d. Zen selects the way of a set by a hash of the linear
+    // address. A page and its neighbour across a multiple of 64 MiB collide in this hash: a working set
+    // of 16 KiB across such a boundary misses L1d at every step (12.7 instead of 2.8 ticks on Zen 4).
+    // From a multiple of 2 MiB on, no working set of L1d's size meets such a boundary.
     let mapping = Mapping::reserve(rounded, HUGE_PAGE).map_err(refused("mmap"))?;
     mapping.open().map_err(refused("mprotect"))?;
     keep_small(&mapping, requested)?;
@@ -311,10 +310,10 @@ fn base(requested: usize, rounded: usize, policy: &MemoryPolicy) -> Result<Mappi
     Ok(mapping)
 }
 
-/// Keeps transparent huge pages away.
+/// Prevents transparent huge pages.
 fn keep_small(mapping: &Mapping, requested: usize) -> Result<(), MemoryError> {
     match mapping.advise(libc::MADV_NOHUGEPAGE) {
-        // A kernel built without transparent huge pages does not know the advice, nor needs it.
+        // A kernel built without transparent huge pages neither knows nor needs the advice.
         Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
             Err(MemoryError::refused(requested, "madvise", &error))
         }
@@ -353,7 +352,7 @@ fn transparent(
     };
     match transparent_pages(Path::new("/sys")) {
         Ok(Transparent::Never) => return Err(no_huge("set to never")),
-        // Where the setting cannot be read, the kernel's answer to `madvise` decides.
+        // If the setting cannot be read, the kernel's answer to `madvise` decides.
         Ok(Transparent::Always | Transparent::Madvise) | Err(_) => {}
     }
     let refused = |step| move |error| MemoryError::refused(requested, step, &error);

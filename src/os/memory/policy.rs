@@ -1,6 +1,7 @@
-//! On which memory nodes pages are to lie, on which they do, and pages that a chosen CPU touches first.
+//! Memory nodes: sets the policy of an area, finds the nodes on which pages lie, and makes a chosen CPU touch
+//! pages first.
 
-// Policies are set, and pages are asked for, advised and written, by address.
+// Sets policies and queries, advises and writes pages by address.
 #![allow(unsafe_code)]
 
 use std::ops::Range;
@@ -11,19 +12,19 @@ use crate::host::{MemoryPolicy, OnNode};
 use crate::os::affinity::pin;
 use crate::os::sysfs::Sysfs;
 
-/// Nodes that Linux is built for at most: `NODES_SHIFT` is 10 at most on x86-64.
+/// The most nodes that Linux supports: `NODES_SHIFT` is at most 10 on x86-64.
 const MOST_NODES: usize = 1024;
 
-/// Bits of a word of a node mask.
+/// Bits per word of a node mask.
 const BITS: usize = usize::BITS as usize;
 
 /// A node mask as the kernel takes it.
 type Mask = [usize; MOST_NODES / BITS];
 
-/// Pages that one call asks for.
+/// Pages queried per call.
 const AT_A_TIME: usize = 1 << 14;
 
-/// The mask of `nodes`; `None` if one is beyond what any kernel has.
+/// Returns the mask of `nodes`; `None` if a number exceeds what any kernel supports.
 fn mask(nodes: &[usize]) -> Option<Mask> {
     let mut mask = [0; MOST_NODES / BITS];
     for node in nodes {
@@ -32,7 +33,7 @@ fn mask(nodes: &[usize]) -> Option<Mask> {
     Some(mask)
 }
 
-/// The kernel's number of a policy, and its nodes.
+/// Returns the kernel's number of a policy, and the mask of its nodes.
 fn mode(policy: &MemoryPolicy) -> io::Result<(libc::c_int, Mask)> {
     let mask = mask(policy.nodes()).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
     let mode = match policy {
@@ -44,24 +45,24 @@ fn mode(policy: &MemoryPolicy) -> io::Result<(libc::c_int, Mask)> {
     Ok((mode, mask))
 }
 
-/// `mbind`: has the pages of `area` that are not there yet come from the nodes of `policy`.
+/// `mbind`: makes the pages of `area` that are not present yet come from the nodes of `policy`.
 ///
 /// # Errors
-/// The kernel's answer: ENOSYS where it knows no nodes, EPERM from a sandbox, EINVAL for a node that does
-/// not exist, has no memory or is kept from this process.
+/// The kernel's error: ENOSYS if it does not support nodes, EPERM from a sandbox, EINVAL for a node that
+/// does not exist, has no memory or is barred from this process.
 pub(super) fn place(area: Range<usize>, policy: &MemoryPolicy) -> io::Result<()> {
     if *policy == MemoryPolicy::Default {
         return Ok(());
     }
     let (mode, mask) = mode(policy)?;
-    // The kernel takes one less than it is told.
+    // The kernel uses one bit less than it is told.
     let (nodes, most) = match policy.nodes() {
         [] => (ptr::null(), 0),
         _ => (mask.as_ptr(), MOST_NODES + 1),
     };
     let flags: libc::c_uint = 0;
-    // SAFETY: without flags no page moves, so that the content of the area stays; the mask has as many
-    // bits as the call is told, and outlives it.
+    // SAFETY: without flags no page moves, so that the content of the area stays. The mask has the number
+    // of bits that the kernel reads, and outlives the call.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_mbind,
@@ -79,15 +80,15 @@ pub(super) fn place(area: Range<usize>, policy: &MemoryPolicy) -> io::Result<()>
     }
 }
 
-/// `set_mempolicy`: has this thread, and those that it starts from then on, take pages from `node` as long
-/// as it has free ones. Where an area has a policy of its own, that goes first.
+/// `set_mempolicy`: makes this thread, and threads that it starts from then on, take pages from `node` as
+/// long as it has free pages. An area's own policy takes precedence.
 ///
 /// # Errors
-/// The kernel's answer.
+/// The kernel's error.
 pub fn prefer_node(node: usize) -> io::Result<()> {
     let mask = mask(&[node]).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
     let (call, mode) = (libc::SYS_set_mempolicy, libc::MPOL_PREFERRED);
-    // SAFETY: the mask has as many bits as the call is told, and outlives it.
+    // SAFETY: the mask has the number of bits that the kernel reads, and outlives the call.
     let answer = unsafe { libc::syscall(call, mode, mask.as_ptr(), MOST_NODES + 1) };
     match answer {
         0 => Ok(()),
@@ -95,8 +96,8 @@ pub fn prefer_node(node: usize) -> io::Result<()> {
     }
 }
 
-/// `move_pages` without a target: on which node the page of each address lies, or minus the number of an
-/// error.
+/// `move_pages` without a target: returns the node on which the page of each address lies, or a negated
+/// error number.
 fn status(addresses: &[usize]) -> io::Result<Vec<libc::c_int>> {
     let mut status = vec![-libc::ENOENT; addresses.len()];
     let pairs = addresses
@@ -105,8 +106,8 @@ fn status(addresses: &[usize]) -> io::Result<Vec<libc::c_int>> {
     for (addresses, status) in pairs {
         let (own, none, flags): (libc::c_int, *const libc::c_int, libc::c_int) =
             (0, ptr::null(), 0);
-        // SAFETY: without a list of nodes no page moves; both lists have as many entries as the call is
-        // told, and outlive it. It looks up addresses and does not access what is there.
+        // SAFETY: without a list of nodes no page moves. Both lists have as many entries as the call is told,
+        // and outlive it. The call looks up addresses and does not access the memory there.
         let answer = unsafe {
             libc::syscall(
                 libc::SYS_move_pages,
@@ -125,7 +126,7 @@ fn status(addresses: &[usize]) -> io::Result<Vec<libc::c_int>> {
     Ok(status)
 }
 
-/// The pages by node, in rising order, whose status is that.
+/// Counts pages by node, in ascending order of the nodes, from the status of each page.
 fn counted(status: &[libc::c_int]) -> io::Result<Vec<OnNode>> {
     let mut found: Vec<OnNode> = Vec::new();
     for &of in status {
@@ -141,43 +142,43 @@ fn counted(status: &[libc::c_int]) -> io::Result<Vec<OnNode>> {
     Ok(found)
 }
 
-/// On which nodes the pages of `area` lie, one looked at every `page` bytes, in rising order.
+/// Returns the nodes on which the pages of `area` lie, in ascending order. Queries one page per `page` bytes.
 ///
 /// # Errors
-/// The kernel's answer, also for a page that is not there (ENOENT) or is nobody's (EFAULT).
+/// The kernel's error, also for a page that is not present (ENOENT) or not mapped (EFAULT).
 pub(super) fn nodes_of_area(area: Range<usize>, page: usize) -> io::Result<Vec<OnNode>> {
     let addresses: Vec<usize> = area.step_by(page).collect();
     counted(&status(&addresses)?)
 }
 
-/// `move_pages` without a target: on which nodes the 4 KiB pages of an address range lie, in rising order. A
-/// larger page counts as often as it has 4 KiB.
+/// `move_pages` without a target: returns the nodes on which the 4 KiB pages of an address range lie, in
+/// ascending order. A larger page counts once per 4 KiB.
 ///
 /// # Errors
-/// The kernel's answer: ENOSYS where it knows no nodes, EPERM from a sandbox, ENOENT for a page that was
-/// never touched.
+/// The kernel's error: ENOSYS if it does not support nodes, EPERM from a sandbox, ENOENT for a page that
+/// was never touched.
 #[doc(alias = "move_pages")]
 pub fn nodes_of(area: Range<usize>) -> io::Result<Vec<OnNode>> {
     let first = area.start / BASE_PAGE * BASE_PAGE;
     nodes_of_area(first..area.end, BASE_PAGE)
 }
 
-/// The nodes of the machine, for a message.
+/// Returns the nodes of the machine, for a message.
 pub(super) fn nodes_here() -> Vec<usize> {
     let nodes = Sysfs::live().nodes().unwrap_or_default();
     nodes.into_iter().map(|node| node.id).collect()
 }
 
-/// `madvise(MADV_DONTNEED)`, and a first touch by a thread on `cpu`: the whole 4 KiB pages of `bytes`
-/// become new ones, all zeroes, from the memory that is nearest to that CPU. What of `bytes` is no
-/// whole page stays as it is. Returns the whole pages.
+/// `madvise(MADV_DONTNEED)`, and a first touch by a thread on `cpu`: replaces the whole 4 KiB pages of
+/// `bytes` by zeroed pages from the memory nearest to that CPU, and returns them. Bytes outside whole
+/// pages stay as they are.
 ///
-/// The kernel takes a page from the node of the CPU that touches it first. Memory that one thread has
-/// touched for all is near to that thread, and far from others on other nodes.
+/// The kernel takes a page from the node of the CPU that touches it first. If one thread touches all
+/// memory, the memory is near to that thread, and far from threads on other nodes.
 ///
 /// # Errors
-/// The kernel's answer: locked pages and hugetlb pages stay before Linux 5.18; or no thread
-/// can be had, or kept on `cpu`.
+/// The kernel's error. Before Linux 5.18 it cannot release locked pages and hugetlb pages. Also fails
+/// if no thread can be started, or pinned to `cpu`.
 #[doc(alias = "MADV_DONTNEED")]
 pub fn first_touched_on(bytes: &mut [u8], cpu: usize) -> io::Result<&mut [u8]> {
     let before = bytes.as_ptr().align_offset(BASE_PAGE).min(bytes.len());
@@ -187,8 +188,8 @@ pub fn first_touched_on(bytes: &mut [u8], cpu: usize) -> io::Result<&mut [u8]> {
         return Ok(pages);
     }
     let (first, length) = (pages.as_mut_ptr().cast(), pages.len());
-    // SAFETY: the pages are borrowed mutably, so that nobody else sees them change; whatever they
-    // become is bytes.
+    // SAFETY: the pages are borrowed mutably, so that no other code sees them change; any content is
+    // valid for bytes.
     let answer = unsafe { give_back(first, length) };
     if answer != 0 {
         return Err(io::Error::last_os_error());
@@ -197,7 +198,7 @@ pub fn first_touched_on(bytes: &mut [u8], cpu: usize) -> io::Result<&mut [u8]> {
         let touch = || {
             let pinned = pin(cpu).map_err(io::Error::other)?;
             for page in pages.chunks_exact_mut(BASE_PAGE) {
-                // SAFETY: it is the first byte of a page that is borrowed mutably.
+                // SAFETY: the address is the first byte of a page that is borrowed mutably.
                 unsafe { page.as_mut_ptr().write_volatile(0) };
             }
             drop(pinned);
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn the_default_asks_the_kernel_for_nothing() {
-        // No area is there: any call would be refused.
+        // Nothing is mapped there, so that any call would fail.
         assert!(place(4096..8192, &MemoryPolicy::Default).is_ok());
     }
 

@@ -1,6 +1,6 @@
-//! Which events sample what a thread accesses, with the address: the kernel's `mem-loads` and
-//! `mem-stores` (Intel's PEBS), or `ibs_op` (AMD's instruction-based sampling). And what the kernel
-//! writes into the ring of a sampled event.
+//! The events that sample the addresses a thread accesses, and the records that the kernel writes into the
+//! ring of a sampled event. The events are the kernel's `mem-loads` and `mem-stores` (Intel's PEBS),
+//! or `ibs_op` (AMD's instruction-based sampling).
 //!
 //! Source: `include/uapi/linux/perf_event.h`, `enum perf_event_type` and `union perf_mem_data_src`.
 
@@ -13,33 +13,33 @@ use crate::os::root::{Root, read};
 /// An event whose samples carry the address of an access.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sampled {
-    /// The kernel's name for it.
+    /// The kernel's name for the event.
     pub(crate) name: String,
-    /// A sample per so many events.
+    /// Events per sample.
     pub(crate) period: u64,
-    /// The number of its PMU.
+    /// The number of the event's PMU.
     pub(super) kind: u32,
     /// `config`, `config1` and `config2`.
     pub(super) config: [u64; 3],
-    /// How exactly the instruction must be named: `precise_ip`.
+    /// How exactly the sample must identify the instruction: `precise_ip`.
     pub(super) precise: u64,
-    /// Whether what happens in the kernel can be left out.
+    /// Whether events in the kernel can be left out.
     pub(super) user_only: bool,
-    /// The `config` of an event that must lead its group (`mem-loads-aux`).
+    /// The `config` of the event that must lead the group (`mem-loads-aux`).
     pub(super) leader: Option<u64>,
 }
 
-/// Loads that take fewer cycles are not sampled: no line of another core comes so fast.
+/// Latency in cycles below which loads are not sampled: no line of another core arrives faster.
 const LATENCY: u64 = 30;
 
-/// Periods: primes, so that no loop keeps step with them. Slow loads are rarer than stores.
+/// Sampling periods: primes, so that no loop keeps step with them. Slow loads are rarer than stores.
 const LOADS: u64 = 4999;
 const STORES: u64 = 19_997;
 
-/// Micro-operations per sample of IBS, whose lowest four bits must be clear.
+/// Micro-operations per sample of IBS. The lowest four bits must be clear.
 const OPERATIONS: u64 = 1 << 17;
 
-/// The events that sample accesses here.
+/// Returns the events that sample accesses on this machine.
 ///
 /// # Errors
 /// Why there are none.
@@ -85,11 +85,11 @@ pub(crate) fn access_events(root: &Root) -> Result<Vec<Sampled>, String> {
 
 fn by_ibs(at: &Path, kind: u32) -> Result<Sampled, String> {
     let mut config = [0; 3];
-    // Counts micro-operations; without it IBS counts cycles, and slow accesses weigh more.
+    // Counts micro-operations. Without this bit IBS counts cycles, and slow accesses weigh more.
     if at.join("format/cnt_ctl").exists() {
         set(at, "cnt_ctl", 1, &mut config)?;
     }
-    // IBS itself cannot leave the kernel out: Linux drops such samples if asked to, where it can.
+    // IBS itself cannot leave the kernel out. Linux drops such samples on request, if it supports that.
     let user_only = at.join("format/swfilt").exists();
     if user_only {
         set(at, "swfilt", 1, &mut config)?;
@@ -104,12 +104,12 @@ fn by_ibs(at: &Path, kind: u32) -> Result<Sampled, String> {
     })
 }
 
-/// The number of the PMU at `at`, if there is one.
+/// Returns the number of the PMU at `at`, if there is one.
 fn kind(at: &Path) -> Option<u32> {
     read(&at.join("type")).ok()?.parse().ok()
 }
 
-/// The encoding of an event that the kernel lists, such as `event=0xcd,umask=0x1,ldlat=3`.
+/// Parses an event that the kernel lists, such as `event=0xcd,umask=0x1,ldlat=3`.
 fn event(at: &Path, name: &str) -> Result<Option<[u64; 3]>, String> {
     let file = at.join("events").join(name);
     let Ok(text) = read(&file) else {
@@ -128,7 +128,8 @@ fn event(at: &Path, name: &str) -> Result<Option<[u64; 3]>, String> {
     Ok(Some(config))
 }
 
-/// Puts `value` where the PMU's format has the term `name`: `config:0-7,32-35`, from its lowest bit on.
+/// Stores `value` in the bits that the PMU's format gives the term `name`, such as `config:0-7,32-35`,
+/// lowest bit first.
 fn set(at: &Path, name: &str, value: u64, config: &mut [u64; 3]) -> Result<(), String> {
     let file = at.join("format").join(name);
     let text = read(&file).map_err(|error| error.to_string())?;
@@ -158,61 +159,61 @@ fn set(at: &Path, name: &str, value: u64, config: &mut [u64; 3]) -> Result<(), S
     }
 }
 
-/// PERF_SAMPLE_IP, _TID, _ADDR and _DATA_SRC: what every sample has, in this order.
+/// PERF_SAMPLE_IP, _TID, _ADDR and _DATA_SRC: the fields of every sample, in this order.
 pub(super) const SAMPLE_TYPE: u64 = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 15;
 
 const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
 const HEADER: usize = 8;
 
-/// A record of the ring that tells something here.
+/// A record of the ring. Kinds of record that are not used here are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
-    /// What one instruction did.
+    /// The access of one instruction.
     Sample {
-        /// Its address.
+        /// The instruction's address.
         instruction: u64,
         /// The process.
         process: u32,
         /// The thread.
         thread: u32,
-        /// What it accessed.
+        /// The address that it accessed.
         address: u64,
-        /// How.
+        /// The kind of access, and where the data came from.
         source: DataSource,
     },
-    /// So many records found no room.
+    /// This many records found no room in the ring.
     Lost(u64),
 }
 
-/// `perf_mem_data_src`: what kind of access it was, and who had the data.
+/// `perf_mem_data_src`: the kind of access, and where the data came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DataSource(pub(crate) u64);
 
 impl DataSource {
-    /// Whether it loaded (PERF_MEM_OP_LOAD).
+    /// Returns whether the access was a load (PERF_MEM_OP_LOAD).
     pub(crate) fn loads(self) -> bool {
         self.0 & 0x2 != 0
     }
 
-    /// Whether it stored (PERF_MEM_OP_STORE).
+    /// Returns whether the access was a store (PERF_MEM_OP_STORE).
     pub(crate) fn stores(self) -> bool {
         self.0 & 0x4 != 0
     }
 
-    /// Whether it held the line meanwhile (PERF_MEM_LOCK_LOCKED): a load that stores too.
+    /// Returns whether the access was locked (PERF_MEM_LOCK_LOCKED): a load that also stores.
     pub(crate) fn locks(self) -> bool {
         self.0 >> 24 & 0x2 != 0
     }
 
-    /// Whether another cache had the line modified (PERF_MEM_SNOOP_HITM).
+    /// Returns whether another cache held the line modified (PERF_MEM_SNOOP_HITM).
     pub(crate) fn modified_elsewhere(self) -> bool {
         self.0 >> 19 & 0x10 != 0
     }
 }
 
-/// Where the bytes between `tail` and `head` lie in a ring of `size` bytes: up to its end, and from its
-/// beginning on.
+/// Returns where the bytes between `tail` and `head` lie in a ring of `size` bytes: a piece up to the end
+/// of the ring, and a piece from its beginning on.
 pub(super) fn pieces(size: usize, tail: u64, head: u64) -> [Range<usize>; 2] {
     let filled = (head.wrapping_sub(tail) as usize).min(size);
     let from = (tail % size as u64) as usize;
@@ -220,8 +221,8 @@ pub(super) fn pieces(size: usize, tail: u64, head: u64) -> [Range<usize>; 2] {
     [from..from + first, 0..filled - first]
 }
 
-/// Hands on the records that `bytes` begins with. What is not known is passed over; a record that ends
-/// beyond the bytes, or has no length, ends the reading.
+/// Passes the records at the start of `bytes` to `into`. Skips unknown records. Stops at a record that
+/// ends beyond `bytes` or has no length.
 pub(super) fn decode(mut bytes: &[u8], mut into: impl FnMut(Record)) {
     while let Some((kind, body, rest)) = next(bytes) {
         bytes = rest;
@@ -250,7 +251,7 @@ pub(super) fn decode(mut bytes: &[u8], mut into: impl FnMut(Record)) {
     }
 }
 
-/// The kind of the first record, what follows its header, and the bytes behind it.
+/// Splits off the first record: returns its kind, its body, and the bytes behind it.
 fn next(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     let header: [u8; HEADER] = bytes.get(..HEADER)?.try_into().ok()?;
     let header = u64::from_ne_bytes(header);
@@ -264,7 +265,7 @@ mod tests {
     use super::*;
     use crate::os::root::Planted;
 
-    /// What a machine with these files under its list of event sources samples by.
+    /// Returns the sampled events of a machine with these files under its list of event sources.
     fn of(name: &str, files: &[(&str, &str)]) -> Result<Vec<Sampled>, String> {
         let name = format!("access-{name}");
         let machine = Planted::new(&name, "sys/bus/event_source/devices", files);
@@ -435,7 +436,7 @@ mod tests {
         assert!(DataSource(0x2 << 24).locks() && !DataSource(0x1 << 24 | BODY[3]).locks());
         assert_eq!(of(BODY[3]), (true, false, true));
         assert_eq!(of(0x4), (false, true, false));
-        // A hit of a clean line (PERF_MEM_SNOOP_HIT), and no access at all (PERF_MEM_OP_NA).
+        // A hit on a clean line (PERF_MEM_SNOOP_HIT), and no access at all (PERF_MEM_OP_NA).
         assert_eq!(of(0x4 << 19 | 0x2), (true, false, false));
         assert_eq!(of(0x1), (false, false, false));
     }

@@ -1,5 +1,5 @@
 //! One open event.
-// Maps the page that the kernel keeps of the event, and executes `rdpmc` as the page allows.
+// Maps the page that the kernel keeps for the event, and executes `rdpmc` as the page allows.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -14,8 +14,8 @@ use crate::mem::PAGE;
 use crate::os::memory::Mapped;
 use crate::pmu::{Cpu, Page, Rdpmc, Reading, Unread};
 
-/// An event that counts what the thread does that opened it. It stays on that thread, because
-/// `rdpmc` reads the counters of whoever executes it.
+/// An event that counts for the thread that opened it. It stays on that thread, because `rdpmc`
+/// reads the counters of the CPU that executes it.
 #[derive(Debug)]
 pub struct Counter {
     file: File,
@@ -24,7 +24,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Opens `event` for the calling thread, and counts from now on.
+    /// Opens `event` for the calling thread, and starts counting.
     ///
     /// # Errors
     /// Why the kernel does not count it.
@@ -33,9 +33,9 @@ impl Counter {
             .map_err(|error| explain(&error, paranoid(std::path::Path::new("/proc"))))
     }
 
-    /// `ioctl(PERF_EVENT_IOC_DISABLE)` and `ioctl(PERF_EVENT_IOC_ENABLE)` of a leader. Linux 6.18
-    /// counts an event that joins a running group only once the group is scheduled anew, which may
-    /// take until the next context switch.
+    /// `ioctl(PERF_EVENT_IOC_DISABLE)` and `ioctl(PERF_EVENT_IOC_ENABLE)`: restarts the group of a
+    /// leader. Linux 6.18 counts an event that joins a running group only once the group is scheduled
+    /// again, which may take until the next context switch.
     #[doc(alias = "PERF_EVENT_IOC_ENABLE")]
     pub(super) fn restart(&self) -> io::Result<()> {
         // `_IO('$', 1)` and `_IO('$', 0)`.
@@ -51,7 +51,7 @@ impl Counter {
     /// Opens `event` in the group of `leader`.
     pub(super) fn open_in(event: &Event, leader: Option<&Counter>) -> io::Result<Counter> {
         let file = event.open(leader.map(|leader| &leader.file))?;
-        // Without the page there is still `read`.
+        // Without the page, `read` can be used.
         let page = Shared::map(&file).ok();
         Ok(Counter {
             file,
@@ -60,19 +60,19 @@ impl Counter {
         })
     }
 
-    /// What was counted so far: by `rdpmc` where the kernel allows it, by `read` otherwise.
+    /// Returns the count so far: by `rdpmc` if the kernel allows it, else by `read`.
     ///
     /// # Errors
     /// If the kernel does not answer.
     #[inline]
     pub fn read(&self) -> io::Result<Reading> {
         let page = self.page.as_ref().map(Shared::page);
-        // SAFETY: the page is the kernel's own for an event of this thread, from which neither
-        // it nor the counter can be sent away.
+        // SAFETY: the page is the kernel's own for an event of this thread. Neither the page nor the
+        // counter can be sent to another thread.
         unsafe { read_one(page, &Cpu, || self.read_slowly()) }
     }
 
-    /// Runs `work` and returns its result with what was counted meanwhile.
+    /// Runs `work`, and returns its result with the count of that time.
     ///
     /// # Errors
     /// If the kernel does not answer.
@@ -83,15 +83,15 @@ impl Counter {
         Ok((result, self.read()?.since(&before)))
     }
 
-    /// Whether `rdpmc` reads it at the moment.
+    /// Checks whether `rdpmc` can read the counter at the moment.
     ///
     /// # Errors
-    /// Why it does not.
+    /// Why it cannot.
     pub fn fast(&self) -> Result<(), Unread> {
         self.read_fast().map(|_| ())
     }
 
-    /// What was counted so far, by `rdpmc` alone.
+    /// Returns the count so far, by `rdpmc` only.
     #[inline]
     pub(super) fn read_fast(&self) -> Result<Reading, Unread> {
         let page = self.page.as_ref().ok_or(Unread::Forbidden)?.page();
@@ -106,7 +106,7 @@ impl Counter {
         Ok(one[0])
     }
 
-    /// `read(2)` of a leader: the counts of its group, in the order in which they were opened.
+    /// `read(2)` of a leader: reads the counts of its group, in the order in which they were opened.
     #[doc(alias = "PERF_FORMAT_GROUP")]
     pub(super) fn read_group(&self, into: &mut [Reading]) -> io::Result<()> {
         let mut bytes = [0; 8 * (3 + MOST)];
@@ -128,7 +128,7 @@ impl Counter {
     }
 }
 
-/// Reads the page, or falls back on `slowly` where the page gives no count.
+/// Reads the page, or calls `slowly` if the page gives no count.
 ///
 /// # Safety
 /// As for [`Page::read`].
@@ -139,7 +139,7 @@ unsafe fn read_one(
     slowly: impl FnOnce() -> io::Result<Reading>,
 ) -> io::Result<Reading> {
     if let Some(page) = page {
-        // SAFETY: handed on.
+        // SAFETY: the caller meets the conditions.
         if let Ok(reading) = unsafe { page.read(counters) } {
             return Ok(reading);
         }
@@ -147,7 +147,7 @@ unsafe fn read_one(
     slowly()
 }
 
-/// The page that the kernel keeps of an event, mapped.
+/// The mapped page that the kernel keeps for an event.
 #[derive(Debug)]
 struct Shared(Mapped);
 
@@ -157,8 +157,8 @@ impl Shared {
     }
 
     fn page(&self) -> &Page {
-        // SAFETY: the mapping is a page of zeros and of what the kernel writes, aligned to
-        // pages, readable until `self` is dropped; all fields are atomic.
+        // SAFETY: the mapping is a page of zeros and of what the kernel writes, page-aligned, and
+        // readable until `self` is dropped; all fields are atomic.
         unsafe { self.0.start().cast::<Page>().as_ref() }
     }
 }

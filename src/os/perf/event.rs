@@ -1,5 +1,5 @@
-//! What is counted: as the kernel is told, on which of the PMUs that it lists, and by which names: the
-//! kernel's own, perf's general ones, and those that the vendors print.
+//! Events: how they are described to the kernel, on which PMU they count, and their names (the kernel's
+//! own, perf's generic names, and the vendors').
 
 // `perf_event_open` has no wrapper in C; its descriptor is adopted from a raw number.
 #![allow(unsafe_code)]
@@ -20,12 +20,12 @@ use crate::pmu::{Encoding, Flavour, Microarch, event};
 pub(super) const EXCLUDE_KERNEL: u64 = 1 << 5;
 pub(super) const EXCLUDE_HV: u64 = 1 << 6;
 const FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
-/// PERF_FORMAT_TOTAL_TIME_ENABLED, _RUNNING and PERF_FORMAT_GROUP: `read` of a leader yields how
-/// many they are, both times, and all counts.
+/// PERF_FORMAT_TOTAL_TIME_ENABLED, _RUNNING and PERF_FORMAT_GROUP: `read` of a leader returns the
+/// number of events, both times, and all counts.
 const FORMAT: u64 = 1 << 0 | 1 << 1 | 1 << 3;
 
-/// `struct perf_event_attr` in its second version (`PERF_ATTR_SIZE_VER1`), which every kernel since
-/// 2.6.39 takes.
+/// `struct perf_event_attr` in its second version (`PERF_ATTR_SIZE_VER1`), which every kernel accepts
+/// since 2.6.39.
 #[derive(Default)]
 #[repr(C)]
 pub(super) struct Attributes {
@@ -45,7 +45,7 @@ pub(super) struct Attributes {
 const _: () = assert!(size_of::<Attributes>() == 72);
 
 impl Attributes {
-    /// `perf_event_open` for a thread (0: the calling one) on any CPU, in the group of `leader`.
+    /// `perf_event_open` for a thread (0: the calling thread) on any CPU, in the group of `leader`.
     pub(super) fn open(mut self, thread: libc::pid_t, leader: Option<&File>) -> io::Result<File> {
         self.size = size_of::<Self>() as u32;
         let any_cpu = -1;
@@ -62,7 +62,7 @@ impl Attributes {
             )
         };
         match i32::try_from(descriptor) {
-            // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+            // SAFETY: the kernel has just made this descriptor, and no other code has it.
             Ok(descriptor @ 0..) => Ok(unsafe { File::from_raw_fd(descriptor) }),
             _ => Err(io::Error::last_os_error()),
         }
@@ -70,7 +70,7 @@ impl Attributes {
 }
 
 impl Event {
-    /// An event of a PMU, in user mode alone.
+    /// Returns an event of a PMU, counted in user mode only.
     pub fn hardware(source: &Source, encoding: Encoding) -> Event {
         Event {
             kind: source.kind,
@@ -80,7 +80,7 @@ impl Event {
         }
     }
 
-    /// An event of a PMU by its raw number, as perf's `rXXXX` has it: the bits of PERFEVTSEL.
+    /// Returns an event of a PMU by its raw number, as perf's `rXXXX`: the bits of PERFEVTSEL.
     pub const fn raw(source: &Source, config: u64) -> Event {
         Event {
             kind: source.kind,
@@ -88,8 +88,8 @@ impl Event {
         }
     }
 
-    /// The same event of one PMU among those of a hybrid CPU: its number goes into the upper half
-    /// (PERF_PMU_TYPE_SHIFT, Linux 5.13). Elsewhere there is no other.
+    /// Returns the same event on one PMU of a hybrid CPU: the PMU's number goes into the upper half of
+    /// `config` (PERF_PMU_TYPE_SHIFT, Linux 5.13). On other CPUs, returns the event unchanged.
     pub(super) fn on(self, source: &Source) -> Event {
         if !source.hybrid() {
             return self;
@@ -100,10 +100,10 @@ impl Event {
         }
     }
 
-    /// Opens it for the calling thread, counting at once, or with its group's `leader`.
+    /// Opens the event for the calling thread. It counts at once, or with its group's `leader`.
     pub(super) fn open(&self, leader: Option<&File>) -> io::Result<File> {
-        // Unprivileged users may count in user mode alone, of software events too, unless the
-        // setting is loose; an event that would be all the same in user mode asks for no more.
+        // Unless the setting is loose, unprivileged users may count in user mode only, software events
+        // included. Events whose counts are the same in user mode ask for user mode at once.
         match self.open_with(leader, self.user_only) {
             Err(error) if !self.user_only && matches!(error.raw_os_error(), Some(libc::EACCES)) => {
                 self.open_with(leader, true)
@@ -130,28 +130,28 @@ impl Event {
     }
 }
 
-/// A PMU of the cores: one in most machines, one a kind of core in hybrid ones.
+/// A PMU of the cores: one in most machines, one per kind of core in hybrid machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The kernel's name: `cpu`, or `cpu_core` and `cpu_atom`.
     pub name: &'static str,
-    /// The number by which `perf_event_open` knows it.
+    /// The PMU's number for `perf_event_open`.
     pub kind: u32,
-    /// How it numbers events.
+    /// How the PMU numbers its events.
     pub flavour: Flavour,
 }
 
 impl Source {
-    /// Whether other cores of this CPU have another.
+    /// Returns whether other cores of this CPU have another PMU.
     pub(super) fn hybrid(&self) -> bool {
         self.name != "cpu"
     }
 }
 
-/// The PMU that counts what `cpu` does.
+/// Returns the PMU that counts the events of `cpu`.
 ///
 /// # Errors
-/// If the kernel lists none for it, with the file that should have said so.
+/// If the kernel lists no PMU for this CPU; names the file that is missing or malformed.
 pub fn source_of(root: &Root, cpu: usize) -> Result<Source, Unreadable> {
     let devices = root.sys.join("bus/event_source/devices");
     for name in ["cpu_core", "cpu_atom"] {
@@ -164,10 +164,10 @@ pub fn source_of(root: &Root, cpu: usize) -> Result<Source, Unreadable> {
     source(&devices.join("cpu"), "cpu")
 }
 
-/// The PMU of this name.
+/// Returns the PMU of this name.
 ///
 /// # Errors
-/// If the kernel lists none.
+/// If the kernel does not list it.
 pub(super) fn named_source(root: &Root, name: &'static str) -> Result<Source, Unreadable> {
     source(&root.sys.join("bus/event_source/devices").join(name), name)
 }
@@ -178,7 +178,7 @@ fn source(at: &Path, name: &'static str) -> Result<Source, Unreadable> {
     let kind = text
         .parse()
         .map_err(|_| Unreadable::malformed(&kind, &text, "the number of an event source"))?;
-    // Only AMD's numbers have an upper part, which the kernel says by the event's format.
+    // Only AMD's event numbers have an upper part, which shows in the event's format.
     let format = read(&at.join("format/event")).unwrap_or_default();
     let flavour = if format.contains(',') {
         Flavour::Amd
@@ -192,7 +192,7 @@ fn source(at: &Path, name: &'static str) -> Result<Source, Unreadable> {
     })
 }
 
-/// PERF_COUNT_HW_*: perf's names for what every PMU is asked for.
+/// PERF_COUNT_HW_*: perf's generic names, which apply to every PMU.
 const GENERAL: [(&str, u64); 10] = [
     ("cycles", 0),
     ("cpu-cycles", 0),
@@ -226,7 +226,7 @@ const ACCESSES: [(&str, u64); 6] = [
     ("prefetch-misses", 1 << 16 | 2 << 8),
 ];
 
-/// All of perf's general names.
+/// Returns all of perf's generic names.
 pub fn general_names() -> impl Iterator<Item = String> {
     let caches = CACHES.into_iter().flat_map(|(cache, _)| {
         let accesses = ACCESSES.into_iter();
@@ -237,26 +237,26 @@ pub fn general_names() -> impl Iterator<Item = String> {
 }
 
 impl Event {
-    /// The event that `name` means on the CPU that executes this; see
+    /// Returns the event that `name` means on the CPU that executes this call; see
     /// [`named_on`](Self::named_on).
     ///
     /// # Errors
-    /// Why there is none.
+    /// As [`named_on`](Self::named_on).
     pub fn named(name: &str) -> Result<Event, Refusal> {
         let cpu = current_cpu().unwrap_or(0);
         Event::named_on(name, &Root::live(), cpu, &Identity::detect())
     }
 
-    /// The event that `name` means on `cpu`, one of the CPUs that `identity` describes.
+    /// Returns the event that `name` means on `cpu`, one of the CPUs that `identity` describes.
     ///
-    /// A name is one of [`Software`], such as `page-faults`; one of perf's general ones, such as
-    /// `cycles` or `L1-dcache-load-misses`; or the vendor's, such as
-    /// `MEM_LOAD_RETIRED.L1_MISS`. In a hybrid CPU it means the event of the kind of core that
-    /// `cpu` is, or that of another as in `cpu_atom/NAME/`.
+    /// A name is that of a [`Software`] event, such as `page-faults`; a generic name of perf, such as
+    /// `cycles` or `L1-dcache-load-misses`; or a vendor's name, such as `MEM_LOAD_RETIRED.L1_MISS`. On
+    /// a hybrid CPU it means the event of the kind of core that `cpu` is. `cpu_atom/NAME/` means the
+    /// event of a given kind of core.
     ///
     /// # Errors
-    /// [`Refusal::Unknown`] if this core has no such event, [`Refusal::NoTable`] if its events
-    /// are not known here, and [`Refusal::NoPmu`] if the kernel lists no PMU.
+    /// [`Refusal::Unknown`] if this core has no such event, [`Refusal::NoTable`] if no table has the
+    /// events of this core, and [`Refusal::NoPmu`] if the kernel lists no PMU.
     pub fn named_on(
         name: &str,
         root: &Root,
@@ -272,7 +272,7 @@ impl Event {
         };
         let source = source.map_err(|_| Refusal::NoPmu);
         if let Some(general) = general(name) {
-            // Without a listed PMU the kernel itself says why it does not count.
+            // Without a listed PMU, the kernel reports itself why it does not count.
             return Ok(source.map_or(general, |source| general.on(&source)));
         }
         let core = core_of(identity, source.as_ref().ok());
@@ -281,7 +281,7 @@ impl Event {
     }
 }
 
-/// `cpu_atom/NAME/`, as perf takes it.
+/// Splits a name such as `cpu_atom/NAME/`, as perf writes it, into PMU and event.
 fn asked_source(name: &str) -> Option<(&'static str, &str)> {
     let (pmu, rest) = name.split_once('/')?;
     let pmu = ["cpu", "cpu_core", "cpu_atom"]
@@ -302,8 +302,8 @@ fn general(name: &str) -> Option<Event> {
     })
 }
 
-/// The core whose events a PMU counts. Which one of a hybrid CPU the kernel knows also where CPUID
-/// does not tell, or tells of the core that happens to run this.
+/// Returns the core whose events a PMU counts. On a hybrid CPU the PMU's name decides: CPUID may not
+/// report the kind of core, or reports that of the core that executes the instruction.
 pub fn core_of(identity: &Identity, source: Option<&Source>) -> Option<Microarch> {
     let core_type = match source.map(|source| source.name) {
         Some("cpu_core") => Some(CoreType::Performance),
@@ -321,7 +321,7 @@ mod tests {
     use super::*;
     use crate::os::root::Planted;
 
-    /// A machine with these files under its list of event sources.
+    /// Returns a machine with these files under its list of event sources.
     fn machine(name: &str, files: &[(&str, &str)]) -> Planted {
         Planted::new(name, "sys/bus/event_source/devices", files)
     }

@@ -7,29 +7,29 @@ use super::{Event, Refusal, explain, paranoid};
 use crate::host::{Lack, Meter};
 use crate::pmu::Reading;
 
-/// The most events that one `read` of a group yields; more of them make another group.
+/// The most events that one `read` of a group returns; further events form another group.
 pub(super) const MOST: usize = 16;
 
 /// Events of the calling thread that are counted side by side.
 ///
 /// The kernel schedules a group as a whole, so that its counts belong to the same instructions.
-/// What does not fit into the counters of one group goes on in another, and the two take turns:
-/// their readings are then [multiplexed](Reading::multiplexed), and scaled. Software events take
-/// no counter, and are kept apart so that hardware events can be read by `rdpmc`.
+/// Events that exceed the counters of one group form another group, and the groups take turns:
+/// their readings are then [multiplexed](Reading::multiplexed), and scaled. Software events need
+/// no counter. They form separate groups, so that hardware events can be read by `rdpmc`.
 #[derive(Debug, Default)]
 pub struct Group {
     hardware: Vec<Together>,
     software: Vec<Together>,
-    /// For each event whether it is counted, or why not.
+    /// For each event, whether it is counted, or why not.
     answers: Vec<Result<(), Refusal>>,
 }
 
-/// A group of the kernel: its counters, the leader first, each with its event's place among those
-/// that were asked for.
+/// A kernel group: its counters, the leader first, each with the index of its event in the list
+/// asked for.
 type Together = Vec<(Counter, usize)>;
 
 impl Group {
-    /// Opens `events`. Those that the kernel refuses are left out; see [`refusal`](Self::refusal).
+    /// Opens `events`. Events that the kernel refuses are left out; see [`refusal`](Self::refusal).
     pub fn open(events: &[Event]) -> Group {
         let mut group = Group::default();
         for event in events {
@@ -40,8 +40,8 @@ impl Group {
         group
     }
 
-    /// Opens as many of `events`, from the first on, as the PMU counts at a time, so that none
-    /// takes turns with another. Refused ones are passed over.
+    /// Opens as many of `events`, from the first on, as the PMU can count at once, so that no event
+    /// takes turns with another. Skips events that the kernel refuses.
     pub fn of_first(events: &[Event]) -> Group {
         let mut group = Group::default();
         for event in events {
@@ -54,8 +54,8 @@ impl Group {
         group
     }
 
-    /// Has all events of each group counted from now on. A group that cannot be started anew
-    /// counts from its next context switch on.
+    /// Starts all events of each group together. If a group cannot be restarted, its events count from
+    /// the next context switch on.
     fn start(&self) {
         let groups = self.hardware.iter().chain(&self.software);
         for group in groups.filter(|group| group.len() > 1) {
@@ -63,8 +63,8 @@ impl Group {
         }
     }
 
-    /// Opens `event` in the last group of its kind, or in one of its own: the first, or another
-    /// if they `may_take_turns`. Returns whether it was opened.
+    /// Opens `event` in the last group of its kind. If it does not fit there, opens it in a new group,
+    /// if that is the first or groups `may_take_turns`. Returns whether it was opened.
     fn add(&mut self, event: &Event, may_take_turns: bool) -> Result<bool, Refusal> {
         let place = self.answers.len();
         let groups = match event.is_software() {
@@ -87,22 +87,22 @@ impl Group {
         Ok(true)
     }
 
-    /// How many events were asked for.
+    /// Returns the number of events asked for.
     pub fn len(&self) -> usize {
         self.answers.len()
     }
 
-    /// Whether none was.
+    /// Returns whether no event was asked for.
     pub fn is_empty(&self) -> bool {
         self.answers.is_empty()
     }
 
-    /// Why event `index` is not counted, if it is not.
+    /// Returns why event `index` is not counted; `None` if it is counted.
     pub fn refusal(&self, index: usize) -> Option<&Refusal> {
         self.answers[index].as_ref().err()
     }
 
-    /// What was counted so far of each event, `None` for those that are refused.
+    /// Returns the counts so far, event by event; `None` for refused events.
     ///
     /// # Errors
     /// If the kernel does not answer.
@@ -112,7 +112,7 @@ impl Group {
         Ok(self.answered(&counts))
     }
 
-    /// Runs `work` and returns its result with what was counted meanwhile, event by event.
+    /// Runs `work`, and returns its result with the counts of that time, event by event.
     ///
     /// # Errors
     /// If the kernel does not answer.
@@ -123,9 +123,10 @@ impl Group {
         read.map(|()| (result, self.answered(&after)))
     }
 
-    /// The same without allocating: `after` is what was counted meanwhile. Both have room for a
-    /// reading an event, and those that are refused keep what they were. `work` is run also if the
-    /// kernel does not answer, which the second result says.
+    /// Like [`scope`](Self::scope), without allocating: writes the counts of `work` into `after`.
+    /// `before` and `after` each need room for one reading per event; the readings of refused events
+    /// stay as they are. Runs `work` even if the kernel does not answer; the second result reports
+    /// that.
     #[inline]
     pub fn scope_into<R>(
         &self,
@@ -142,15 +143,15 @@ impl Group {
         (result, read)
     }
 
-    /// Reads all events, the hardware's last: the system call for the others is not to be counted
-    /// by them.
+    /// Reads all events, hardware events last, so that they do not count the system call for the
+    /// others.
     #[inline]
     fn read_before(&self, into: &mut [Reading]) -> io::Result<()> {
         read_all(&self.software, into)?;
         read_all(&self.hardware, into)
     }
 
-    /// Reads all events, the hardware's first.
+    /// Reads all events, hardware events first.
     #[inline]
     fn read_behind(&self, into: &mut [Reading]) -> io::Result<()> {
         read_all(&self.hardware, into)?;
@@ -165,7 +166,7 @@ impl Group {
     }
 }
 
-/// Reads groups to the places of their events.
+/// Reads groups, and stores each reading at the index of its event.
 #[inline]
 fn read_all(groups: &[Together], into: &mut [Reading]) -> io::Result<()> {
     groups.iter().try_for_each(|group| read_one(group, into))
@@ -184,7 +185,7 @@ impl Meter for Group {
     }
 }
 
-/// Reads one group: by `rdpmc` if that reads all of it, by one `read` otherwise.
+/// Reads one group: by `rdpmc` if all its events allow it, else by one `read`.
 #[inline]
 fn read_one(group: &Together, into: &mut [Reading]) -> io::Result<()> {
     let all = group.iter().all(|(counter, place)| {

@@ -1,6 +1,6 @@
-//! Counting events by `perf_event_open`: hardware events where there is a PMU and the kernel lets
-//! it be used, software events nearly everywhere, and the exact reason where not. For the lab also
-//! sampling: the addresses that a thread accesses.
+//! Counts events by `perf_event_open`: hardware events if there is a PMU and the kernel permits its use,
+//! and software events nearly everywhere. Otherwise it reports the exact reason. For the lab it also
+//! samples the addresses that a thread accesses.
 
 #[cfg(feature = "lab")]
 mod access;
@@ -27,17 +27,17 @@ pub(crate) use sampler::Sampler;
 #[cfg(all(test, feature = "lab"))]
 pub(crate) use sampler::tests::page_faults;
 
-/// Whether the CPU's performance monitoring unit can be used by this process.
+/// Whether this process can use the CPU's performance monitoring unit.
 #[doc(alias = "perf_event_open")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pmu {
     /// The cycles of this thread in user mode can be counted.
     Available,
-    /// They cannot: why.
+    /// The cycles cannot be counted, for this reason.
     Refused(Refusal),
 }
 
-/// `perf_event_open` of the cycles event, for the calling thread in user mode, closed at once.
+/// `perf_event_open` of the cycles event for the calling thread in user mode, closed at once.
 pub fn probe() -> Pmu {
     match Event::CYCLES.open(None) {
         Ok(_event) => Pmu::Available,
@@ -45,13 +45,13 @@ pub fn probe() -> Pmu {
     }
 }
 
-/// `perf_event_open` of the thread's task clock: whether an event that needs no PMU counts.
+/// `perf_event_open` of the thread's task clock: checks that an event that needs no PMU counts.
 ///
 /// # Errors
-/// Why it does not.
+/// Why it does not count.
 pub fn probe_software() -> Result<(), Refusal> {
     let clock = Counter::open(&Event::software(Software::TaskClock))?;
-    // The clock runs while this thread does: the calls themselves take time enough.
+    // The clock runs while this thread does. The calls themselves take long enough.
     let reading = clock
         .read()
         .map_err(|error| explain(&error, paranoid(Path::new("/proc"))))?;
@@ -63,7 +63,7 @@ pub fn probe_software() -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The setting `kernel.perf_event_paranoid`, where there is one.
+/// Reads the setting `kernel.perf_event_paranoid`; `None` if the kernel lacks it.
 pub fn paranoid(proc: &Path) -> Option<i64> {
     read(&proc.join("sys/kernel/perf_event_paranoid"))
         .ok()?
@@ -71,12 +71,12 @@ pub fn paranoid(proc: &Path) -> Option<i64> {
         .ok()
 }
 
-/// What an answer of `perf_event_open` means (its manual page, section ERRORS).
+/// Translates an error of `perf_event_open` (its manual page, section ERRORS).
 fn explain(error: &io::Error, paranoid: Option<i64>) -> Refusal {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => Refusal::NoPmu,
         Some(libc::EACCES) => Refusal::Paranoid(paranoid),
-        // User mode may be counted up to 2; distributions add 3 and 4, which answer EPERM too.
+        // Up to 2, user mode may be counted. Distributions add 3 and 4, which also answer EPERM.
         Some(libc::EPERM) if paranoid.is_none_or(|value| value > 2) => Refusal::Paranoid(paranoid),
         Some(libc::EPERM | libc::ENOSYS) => Refusal::Sandbox,
         Some(libc::EINVAL) => Refusal::Event,
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn software_events_count_or_cannot_be_opened() {
-        // A kernel that opens the clock for this thread lets it be read.
+        // A kernel that opens the clock for this thread also lets it be read.
         let opened = Counter::open(&Event::software(Software::TaskClock));
         assert_eq!(probe_software(), opened.map(|_| ()));
     }

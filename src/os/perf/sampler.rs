@@ -1,4 +1,4 @@
-//! An event that is sampled, and the ring into which the kernel writes.
+//! A sampled event, and the ring into which the kernel writes its samples.
 // Maps the ring, which the kernel writes to meanwhile.
 #![allow(unsafe_code)]
 
@@ -14,9 +14,9 @@ use super::{Refusal, Sampled, explain, paranoid};
 use crate::mem::PAGE;
 use crate::os::memory::Mapped;
 
-/// Pages of the ring, a power of two: 1638 samples.
+/// Pages of the ring, a power of two. They hold 1638 samples.
 const PAGES: usize = 16;
-/// With the page before it that says how far it is filled.
+/// Bytes mapped: the ring, and the page before it, which holds its head and tail.
 const MAPPED: usize = (1 + PAGES) * PAGE;
 
 /// `data_head` and `data_tail` in `struct perf_event_mmap_page`.
@@ -32,13 +32,13 @@ const ENABLE: libc::Ioctl = 0x2400;
 /// An event that samples a thread.
 #[derive(Debug)]
 pub(crate) struct Sampler {
-    /// The event, behind the one that leads its group.
+    /// The event, and the leader of its group if it needs one.
     _files: (File, Option<File>),
     ring: Ring,
 }
 
 impl Sampler {
-    /// Whether this process may sample its own accesses by `event`.
+    /// Checks whether this process may sample its own accesses by `event`.
     ///
     /// # Errors
     /// Why it may not.
@@ -47,10 +47,10 @@ impl Sampler {
         answer.map_err(|error| explain(&error, paranoid(Path::new("/proc"))))
     }
 
-    /// Samples `thread` (0: the calling one) from now on.
+    /// Starts sampling `thread` (0: the calling thread).
     ///
     /// # Errors
-    /// What the kernel answered.
+    /// The kernel's error.
     pub(crate) fn open(event: &Sampled, thread: libc::pid_t) -> io::Result<Self> {
         let rings = match event.user_only {
             true => EXCLUDE_KERNEL | EXCLUDE_HV,
@@ -92,7 +92,7 @@ impl Sampler {
         })
     }
 
-    /// Hands on what has been written since the last time.
+    /// Passes the records written since the last call to `into`.
     pub(crate) fn drain(&mut self, into: impl FnMut(Record)) {
         decode(&self.ring.take(), into);
     }
@@ -104,12 +104,12 @@ struct Ring(Mapped);
 
 impl Ring {
     fn map(file: &File) -> io::Result<Self> {
-        // Writable: the kernel then keeps what has not been read, and counts what finds no room.
+        // Writable, so that the kernel keeps unread records, and counts those that find no room.
         let access = libc::PROT_READ | libc::PROT_WRITE;
         Mapped::new(MAPPED, access, libc::MAP_SHARED, Some(file)).map(Ring)
     }
 
-    /// Copies what the ring has, and makes room.
+    /// Copies the unread bytes of the ring, and frees their space.
     fn take(&mut self) -> Vec<u8> {
         let word = |offset| {
             // SAFETY: both words lie in the mapped page, aligned, and are only accessed atomically.
@@ -122,8 +122,8 @@ impl Ring {
         for piece in pieces(PAGES * PAGE, from, to) {
             let length = bytes.len();
             bytes.resize(length + piece.len(), 0);
-            // SAFETY: the piece lies in the ring, behind the first page; the kernel writes nothing between
-            // tail and head; the vector has room for as much.
+            // SAFETY: the piece lies in the ring, behind the first page; the kernel does not write between
+            // tail and head; the vector has room for the piece.
             unsafe {
                 let start = self.0.start().as_ptr().add(PAGE + piece.start);
                 start.copy_to_nonoverlapping(bytes.as_mut_ptr().add(length), piece.len());
@@ -153,12 +153,12 @@ pub(crate) mod tests {
     #[test]
     fn the_kernel_writes_addresses_and_threads_into_the_ring() {
         if let Err(refusal) = Sampler::probe(&page_faults()) {
-            // As in a sandbox; the library's tests say what a machine lacks.
+            // As in a sandbox; the library's tests report what a machine lacks.
             assert_ne!(refusal, Refusal::NoPmu);
             return;
         }
         let mut sampler = Sampler::open(&page_faults(), 0).unwrap();
-        // More than the ring holds, in several goes.
+        // More than the ring holds, in several parts.
         let (mut seen, mut last) = (0, 0..0);
         for _ in 0..3 {
             let (anywhere, pages) = (std::ptr::null_mut(), 1000);
@@ -174,7 +174,7 @@ pub(crate) mod tests {
             let start = memory as u64;
             last = start..start + (pages * PAGE) as u64;
             for page in 0..pages {
-                // SAFETY: within the mapping, which nobody else knows.
+                // SAFETY: within the mapping, which no other code accesses.
                 unsafe { memory.add(page * PAGE).write_volatile(1) };
             }
             sampler.drain(|record| match record {
@@ -190,7 +190,7 @@ pub(crate) mod tests {
             unsafe { libc::munmap(memory.cast(), pages * PAGE) };
         }
         assert_eq!(seen, 3000, "a fault per page");
-        // What this thread touches besides faults as well, but no fault is told twice.
+        // This thread also touches other pages, but no fault is reported twice.
         sampler.drain(|record| match record {
             Record::Sample { address, .. } => assert!(!last.contains(&address), "read twice"),
             Record::Lost(count) => panic!("{count} samples were lost"),

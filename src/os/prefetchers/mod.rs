@@ -1,8 +1,8 @@
-//! The hardware prefetchers of a CPU: whether they are on, and, where the user allows it, off for
-//! as long as a measurement takes.
+//! The hardware prefetchers of a CPU: reads whether they are on, and, if the user allows it, switches them
+//! off while a measurement runs.
 //!
-//! Safe by construction: before the register is written, a child process stands ready to write it
-//! back ([`Off`] tells when). A crash, a panic, Ctrl-C and SIGKILL all leave it as it was.
+//! Before the register is written, a child process stands ready to restore it ([`Off`] describes when).
+//! The register is restored after a crash, a panic, Ctrl-C or SIGKILL.
 
 #[cfg(test)]
 mod tests;
@@ -19,17 +19,17 @@ use super::guardian::{Guardian, Undo};
 use super::root::Root;
 use crate::cpu::{Identity, PrefetchSwitches};
 
-/// What the register says.
+/// The state of the prefetchers' register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
     /// The register and its bits.
     pub switches: PrefetchSwitches,
-    /// What it holds.
+    /// The register's value.
     pub value: u64,
 }
 
 impl fmt::Display for Setting {
-    /// All that are off, or that none is, and the register.
+    /// Lists the prefetchers that are off, or says that all are on, and names the register.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let off: Vec<&str> = self.switches.off(self.value).collect();
         match off.is_empty() {
@@ -44,10 +44,10 @@ impl fmt::Display for Setting {
     }
 }
 
-/// Why the prefetchers cannot be looked at or switched.
+/// Why the prefetchers cannot be read or switched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
-    /// Nobody allowed this process to write registers.
+    /// The user has not allowed this process to write registers.
     NotAllowed,
     /// No register is published for this core.
     Unknown,
@@ -55,14 +55,14 @@ pub enum Refused {
     NotPinned,
     /// The register cannot be read or written.
     Register(MsrError),
-    /// The write was taken, and the register holds something else.
+    /// The write was accepted, but the register holds another value.
     NoEffect {
-        /// What was to be seen.
+        /// The value written.
         wanted: u64,
-        /// What it holds.
+        /// The value found.
         found: u64,
     },
-    /// No process could be made that would put the register back.
+    /// The process that would restore the register could not be started.
     NoGuardian(String),
 }
 
@@ -96,10 +96,10 @@ impl From<MsrError> for Refused {
     }
 }
 
-/// Reads how the prefetchers of `cpu` are set.
+/// Reads the state of the prefetchers of `cpu`.
 ///
 /// # Errors
-/// If the core has no known register (`switches` is `None`), or it cannot be read.
+/// If the core has no known register (`switches` is `None`), or the register cannot be read.
 pub fn look(
     root: &Root,
     cpu: usize,
@@ -110,16 +110,17 @@ pub fn look(
     Ok(Setting { switches, value })
 }
 
-/// Where this process may write registers, once somebody allowed it.
+/// The machine whose registers this process may write, once the user has allowed it.
 static ALLOWED: OnceLock<Root> = OnceLock::new();
 
-/// Allows this process to switch the prefetchers of `root`'s machine off, for good.
+/// Allows this process to switch the prefetchers of `root`'s machine off, until it ends.
 pub fn allow(root: Root) {
-    // Whoever allowed it first named the same machine.
+    // An earlier call named the same machine.
     let _ = ALLOWED.set(root);
 }
 
-/// A register that can be read and may be written: all that can be known before it is.
+/// A register that was read and whose device is open for writing. Nothing more can be checked before the
+/// write.
 #[derive(Debug)]
 pub struct Ready {
     msr: Msr,
@@ -129,10 +130,10 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// The prefetchers of the CPU that this thread is pinned to.
+    /// Prepares the prefetchers of the CPU that this thread is pinned to.
     ///
     /// # Errors
-    /// Unless it is [allowed](allow) and the register can be read.
+    /// Unless the user has [allowed](allow) it, the thread is pinned and the register can be read.
     pub fn here() -> Result<Self, Refused> {
         let root = ALLOWED.get().ok_or(Refused::NotAllowed)?;
         let cpu = affinity::only().ok_or(Refused::NotPinned)?;
@@ -141,10 +142,10 @@ impl Ready {
         Ready::at(root, cpu, switches.ok_or(Refused::Unknown)?)
     }
 
-    /// The prefetchers of `cpu`.
+    /// Prepares the prefetchers of `cpu`.
     ///
     /// # Errors
-    /// If the register cannot be read, or its device not be written.
+    /// If the register cannot be read, or its device cannot be opened for writing.
     pub fn at(root: &Root, cpu: usize, switches: PrefetchSwitches) -> Result<Self, Refused> {
         let msr = Msr::open_to_write(root, cpu)?;
         let register = switches.register;
@@ -157,35 +158,36 @@ impl Ready {
         })
     }
 
-    /// Switches all of them off. Forks: lay out what is to be measured before, because the child
-    /// shares this process's pages, and each that is written is copied first.
+    /// Switches all of the CPU's prefetchers off. Forks: lay out the data to measure first. The child
+    /// shares this process's pages, and a shared page is copied at the next write to it.
     ///
     /// # Errors
-    /// If the register cannot be written or put back, or the write has no effect.
+    /// If no process can be started to restore the register, the register cannot be written, or the write
+    /// has no effect.
     pub fn switch_off(self) -> Result<Off, Refused> {
         Off::of(vec![self])
     }
 }
 
-/// The prefetchers of a CPU or several, off for as long as this lives.
+/// The prefetchers of one or more CPUs, off until dropped.
 ///
-/// Each register gets its old value back when this is dropped, also by a panic. A child process,
-/// started before the register is written, writes it back if this process ends without that: by a
-/// signal of any kind, an abort or an exit. Only the end of both at once, as by the end of their
-/// container, leaves it changed.
+/// Dropping restores the old value of each register, also during a panic. A child process, started
+/// before the register is written, restores it if this process ends without dropping: by a signal of
+/// any kind, an abort or an exit. The register stays changed only if both processes end at once, as when
+/// their container ends.
 #[derive(Debug)]
 pub struct Off {
-    /// Those that were written, or were to be.
+    /// The registers that were written, or were about to be.
     registers: Vec<Ready>,
     _guardian: Guardian,
 }
 
 impl Off {
-    /// Switches the prefetchers of `cpus` off, all or none: a thread that goes to another of them, or works
-    /// there, has none either. Forks, as [`Ready::switch_off`] does.
+    /// Switches the prefetchers of all `cpus` off, or of none. A thread on any of these CPUs then runs
+    /// without prefetchers. Forks, as [`Ready::switch_off`] does.
     ///
     /// # Errors
-    /// As [`Ready::at`] and [`Ready::switch_off`]; those of the first CPUs are then on again.
+    /// As [`Ready::at`] and [`Ready::switch_off`]. The prefetchers already switched off are then on again.
     pub fn on(
         root: &Root,
         cpus: &[usize],
@@ -196,7 +198,7 @@ impl Off {
         Off::of(ready.collect::<Result<_, _>>()?)
     }
 
-    /// One guardian for all of them stands ready before the first is written.
+    /// Starts one guardian for all registers before it writes the first.
     fn of(registers: Vec<Ready>) -> Result<Self, Refused> {
         let undo = registers.iter().map(|of| {
             let before = of.before.to_le_bytes();
@@ -222,7 +224,7 @@ impl Off {
 }
 
 impl Drop for Off {
-    /// Puts the registers back; what fails here the guardian, dropped next, tries again.
+    /// Restores the registers. If a write fails, the guardian, which is dropped next, tries again.
     fn drop(&mut self) {
         for of in &self.registers {
             let _ = of.msr.write(of.register, of.before);
@@ -240,17 +242,17 @@ pub struct Msr {
 /// Why a register cannot be read or written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MsrError {
-    /// There is no such device: no driver is loaded, or the kernel has none.
+    /// The device does not exist: the driver is not loaded, or the kernel has none.
     Missing(PathBuf),
-    /// This user may not open it, or not so.
+    /// This user may not open the device, or not for this access.
     Denied(PathBuf),
-    /// The CPU has no such register, or the hypervisor refuses it.
+    /// The CPU lacks the register, or the hypervisor refuses the access.
     Refused {
         /// The register.
         register: u32,
-        /// Whether it was written; read otherwise.
+        /// Whether the access was a write; otherwise it was a read.
         written: bool,
-        /// What the kernel answered.
+        /// The kernel's error.
         problem: String,
     },
 }
@@ -265,7 +267,7 @@ messages! { MsrError:
 }
 
 impl Msr {
-    /// The registers of `cpu`, to be read.
+    /// Opens the registers of `cpu` for reading.
     ///
     /// # Errors
     /// If there is no device, or this user may not read it.
@@ -273,7 +275,7 @@ impl Msr {
         Self::opened(root, cpu, OpenOptions::new().read(true))
     }
 
-    /// The registers of `cpu`, to be read and written.
+    /// Opens the registers of `cpu` for reading and writing.
     ///
     /// # Errors
     /// If there is no device, or this user may not write it.
@@ -292,12 +294,12 @@ impl Msr {
         }
     }
 
-    /// The device.
+    /// Returns the path of the device.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// `rdmsr`.
+    /// `rdmsr`: reads a register.
     ///
     /// # Errors
     /// If the register cannot be read.
@@ -309,7 +311,7 @@ impl Msr {
         Ok(u64::from_le_bytes(value))
     }
 
-    /// `wrmsr`. What a value does is up to the register; a wrong one can crash the machine.
+    /// `wrmsr`: writes a register. The effect depends on the register; a wrong value can crash the machine.
     ///
     /// # Errors
     /// If the register cannot be written.
@@ -321,8 +323,8 @@ impl Msr {
         written.map_err(|error| self.refusal(register, true, &error))
     }
 
-    /// The driver answers EPERM for what `msr.allow_writes=off` or a locked-down kernel forbids,
-    /// and EIO for what the CPU or the hypervisor answers with a fault.
+    /// Translates an error. The driver returns EPERM for an access that `msr.allow_writes=off` or a
+    /// locked-down kernel forbids, and EIO for one that faults in the CPU or the hypervisor.
     fn refusal(&self, register: u32, written: bool, error: &io::Error) -> MsrError {
         if error.kind() == ErrorKind::PermissionDenied && !written {
             return MsrError::Denied(self.path.clone());

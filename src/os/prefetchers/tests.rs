@@ -1,4 +1,4 @@
-//! The guardian, against a file that stands for the device.
+//! Tests of the guardian, with a file in place of the device.
 
 // Ends processes by signal.
 #![allow(unsafe_code)]
@@ -16,10 +16,10 @@ const SWITCHES: PrefetchSwitches = PrefetchSwitches {
     register: 0x1A4,
     bits: &[(0, "L2 streamer"), (2, "L1 data next line")],
 };
-/// A bit that is none of theirs.
+/// A bit that switches no prefetcher.
 const BEFORE: u64 = 0x20;
 
-/// A machine whose CPU 3 has a file for its registers, which holds [`BEFORE`].
+/// A machine whose CPU 3 has a file in place of its registers, which holds [`BEFORE`].
 struct Mock(Planted);
 
 impl Mock {
@@ -55,7 +55,7 @@ impl Mock {
     }
 }
 
-/// Switches them off on CPU 3.
+/// Switches the prefetchers off on CPU 3.
 fn off(root: &Root) -> Off {
     Ready::at(root, 3, SWITCHES).unwrap().switch_off().unwrap()
 }
@@ -73,7 +73,7 @@ fn they_are_off_until_dropped() {
 fn those_of_several_cpus_are_off_together_or_not_at_all() {
     let mock = Mock::new("several");
     let root = mock.root();
-    // CPU 4 has no device: nothing is written on CPU 3.
+    // CPU 4 has no device, so that nothing is written on CPU 3.
     let refused = Off::on(&root, &[3, 4], Some(SWITCHES)).unwrap_err();
     assert!(refused.to_string().contains("does not exist"), "{refused}");
     assert_eq!(mock.value(), BEFORE);
@@ -103,30 +103,30 @@ fn a_panic_puts_them_back() {
 fn without_its_guardian_the_register_is_put_back_all_the_same() {
     let mock = Mock::new("orphan");
     let off = off(&mock.root());
-    // SAFETY: a child of this process, which nobody has waited for.
+    // SAFETY: the process is a child of this process and has not been waited for.
     unsafe { libc::kill(off._guardian.child(), libc::SIGKILL) };
     drop(off);
     assert_eq!(mock.value(), BEFORE);
 }
 
-/// Where the process that is to be killed finds its machine.
+/// Names the folder of the mock to the process that is killed.
 const VICTIM: &str = "LINEFILL_TEST_VICTIM";
 
-/// Not a test of its own: what the processes below do, which end before this does.
+/// Not a test by itself: the code of the processes that the tests below end.
 #[test]
 fn switch_off_and_wait() {
     let Some(dir) = std::env::var_os(VICTIM) else {
         return;
     };
-    // A job in the background of a shell is started with it ignored.
-    // SAFETY: the default action is no function.
+    // The shell starts a background job with SIGINT ignored.
+    // SAFETY: the default action is not a function.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
     let _off = off(&Root::under(dir.as_ref()));
     std::thread::sleep(Duration::from_secs(60));
 }
 
-/// Starts a process that switches the prefetchers off, ends it by `signal` and waits for the old
-/// value.
+/// Starts a process that switches the prefetchers off, ends it by `signal`, and waits until the
+/// register has its old value.
 fn killed_by(signal: i32) {
     let mock = Mock::new(&format!("killed-{signal}"));
     let mut victim = Command::new(std::env::current_exe().unwrap())
@@ -137,7 +137,7 @@ fn killed_by(signal: i32) {
         .spawn()
         .unwrap();
     assert!(mock.comes_to(0x25), "never switched off");
-    // SAFETY: a child of this process, which nobody has waited for.
+    // SAFETY: the process is a child of this process and has not been waited for.
     unsafe { libc::kill(victim.id() as i32, signal) };
     victim.wait().unwrap();
     assert!(mock.comes_to(BEFORE), "still off after signal {signal}");
@@ -163,7 +163,7 @@ fn each_refusal_says_what_is_missing() {
     assert_eq!(look(&root, 3, None), Err(Refused::Unknown));
     let missing = said(Ready::at(&root, 4, SWITCHES).unwrap_err());
     assert!(missing.contains("dev/cpu/4/msr does not exist") && missing.contains("modprobe"));
-    // The file ends before this register, as a CPU without it refuses to be read.
+    // The file ends before this register, so that the read fails as on a CPU without the register.
     let none = PrefetchSwitches {
         register: 0xC000_0108,
         ..SWITCHES

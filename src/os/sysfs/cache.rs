@@ -1,4 +1,4 @@
-//! The caches of a CPU (`cpuN/cache/indexM`), and which CPUs share them: Drepper's Figures 3.1 to 3.3.
+//! The caches of a CPU (`cpuN/cache/indexM`), and the CPUs that share them: Drepper's Figures 3.1 to 3.3.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,39 +8,39 @@ use crate::cpu::CacheKind;
 use crate::host::Sharing;
 use crate::os::root::{Unreadable, read, read_number};
 
-/// One cache as a CPU sees it.
+/// A cache as a CPU sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
-    /// Level, 1 nearest to the core.
+    /// Level; level 1 is nearest to the core.
     pub level: u32,
-    /// What it holds.
+    /// What the cache holds.
     pub kind: CacheKind,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Lines in a set; `None` where the kernel does not tell.
+    /// Ways: lines per set; `None` if the kernel does not report them.
     pub ways: Option<u64>,
-    /// Sets; `None` where the kernel does not tell.
+    /// Number of sets; `None` if the kernel does not report it.
     pub sets: Option<u64>,
-    /// Bytes of a line; `None` where the kernel does not tell.
+    /// Bytes per line; `None` if the kernel does not report them.
     pub line: Option<u64>,
-    /// The CPUs that share it, in rising order; at least one.
+    /// The CPUs that share the cache, in ascending order; at least one.
     pub shared_by: Vec<usize>,
 }
 
 impl Cache {
-    /// Bytes of this cache for each of the CPUs that share it: the size over the number of bits
-    /// in `shared_cpu_map` (Drepper, "What Every Programmer Should Know About Memory", 6.2.3).
+    /// Returns the bytes of this cache per CPU that shares it: the size divided by the number of bits in
+    /// `shared_cpu_map` (Drepper, "What Every Programmer Should Know About Memory", 6.2.3).
     pub fn share(&self) -> u64 {
         self.size / self.shared_by.len() as u64
     }
 
-    /// Whether loads and stores go through it.
+    /// Returns whether the cache holds data.
     pub fn holds_data(&self) -> bool {
         self.kind != CacheKind::Instruction
     }
 }
 
-/// Every `index*` in the folder `dir`, by number.
+/// Reads every `index*` in the folder `dir`, in order of the numbers.
 pub(super) fn all(dir: &Path) -> Result<Vec<Cache>, Unreadable> {
     let mut caches = Vec::new();
     // The kernel numbers them without gaps.
@@ -59,7 +59,7 @@ pub(super) fn all(dir: &Path) -> Result<Vec<Cache>, Unreadable> {
 }
 
 fn one(dir: &Path) -> Result<Cache, Unreadable> {
-    // Zero stands for "unknown" in these three, and older kernels leave the files out.
+    // Zero means "unknown" in these three files, and older kernels leave them out.
     let geometry = |name: &str| {
         read_number(&dir.join(name))
             .ok()
@@ -101,7 +101,7 @@ fn kind(path: &Path) -> Result<CacheKind, Unreadable> {
     }
 }
 
-/// A size such as `32K`.
+/// Reads a size such as `32K`.
 fn size(path: &Path) -> Result<u64, Unreadable> {
     let text = read(path)?;
     let kib = text
@@ -112,7 +112,7 @@ fn size(path: &Path) -> Result<u64, Unreadable> {
         .ok_or_else(|| Unreadable::malformed(path, &text, "a size in KiB such as 32K"))
 }
 
-/// The CPUs of `shared_cpu_list`, or of `shared_cpu_map` where a kernel before 2.6.26 has no list.
+/// Reads the CPUs of `shared_cpu_list`, or of `shared_cpu_map` on kernels before 2.6.26, which have no list.
 fn shared_by(dir: &Path) -> Result<Vec<usize>, Unreadable> {
     let from_list = read_list(&dir.join("shared_cpu_list"));
     let path = dir.join("shared_cpu_map");
@@ -125,14 +125,14 @@ fn shared_by(dir: &Path) -> Result<Vec<usize>, Unreadable> {
         .ok_or_else(|| Unreadable::malformed(&path, &text, "a mask of CPUs"))
 }
 
-/// A CPU and what it reaches.
+/// A CPU, its place and its caches.
 struct Cpu {
     place: Topology,
     caches: Vec<Cache>,
 }
 
 impl Cpu {
-    /// Cores are numbered within a package, or within a die: their threads tell them apart.
+    /// Identifies the core by its hyper-threads: core numbers are unique only within a package or a die.
     fn core(&self) -> &[usize] {
         &self.place.threads
     }
@@ -148,7 +148,7 @@ impl Cpu {
     }
 }
 
-/// A cache is known by its level, its kind and whom it serves.
+/// Identifies a cache by its level, its kind and the CPUs that share it.
 type Identity<'a> = (u32, &'static str, &'a [usize]);
 
 fn identity(cache: &Cache) -> Identity<'_> {
@@ -156,11 +156,10 @@ fn identity(cache: &Cache) -> Identity<'_> {
 }
 
 impl Sysfs {
-    /// How CPUs, packages and caches belong together.
+    /// Returns how CPUs, packages and caches belong together.
     ///
     /// # Errors
-    /// [`Unreadable`] when the kernel does not describe the place or the caches of a CPU that is
-    /// online.
+    /// [`Unreadable`] if the kernel does not describe the place or the caches of an online CPU.
     pub fn sharing(&self) -> Result<Sharing, Unreadable> {
         let mut cpus = Vec::new();
         for cpu in self.online()? {
@@ -173,7 +172,7 @@ impl Sysfs {
     }
 }
 
-/// The hyper-threads of a core.
+/// Returns the hyper-threads of a core.
 fn of_core<'a>(cpus: &'a [Cpu], core: &'a [usize]) -> impl Iterator<Item = &'a Cpu> {
     cpus.iter().filter(move |cpu| cpu.core() == core)
 }
@@ -194,7 +193,7 @@ fn sharing(cpus: &[Cpu]) -> Sharing {
         .iter()
         .flat_map(|cpu| cpu.caches.iter().map(identity))
         .collect();
-    // Whom a cache serves, by core or by package.
+    // Numbers of cores and of packages that a cache serves.
     let serves = |wanted: Identity<'_>| {
         let served = cpus.iter().filter(move |cpu| {
             let mut caches = cpu.caches.iter();

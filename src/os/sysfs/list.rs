@@ -1,4 +1,4 @@
-//! Sets of CPUs: the kernel's two forms of a list, and masks as libNUMA hands them out (Drepper 6.3.4).
+//! Sets of CPUs: the kernel's two formats, and masks as in libNUMA (Drepper 6.3.4).
 
 use core::ops::BitXor;
 use std::collections::BTreeSet;
@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use super::{Sysfs, read_list};
 use crate::os::root::{Unreadable, read};
 
-/// The largest CPU number believed. The kernel's own limit on x86-64 (`NR_CPUS`) is 8192; a
-/// larger number is a corrupt file, and a range up to it must not be expanded.
+/// The largest CPU number accepted. The kernel's own limit on x86-64 (`NR_CPUS`) is 8192. A larger number
+/// means a corrupt file, and a range up to it must not be expanded.
 const MAX_CPU: usize = 65_535;
 
-/// A list such as `0-3,8`; empty text is the empty list. `None` when malformed.
+/// Parses a list such as `0-3,8`; empty text is the empty list. `None` if malformed.
 pub(crate) fn parse(text: &str) -> Option<Vec<usize>> {
     let text = text.trim();
     let mut cpus = Vec::new();
@@ -20,7 +20,7 @@ pub(crate) fn parse(text: &str) -> Option<Vec<usize>> {
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-        // Nor are ranges that the list names again and again.
+        // Bounds the total too, in case the list repeats ranges.
         if first > last || last > MAX_CPU || cpus.len() + (last - first) > MAX_CPU {
             return None;
         }
@@ -31,8 +31,8 @@ pub(crate) fn parse(text: &str) -> Option<Vec<usize>> {
     Some(cpus)
 }
 
-/// A mask such as `00000003` or `ff,ffffffff`: groups of 32 bits in hexadecimal, the highest
-/// first. `None` when malformed.
+/// Parses a mask such as `00000003` or `ff,ffffffff`: groups of 32 bits in hexadecimal, highest group
+/// first. `None` if malformed.
 pub(in crate::os) fn parse_mask(text: &str) -> Option<Vec<usize>> {
     let groups: Vec<&str> = text.trim().split(',').collect();
     if groups.len() * 32 > MAX_CPU + 1 {
@@ -50,7 +50,7 @@ pub(in crate::os) fn parse_mask(text: &str) -> Option<Vec<usize>> {
     Some(cpus)
 }
 
-/// Rising CPU numbers as a list such as `0-3,8`.
+/// Formats CPU numbers, in ascending order, as a list such as `0-3,8`.
 pub(crate) fn format(cpus: &[usize]) -> String {
     let mut text = String::new();
     let mut rest = cpus;
@@ -72,23 +72,23 @@ pub(crate) fn format(cpus: &[usize]) -> String {
     text
 }
 
-/// A set of CPUs, as `cpu_set_t` is one.
+/// A set of CPUs, like `cpu_set_t`.
 #[doc(alias = "cpu_set_t")]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuMask(BTreeSet<usize>);
 
 impl CpuMask {
-    /// The CPUs, in rising order.
+    /// Returns the CPUs of the set, in ascending order.
     pub fn cpus(&self) -> impl Iterator<Item = usize> {
         self.0.iter().copied()
     }
 
-    /// Whether a CPU is among them.
+    /// Returns whether the set contains a CPU.
     pub fn contains(&self, cpu: usize) -> bool {
         self.0.contains(&cpu)
     }
 
-    /// How many there are.
+    /// Returns the number of CPUs in the set.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -100,7 +100,7 @@ impl FromIterator<usize> for CpuMask {
     }
 }
 
-/// `CPU_XOR`: the CPUs that are in one of the two.
+/// `CPU_XOR`: the CPUs that are in exactly one of the two sets.
 impl BitXor for &CpuMask {
     type Output = CpuMask;
 
@@ -110,12 +110,12 @@ impl BitXor for &CpuMask {
 }
 
 impl Sysfs {
-    /// The hyper-threads of the cores that the CPUs of `of` belong to, those CPUs among them:
-    /// `NUMA_cpu_level_mask` of level 1, from the masks in `topology/thread_siblings`, or the lists beside them. Without
-    /// hyper-threads it is `of` itself, which the call of the paper marks by returning 1.
+    /// `NUMA_cpu_level_mask` of level 1: returns all hyper-threads of the cores that the CPUs of `of` belong
+    /// to, those CPUs included. Reads the masks in `topology/thread_siblings`, or the lists beside them.
+    /// Without hyper-threads the result is `of` itself; the paper's call marks this case by returning 1.
     ///
     /// # Errors
-    /// [`Unreadable`] when a mask is missing or malformed.
+    /// [`Unreadable`] if a mask is missing or malformed.
     #[doc(alias = "NUMA_cpu_level_mask")]
     pub fn hyper_threads(&self, of: &CpuMask) -> Result<CpuMask, Unreadable> {
         let mut all = BTreeSet::new();
@@ -132,10 +132,10 @@ impl Sysfs {
         Ok(CpuMask(all))
     }
 
-    /// The CPUs that share their first-level data cache with `cpu`, itself among them.
+    /// Returns the CPUs that share their first-level data cache with `cpu`, `cpu` included.
     ///
     /// # Errors
-    /// As [`caches`](Self::caches), and when none of them is such a cache.
+    /// As [`caches`](Self::caches), and if there is no first-level data cache among them.
     pub fn sharers_of_l1d(&self, cpu: usize) -> Result<CpuMask, Unreadable> {
         let caches = self.caches(cpu)?.into_iter();
         let mut first = caches.filter(|cache| cache.level == 1 && cache.holds_data());

@@ -16,7 +16,7 @@ pub use crate::host::{Arrangement, CpuLocation, MemoryNode, Nearness, Sharing};
 pub use cache::Cache;
 pub use list::CpuMask;
 
-/// The tree at `/sys`, or a recording of one.
+/// The tree at `/sys`, or a recorded tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sysfs {
     cpus: PathBuf,
@@ -24,12 +24,12 @@ pub struct Sysfs {
 }
 
 impl Sysfs {
-    /// The tree of the machine that this process runs on.
+    /// Returns the tree of the machine that this process runs on.
     pub fn live() -> Self {
         Self::at(Path::new("/sys"))
     }
 
-    /// A tree whose top, `/sys` on a live machine, is `root`.
+    /// Returns the tree whose top, `/sys` on a live machine, is `root`.
     pub fn at(root: &Path) -> Self {
         let system = root.join("devices/system");
         Self {
@@ -38,27 +38,27 @@ impl Sysfs {
         }
     }
 
-    /// The CPUs that are online, in rising order.
+    /// Returns the online CPUs, in ascending order.
     ///
     /// # Errors
-    /// [`Unreadable`] when the list is missing, malformed or empty.
+    /// [`Unreadable`] if the list is missing, malformed or empty.
     pub fn online(&self) -> Result<Vec<usize>, Unreadable> {
         read_list(&self.cpus.join("online"))
     }
 
-    /// The caches of one CPU, in the order of their `index` folders (level 1 first).
+    /// Returns the caches of a CPU, in the order of their `index` folders (level 1 first).
     ///
     /// # Errors
-    /// [`Unreadable`] when the CPU has no such folder, as in many virtual machines, or one of
-    /// the caches has no valid level, type, size or list of CPUs.
+    /// [`Unreadable`] if the CPU has no such folder, as in many virtual machines, or if a cache has no
+    /// valid level, type, size or list of CPUs.
     pub fn caches(&self, cpu: usize) -> Result<Vec<Cache>, Unreadable> {
         cache::all(&self.cpu(cpu).join("cache"))
     }
 
-    /// The last data cache before memory that `cpu` reaches.
+    /// Returns the last data cache between `cpu` and memory.
     ///
     /// # Errors
-    /// As [`caches`](Self::caches), and when there is no data cache among them.
+    /// As [`caches`](Self::caches), and if there is no data cache among them.
     pub fn last_level(&self, cpu: usize) -> Result<Cache, Unreadable> {
         let data = self.caches(cpu)?.into_iter().filter(Cache::holds_data);
         data.max_by_key(|cache| cache.level)
@@ -68,38 +68,38 @@ impl Sysfs {
             })
     }
 
-    /// Where one CPU sits: its core, package and hyper-threads.
+    /// Returns the place of a CPU: its core, package and hyper-threads.
     ///
     /// # Errors
-    /// [`Unreadable`] when one of the files is missing or malformed, which includes a CPU that
-    /// is offline or does not exist.
+    /// [`Unreadable`] if one of the files is missing or malformed, also for a CPU that is offline or does
+    /// not exist.
     pub fn topology(&self, cpu: usize) -> Result<Topology, Unreadable> {
         topology(&self.cpu(cpu).join("topology"))
     }
 
-    /// The memory nodes, in rising order.
+    /// Returns the memory nodes, in ascending order.
     ///
     /// # Errors
-    /// [`Unreadable`] when there are none (a kernel built without NUMA) or one is malformed.
+    /// [`Unreadable`] if there are none (a kernel built without NUMA), or one is malformed.
     pub fn nodes(&self) -> Result<Vec<MemoryNode>, Unreadable> {
         nodes(&self.nodes)
     }
 
-    /// Bytes of a node that are free, or taken by files alone.
+    /// Returns the bytes of a node that are free or hold only cached files.
     ///
     /// # Errors
-    /// [`Unreadable`] when there is no such node, or its `meminfo` does not tell.
+    /// [`Unreadable`] if there is no such node, or its `meminfo` lacks the free memory.
     pub fn available_on(&self, node: usize) -> Result<u64, Unreadable> {
         available_on(&self.nodes.join(format!("node{node}")), node)
     }
 
-    /// The folder of one CPU.
+    /// Returns the folder of a CPU.
     fn cpu(&self, cpu: usize) -> PathBuf {
         self.cpus.join(format!("cpu{cpu}"))
     }
 }
 
-/// A file that holds a list of CPUs, at least one.
+/// Reads a list of CPUs that must not be empty.
 fn read_list(path: &Path) -> Result<Vec<usize>, Unreadable> {
     let text = read(path)?;
     list::parse(&text)
@@ -107,19 +107,19 @@ fn read_list(path: &Path) -> Result<Vec<usize>, Unreadable> {
         .ok_or_else(|| Unreadable::malformed(path, &text, "a list of CPUs"))
 }
 
-/// The place of one CPU in the machine.
+/// The place of a CPU in the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
     /// The core, numbered within its package.
     pub core: u64,
     /// The package (socket).
     pub package: u64,
-    /// The CPUs of the same core, this one among them, in rising order.
+    /// The CPUs of the same core, this CPU included, in ascending order.
     pub threads: Vec<usize>,
 }
 
 impl Topology {
-    /// The other hyper-threads of the core, for the CPU `cpu` that this describes.
+    /// Returns the other hyper-threads of the core. `cpu` is the CPU that this describes.
     pub fn siblings(&self, cpu: usize) -> Vec<usize> {
         self.threads
             .iter()
@@ -130,7 +130,7 @@ impl Topology {
 }
 
 impl Sysfs {
-    /// Whether two of `cpus` are hyper-threads of one core, as far as the kernel tells.
+    /// Returns whether two of `cpus` are hyper-threads of one core, as far as the kernel reports.
     pub fn share_a_core(&self, cpus: &[usize]) -> bool {
         cpus.iter().any(|&cpu| {
             let topology = self.topology(cpu).ok();
@@ -177,7 +177,7 @@ fn node(dir: &Path, id: usize) -> Result<MemoryNode, Unreadable> {
     })
 }
 
-/// Bytes on the line `name` of a node's `meminfo`, whose lines begin with the node.
+/// Returns the bytes on the line `name` of a node's `meminfo`, whose lines begin with the node's number.
 fn memory_field(dir: &Path, id: usize, name: &str) -> Result<u64, Unreadable> {
     let path = dir.join("meminfo");
     let text = read(&path)?;
@@ -190,7 +190,7 @@ fn memory_field(dir: &Path, id: usize, name: &str) -> Result<u64, Unreadable> {
     })
 }
 
-/// Bytes of a node that are free, or taken by files alone.
+/// Returns the bytes of a node that are free or hold only cached files.
 fn available_on(dir: &Path, id: usize) -> Result<u64, Unreadable> {
     let files = ["Active(file)", "Inactive(file)"];
     let files = files.map(|name| memory_field(dir, id, name).unwrap_or(0));
@@ -198,10 +198,10 @@ fn available_on(dir: &Path, id: usize) -> Result<u64, Unreadable> {
 }
 
 impl Sysfs {
-    /// Where each of `cpus` sits, in their order.
+    /// Returns the location of each of `cpus`, in their order.
     ///
-    /// What the kernel does not tell is taken for the common case: a core a CPU, a level-2 cache a
-    /// core, a last-level cache a package, one package.
+    /// If the kernel does not report a part, the common case is assumed: one core per CPU, one level-2 cache
+    /// per core, one last-level cache per package, one package.
     pub fn seats(&self, cpus: &[usize]) -> Vec<CpuLocation> {
         cpus.iter().map(|&cpu| self.seat(cpu)).collect()
     }
@@ -227,7 +227,7 @@ impl Sysfs {
         }
     }
 
-    /// The lowest online CPU of a package; 0 where the kernel does not tell.
+    /// Returns the lowest online CPU of a package; 0 if the kernel does not report it.
     fn first_of_package(&self, package: Option<u64>) -> usize {
         let online = self.online().unwrap_or_default();
         let of = |cpu: &usize| self.topology(*cpu).ok().map(|known| known.package);
@@ -235,11 +235,11 @@ impl Sysfs {
         first.unwrap_or(0)
     }
 
-    /// How the cores that are online share their caches. CPUs of whose cores the kernel tells
-    /// nothing count as cores.
+    /// Returns how the online cores share their caches. A CPU whose core the kernel does not report counts
+    /// as a core.
     ///
     /// # Errors
-    /// [`Unreadable`] when the kernel does not describe the caches of a CPU that is online.
+    /// [`Unreadable`] if the kernel does not describe the caches of an online CPU.
     pub fn arrangement(&self) -> Result<Arrangement, Unreadable> {
         let online = self.online()?;
         for cpu in &online {
