@@ -65,7 +65,7 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     pub core_per_tick: Option<f64>,
     /// Seed of the random layouts.
     pub seed: u64,
-    /// `quick` or `full`; [`BARE`](super::BARE) in a record of the boot image.
+    /// `quick` or `full`; [`BARE`](super::BARE) in a record of the boot image without experiments.
     pub profile: Text,
     /// Pages requested on the command line, if they override those of the experiments.
     pub pages: Option<Text>,
