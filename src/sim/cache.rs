@@ -231,8 +231,7 @@ impl Cache {
         self.level.mark(line)
     }
 
-    /// Counts a write-back of a dirty line that was removed from a level nearer to the core, while this
-    /// level's own copy was clean or absent.
+    /// Counts a write-back for the hierarchy, which has removed or cleaned the dirty copy itself.
     pub(super) fn count_write_back(&mut self) {
         self.level.lines.write_backs += 1;
     }

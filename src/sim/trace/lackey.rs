@@ -2,7 +2,7 @@
 
 use crate::sim::{Op, Reference};
 
-/// Parses one line: `I 04000ab0,3`, ` L 1ffeffe7e0,8`, ` S …` or ` M …`, with the address in hexadecimal
+/// Parses one line: `I  04000ab0,3`, ` L 1ffeffe7e0,8`, ` S …` or ` M …`, with the address in hexadecimal
 /// and the bytes in decimal. Returns `None` for other lines, such as valgrind's own.
 ///
 /// ```
