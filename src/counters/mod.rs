@@ -1,5 +1,5 @@
-//! Counting what code does, by events that are named: as the vendor calls them, or by what they
-//! mean.
+//! Counts hardware and kernel events around a piece of code. Events are named as the vendor names them,
+//! or by their meaning.
 
 mod place;
 
@@ -14,11 +14,11 @@ pub use place::{Named, Place, UnknownName};
 use crate::os::perf::{Event, Group, Refusal, Software};
 use crate::pmu::Reading;
 
-/// The most events of one [`Counters`].
+/// The most events that one [`Counters`] can hold.
 #[doc(hidden)]
 pub const MOST: usize = 16;
 
-/// What is counted if nobody says.
+/// The quantities among the usual events.
 const USUAL: [Quantity; 6] = [
     Quantity::Cycles,
     Quantity::Instructions,
@@ -28,9 +28,9 @@ const USUAL: [Quantity; 6] = [
     Quantity::DtlbWalks,
 ];
 
-/// The events that are counted if nobody says which: cycles, instructions, branches and misses as
-/// this core counts them, and the kernel's own: the thread's clock, page faults, context switches
-/// and migrations.
+/// Returns the events that are counted by default: cycles, instructions, branches and misses as this
+/// core counts them, and the kernel's own: the thread's clock, page faults, context switches and
+/// migrations.
 pub fn usual(place: &Place) -> Vec<Named> {
     let hardware = USUAL.iter().filter_map(|&of| place.counting(of).ok());
     let software = [
@@ -46,11 +46,10 @@ pub fn usual(place: &Place) -> Vec<Named> {
     hardware.chain(software).collect()
 }
 
-/// The events of a list of names, parted by commas, and no others; the [usual] ones if there is no
-/// list.
+/// Returns the events of a comma-separated list of names; the [usual] events if there is no list.
 ///
 /// # Errors
-/// The first name that means nothing at `place`.
+/// The first name that means no event at `place`.
 pub fn chosen(list: Option<&str>, place: &Place) -> Result<Vec<Named>, UnknownName> {
     match list {
         Some(names) => place.list(names),
@@ -58,12 +57,12 @@ pub fn chosen(list: Option<&str>, place: &Place) -> Result<Vec<Named>, UnknownNa
     }
 }
 
-/// Runs `work` and returns its result with what the [`usual`] events counted of it.
+/// Runs `work` and returns its result with the counts of the [`usual`] events while it ran.
 ///
-/// The counters are opened at a thread's first call and stay open; `rdpmc` reads them where the
-/// kernel allows it, `read(2)` otherwise. What the reading itself costs is counted too, some
-/// hundred instructions at most: open [`Counters`] on fewer events for less, and count N and 2N
-/// operations to be rid of it.
+/// The counters are opened at a thread's first call and stay open. `rdpmc` reads them where the kernel
+/// allows it, `read(2)` otherwise. The counts include the cost of the reading itself, at most some
+/// hundred instructions. To reduce it, open [`Counters`] on fewer events; to eliminate it, count N and
+/// 2N operations.
 ///
 /// ```
 /// let (sum, counts) = linefill::counters::scope(|| (0..1000_u64).sum::<u64>());
@@ -77,28 +76,28 @@ pub fn scope<R>(work: impl FnOnce() -> R) -> (R, Counts) {
     COUNTERS.with(|counters| counters.scope(work))
 }
 
-/// Open counters of the calling thread, each under a name.
+/// Open counters of the calling thread, each with a name.
 #[derive(Debug)]
 pub struct Counters {
     events: Rc<[Opened]>,
     group: Group,
 }
 
-/// An event's name, and its place in the group, or why it is not counted.
+/// An event's name, with its index in the group, or why it is not counted.
 type Opened = (String, Result<usize, Refusal>);
 
-/// What was counted, event by event.
+/// The counts of a piece of code, event by event.
 #[derive(Clone, Debug)]
 pub struct Counts {
     events: Rc<[Opened]>,
     readings: [Reading; MOST],
-    /// Why there is no reading at all: the kernel did not answer.
+    /// Why there are no readings at all, if the kernel failed to return them.
     silent: Option<Refusal>,
 }
 
 impl Counters {
-    /// Opens the first [`MOST`] events of `named`. Events that the kernel refuses say so in the
-    /// [`Counts`], and the others are counted.
+    /// Opens the first [`MOST`] events of `named`. If the kernel refuses an event, the [`Counts`]
+    /// contain the reason, and the other events are counted.
     pub fn open(mut named: Vec<Named>) -> Self {
         named.truncate(MOST);
         let events: Vec<Event> = named
@@ -121,16 +120,16 @@ impl Counters {
         }
     }
 
-    /// Opens the events of a list of names, parted by commas, on the CPU that executes this; see
+    /// Opens the events of a comma-separated list of names, on the CPU that executes the call; see
     /// [`Place::named`].
     ///
     /// # Errors
-    /// If a name means no event here.
+    /// If a name means no event on this CPU.
     pub fn of(names: &str) -> Result<Self, UnknownName> {
         Place::here().list(names).map(Counters::open)
     }
 
-    /// Runs `work` and returns its result with what was counted of it.
+    /// Runs `work` and returns its result with the counts of the events while it ran.
     #[inline]
     pub fn scope<R>(&self, work: impl FnOnce() -> R) -> (R, Counts) {
         let mut before = [Reading::default(); MOST];
@@ -150,8 +149,8 @@ impl Counters {
 }
 
 impl Counts {
-    /// The events in the order in which they were asked for, each with its reading, or with the
-    /// reason why there is none.
+    /// Returns the events in the order in which they were requested, each with its reading, or with the
+    /// reason why it has none.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Result<Reading, &Refusal>)> {
         self.events.iter().map(|(name, place)| {
             let reading = match (place, &self.silent) {
@@ -162,8 +161,8 @@ impl Counts {
         })
     }
 
-    /// What was counted of the event of this name, extrapolated if it shared its counter. `None`
-    /// if it was not asked for, or not counted.
+    /// Returns the count of the event with this name, extrapolated if the event shared its counter.
+    /// `None` if the event was not requested or not counted.
     pub fn value(&self, name: &str) -> Option<f64> {
         let mut counts = self.iter();
         let (_, reading) = counts.find(|(known, _)| *known == name)?;
@@ -171,7 +170,7 @@ impl Counts {
     }
 }
 
-/// A line an event, as `perf stat` prints them.
+/// Prints one line per event, as `perf stat` does.
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, reading) in self.iter() {

@@ -1,4 +1,4 @@
-//! A CPU whose events are asked for by name.
+//! A CPU on which events are looked up by name.
 
 use core::fmt;
 
@@ -11,7 +11,7 @@ use crate::os::preempt::current_cpu;
 use crate::pmu::{Microarch, events};
 use crate::spelling::distance;
 
-/// A CPU whose events are asked for by name, and what the kernel says of its counters.
+/// A CPU on which events are looked up by name, with what the kernel reports about its counters.
 #[derive(Clone, Debug)]
 pub struct Place {
     root: Root,
@@ -19,7 +19,7 @@ pub struct Place {
     identity: Identity,
 }
 
-/// An event under the name by which it was asked for.
+/// An event, under the name by which it was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     /// The name.
@@ -28,26 +28,26 @@ pub struct Named {
     pub event: Result<Event, Refusal>,
 }
 
-/// A name that means no event here.
+/// A name that means no event on this CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
     /// The name.
     pub name: String,
-    /// Whose events were searched.
+    /// The core whose events were searched, if it has an event table.
     pub core: Option<Microarch>,
-    /// The names that are most like it, the nearest first.
+    /// The most similar names, the closest first.
     pub near: Vec<String>,
-    /// Cores that do have such an event.
+    /// Other cores that have an event of this name.
     pub elsewhere: Vec<Microarch>,
 }
 
 impl Place {
-    /// The CPU that executes this: pin the thread first, where cores differ.
+    /// Returns the CPU that executes the call. Pin the thread first if the machine's cores differ.
     pub fn here() -> Self {
         Place::on(Root::live(), current_cpu().unwrap_or(0), Identity::detect())
     }
 
-    /// CPU `cpu` of the machine that `root` describes, where CPUID says `identity`.
+    /// Returns CPU `cpu` of the machine that `root` describes, with the CPUID data in `identity`.
     pub const fn on(root: Root, cpu: usize, identity: Identity) -> Self {
         Place {
             root,
@@ -56,16 +56,16 @@ impl Place {
         }
     }
 
-    /// The core, if its events are known by name.
+    /// Returns the CPU's core, if it has an event table.
     pub fn core(&self) -> Option<Microarch> {
         let source = source_of(&self.root, self.cpu).ok();
         core_of(&self.identity, source.as_ref())
     }
 
-    /// The events in a list of names, parted by commas, each once.
+    /// Returns the events of a comma-separated list of names, each once.
     ///
     /// # Errors
-    /// The first name that means nothing here.
+    /// The first name that means no event on this CPU.
     pub fn list(&self, names: &str) -> Result<Vec<Named>, UnknownName> {
         let mut list: Vec<Named> = Vec::new();
         for name in names.split(',').map(str::trim) {
@@ -76,12 +76,12 @@ impl Place {
         Ok(list)
     }
 
-    /// The event that `name` means: a vendor's, such as `MEM_LOAD_RETIRED.L1_MISS`; a raw number,
-    /// `rXXXX` in hexadecimal, as perf takes it; one of the kernel's own, such as `page-faults`;
-    /// or one of perf's general ones, such as `cycles`.
+    /// Returns the event called `name`, which may be a vendor's name, such as
+    /// `MEM_LOAD_RETIRED.L1_MISS`; a raw number, `rXXXX` in hexadecimal, as perf takes it; one of the
+    /// kernel's own events, such as `page-faults`; or one of perf's general events, such as `cycles`.
     ///
     /// # Errors
-    /// If it means nothing here.
+    /// If the name means no event on this CPU.
     pub fn named(&self, name: &str) -> Result<Named, UnknownName> {
         let event = match raw(name) {
             Some(config) => source_of(&self.root, self.cpu)
@@ -96,7 +96,7 @@ impl Place {
                 near: self.near(name, unknown.nearest),
                 elsewhere: unknown.elsewhere().collect(),
             }),
-            // Without a table a vendor's name may be right; one without a dot or capital is not.
+            // Without a table, a name that looks like a vendor's may be right; any other name is wrong.
             Err(Refusal::NoTable) if !vendors(name) => Err(UnknownName {
                 name: name.to_owned(),
                 core: None,
@@ -110,11 +110,11 @@ impl Place {
         }
     }
 
-    /// The event that counts `quantity`, under the vendor's name, or under perf's general one
-    /// where the vendor's are not known.
+    /// Returns the event that counts `quantity`, under the vendor's name, or under perf's general name
+    /// if this CPU has no event table.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why no event counts it.
     pub fn counting(&self, quantity: Quantity) -> Result<Named, String> {
         let name = match self.core() {
             Some(core) => quantity.event_of(core).map(|event| event.name),
@@ -125,7 +125,8 @@ impl Place {
         self.named(name).map_err(|unknown| unknown.to_string())
     }
 
-    /// Every name that means something here, the kernel's first and the vendor's last.
+    /// Returns every name that means an event on this CPU: first the kernel's, then perf's general
+    /// names, last the vendor's.
     pub fn names(&self) -> Vec<String> {
         let software = Software::ALL.map(|event| event.name().to_owned());
         let of_core = |core| events(core).map(|event| event.name.to_owned());
@@ -134,8 +135,9 @@ impl Place {
         names.chain(vendors).collect()
     }
 
-    /// The names that are most like `name`: those that it is a part of, then those that take the
-    /// fewest edits, up to a third of its letters; else the one that `begins` like it.
+    /// Returns the names that are most similar to `name`: names that contain it, then names at the
+    /// smallest edit distance, up to a third of its letters. If there are none, returns `begins`, the
+    /// name with the same beginning.
     fn near(&self, name: &str, begins: Option<&str>) -> Vec<String> {
         const MOST: usize = 3;
         let name = name.to_ascii_lowercase();
@@ -159,7 +161,7 @@ impl Place {
     }
 }
 
-/// The number in `rXXXX`.
+/// Returns the number in `rXXXX`.
 fn raw(name: &str) -> Option<u64> {
     let digits = name.strip_prefix('r')?;
     let hexadecimal = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -169,7 +171,7 @@ fn raw(name: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok()
 }
 
-/// Whether a name looks like a vendor's: with a dot, or the capitals or underscores of one.
+/// Returns whether a name looks like a vendor's: no hyphen, but a dot, an underscore or a capital.
 fn vendors(name: &str) -> bool {
     let mark = |byte: u8| byte == b'.' || byte == b'_' || byte.is_ascii_uppercase();
     !name.contains('-') && name.bytes().any(mark)
@@ -198,7 +200,7 @@ impl fmt::Display for UnknownName {
 
 impl core::error::Error for UnknownName {}
 
-/// perf's own name for a quantity, for cores without a table.
+/// Returns perf's general name for a quantity, for cores without an event table.
 const fn general(quantity: Quantity) -> Option<&'static str> {
     match quantity {
         Quantity::Cycles => Some("cycles"),

@@ -1,17 +1,16 @@
-//! The non-temporal vector stores and loads with both operands in memory.
+//! Non-temporal vector stores and loads with both operands in memory.
 //!
-//! A soft-float target (`x86_64-unknown-none`, `-uefi`) passes no vector to a function. These take
-//! addresses instead, so they exist on every target under one name. The functions of
-//! [`cpu`](super) without `_from` and `_to` take and return vectors, and exist where the target has
-//! SSE2.
+//! A soft-float target (`x86_64-unknown-none`, `-uefi`) cannot pass a vector to a function. These
+//! functions take addresses instead, so they exist on every target. The functions of [`cpu`](super)
+//! without `_from` and `_to` take and return vectors, and exist only where the target has SSE2.
 //!
-//! Each is two instructions, always assembly: a plain unaligned load into vector register 0 and
-//! the non-temporal store, or the non-temporal load and a plain unaligned store. The 256- and
-//! 512-bit ones leave the upper half of the register in use: a caller that goes on with legacy SSE
-//! code executes `vzeroupper` after a run of them.
+//! Each function is two instructions, always as assembly: a plain unaligned load into vector register 0
+//! and the non-temporal store, or the non-temporal load and a plain unaligned store. The 256- and
+//! 512-bit functions leave the upper half of the register in use: a caller that continues with legacy
+//! SSE code executes `vzeroupper` after a run of them.
 //!
-//! In a kernel or boot program the vector state has to be on (CR4.OSFXSR; CR4.OSXSAVE and XCR0 for
-//! the wider ones, which their tokens prove), and register 0 be the caller's to change.
+//! In a kernel or boot program, the vector state must be enabled (CR4.OSFXSR; for 256 and 512 bits also
+//! CR4.OSXSAVE and XCR0, which the tokens prove), and the caller must be free to change register 0.
 //!
 //! Source: Intel SDM volume 2B, "MOVNTDQ", "MOVNTPS", "MOVNTPD", "MOVNTDQA".
 
@@ -23,7 +22,7 @@ use core::arch::x86_64::{__m128, __m128d, __m128i, __m256i, __m512i};
 
 use super::token::{Avx2, Avx512, Sse41};
 
-/// Defines functions that load from `src` by one instruction and store at `dst` by another.
+/// Defines functions that load from `src` with one instruction and store to `dst` with another.
 macro_rules! by_address {
     ($(
         $(#[$doc:meta])*
@@ -32,8 +31,8 @@ macro_rules! by_address {
         $(#[$doc])*
         #[inline(always)]
         pub unsafe fn $name($(_has: $has,)? dst: *mut $vector, src: *const $vector) {
-            // SAFETY: the caller vouches for both addresses, and the token for the instructions
-            // that not every x86-64 CPU has.
+            // SAFETY: the caller vouches for both addresses; the token proves the instructions that not
+            // every x86-64 CPU has.
             unsafe {
                 asm!(
                     concat!($load, " ", $register, ", [{src}]"),
@@ -49,7 +48,7 @@ macro_rules! by_address {
 }
 
 by_address! {
-    /// `movntdq` of 128 bits: stores the 16 bytes at `src` at `dst`, past the caches.
+    /// `movntdq` of 128 bits: copies the 16 bytes at `src` to `dst`, bypassing the caches.
     ///
     /// # Safety
     /// `src` is valid for a read of 16 bytes, of any alignment. `dst` is valid for a write of 16
@@ -71,7 +70,7 @@ by_address! {
     #[doc(alias = "_mm_stream_pd")]
     movntpd_from(__m128d): "movupd", "movntpd", "xmm0";
 
-    /// `vmovntdq` of 256 bits: stores the 32 bytes at `src` at `dst`, past the caches.
+    /// `vmovntdq` of 256 bits: copies the 32 bytes at `src` to `dst`, bypassing the caches.
     ///
     /// # Safety
     /// `src` is valid for a read of 32 bytes, of any alignment. `dst` is valid for a write of 32
@@ -79,7 +78,7 @@ by_address! {
     #[doc(alias = "_mm256_stream_si256")]
     vmovntdq256_from(__m256i, Avx2): "vmovdqu", "vmovntdq", "ymm0";
 
-    /// `vmovntdq` of 512 bits, a whole line: stores the 64 bytes at `src` at `dst`, past the
+    /// `vmovntdq` of 512 bits, a whole line: copies the 64 bytes at `src` to `dst`, bypassing the
     /// caches.
     ///
     /// # Safety

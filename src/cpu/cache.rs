@@ -23,7 +23,7 @@ pub enum CacheKind {
 }
 
 impl CacheKind {
-    /// The kind in a word, as records and tables have it.
+    /// Returns the kind as a word, as records and tables print it.
     pub const fn name(self) -> &'static str {
         match self {
             CacheKind::Data => "data",
@@ -33,28 +33,28 @@ impl CacheKind {
     }
 }
 
-/// One cache, as the executing CPU sees it.
+/// One cache, as the CPU that executed CPUID sees it.
 ///
-/// The optional fields are `None` where only leaves too old to state them exist.
+/// Optional fields are `None` if the CPU has only old leaves, which do not report them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cache {
-    /// 1 is nearest to the core.
+    /// Level; 1 is nearest to the core.
     pub level: u8,
-    /// What it holds.
+    /// What the cache holds.
     pub kind: CacheKind,
-    /// Capacity in bytes, never zero. A virtual machine may report a cache of which it gets only
-    /// a share.
+    /// Capacity in bytes, never zero. A virtual machine may report the whole cache although it gets only
+    /// a share of it.
     pub size: u64,
     /// Line size in bytes, never zero.
     pub line: u32,
-    /// Ways of associativity; all lines of a set count as ways if it is fully associative.
+    /// Ways of associativity; for a fully associative cache, the number of its lines.
     pub ways: Option<u32>,
-    /// One set holds every line.
+    /// Whether one set holds every line.
     pub fully_associative: bool,
-    /// Upper bound of the hardware threads that share it: identifiers reserved, a power of two
-    /// on Intel, so operating-system topology may say less.
+    /// Upper bound of the hardware threads that share the cache: the number of reserved identifiers, a
+    /// power of two on Intel. The operating system's topology may report fewer.
     pub shared_by: Option<u32>,
-    /// Whether it holds every line of the levels nearer to the core.
+    /// Whether the cache holds every line of the levels nearer to the core.
     pub inclusive: Option<bool>,
 }
 
@@ -70,7 +70,7 @@ impl Cache {
         inclusive: None,
     };
 
-    /// A cache of an old leaf, which states no more than this.
+    /// Returns a cache of an old leaf, which reports only these parameters.
     pub(super) const fn plain(
         level: u8,
         kind: CacheKind,
@@ -88,26 +88,25 @@ impl Cache {
         }
     }
 
-    /// Number of sets; `None` if the ways are not known.
+    /// Returns the number of sets; `None` if the ways are not known.
     pub fn sets(&self) -> Option<u64> {
         Some(self.size / (u64::from(self.line) * u64::from(self.ways?)))
     }
 
-    /// Bytes for each of the hardware threads that may share it; `None` if their number is not
+    /// Returns the bytes per hardware thread that may share the cache; `None` if their number is not
     /// known.
     pub fn share(&self) -> Option<u64> {
         Some(self.size / u64::from(self.shared_by?.max(1)))
     }
 
-    /// Bytes of one way, the stride at which lines meet in one set of a cache that is indexed by
-    /// plain address bits; `None` if the ways are not known.
+    /// Returns the bytes of one way: the stride at which lines fall into the same set, if plain address
+    /// bits index the cache. `None` if the ways are not known.
     pub fn way_size(&self) -> Option<u64> {
         Some(self.size / u64::from(self.ways?))
     }
 }
 
-/// The caches of a CPU, nearest first. Empty where CPUID says nothing, as in some virtual
-/// machines.
+/// The caches of a CPU, nearest first. Empty if CPUID reports none, as in some virtual machines.
 ///
 /// In a hybrid CPU these are the caches of the core that executed CPUID: pin the thread first.
 ///
@@ -123,13 +122,13 @@ impl Cache {
 pub struct Caches(List<Cache, 8>);
 
 impl Caches {
-    /// Asks the CPU that executes this.
+    /// Returns the caches of the CPU that executes the call.
     pub fn detect() -> Caches {
         Caches::read(CpuIdReaderNative)
     }
 
-    /// The caches that a CPUID reader reports: leaf 4 (Intel) or 8000_001Dh (AMD); failing those,
-    /// the descriptors of leaf 2 (Intel) or leaves 8000_0005h and 6h (AMD).
+    /// Returns the caches that a CPUID reader reports, from leaf 4 (Intel) or 8000_001Dh (AMD), or else
+    /// from the descriptors of leaf 2 (Intel) or leaves 8000_0005h and 8000_0006h (AMD).
     pub fn read<R: CpuIdReader>(reader: R) -> Caches {
         let cpu = CpuId::with_cpuid_reader(Roomy(reader.clone()));
         let mut caches = Caches(List::new(Cache::FILLER));
@@ -141,7 +140,7 @@ impl Caches {
                 caches.add(descriptor::cache(byte));
             }
         }
-        // Intel has leaf 8000_0006h too, with ways that are wrong since Skylake.
+        // Intel CPUs have leaf 8000_0006h too, but its ways are wrong since Skylake.
         let vendor = Identity::read(reader).vendor;
         if caches.is_empty() && matches!(vendor, Vendor::Amd | Vendor::Hygon) {
             caches.add_amd_legacy(&cpu);
@@ -149,19 +148,19 @@ impl Caches {
         caches
     }
 
-    /// The level-`level` cache that holds data.
+    /// Returns the level-`level` cache that holds data.
     pub fn data(&self, level: u8) -> Option<&Cache> {
         self.iter()
             .find(|cache| cache.level == level && cache.kind != CacheKind::Instruction)
     }
 
-    /// The level-1 instruction cache.
+    /// Returns the level-1 instruction cache.
     pub fn instruction(&self) -> Option<&Cache> {
         self.iter()
             .find(|cache| cache.kind == CacheKind::Instruction)
     }
 
-    /// The cache before memory.
+    /// Returns the last-level cache.
     pub fn last_level(&self) -> Option<&Cache> {
         self.iter()
             .filter(|cache| cache.kind != CacheKind::Instruction)
@@ -174,7 +173,7 @@ impl Caches {
         }
     }
 
-    /// Leaves 8000_0005h and 8000_0006h: AMD64 APM volume 3, appendix E.4.
+    /// Adds the caches of leaves 8000_0005h and 8000_0006h: AMD64 APM volume 3, appendix E.4.
     fn add_amd_legacy<R: CpuIdReader>(&mut self, cpu: &CpuId<R>) {
         let mut add = |level, kind, kib, associativity, line: u8| {
             let line = u32::from(line);
@@ -184,7 +183,7 @@ impl Caches {
             let ways = match associativity {
                 Associativity::DirectMapped => Some(1),
                 Associativity::NWay(ways) => Some(u32::from(ways)),
-                // Fits: the field before it is 14 bits of 512 KiB.
+                // Does not overflow: the largest size field has 14 bits in units of 512 KiB.
                 Associativity::FullyAssociative => Some((kib * 1024 / u64::from(line)) as u32),
                 _ => None,
             };
@@ -204,7 +203,7 @@ impl Caches {
         if let Some(outer) = cpu.get_l2_l3_cache_and_tlb_info() {
             let (size, ways) = (outer.l2cache_size().into(), outer.l2cache_associativity());
             add(2, CacheKind::Unified, size, ways, outer.l2cache_line_size());
-            // In units of 512 KiB, the whole package together.
+            // The size is in units of 512 KiB, for the whole package.
             let size = u64::from(outer.l3cache_size()) * 512;
             let ways = outer.l3cache_associativity();
             add(3, CacheKind::Unified, size, ways, outer.l3cache_line_size());
@@ -220,10 +219,8 @@ impl Deref for Caches {
     }
 }
 
-/// One subleaf of leaf 4 or 8000_001Dh: Intel SDM volume 2A, "CPUID", and AMD64 APM volume 3,
-/// appendix E.4, agree on its form.
-/// A reader whose sets of a cache have room for the one that raw-cpuid adds to their number. A
-/// hypervisor can state any.
+/// A reader that limits the number of sets, because raw-cpuid adds 1 to it without an overflow check,
+/// and a hypervisor can report any number.
 #[derive(Clone)]
 struct Roomy<R>(R);
 
@@ -240,6 +237,8 @@ impl<R: CpuIdReader> CpuIdReader for Roomy<R> {
     }
 }
 
+/// Decodes one subleaf of leaf 4 or 8000_001Dh: Intel SDM volume 2A, "CPUID", and AMD64 APM volume 3,
+/// appendix E.4, agree on its format.
 fn from_parameters(p: &CacheParameter) -> Option<Cache> {
     let kind = match p.cache_type() {
         CacheType::Data => CacheKind::Data,

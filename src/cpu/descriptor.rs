@@ -1,7 +1,7 @@
-//! The one-byte descriptors of leaf 2.
+//! Decodes the one-byte descriptors of CPUID leaf 2.
 //!
-//! Source: Intel SDM volume 2A, "CPUID", table "Encoding of CPUID Leaf 2 Descriptors". Left out
-//! are the caches with lines of 32 bytes, whose CPUs run no 64-bit code.
+//! Source: Intel SDM volume 2A, "CPUID", table "Encoding of CPUID Leaf 2 Descriptors". Caches with
+//! 32-byte lines are left out, because their CPUs run no 64-bit code.
 
 use raw_cpuid::{CpuId, CpuIdReader};
 
@@ -9,14 +9,14 @@ use super::cache::{Cache, CacheKind};
 use super::identity::{Identity, Vendor};
 use super::tlb::{PageSizes, Tlb, TlbKind};
 
-/// The descriptor bytes of leaf 2; none on other vendors' CPUs, where the leaf is reserved.
+/// Returns the descriptor bytes of leaf 2; none on other vendors' CPUs, where the leaf is reserved.
 pub(super) fn bytes<R: CpuIdReader>(reader: &R) -> impl Iterator<Item = u8> + use<R> {
     let cpu = CpuId::with_cpuid_reader(reader.clone());
     let vendor = Identity::read(reader.clone()).vendor;
     let known = vendor == Vendor::Intel && cpu.get_cache_info().is_some();
     let registers = if known {
         let leaf = reader.cpuid1(2);
-        // AL is not a descriptor: it tells how often to repeat the leaf, and is always 1.
+        // AL is not a descriptor: it is the number of times to read the leaf, always 1.
         [leaf.eax & !0xff, leaf.ebx, leaf.ecx, leaf.edx]
     } else {
         [0; 4]
@@ -28,7 +28,7 @@ pub(super) fn bytes<R: CpuIdReader>(reader: &R) -> impl Iterator<Item = u8> + us
         .filter(|byte| *byte != 0)
 }
 
-/// The cache that a descriptor stands for.
+/// Returns the cache that a descriptor stands for.
 pub(super) fn cache(byte: u8) -> Option<Cache> {
     use CacheKind::{Data, Instruction, Unified};
     let (level, kind, kib, ways) = match byte {
@@ -47,7 +47,7 @@ pub(super) fn cache(byte: u8) -> Option<Cache> {
         0x46 => (3, Unified, 4096, 4),
         0x47 => (3, Unified, 8192, 8),
         0x48 => (2, Unified, 3072, 12),
-        // A third level in family 0Fh model 06h, whose leaf 4 says so.
+        // On family 0Fh model 06h this is a third level; leaf 4 of that CPU reports it correctly.
         0x49 => (2, Unified, 4096, 16),
         0x4a => (3, Unified, 6144, 12),
         0x4b => (3, Unified, 8192, 16),
@@ -88,7 +88,7 @@ pub(super) fn cache(byte: u8) -> Option<Cache> {
     Some(Cache::plain(level, kind, kib, Some(ways), 64))
 }
 
-/// The TLBs that a descriptor stands for: some stand for two arrays.
+/// Returns the TLBs that a descriptor stands for, which may be two.
 pub(super) fn tlbs(byte: u8) -> [Option<Tlb>; 2] {
     use TlbKind::{Data, Instruction, Unified};
     const K4: PageSizes = PageSizes::KIB4;
@@ -131,7 +131,7 @@ pub(super) fn tlbs(byte: u8) -> [Option<Tlb>; 2] {
         0x61 => full(1, Instruction, K4, 48),
         0x63 => return [one(1, Data, LARGE, 32, 4), one(1, Data, G1, 4, 4)],
         0x64 => one(1, Data, K4, 512, 4),
-        // Knights Landing: a micro-TLB before a second level.
+        // Knights Landing: a micro-TLB in front of a second level.
         0x6a => one(1, Data, K4, 64, 8),
         0x6b => one(2, Data, K4, 256, 8),
         0x6c => one(2, Data, LARGE, 128, 8),
@@ -142,7 +142,7 @@ pub(super) fn tlbs(byte: u8) -> [Option<Tlb>; 2] {
         0xb1 => return [one(1, Instruction, M2, 8, 4), one(1, Instruction, M4, 4, 4)],
         0xb2 => one(1, Instruction, K4, 64, 4),
         0xb3 => one(1, Data, K4, 128, 4),
-        // "TLB1" of Core 2 lies behind the "TLB0" of 56h to 5Ah.
+        // The "TLB1" of Core 2 lies behind the "TLB0" of 56h to 5Ah.
         0xb4 => one(2, Data, K4, 256, 4),
         0xb5 => one(1, Instruction, K4, 64, 8),
         0xb6 => one(1, Instruction, K4, 128, 8),

@@ -1,4 +1,4 @@
-//! What this CPU can execute, under this operating system.
+//! The optional CPU features that programs can use under this operating system.
 
 // `xgetbv` is an instruction without a safe function in `core`.
 #![allow(unsafe_code)]
@@ -10,7 +10,7 @@ use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative};
 
 use super::token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse4a, Sse41};
 
-/// One capability that not every x86-64 CPU has.
+/// A capability that not every x86-64 CPU has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Feature {
@@ -18,7 +18,7 @@ pub enum Feature {
     Sse41,
     /// AVX and AVX2, with operating-system support.
     Avx2,
-    /// FMA3 beside AVX2, with operating-system support.
+    /// FMA3 together with AVX2, with operating-system support.
     Fma,
     /// AVX-512 F, BW, VL and DQ, with operating-system support.
     Avx512,
@@ -26,20 +26,20 @@ pub enum Feature {
     Clflushopt,
     /// `clwb`.
     Clwb,
-    /// `cldemote` does something.
+    /// `cldemote` has an effect.
     Cldemote,
-    /// `prefetchw` does something.
+    /// `prefetchw` has an effect.
     Prefetchw,
-    /// SSE4a, which AMD's CPUs alone have: `movntsd` and `movntss`.
+    /// SSE4a, which only AMD's CPUs have: `movntsd` and `movntss`.
     Sse4a,
     /// `rdtscp`.
     Rdtscp,
-    /// The time-stamp counter runs at one rate in every power state.
+    /// The time-stamp counter runs at a constant rate in every power state.
     InvariantTsc,
 }
 
 impl Feature {
-    /// Every feature, each after those it builds on.
+    /// Every feature, each after the features that it builds on.
     pub const ALL: [Feature; 11] = [
         Feature::Sse41,
         Feature::Avx2,
@@ -54,7 +54,7 @@ impl Feature {
         Feature::InvariantTsc,
     ];
 
-    /// The name a mask uses, and a report prints.
+    /// Returns the feature's name, as masks and reports spell it.
     pub const fn name(self) -> &'static str {
         match self {
             Feature::Sse41 => "sse4.1",
@@ -75,7 +75,7 @@ impl Feature {
         1 << self as u16
     }
 
-    /// This feature and those that build on it.
+    /// Returns the bits of this feature and of the features that build on it.
     const fn with_dependents(self) -> u16 {
         match self {
             Feature::Sse41 => self.bit() | Feature::Avx2.with_dependents(),
@@ -85,7 +85,7 @@ impl Feature {
     }
 }
 
-/// The features of this CPU: the one source of capability tokens.
+/// The features of this CPU: the only source of capability tokens.
 ///
 /// ```
 /// let features = linefill::cpu::Features::detect();
@@ -100,12 +100,14 @@ pub struct Features {
 }
 
 impl Features {
-    /// Asks CPUID, and XCR0 for the register state that the operating system saves.
+    /// Detects the features with CPUID, and with XCR0 for the register state that the operating system
+    /// saves.
     pub fn detect() -> Features {
         Features::read(CpuIdReaderNative, xgetbv0)
     }
 
-    /// The features a CPUID reader reports. Private: a made-up reader would yield false tokens.
+    /// Returns the features that a CPUID reader reports. Private, because a made-up reader would yield
+    /// false tokens.
     fn read<R: CpuIdReader>(reader: R, xcr0: impl FnOnce() -> u64) -> Features {
         // Bits of XCR0: Intel SDM volume 1, section 13.3.
         const YMM: u64 = 0b110;
@@ -141,7 +143,8 @@ impl Features {
             features.set(Feature::Cldemote, cldemote);
         }
         if let Some(extended) = cpu.get_extended_processor_and_feature_identifiers() {
-            // AMD's 64-bit CPUs before the flag have it by 3DNow!: AMD64 APM volume 3, "PREFETCHW".
+            // AMD's early 64-bit CPUs lack the flag and have `prefetchw` with 3DNow!: AMD64 APM volume
+            // 3, "PREFETCHW".
             let prefetchw = extended.has_prefetchw() || extended.has_3dnow();
             features.set(Feature::Prefetchw, prefetchw);
             features.set(Feature::Sse4a, extended.has_sse4a());
@@ -159,25 +162,25 @@ impl Features {
         }
     }
 
-    /// Whether this CPU has `feature`.
+    /// Returns whether this CPU has `feature`.
     pub const fn has(self, feature: Feature) -> bool {
         self.bits & feature.bit() != 0
     }
 
-    /// The features present, in the order of [`Feature::ALL`].
+    /// Returns the features present, in the order of [`Feature::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Feature> {
         Feature::ALL
             .into_iter()
             .filter(move |feature| self.has(*feature))
     }
 
-    /// These features less those in `names`, a comma-separated list such as `"avx512,clwb"`.
+    /// Returns these features without those in `names`, a comma-separated list such as `"avx512,clwb"`.
     ///
-    /// A mask can only remove. What builds on a masked feature goes with it: `avx2` takes
-    /// `avx512` along. An empty list removes nothing.
+    /// A mask only removes features. It also removes the features that build on a masked feature: `avx2`
+    /// removes `avx512` and `fma`. An empty list removes nothing.
     ///
     /// # Errors
-    /// [`UnknownFeature`] with the first name that is none of [`Feature::ALL`].
+    /// [`UnknownFeature`] with the first name that is not in [`Feature::ALL`].
     pub fn without(self, names: &str) -> Result<Features, UnknownFeature<'_>> {
         let mut bits = self.bits;
         for name in names
@@ -194,57 +197,57 @@ impl Features {
         Ok(Features { bits })
     }
 
-    /// Proof of SSE4.1.
+    /// Returns proof of SSE4.1.
     pub fn sse41(self) -> Option<Sse41> {
         self.has(Feature::Sse41).then(Sse41::proven)
     }
 
-    /// Proof of AVX2, operating-system support included.
+    /// Returns proof of AVX2, including operating-system support.
     pub fn avx2(self) -> Option<Avx2> {
         self.has(Feature::Avx2).then(Avx2::proven)
     }
 
-    /// Proof of FMA3 and AVX2, operating-system support included.
+    /// Returns proof of FMA3 and AVX2, including operating-system support.
     pub fn fma(self) -> Option<Fma> {
         self.has(Feature::Fma).then(Fma::proven)
     }
 
-    /// Proof of AVX-512 F, BW, VL and DQ, operating-system support included.
+    /// Returns proof of AVX-512 F, BW, VL and DQ, including operating-system support.
     pub fn avx512(self) -> Option<Avx512> {
         self.has(Feature::Avx512).then(Avx512::proven)
     }
 
-    /// Proof of `clflushopt`.
+    /// Returns proof of `clflushopt`.
     pub fn clflushopt(self) -> Option<Clflushopt> {
         self.has(Feature::Clflushopt).then(Clflushopt::proven)
     }
 
-    /// Proof of `clwb`.
+    /// Returns proof of `clwb`.
     pub fn clwb(self) -> Option<Clwb> {
         self.has(Feature::Clwb).then(Clwb::proven)
     }
 
-    /// Proof of `cldemote`.
+    /// Returns proof of `cldemote`.
     pub fn cldemote(self) -> Option<Cldemote> {
         self.has(Feature::Cldemote).then(Cldemote::proven)
     }
 
-    /// Whether `prefetchw` does something; elsewhere it is a no-op.
+    /// Returns whether `prefetchw` has an effect; otherwise it is a no-op.
     pub const fn prefetchw(self) -> bool {
         self.has(Feature::Prefetchw)
     }
 
-    /// Proof of SSE4a.
+    /// Returns proof of SSE4a.
     pub fn sse4a(self) -> Option<Sse4a> {
         self.has(Feature::Sse4a).then(Sse4a::proven)
     }
 
-    /// Proof of `rdtscp`.
+    /// Returns proof of `rdtscp`.
     pub fn rdtscp(self) -> Option<Rdtscp> {
         self.has(Feature::Rdtscp).then(Rdtscp::proven)
     }
 
-    /// Whether the time-stamp counter runs at one rate in every power state.
+    /// Returns whether the time-stamp counter runs at a constant rate in every power state.
     pub const fn invariant_tsc(self) -> bool {
         self.has(Feature::InvariantTsc)
     }
@@ -256,7 +259,7 @@ impl fmt::Debug for Features {
     }
 }
 
-/// A feature mask named something that is not a [`Feature`].
+/// The error for a name in a feature mask that is not a [`Feature`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownFeature<'a> {
     /// The name as given.
@@ -275,10 +278,10 @@ impl fmt::Display for UnknownFeature<'_> {
 
 impl core::error::Error for UnknownFeature<'_> {}
 
-/// `xgetbv` of XCR0. Only called once CPUID has reported OSXSAVE.
+/// Reads XCR0 with `xgetbv`. Called only if CPUID has reported OSXSAVE.
 fn xgetbv0() -> u64 {
     let (low, high): (u32, u32);
-    // SAFETY: OSXSAVE says that the instruction is enabled; it writes edx:eax alone.
+    // SAFETY: OSXSAVE says that the instruction is enabled; it writes only edx:eax.
     unsafe {
         asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high,
              options(nomem, nostack, preserves_flags));
@@ -352,7 +355,7 @@ mod tests {
         let mut zen2 = hybrid.to_vec();
         zen2.insert(6, Sse4a);
         assert_eq!(list("zen2"), zen2);
-        // By 3DNow!, before the flag existed.
+        // Reported through 3DNow!, before the flag existed.
         assert_eq!(list("k8"), [Prefetchw]);
         assert_eq!(list("dothan"), []);
     }
@@ -380,7 +383,7 @@ mod tests {
         assert!(masked.fma().is_none() && masked.avx2().is_some() && masked.avx512().is_some());
         assert!(all.without("sse4.1").unwrap().avx512().is_none());
         assert_eq!(all.without("").unwrap(), all);
-        // Masking what is absent adds nothing.
+        // Masking an absent feature changes nothing.
         let old = of("k8", SSE);
         assert_eq!(old.without("avx512").unwrap(), old);
     }

@@ -1,20 +1,20 @@
-//! Writing lines back, moving them outwards, to memory or to a level further from the core, and the
-//! three fences. A fence is also a compiler fence: no memory access moves across it.
+//! Instructions that flush, write back and demote lines, and the three fences. A fence is also a
+//! compiler fence: no memory access moves across it.
 //!
-//! [`clflush`] and the fences are the intrinsics: one instruction, inlined, in an optimised build, and a
-//! call in a debug build; assembly on soft-float targets. `core` has none for the others, which are
-//! assembly everywhere.
+//! [`clflush`] and the fences are the intrinsics: one inlined instruction in an optimised build, and a
+//! call in a debug build. On soft-float targets they are assembly. The other instructions have no
+//! intrinsic in `core` and are assembly everywhere.
 //!
-//! `core` does not say that its fences bind the compiler. They do, because LLVM takes each for a call
-//! that may read and write any memory, and `tests/kernels/instructions.rs` looks for the accesses on both
-//! sides. The clock of [`time`](crate::time) has its fences in one block of assembly with its counter,
-//! for nothing must come between them.
+//! `core` does not document that its fences bind the compiler. They do, because LLVM treats each as a
+//! call that may read and write any memory, and `tests/kernels/instructions.rs` checks the accesses on
+//! both sides. The clock of [`time`](crate::time) keeps its fences and its counter in one block of
+//! assembly, because nothing may come between them.
 //!
 //! Source: Intel SDM volume 2, "CLFLUSH", "CLFLUSHOPT", "CLWB", "CLDEMOTE", "LFENCE", "MFENCE", "SFENCE";
 //! volume 3A, section "Strengthening or Weakening the Memory-Ordering Model".
 
 // The pointer of a flush has to be mapped, which only the caller can know. The intrinsics of the fences
-// need an unsafe block each; the instructions themselves have no obligation.
+// each need an unsafe block; the instructions themselves have no obligation.
 #![allow(unsafe_code)]
 
 #[cfg(not(target_feature = "sse2"))]
@@ -26,8 +26,8 @@ use core::arch::x86_64 as intrinsics;
 
 /// `clflush`: evicts the line that holds `ptr` from every cache, writing it back if modified.
 ///
-/// Ordered against other `clflush` and stores, so a run of them is slow: see [`clflushopt`].
-/// Memory keeps its contents. End with [`mfence`](super::mfence).
+/// `clflush` is ordered against other `clflush` and stores, so a run of them is slow: see
+/// [`clflushopt`]. Memory keeps its contents. End a run with [`mfence`](super::mfence).
 ///
 /// # Safety
 /// `ptr` lies in memory mapped readable for this thread: the instruction faults as a byte load
@@ -39,9 +39,9 @@ pub unsafe fn clflush(ptr: *const u8) {
     unsafe { intrinsics::_mm_clflush(ptr) };
 }
 
-/// `clflushopt`: [`clflush`], unordered against flushes of other lines.
+/// `clflushopt`: does the same as [`clflush`], but unordered against flushes of other lines.
 ///
-/// End with [`sfence`](super::sfence), or [`mfence`](super::mfence) before loads are timed.
+/// End a run with [`sfence`](super::sfence), or with [`mfence`](super::mfence) before loads are timed.
 ///
 /// # Safety
 /// As for [`clflush`].
@@ -54,7 +54,7 @@ pub unsafe fn clflushopt(_has: Clflushopt, ptr: *const u8) {
 
 /// `clwb`: writes the line that holds `ptr` back to memory; the line may stay in the caches.
 ///
-/// End with [`sfence`](super::sfence). A CPU may evict the line all the same; Skylake-SP does.
+/// End a run with [`sfence`](super::sfence). A CPU may evict the line nevertheless; Skylake-SP does.
 ///
 /// # Safety
 /// As for [`clflush`].
@@ -65,10 +65,10 @@ pub unsafe fn clwb(_has: Clwb, ptr: *const u8) {
     unsafe { asm!("clwb [{}]", in(reg) ptr, options(nostack, preserves_flags)) };
 }
 
-/// `cldemote`: asks for the line that holds `ptr` to be moved to a cache further from this core,
-/// where others find it sooner.
+/// `cldemote`: hints that the line that holds `ptr` should move to a cache further from this core, where
+/// other cores find it sooner.
 ///
-/// A hint, and like a prefetch it does not fault, whatever the address.
+/// Like a prefetch, it never faults, whatever the address.
 #[doc(alias = "_mm_cldemote")]
 #[inline(always)]
 pub fn cldemote(_has: Cldemote, ptr: *const u8) {
@@ -78,7 +78,7 @@ pub fn cldemote(_has: Cldemote, ptr: *const u8) {
 
 /// `lfence`: no later instruction starts before every earlier one has completed.
 ///
-/// The dispatch-serialising fence of a measurement. On AMD it is so when the operating system
+/// This is the dispatch-serialising fence for measurements. On AMD it serialises if the operating system
 /// has set bit 1 of DE_CFG, which Linux does (AMD, "Software techniques for managing speculation").
 #[doc(alias = "_mm_lfence")]
 #[inline(always)]
@@ -90,7 +90,7 @@ pub fn lfence() {
 /// `sfence`: every earlier store, flush and write-combining buffer is globally visible before any
 /// later store.
 ///
-/// What a run of non-temporal stores or `clflushopt` ends with.
+/// Ends a run of non-temporal stores or `clflushopt`.
 #[doc(alias = "_mm_sfence")]
 #[inline(always)]
 pub fn sfence() {
@@ -100,7 +100,7 @@ pub fn sfence() {
 
 /// `mfence`: every earlier load, store and flush is globally visible before any later one.
 ///
-/// Unlike [`lfence`] it does not hold back instructions that touch no memory, on every CPU.
+/// Unlike [`lfence`], it does not, on every CPU, hold back instructions that touch no memory.
 #[doc(alias = "_mm_mfence")]
 #[inline(always)]
 pub fn mfence() {

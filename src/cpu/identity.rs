@@ -1,11 +1,11 @@
-//! Which CPU this is.
+//! Identifies the CPU.
 
 use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative, CpuIdResult};
 
 use super::cores::{self, Core, EventTable, Ports, Translations};
 use super::list::Text;
 
-/// Who made the CPU.
+/// The vendor of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Vendor {
@@ -15,12 +15,12 @@ pub enum Vendor {
     Amd,
     /// "HygonGenuine": Zen cores under licence.
     Hygon,
-    /// Any other, Zhaoxin among them.
+    /// Any other vendor, such as Zhaoxin.
     Other,
 }
 
 impl Vendor {
-    /// The vendor's name.
+    /// Returns the vendor's name.
     pub const fn name(self) -> &'static str {
         match self {
             Vendor::Intel => "Intel",
@@ -42,7 +42,7 @@ pub enum CoreType {
 }
 
 impl CoreType {
-    /// The letter Intel names it by: "P" or "E".
+    /// Returns the letter that Intel uses for the kind: "P" or "E".
     pub const fn letter(self) -> &'static str {
         match self {
             CoreType::Performance => "P",
@@ -51,8 +51,8 @@ impl CoreType {
     }
 }
 
-/// The widest vector instructions that CPUID lists, whether or not the operating system saves
-/// their registers.
+/// The widest vector instructions that CPUID lists, whether or not the operating system saves their
+/// registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Vectors {
@@ -68,37 +68,36 @@ pub enum Vectors {
     Amx,
 }
 
-/// Vendor, model and name of the CPU that executes, from leaves 0, 1, 7, 1Ah and 8000_0002h to 4h.
+/// Vendor, model and name of a CPU, from leaves 0, 1, 7, 1Ah and 8000_0002h to 8000_0004h.
 ///
 /// In a hybrid CPU this describes the core that executed CPUID: pin the thread first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Who made it.
+    /// Vendor.
     pub vendor: Vendor,
-    /// Family, the extended family added.
+    /// Family, including the extended family.
     pub family: u8,
-    /// Model, the extended model in its upper four bits.
+    /// Model, with the extended model in its upper four bits.
     pub model: u8,
     /// Stepping.
     pub stepping: u8,
-    /// The marketing name, such as "AMD EPYC 9R14". Virtual machines may shorten it, or leave it
-    /// empty.
+    /// Marketing name, such as "AMD EPYC 9R14". Virtual machines may shorten it or leave it empty.
     pub brand: Text<48>,
-    /// The hypervisor's signature, such as "KVMKVMKVM"; `None` on the bare machine.
+    /// The hypervisor's signature, such as "KVMKVMKVM"; `None` on bare metal.
     pub hypervisor: Option<Text<12>>,
-    /// Performance or efficient core; `None` where leaf 1Ah does not say.
+    /// Performance or efficient core; `None` if leaf 1Ah does not report it.
     pub core_type: Option<CoreType>,
-    /// The widest vectors it lists.
+    /// The widest vectors that CPUID lists.
     pub vectors: Vectors,
 }
 
 impl Identity {
-    /// Asks the CPU that executes this.
+    /// Identifies the CPU that executes the call.
     pub fn detect() -> Identity {
         Identity::read(CpuIdReaderNative)
     }
 
-    /// The identity that a CPUID reader reports.
+    /// Returns the identity that a CPUID reader reports.
     pub fn read<R: CpuIdReader>(reader: R) -> Identity {
         let cpu = CpuId::with_cpuid_reader(reader.clone());
         let vendor = match cpu.get_vendor_info() {
@@ -109,7 +108,8 @@ impl Identity {
         };
         let basic = cpu.get_feature_info();
         let (family, model, stepping) = basic.as_ref().map_or((0, 0, 0), |info| {
-            // A hypervisor can state families whose sum has no room, which raw-cpuid adds plainly.
+            // raw-cpuid adds the two families without an overflow check, and a hypervisor can report any
+            // values.
             let sum = info.base_family_id().checked_add(info.extended_family_id());
             let family = sum.map_or(u8::MAX, |_| info.family_id());
             (family, info.model_id(), info.stepping_id())
@@ -137,8 +137,8 @@ impl Identity {
         }
     }
 
-    /// The hypervisor's usual name, its signature where it has none here, `None` on the bare
-    /// machine.
+    /// Returns the hypervisor's usual name, or its signature if it is not among the known ones; `None`
+    /// on bare metal.
     pub fn hypervisor_name(&self) -> Option<&str> {
         // Signatures: Linux, arch/x86/include/asm and drivers/hv; the vendors' documents.
         Some(match self.hypervisor.as_deref()? {
@@ -155,42 +155,43 @@ impl Identity {
         })
     }
 
-    /// The product generation, such as "Sapphire Rapids" or "Zen 4"; "unknown" for a CPU younger
-    /// than this table, and for a virtual CPU that lists wider vectors than the generation has.
+    /// Returns the product generation, such as "Sapphire Rapids" or "Zen 4"; "unknown" for a CPU that
+    /// the table of cores does not contain, and for a virtual CPU that lists wider vectors than the
+    /// generation has.
     pub fn microarch(&self) -> &'static str {
         cores::generation(self).unwrap_or("unknown")
     }
 
-    /// The core design, which in a hybrid CPU differs from core to core. `None` if unknown.
+    /// Returns the core design, which in a hybrid CPU differs from core to core. `None` if unknown.
     pub fn core(&self) -> Option<&'static Core> {
         let (core, _) = cores::row(self)?;
         Some(core)
     }
 
-    /// Published L1d load-to-use latency of this core, in core cycles: a dependent integer load
-    /// by `[register]`. `None` if unknown.
+    /// Returns the published L1d load-to-use latency of this core, in core cycles, for a dependent
+    /// integer load by `[register]`. `None` if unknown.
     pub fn load_to_use(&self) -> Option<u32> {
         self.core()?.load_to_use.value()
     }
 
-    /// What the load and store ports of this core move to and from L1d. `None` if unknown.
+    /// Returns the bytes per cycle that this core's load and store ports move. `None` if unknown.
     pub fn ports(&self) -> Option<Ports> {
         self.core()?.ports.value()
     }
 
-    /// Published entries of this core's TLBs. `None` if the core is unknown.
+    /// Returns the published entries of this core's TLBs. `None` if the core is unknown.
     pub fn translations(&self) -> Option<Translations> {
         cores::row(self).map(|(core, product)| core.translations_in(product))
     }
 
-    /// The list of the events that this core's PMU counts. `None` if there is none here.
+    /// Returns the table of the events that this core's PMU counts. `None` if the core has none.
     pub(crate) fn events(&self) -> Option<&'static EventTable> {
         let (_, product) = cores::row(self)?;
         product.events.value()
     }
 }
 
-/// The twelve characters of a hypervisor's leaf 4000_0000h.
+/// Returns the twelve characters of a hypervisor's leaf 4000_0000h.
 fn signature(leaf: CpuIdResult) -> Text<12> {
     let mut bytes = [0; 12];
     for (place, register) in bytes
@@ -202,7 +203,7 @@ fn signature(leaf: CpuIdResult) -> Text<12> {
     Text::new(&bytes)
 }
 
-/// Leaf 1Ah, which a CPU that is not hybrid lacks or leaves empty.
+/// Reads leaf 1Ah, which a CPU that is not hybrid lacks or leaves empty.
 fn core_type<R: CpuIdReader>(reader: &R) -> Option<CoreType> {
     if reader.cpuid1(0).eax < 0x1a {
         return None;

@@ -1,4 +1,4 @@
-//! Fixed-capacity storage: what CPUID reports is short, and this crate allocates nothing.
+//! Fixed-capacity storage: CPUID reports only short lists, and this module allocates nothing.
 
 use core::fmt;
 use core::ops::Deref;
@@ -11,7 +11,7 @@ pub struct List<T, const N: usize> {
 }
 
 impl<T: Copy, const N: usize> List<T, N> {
-    /// No items. `filler` occupies the unused places and is never seen.
+    /// Returns an empty list. `filler` occupies the unused places and is never visible.
     pub(super) const fn new(filler: T) -> Self {
         List {
             items: [filler; N],
@@ -50,7 +50,7 @@ pub struct Text<const N: usize> {
 }
 
 impl<const N: usize> Text<N> {
-    /// The printable ASCII of `text` up to its first NUL, without outer spaces.
+    /// Keeps the printable ASCII of `text` up to its first NUL, without leading and trailing spaces.
     pub(crate) fn new(text: &[u8]) -> Self {
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
         let mut bytes = [0; N];
@@ -69,7 +69,7 @@ impl<const N: usize> Deref for Text<N> {
     type Target = str;
 
     fn deref(&self) -> &str {
-        // Never fails: `new` keeps printable ASCII alone.
+        // Never fails: `new` keeps only printable ASCII.
         core::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
     }
 }

@@ -1,18 +1,18 @@
-//! One instruction per function, and what CPUID says about this CPU.
+//! One function per memory instruction, and a description of this CPU from CPUID.
 //!
 //! - Instructions: [`rdtsc`], [`rdtscp`], [`lfence`], [`sfence`], [`mfence`], [`clflush`],
 //!   [`clflushopt`], [`clwb`], [`cldemote`], the prefetches ([`prefetch()`], [`Hint`]), the
-//!   non-temporal stores and loads ([`movnti64`] and its like, [`by_address`]) and [`rdpmc`]. Where `core::arch` has
-//!   an intrinsic, the function is that intrinsic, and assembly elsewhere. In an optimised build each
+//!   non-temporal stores and loads ([`movnti64`] and others, [`by_address`]) and [`rdpmc`]. Each is the
+//!   intrinsic of `core::arch` if there is one, and assembly otherwise. In an optimised build each
 //!   is exactly one instruction, inlined into its caller; in a debug build an intrinsic is a call of
 //!   a function with that instruction (`tests/kernels/instructions.rs` disassembles both).
-//! - Soft-float targets (`x86_64-unknown-none`, `-uefi`): the same functions, as assembly. The
-//!   functions that take or return a vector are missing there; [`by_address`] has their instructions with
+//! - Soft-float targets (`x86_64-unknown-none`, `-uefi`): the same functions, as assembly. Functions
+//!   that take or return a vector are missing there; [`by_address`] has their instructions with
 //!   both operands in memory.
-//! - Capabilities: [`Features::detect`] hands out zero-sized tokens such as [`Avx512`]. An
+//! - Capabilities: [`Features::detect`] provides zero-sized tokens such as [`Avx512`]. An
 //!   instruction that not every x86-64 CPU has takes its token, so it cannot fault as undefined.
-//! - Description: [`Identity`], [`Caches`], [`Tlbs`] and [`tsc_hz`], each by `detect` from the CPU
-//!   that executes and by `read` from any [`raw_cpuid::CpuIdReader`], such as a recorded dump.
+//! - Description: [`Identity`], [`Caches`], [`Tlbs`] and [`tsc_hz`]: from the CPU that executes the
+//!   call, or from any [`raw_cpuid::CpuIdReader`], such as a recorded dump.
 
 pub mod by_address;
 mod cache;

@@ -1,29 +1,29 @@
-//! The intrinsics of `core::arch::x86_64` that this crate uses and a soft-float target cannot
-//! inline, under their own names and as assembly.
+//! Assembly replacements for the intrinsics of `core::arch::x86_64` that this crate uses and a
+//! soft-float target cannot inline. They have the intrinsics' names.
 //!
-//! On `x86_64-unknown-none` and `-uefi` the compiler's own code has no SSE. The intrinsics are
-//! declared with `#[target_feature(enable = "sse")]` or `"sse2"`, so there each would be a call of
-//! a function instead of an instruction. None of these instructions needs a vector register.
+//! On `x86_64-unknown-none` and `-uefi`, compiled code uses no SSE. The intrinsics are declared with
+//! `#[target_feature(enable = "sse")]` or `"sse2"`, so on these targets each would be a function call
+//! instead of an instruction. None of these instructions needs a vector register.
 //!
-//! Source: as for the module that uses each.
+//! Sources: see the module that uses each instruction.
 
-// Stands in for unsafe functions of `core`, by assembly.
+// Replaces unsafe functions of `core` by assembly.
 #![allow(unsafe_code)]
 
 use core::arch::asm;
 use core::arch::x86_64::{_MM_HINT_NTA, _MM_HINT_T0, _MM_HINT_T1, _MM_HINT_T2};
 
-/// `lfence`.
+/// Executes `lfence`.
 ///
 /// # Safety
-/// None is needed; unsafe as the intrinsic is outside a function with its target feature.
+/// No requirement; unsafe only because the intrinsic is, outside a function with its target feature.
 #[inline(always)]
 pub(super) unsafe fn _mm_lfence() {
     // SAFETY: a fence reads and writes nothing.
     unsafe { asm!("lfence", options(nostack, preserves_flags)) };
 }
 
-/// `sfence`.
+/// Executes `sfence`.
 ///
 /// # Safety
 /// As for [`_mm_lfence`].
@@ -33,7 +33,7 @@ pub(super) unsafe fn _mm_sfence() {
     unsafe { asm!("sfence", options(nostack, preserves_flags)) };
 }
 
-/// `mfence`.
+/// Executes `mfence`.
 ///
 /// # Safety
 /// As for [`_mm_lfence`].
@@ -43,7 +43,7 @@ pub(super) unsafe fn _mm_mfence() {
     unsafe { asm!("mfence", options(nostack, preserves_flags)) };
 }
 
-/// `clflush`.
+/// Executes `clflush`.
 ///
 /// # Safety
 /// A byte load from `ptr` would not fault.
@@ -53,7 +53,7 @@ pub(super) unsafe fn _mm_clflush(ptr: *const u8) {
     unsafe { asm!("clflush [{}]", in(reg) ptr, options(nostack, preserves_flags)) };
 }
 
-/// `prefetcht0`, `prefetcht1`, `prefetcht2` or `prefetchnta`, as `HINT` says.
+/// Executes `prefetcht0`, `prefetcht1`, `prefetcht2` or `prefetchnta`, as `HINT` selects.
 ///
 /// # Safety
 /// As for [`_mm_lfence`].
@@ -84,7 +84,7 @@ pub(super) unsafe fn _mm_prefetch<const HINT: i32>(ptr: *const i8) {
     }
 }
 
-/// `movnti` of 32 bits.
+/// Executes `movnti` of 32 bits.
 ///
 /// # Safety
 /// `dst` is valid for a write of 4 bytes.
@@ -96,7 +96,7 @@ pub(super) unsafe fn _mm_stream_si32(dst: *mut i32, value: i32) {
     }
 }
 
-/// `movnti` of 64 bits.
+/// Executes `movnti` of 64 bits.
 ///
 /// # Safety
 /// `dst` is valid for a write of 8 bytes.
@@ -108,8 +108,8 @@ pub(super) unsafe fn _mm_stream_si64(dst: *mut i64, value: i64) {
     }
 }
 
-/// Compiled for the tests of hard-float targets, too: what stands in has the intrinsics' types and
-/// does as they do.
+/// Compiled for the tests of hard-float targets too, to check that the replacements have the intrinsics'
+/// types and effects.
 #[cfg(all(test, target_feature = "sse2"))]
 mod tests {
     use super::*;

@@ -1,25 +1,22 @@
 //! Non-temporal stores and the non-temporal load.
 //!
-//! The stores bypass the caches by way of the write-combining (fill) buffers and are weakly
-//! ordered: end a run of them with [`sfence`](super::sfence) before another CPU, or a read that
-//! must see them, relies on it. A full line leaves as one transaction only if all of it is
-//! written in one go.
+//! The stores bypass the caches through the write-combining (fill) buffers and are weakly ordered. End a
+//! run of them with [`sfence`](super::sfence) before another CPU, or a read that must see them, relies
+//! on it. A full line leaves as one transaction only if all of its bytes are written without a break.
 //!
-//! Each function is named after its instruction and is the intrinsic of `core::arch` that makes it:
-//! one instruction, inlined, in an optimised build, and a call in a debug build. Where the whole
-//! program is compiled for AVX, the 128-bit ones are the instructions' `v` forms. What is beyond
-//! SSE2 (the loads, and the stores of 256 and 512 bits) carries a `target_feature` and is inlined
-//! only into a caller that carries it as well. The compiler may leave out a load whose value nobody
-//! uses.
+//! Each function has the name of its instruction and is the corresponding intrinsic of `core::arch`: one
+//! inlined instruction in an optimised build, and a call in a debug build. If the whole program is
+//! compiled for AVX, the 128-bit functions compile to the instructions' `v` forms. Functions beyond SSE2
+//! (the loads, and the stores of 256 and 512 bits) have a `target_feature` and are inlined only into
+//! callers that have it too. The compiler may omit a load whose value is not used.
 //!
-//! A soft-float target (`x86_64-unknown-none`, `-uefi`) passes no vector to a function: it has
-//! [`movnti32`] and [`movnti64`] alone, as assembly. The functions of
-//! [`by_address`](super::by_address), such as [`movntdq_from`](super::movntdq_from), exist on every
-//! target.
+//! A soft-float target (`x86_64-unknown-none`, `-uefi`) cannot pass a vector to a function. It has only
+//! [`movnti32`] and [`movnti64`], as assembly. The functions of [`by_address`](super::by_address), such
+//! as [`movntdq_from`](super::movntdq_from), exist on every target.
 //!
 //! Source: Intel SDM volume 2B, "MOVNTI", "MOVNTDQ", "MOVNTPS", "MOVNTPD", "MOVNTQ", "MOVNTDQA"; AMD64
-//! APM volume 4, "MOVNTSD", "MOVNTSS"; Drepper,
-//! "What every programmer should know about memory", section 6.1.
+//! APM volume 4, "MOVNTSD", "MOVNTSS"; Drepper, "What every programmer should know about memory",
+//! section 6.1.
 
 // Stores through raw pointers whose validity and alignment only the caller knows.
 #![allow(unsafe_code)]
@@ -50,11 +47,11 @@ use super::token::Sse41;
 #[cfg(target_feature = "sse2")]
 use core::arch::asm;
 
-/// `movnti` of 32 bits: stores `value` at `dst` past the caches.
+/// `movnti` of 32 bits: stores `value` at `dst`, bypassing the caches.
 ///
 /// # Safety
-/// `dst` is valid for a write of 4 bytes. No alignment is needed, though a store that crosses a
-/// line fills two buffers.
+/// `dst` is valid for a write of 4 bytes. No alignment is needed, but a store that crosses a line takes
+/// two buffers.
 #[doc(alias = "_mm_stream_si32")]
 #[inline(always)]
 pub unsafe fn movnti32(dst: *mut u32, value: u32) {
@@ -62,11 +59,11 @@ pub unsafe fn movnti32(dst: *mut u32, value: u32) {
     unsafe { intrinsics::_mm_stream_si32(dst.cast(), value.cast_signed()) };
 }
 
-/// `movnti` of 64 bits: stores `value` at `dst` past the caches.
+/// `movnti` of 64 bits: stores `value` at `dst`, bypassing the caches.
 ///
 /// # Safety
-/// `dst` is valid for a write of 8 bytes. No alignment is needed, though a store that crosses a
-/// line fills two buffers.
+/// `dst` is valid for a write of 8 bytes. No alignment is needed, but a store that crosses a line takes
+/// two buffers.
 #[doc(alias = "_mm_stream_si64")]
 #[inline(always)]
 pub unsafe fn movnti64(dst: *mut u64, value: u64) {
@@ -74,7 +71,7 @@ pub unsafe fn movnti64(dst: *mut u64, value: u64) {
     unsafe { intrinsics::_mm_stream_si64(dst.cast(), value.cast_signed()) };
 }
 
-/// `movntdq` of 128 bits: stores `value` at `dst` past the caches.
+/// `movntdq` of 128 bits: stores `value` at `dst`, bypassing the caches.
 ///
 /// # Safety
 /// `dst` is valid for a write of 16 bytes and aligned to 16: otherwise the instruction faults.
@@ -110,7 +107,9 @@ pub unsafe fn movntpd(dst: *mut __m128d, value: __m128d) {
     unsafe { intrinsics::_mm_stream_pd(dst.cast(), value) };
 }
 
-/// `movntsd` (as assembly: the oldest Rust has no `target_feature` for it): stores the lower double-precision number of `value` at `dst` past the caches.
+/// `movntsd`: stores the lower double-precision number of `value` at `dst`, bypassing the caches.
+///
+/// It is assembly, because the oldest supported Rust has no `target_feature` for it.
 ///
 /// # Safety
 /// `dst` is valid for a write of 8 bytes.
@@ -129,7 +128,9 @@ pub unsafe fn movntsd(_has: Sse4a, dst: *mut f64, value: __m128d) {
     }
 }
 
-/// `movntss` (as assembly: the oldest Rust has no `target_feature` for it): stores the lowest single-precision number of `value` at `dst` past the caches.
+/// `movntss`: stores the lowest single-precision number of `value` at `dst`, bypassing the caches.
+///
+/// It is assembly, because the oldest supported Rust has no `target_feature` for it.
 ///
 /// # Safety
 /// `dst` is valid for a write of 4 bytes.
@@ -148,10 +149,10 @@ pub unsafe fn movntss(_has: Sse4a, dst: *mut f32, value: __m128) {
     }
 }
 
-/// `movntq` of 64 bits: stores `value` at `dst` past the caches, from an MMX register.
+/// `movntq` of 64 bits: stores `value` at `dst`, bypassing the caches, from an MMX register.
 ///
-/// Rust has neither MMX registers nor this intrinsic, so it is assembly: the value goes into register
-/// 0, and `emms` gives the registers back to the x87 unit, whose stack must be empty, as it is at
+/// It is assembly, because Rust has neither MMX registers nor this intrinsic. The value goes into
+/// register 0, and `emms` returns the registers to the x87 unit, whose stack must be empty, as it is at
 /// every call.
 ///
 /// # Safety
@@ -177,11 +178,11 @@ pub unsafe fn movntq(dst: *mut u64, value: u64) {
     }
 }
 
-/// `vmovntdq` of 256 bits: stores `value` at `dst` past the caches.
+/// `vmovntdq` of 256 bits: stores `value` at `dst`, bypassing the caches.
 ///
 /// # Safety
 /// `dst` is valid for a write of 32 bytes and aligned to 32: otherwise the instruction faults.
-/// The token meets the `target_feature`.
+/// The token satisfies the `target_feature`.
 #[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm256_stream_si256")]
 #[doc(alias = "vmovntdq")]
@@ -192,11 +193,11 @@ pub unsafe fn vmovntdq256(_has: Avx2, dst: *mut __m256i, value: __m256i) {
     unsafe { intrinsics::_mm256_stream_si256(dst, value) };
 }
 
-/// `vmovntdq` of 512 bits, a whole line: stores `value` at `dst` past the caches.
+/// `vmovntdq` of 512 bits, a whole line: stores `value` at `dst`, bypassing the caches.
 ///
 /// # Safety
 /// `dst` is valid for a write of 64 bytes and aligned to 64: otherwise the instruction faults.
-/// The token meets the `target_feature`.
+/// The token satisfies the `target_feature`.
 #[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm512_stream_si512")]
 #[doc(alias = "vmovntdq")]
@@ -209,12 +210,12 @@ pub unsafe fn vmovntdq512(_has: Avx512, dst: *mut __m512i, value: __m512i) {
 
 /// `movntdqa` of 128 bits: loads from `src` with a non-temporal hint.
 ///
-/// The hint is defined for write-combining memory; in ordinary write-back memory a CPU may take it
-/// for a plain load.
+/// The hint is defined for write-combining memory; in ordinary write-back memory a CPU may treat the
+/// instruction as a plain load.
 ///
 /// # Safety
 /// `src` is valid for a read of 16 bytes and aligned to 16: otherwise the instruction faults.
-/// The token meets the `target_feature`.
+/// The token satisfies the `target_feature`.
 #[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm_stream_load_si128")]
 #[inline]
@@ -228,7 +229,7 @@ pub unsafe fn movntdqa(_has: Sse41, src: *const __m128i) -> __m128i {
 ///
 /// # Safety
 /// `src` is valid for a read of 32 bytes and aligned to 32: otherwise the instruction faults.
-/// The token meets the `target_feature`.
+/// The token satisfies the `target_feature`.
 #[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm256_stream_load_si256")]
 #[inline]
@@ -242,7 +243,7 @@ pub unsafe fn vmovntdqa256(_has: Avx2, src: *const __m256i) -> __m256i {
 ///
 /// # Safety
 /// `src` is valid for a read of 64 bytes and aligned to 64: otherwise the instruction faults.
-/// The token meets the `target_feature`.
+/// The token satisfies the `target_feature`.
 #[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm512_stream_load_si512")]
 #[inline]

@@ -1,4 +1,4 @@
-//! The translation look-aside buffers that CPUID describes.
+//! The translation lookaside buffers that CPUID describes.
 
 use core::fmt;
 use core::ops::Deref;
@@ -9,7 +9,7 @@ use super::descriptor;
 use super::identity::{Identity, Vendor};
 use super::list::List;
 
-/// What a TLB translates for.
+/// The accesses that a TLB translates for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TlbKind {
@@ -17,7 +17,7 @@ pub enum TlbKind {
     Data,
     /// Instruction fetch.
     Instruction,
-    /// Both.
+    /// Loads, stores and instruction fetch.
     Unified,
     /// Loads alone.
     Load,
@@ -26,7 +26,7 @@ pub enum TlbKind {
 }
 
 impl TlbKind {
-    /// The kind in a word, as records and tables have it.
+    /// Returns the kind as a word, as records and tables print it.
     pub const fn name(self) -> &'static str {
         match self {
             TlbKind::Data => "data",
@@ -46,7 +46,7 @@ pub enum PageSize {
     Kib4,
     /// 2 MiB.
     Mib2,
-    /// 4 MiB: 32-bit paging without PAE alone, which 64-bit code never sees.
+    /// 4 MiB: only in 32-bit paging without PAE, which 64-bit code never uses.
     Mib4,
     /// 1 GiB.
     Gib1,
@@ -61,7 +61,7 @@ impl PageSize {
         PageSize::Gib1,
     ];
 
-    /// Its bytes.
+    /// Returns the page size in bytes.
     pub const fn bytes(self) -> u64 {
         match self {
             PageSize::Kib4 => 4 << 10,
@@ -77,7 +77,7 @@ impl PageSize {
 pub struct PageSizes(u8);
 
 impl PageSizes {
-    // The bits of leaf 18h, EBX[3:0].
+    // Bits of leaf 18h, EBX[3:0].
     pub(super) const KIB4: PageSizes = PageSizes(1);
     pub(super) const MIB2: PageSizes = PageSizes(2);
     pub(super) const MIB4: PageSizes = PageSizes(4);
@@ -87,7 +87,7 @@ impl PageSizes {
         PageSizes(self.0 | other.0)
     }
 
-    /// Whether pages of size `page` are held.
+    /// Returns whether the set contains `page`.
     pub const fn contains(self, page: PageSize) -> bool {
         let bit = match page {
             PageSize::Kib4 => PageSizes::KIB4,
@@ -98,7 +98,7 @@ impl PageSizes {
         self.0 & bit.0 != 0
     }
 
-    /// The sizes held, smallest first.
+    /// Returns the sizes in the set, smallest first.
     pub fn iter(self) -> impl Iterator<Item = PageSize> {
         PageSize::ALL
             .into_iter()
@@ -115,15 +115,15 @@ impl fmt::Debug for PageSizes {
 /// One TLB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tlb {
-    /// 1 is nearest to the core; 2 is the STLB.
+    /// Level: 1 is nearest to the core; 2 is the STLB.
     pub level: u8,
-    /// What it translates for.
+    /// The accesses that the TLB translates for.
     pub kind: TlbKind,
-    /// The page sizes that share its entries.
+    /// The page sizes that share the TLB's entries.
     pub pages: PageSizes,
-    /// Translations it holds, never zero.
+    /// Number of entries, never zero.
     pub entries: u32,
-    /// Ways of associativity, equal to `entries` if fully associative; `None` if not stated.
+    /// Ways of associativity, equal to `entries` if fully associative; `None` if not reported.
     pub ways: Option<u32>,
 }
 
@@ -136,26 +136,26 @@ impl Tlb {
         ways: None,
     };
 
-    /// Whether it translates loads.
+    /// Returns whether the TLB translates loads.
     pub const fn holds_loads(&self) -> bool {
         matches!(self.kind, TlbKind::Data | TlbKind::Unified | TlbKind::Load)
     }
 }
 
-/// The TLBs of a CPU. Empty where CPUID says nothing, as in many virtual machines.
+/// The TLBs of a CPU. Empty if CPUID reports none, as in many virtual machines.
 ///
 /// In a hybrid CPU these are the TLBs of the core that executed CPUID: pin the thread first.
 #[derive(Clone, Copy, Debug)]
 pub struct Tlbs(List<Tlb, 32>);
 
 impl Tlbs {
-    /// Asks the CPU that executes this.
+    /// Returns the TLBs of the CPU that executes the call.
     pub fn detect() -> Tlbs {
         Tlbs::read(CpuIdReaderNative)
     }
 
-    /// The TLBs that a CPUID reader reports: leaf 18h, else the descriptors of leaf 2 (both
-    /// Intel), else leaves 8000_0005h, 8000_0006h and 8000_0019h (AMD).
+    /// Returns the TLBs that a CPUID reader reports: from leaf 18h, or else from the descriptors of leaf
+    /// 2 (both Intel), or else from leaves 8000_0005h, 8000_0006h and 8000_0019h (AMD).
     pub fn read<R: CpuIdReader>(reader: R) -> Tlbs {
         let cpu = CpuId::with_cpuid_reader(reader.clone());
         let mut tlbs = Tlbs(List::new(Tlb::FILLER));
@@ -177,8 +177,8 @@ impl Tlbs {
         tlbs
     }
 
-    /// How many load translations of pages of size `page` level `level` holds: the sum of the
-    /// arrays that take them. `None` if CPUID reports no such array.
+    /// Returns how many load translations of `page`-sized pages level `level` holds: the sum over the
+    /// arrays that hold them. `None` if CPUID reports no such array.
     pub fn load_entries(&self, level: u8, page: PageSize) -> Option<u32> {
         let mut arrays = self
             .iter()
@@ -194,8 +194,8 @@ impl Tlbs {
         }
     }
 
-    /// AMD64 APM volume 3, appendix E.4. Read from the registers: the fields of the 1 GiB leaf are
-    /// 12 bits wide, and raw-cpuid returns 8 of them.
+    /// Adds the TLBs of AMD's leaves (AMD64 APM volume 3, appendix E.4). Reads the registers directly,
+    /// because the fields of the 1 GiB leaf are 12 bits wide and raw-cpuid returns only 8 of them.
     fn add_amd<R: CpuIdReader>(&mut self, reader: &R) {
         let last = reader.cpuid1(0x8000_0000).eax;
         if last >= 0x8000_0005 {
@@ -217,8 +217,8 @@ impl Tlbs {
         }
     }
 
-    /// A register with the data TLB in its upper half and the instruction TLB in its lower half,
-    /// or with an empty upper half and a unified one.
+    /// Adds the TLBs of a register: data in the upper half and instructions in the lower half, or a
+    /// unified TLB in the lower half if the upper half is empty.
     fn add_amd_pair(&mut self, level: u8, pages: PageSizes, register: u32) {
         let (data, rest) = (register >> 16, register & 0xffff);
         if data == 0 {
@@ -238,7 +238,7 @@ impl Deref for Tlbs {
     }
 }
 
-/// A subleaf of leaf 18h: Intel SDM volume 2A, "CPUID".
+/// Decodes a subleaf of leaf 18h: Intel SDM volume 2A, "CPUID".
 fn from_translation_leaf(info: &DatInfo) -> Option<Tlb> {
     let kind = match info.cache_type() {
         DatType::DataTLB => TlbKind::Data,
@@ -268,7 +268,7 @@ fn from_translation_leaf(info: &DatInfo) -> Option<Tlb> {
     })
 }
 
-/// Half a register of leaf 8000_0005h: associativity in bits 15:8, entries in bits 7:0.
+/// Decodes half a register of leaf 8000_0005h: associativity in bits 15:8, entries in bits 7:0.
 fn amd_l1(kind: TlbKind, pages: PageSizes, half: u32) -> Option<Tlb> {
     let entries = half & 0xff;
     let ways = match half >> 8 & 0xff {
@@ -285,7 +285,7 @@ fn amd_l1(kind: TlbKind, pages: PageSizes, half: u32) -> Option<Tlb> {
     })
 }
 
-/// Half a register of leaf 8000_0006h or 8000_0019h: associativity code in bits 15:12, entries
+/// Decodes half a register of leaf 8000_0006h or 8000_0019h: associativity code in bits 15:12, entries
 /// in bits 11:0.
 fn amd_outer(level: u8, kind: TlbKind, pages: PageSizes, half: u32) -> Option<Tlb> {
     let entries = half & 0xfff;

@@ -1,13 +1,13 @@
-//! Capability tokens: zero-sized proof that this CPU, under this operating system, has an
-//! instruction set, or that a word may be locked across two lines.
+//! Capability tokens: zero-sized proof that this CPU has an instruction set and that the operating
+//! system supports it, or that a locked access may cross two lines.
 //!
-//! Only [`Features::detect`](super::Features::detect) makes those of instruction sets, from CPUID and
-//! XCR0. All CPUs of a machine are assumed alike, as operating systems arrange it.
+//! Only [`Features::detect`](super::Features::detect) creates tokens of instruction sets, from CPUID and
+//! XCR0. All CPUs of a machine are assumed to be alike, as operating systems arrange it.
 
-// Makes a token that CPUID alone cannot prove.
+// Creates a token that CPUID alone cannot prove.
 #![allow(unsafe_code)]
 
-/// Defines the tokens: `Copy`, without size, and constructible in this room alone.
+/// Defines the tokens: `Copy`, zero-sized, and constructible only in `cpu`.
 macro_rules! tokens {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
@@ -15,7 +15,7 @@ macro_rules! tokens {
         pub struct $name(());
 
         impl $name {
-            /// For `features` alone, which has asked CPUID.
+            /// Creates the token. Only for `features`, after CPUID has reported the feature.
             pub(super) const fn proven() -> Self {
                 $name(())
             }
@@ -28,7 +28,7 @@ tokens! {
     Sse41;
     /// AVX and AVX2, with the ymm state saved by the operating system.
     Avx2;
-    /// FMA3 on xmm and ymm registers, and AVX2 along with it.
+    /// FMA3 on xmm and ymm registers, together with AVX2.
     Fma;
     /// AVX-512 F, BW, VL and DQ, with the opmask and zmm state saved by the operating system.
     Avx512;
@@ -36,27 +36,27 @@ tokens! {
     Clflushopt;
     /// `clwb`.
     Clwb;
-    /// `cldemote`, which elsewhere does nothing.
+    /// `cldemote`, which is a no-op on other CPUs.
     Cldemote;
-    /// SSE4a: `movntsd` and `movntss`, which AMD's CPUs alone have.
+    /// SSE4a: `movntsd` and `movntss`, which only AMD's CPUs have.
     Sse4a;
     /// `rdtscp`.
     Rdtscp;
 }
 
-/// Proof that a locked instruction may work across two cache lines here: that neither this
-/// operating system nor its host answers it with a trap, a signal or a pause.
+/// Proof that a locked instruction may access two cache lines: neither this operating system nor its
+/// host responds with a trap, a signal or a delay.
 ///
-/// CPUs can raise an exception instead (Intel SDM volume 3, "Features to Disable Bus Locks"), and
-/// Linux may then end the program with SIGBUS. CPUID does not tell how that is set.
+/// CPUs can raise an exception for such an access (Intel SDM volume 3, "Features to Disable Bus Locks"),
+/// and Linux may then end the program with SIGBUS. CPUID does not report this setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SplitLocks(());
 
 impl SplitLocks {
-    /// Takes the caller's word.
+    /// Creates the token on the caller's word.
     ///
     /// # Safety
-    /// Nobody traps split locks of this program, as long as it runs.
+    /// Split locks of this program are not trapped for as long as it runs.
     pub const unsafe fn allowed() -> Self {
         SplitLocks(())
     }

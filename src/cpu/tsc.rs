@@ -1,13 +1,14 @@
-//! The time-stamp counter, what CPUID says about its rate, and the performance counters.
+//! The time-stamp counter, its rate as CPUID reports it, and the performance counters.
 //!
-//! [`rdtsc`] and [`rdtscp`] are the intrinsics, on every target: one instruction, inlined, in an optimised
+//! [`rdtsc`] and [`rdtscp`] are the intrinsics on every target: one inlined instruction in an optimised
 //! build, and a call in a debug build. `core` has no intrinsic for [`rdpmc`].
 //!
-//! No read is ordered against its neighbours the way a measurement needs; `time` puts the fences around
-//! the first two. Source: Intel SDM volume 2B, "RDTSC", "RDTSCP" and "RDPMC"; AMD64 APM volume 3, "RDPMC".
+//! No read is ordered against its neighbours as a measurement needs it; `time` adds the fences for
+//! `rdtsc` and `rdtscp`. Source: Intel SDM volume 2B, "RDTSC", "RDTSCP" and "RDPMC"; AMD64 APM volume 3,
+//! "RDPMC".
 
-// Reading the time-stamp counter is an unsafe function in `core`; whether `rdpmc` may be executed is the
-// operating system's choice.
+// In `core`, reading the time-stamp counter is unsafe; whether `rdpmc` may be executed is the operating
+// system's choice.
 #![allow(unsafe_code)]
 
 use core::arch::asm;
@@ -17,13 +18,13 @@ use super::identity::{Identity, Vendor};
 use super::token::Rdtscp;
 use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative};
 
-/// `rdtsc`: the time-stamp counter, in ticks.
+/// `rdtsc`: reads the time-stamp counter, in ticks.
 ///
-/// Not ordered: the CPU may read the counter before earlier instructions have finished and start
-/// later ones before it has. The compiler moves no memory access across it.
+/// Not ordered: the CPU may read the counter before earlier instructions have finished, and may start
+/// later instructions before the read. The compiler moves no memory access across it.
 ///
-/// An operating system that sets CR4.TSD makes this fault outside ring 0; Linux does so only for
-/// a process that asked for it (`prctl(PR_SET_TSC)`).
+/// If the operating system sets CR4.TSD, the instruction faults outside ring 0. Linux sets it only for a
+/// process that asked for it (`prctl(PR_SET_TSC)`).
 #[doc(alias = "_rdtsc")]
 #[inline(always)]
 pub fn rdtsc() -> u64 {
@@ -31,31 +32,32 @@ pub fn rdtsc() -> u64 {
     unsafe { _rdtsc() }
 }
 
-/// `rdtscp`: the time-stamp counter, in ticks, and IA32_TSC_AUX.
+/// `rdtscp`: reads the time-stamp counter, in ticks, and IA32_TSC_AUX.
 ///
-/// Waits until every earlier instruction has executed and every earlier load is globally visible;
-/// later instructions may still start before it. Linux keeps `node << 12 | cpu` in IA32_TSC_AUX,
-/// so two reads that differ there ran on two CPUs.
+/// Waits until every earlier instruction has executed and every earlier load is globally visible; later
+/// instructions may start before it. Linux keeps `node << 12 | cpu` in IA32_TSC_AUX, so two reads with
+/// different values ran on two CPUs.
 ///
-/// CPUs before 2008 lack it, and so do some virtual ones.
+/// CPUs before 2008 and some virtual CPUs lack it.
 #[doc(alias = "__rdtscp")]
 #[inline(always)]
 pub fn rdtscp(_has: Rdtscp) -> (u64, u32) {
     let mut aux = 0;
-    // SAFETY: the token proves the instruction, which writes `aux` and registers alone.
+    // SAFETY: the token proves the instruction, which writes only `aux` and registers.
     let ticks = unsafe { __rdtscp(&mut aux) };
     (ticks, aux)
 }
 
-/// `rdpmc`: performance counter `counter`, zero-extended from its width (40 to 48 bits).
+/// `rdpmc`: reads performance counter `counter`, zero-extended from its width (40 to 48 bits).
 ///
 /// On Intel `counter` is the number of a general counter, or `1 << 30 | n` for fixed counter `n`.
 /// Not ordered against other instructions.
 ///
 /// # Safety
-/// The CPU has this counter and CR4.PCE is set, or the caller runs in ring 0: otherwise the
-/// general-protection fault ends the process (SIGSEGV). On Linux ask the `perf_event` page's
-/// `cap_user_rdpmc` first and never try to see; it is normal for a virtual machine to have none.
+/// The CPU has this counter, and CR4.PCE is set or the caller runs in ring 0. Otherwise the
+/// general-protection fault ends the process (SIGSEGV). On Linux, check `cap_user_rdpmc` in the
+/// `perf_event` page first and never probe by executing the instruction: a virtual machine often has no
+/// counters.
 #[doc(alias = "_rdpmc")]
 #[inline(always)]
 pub unsafe fn rdpmc(counter: u32) -> u64 {
@@ -68,18 +70,18 @@ pub unsafe fn rdpmc(counter: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// The time-stamp counter's ticks per second, as the CPU or the hypervisor states it.
+/// Returns the time-stamp counter's ticks per second, as the CPU or the hypervisor reports it.
 ///
-/// A hint: `None` on AMD and in most virtual machines, and a nominal value on some Intel CPUs, so
-/// a measurement calibrates all the same.
+/// The value is a hint: `None` on AMD and in most virtual machines, and a nominal value on some Intel
+/// CPUs. A measurement calibrates the rate in any case.
 pub fn tsc_hz() -> Option<u64> {
     read_tsc_hz(CpuIdReaderNative)
 }
 
-/// [`tsc_hz`] as a CPUID reader reports it.
+/// Returns the rate that a CPUID reader reports, as [`tsc_hz`] does.
 ///
-/// The hypervisor's leaf 4000_0010h (kHz; VMware's convention, which others follow) comes first,
-/// since a guest's counter may be scaled; then leaf 15h (Intel SDM volume 3B, "Determining the
+/// The hypervisor's leaf 4000_0010h (in kHz; VMware's convention, which others follow) comes first,
+/// because a guest's counter may be scaled; then leaf 15h (Intel SDM volume 3B, "Determining the
 /// Processor Base Frequency"); then the base frequency of leaf 16h, which is nominal.
 pub fn read_tsc_hz<R: CpuIdReader>(reader: R) -> Option<u64> {
     let cpu = CpuId::with_cpuid_reader(reader.clone());
@@ -109,8 +111,8 @@ pub fn read_tsc_hz<R: CpuIdReader>(reader: R) -> Option<u64> {
     }
 }
 
-/// The crystal of CPUs whose leaf 15h gives the ratio alone: Intel SDM volume 3B, "Nominal Core
-/// Crystal Clock Frequency". Model 55h is left out: its crystal differs between products.
+/// Returns the crystal frequency of CPUs whose leaf 15h gives only the ratio: Intel SDM volume 3B,
+/// "Nominal Core Crystal Clock Frequency". Model 55h is left out: its crystal differs between products.
 fn unstated_crystal_hz(id: &Identity) -> Option<u64> {
     match (id.vendor, id.family, id.model) {
         (Vendor::Intel, 0x06, 0x4e | 0x5e | 0x8e | 0x9e | 0xa5 | 0xa6) => Some(24_000_000),

@@ -1,47 +1,48 @@
-//! How many counters a CPU has, and how they are programmed.
+//! Detects how many performance counters a CPU has, and which register layout they use.
 
 use raw_cpuid::{CpuId, CpuIdReader};
 
-/// Whose registers they are.
+/// The vendor's register layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maker {
     /// Intel's architectural performance monitoring (CPUID leaf 0Ah).
     Intel,
-    /// AMD's six or more (CPUID 8000_0001h, PerfCtrExtCore), of family 15h and later.
+    /// AMD family 15h and later: six or more counters (CPUID 8000_0001h, PerfCtrExtCore).
     Amd {
-        /// Whether one register starts them all (CPUID 8000_0022h, PerfMonV2), since Zen 4.
+        /// Whether one register starts all counters (CPUID 8000_0022h, PerfMonV2), as since Zen 4.
         global: bool,
     },
 }
 
-/// The counters of a CPU.
+/// The performance counters of a CPU.
 ///
 /// Source: Intel SDM volume 3B, "Architectural Performance Monitoring"; AMD64 APM volume 2,
 /// "Performance Monitoring Counters".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Whose they are.
+    /// Register layout.
     pub maker: Maker,
     /// Version of Intel's architectural performance monitoring; 0 on AMD.
     pub version: u8,
-    /// Counters that count any event.
+    /// Number of general counters, which can count any event.
     pub general: u8,
-    /// Bits of each.
+    /// Width of a general counter in bits.
     pub general_bits: u8,
-    /// Counters that count one event each: instructions, core cycles, reference cycles.
+    /// Number of fixed counters, which count one event each: instructions, core cycles, reference
+    /// cycles.
     pub fixed: u8,
-    /// Bits of each.
+    /// Width of a fixed counter in bits.
     pub fixed_bits: u8,
 }
 
 impl Capabilities {
-    /// The counters that CPUID reports; `None` if it reports no performance monitoring, which is
+    /// Returns the counters that CPUID reports; `None` if it reports no performance monitoring, which is
     /// usual in virtual machines and under emulation.
     pub fn detect() -> Option<Self> {
         Self::read(raw_cpuid::CpuIdReaderNative)
     }
 
-    /// The same from recorded CPUID leaves.
+    /// Returns the counters that recorded CPUID leaves report; `None` as for [`detect`](Self::detect).
     pub fn read<R: CpuIdReader>(reader: R) -> Option<Self> {
         let cpuid = CpuId::with_cpuid_reader(reader.clone());
         let vendor = cpuid.get_vendor_info()?;
@@ -61,7 +62,7 @@ impl Capabilities {
         if version == 0 || general == 0 {
             return None;
         }
-        // Version 1 has no fixed counters, and leaves EDX undefined.
+        // Version 1 has no fixed counters and leaves EDX undefined.
         let (fixed, fixed_bits) = match version {
             1 => (0, 0),
             _ => ((leaf.edx & 0x1F) as u8, (leaf.edx >> 5) as u8),
@@ -76,8 +77,8 @@ impl Capabilities {
         })
     }
 
-    /// Before family 15h there are four counters of which CPUID says nothing: they cannot be told
-    /// from those that a hypervisor hides, and count as none.
+    /// Returns `None` before family 15h: those CPUs have four counters, but CPUID does not report them,
+    /// so they cannot be told from counters that a hypervisor hides.
     fn amd<R: CpuIdReader>(reader: R) -> Option<Self> {
         let last = reader.cpuid2(0x8000_0000, 0).eax;
         let extended = last >= 0x8000_0001 && reader.cpuid2(0x8000_0001, 0).ecx >> 23 & 1 == 1;
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
     use raw_cpuid::CpuIdResult;
 
-    /// A CPU that answers a few leaves.
+    /// A CPU that answers only the listed leaves; all others are zero.
     #[derive(Clone)]
     struct Leaves(&'static [(u32, [u32; 4])]);
 
@@ -137,7 +138,7 @@ mod tests {
                 fixed_bits: 48,
             })
         );
-        // Version 1 (Core Duo): what EDX holds means nothing.
+        // Version 1 (Core Duo): EDX is undefined.
         let old = Capabilities::read(Leaves(&[(0, INTEL), (0x0A, [0x0728_0201, 0, 0, 0xFFFF])]));
         assert_eq!(old.map(|old| (old.general, old.fixed)), Some((2, 0)));
     }
@@ -167,7 +168,7 @@ mod tests {
     fn a_cpu_that_reports_no_counters_has_none() {
         for leaves in [
             Leaves(&[(0, INTEL)]),
-            // A CPU whose last leaf is 5 answers a later one with anything.
+            // Above its last leaf (here 5), a CPU may answer anything.
             Leaves(&[
                 (0, [5, 0x756e_6547, 0x6c65_746e, 0x4965_6e69]),
                 (0x0A, [0x0730_0805, 0, 0, 0x604]),

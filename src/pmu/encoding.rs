@@ -1,55 +1,55 @@
-//! What selects an event in the hardware, and the cores whose events are known by name.
+//! Event encodings, and the cores that have an event table.
 
 use core::fmt;
 
 use crate::cpu::{Core, EventTable, Identity, Vendor};
 
-/// An event as the hardware selects it: the fields of `PERFEVTSELx` that say what is counted.
+/// The encoding of an event: the fields of `PERFEVTSELx` that select what is counted.
 ///
 /// Source: Intel SDM volume 3B, "Architectural Performance Monitoring", figure of
 /// IA32_PERFEVTSELx; AMD64 APM volume 2, "PerfEvtSeln", with event numbers of 12 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Encoding {
-    /// The event's number: 8 bits on Intel, 12 on AMD.
+    /// Event number: 8 bits on Intel, 12 on AMD.
     pub event: u16,
-    /// Which of its conditions count.
+    /// Unit mask: which of the event's conditions count.
     pub umask: u8,
-    /// Counts cycles with at least so many of them, if not 0.
+    /// Count mask: if not 0, counts the cycles with at least this many occurrences.
     pub cmask: u8,
-    /// Counts cycles with fewer than `cmask` instead.
+    /// Counts the cycles with fewer than `cmask` occurrences instead.
     pub invert: bool,
-    /// Counts how often the condition begins instead of how long it lasts.
+    /// Counts how often the condition begins instead of how many cycles it lasts.
     pub edge: bool,
-    /// Value of the off-core response register, for the events that need it.
+    /// Value of the off-core response register, for the events that need it; otherwise 0.
     pub offcore: u64,
 }
 
-/// The two layouts of the event's number.
+/// The vendors' two layouts of the event number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Flavour {
-    /// Eight bits.
+    /// 8 bits.
     Intel,
-    /// Twelve bits, the upper four in bits 32 to 35.
+    /// 12 bits, the upper four in bits 32 to 35.
     Amd,
 }
 
-/// Bits of `PERFEVTSELx` that are set by whoever programs it.
+/// Bits of `PERFEVTSELx` that the code that programs the counter sets.
 pub(super) mod bit {
     /// Counts in rings 1 to 3.
     pub const USER: u64 = 1 << 16;
     /// Counts in ring 0.
     pub const KERNEL: u64 = 1 << 17;
-    /// Counts beginnings.
+    /// Counts rising edges of the condition.
     pub const EDGE: u64 = 1 << 18;
-    /// Counts at all.
+    /// Enables the counter.
     pub const ENABLE: u64 = 1 << 22;
-    /// Counts below the threshold.
+    /// Counts cycles below the count mask.
     pub const INVERT: u64 = 1 << 23;
 }
 
 impl Encoding {
-    /// An event and its conditions.
+    /// Returns the encoding of an event number and unit mask, with all other fields zero.
     pub const fn new(event: u16, umask: u8) -> Self {
         Encoding {
             event,
@@ -61,17 +61,17 @@ impl Encoding {
         }
     }
 
-    /// Counts the cycles with at least `cmask` of them.
+    /// Returns the encoding with this count mask: it counts cycles with at least `cmask` occurrences.
     pub const fn cmask(self, cmask: u8) -> Self {
         Encoding { cmask, ..self }
     }
 
-    /// With this value in the off-core response register.
+    /// Returns the encoding with this value for the off-core response register.
     pub const fn offcore(self, offcore: u64) -> Self {
         Encoding { offcore, ..self }
     }
 
-    /// The fields at their places in `PERFEVTSELx`, which are also those of perf's `config`.
+    /// Returns the fields at their bits in `PERFEVTSELx`, which are also the bits of perf's `config`.
     pub const fn select(self, flavour: Flavour) -> u64 {
         let event = match flavour {
             Flavour::Intel => self.event as u64 & 0xFF,
@@ -83,40 +83,40 @@ impl Encoding {
     }
 }
 
-/// A core with a list of events of its own.
+/// A core that has its own event table.
 ///
 /// A hybrid CPU has two, one for each kind of core.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Microarch(&'static EventTable);
 
 impl Microarch {
-    /// All of them, by vendor and age.
+    /// Returns all cores, ordered by vendor and age.
     pub fn all() -> impl Iterator<Item = Microarch> {
         Core::event_tables().map(Microarch)
     }
 
-    /// The core of this [name](Self::name).
+    /// Returns the core with this [name](Self::name).
     pub fn named(name: &str) -> Option<Microarch> {
         Microarch::all().find(|core| core.name() == name)
     }
 
-    /// Its name, such as "Haswell" or "Alder Lake (P)".
+    /// Returns the core's name, such as "Haswell" or "Alder Lake (P)".
     pub const fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// Its mark in the tables.
+    /// Returns the mark that stands for the core in the event tables.
     pub(super) const fn mark(self) -> &'static str {
         self.0.mark
     }
 
-    /// Where the encodings of its events come from: a directory of Linux 6.12 below
-    /// `tools/perf/pmu-events/arch/x86`, and the version of the vendor's list in it.
+    /// Returns the source of the core's encodings: a directory of Linux 6.12 below
+    /// `tools/perf/pmu-events/arch/x86`, and the version of the vendor's list in that directory.
     pub const fn source(self) -> &'static str {
         self.0.source.section
     }
 
-    /// How it numbers events.
+    /// Returns the core's layout of event numbers.
     pub const fn flavour(self) -> Flavour {
         match self.0.vendor {
             Vendor::Amd | Vendor::Hygon => Flavour::Amd,
@@ -124,13 +124,13 @@ impl Microarch {
         }
     }
 
-    /// The core that executes this; see [`of`](Self::of).
+    /// Returns the core of the CPU that executes the call; see [`of`](Self::of).
     pub fn detect() -> Option<Microarch> {
         Microarch::of(&Identity::detect())
     }
 
-    /// The core of a CPU. `None` for those without a list: older than Nehalem or Zen, younger
-    /// than the lists, or a hybrid guest that does not say which of its cores it is.
+    /// Returns the core of a CPU. `None` if the CPU has no event table: it is older than Nehalem or Zen,
+    /// newer than the tables, or a hybrid guest that does not report which kind of core it is.
     pub fn of(identity: &Identity) -> Option<Microarch> {
         identity.events().map(Microarch)
     }

@@ -1,66 +1,67 @@
-//! Events by the names that the vendors print.
+//! Events under the names that the vendors publish.
 //!
-//! The tables list the events that say something about memory: cycles, instructions, branches,
-//! caches, TLBs, fill buffers, prefetches, the front end and machine clears. They are text of
-//! some 50 KiB that is searched line by line, since one looks an event up once.
+//! The tables list the events that concern memory: cycles, instructions, branches, caches, TLBs, fill
+//! buffers, prefetches, the front end and machine clears. They are about 50 KiB of text, searched line
+//! by line, because an event is looked up only once.
 
 use core::fmt;
 
 use super::{Encoding, Microarch};
 use crate::cpu::Text;
 
-/// A line for an event and the cores that encode it alike; sorted by name. Generated once from
-/// the files that [`Microarch::source`] names.
+/// The tables, sorted by name: one line per event and group of cores that encode it alike. Generated
+/// once from the files that [`Microarch::source`] names.
 const TABLES: [&str; 3] = [
     include_str!("events/intel_core.csv"),
     include_str!("events/intel_atom.csv"),
     include_str!("events/amd.csv"),
 ];
 
-/// An event of a core: what its vendor calls it, how it is selected, and which counters count it.
+/// An event of a core: the vendor's name, the encoding, and the counters that can count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventCode {
     /// The vendor's name, such as `L1D_PEND_MISS.PENDING` or `ls_mab_alloc.loads`.
     pub name: &'static str,
     /// The core that counts it.
     pub microarch: Microarch,
-    /// What selects it in a general counter.
+    /// The encoding for a general counter.
     pub encoding: Encoding,
-    /// The general counters that count it, a bit each; all bits if any does, 0 if none.
+    /// Mask of the general counters that can count the event: all bits if any of them can, 0 if none
+    /// can.
     pub counters: u32,
-    /// The fixed counter that counts the same.
+    /// The fixed counter that counts the same event.
     pub fixed: Option<u8>,
 }
 
 impl EventCode {
-    /// Where the encoding comes from; see [`Microarch::source`].
+    /// Returns the source of the encoding; see [`Microarch::source`].
     pub const fn source(&self) -> &'static str {
         self.microarch.source()
     }
 }
 
-/// The event that `name` means on a core. Case and underscores do not matter, so that AMD's
-/// `LsMabAlloc` and perf's `ls_mab_alloc` are one.
+/// Returns the event called `name` on a core. Case and underscores do not matter: AMD's `LsMabAlloc` and
+/// perf's `ls_mab_alloc` are the same name.
 ///
 /// # Errors
-/// If the table of that core has no such event; the error says what it has instead.
+/// If the table of that core has no such event. The error gives the nearest name that it has.
 pub fn event(name: &str, microarch: Microarch) -> Result<EventCode, UnknownEvent> {
     find(name, microarch).ok_or_else(|| UnknownEvent::new(name, microarch))
 }
 
-/// The same for those who do not ask why there is none.
+/// Like [`event`], but returns `None` instead of an error.
 pub(super) fn find(name: &str, microarch: Microarch) -> Option<EventCode> {
     rows_of(name).find_map(|row| on(microarch, &row))
 }
 
-/// All events of a core, by name.
+/// Returns all events of a core, sorted by name.
 pub fn events(microarch: Microarch) -> impl Iterator<Item = EventCode> {
     lines()
         .filter_map(Row::parse)
         .filter_map(move |row| on(microarch, &row))
 }
 
-/// What a row says of a core, if anything.
+/// Returns the event of a row if the row applies to this core.
 fn on(microarch: Microarch, row: &Row) -> Option<EventCode> {
     row.cores()
         .any(|mark| mark == microarch.mark())
@@ -73,7 +74,7 @@ fn on(microarch: Microarch, row: &Row) -> Option<EventCode> {
         })
 }
 
-/// The rows of one name. Only their lines are read to the end.
+/// Returns the rows of one name. Only the lines with this name are parsed in full.
 fn rows_of(name: &str) -> impl Iterator<Item = Row> {
     let named = move |line: &&str| {
         let begins = letters(line).next() == letters(name).next();
@@ -86,7 +87,7 @@ fn lines() -> impl Iterator<Item = &'static str> {
     TABLES.into_iter().flat_map(str::lines)
 }
 
-/// The letters of a name that matter.
+/// Returns the significant bytes of a name: upper-case, without underscores.
 fn letters(name: &str) -> impl Iterator<Item = u8> {
     let matters = name.bytes().filter(|byte| *byte != b'_');
     matters.map(|byte| byte.to_ascii_uppercase())
@@ -96,20 +97,20 @@ fn same(one: &str, other: &str) -> bool {
     letters(one).eq(letters(other))
 }
 
-/// A line of a table: an event that some cores encode alike.
+/// A line of a table: an event with its encoding on one or more cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row {
     pub name: &'static str,
     pub encoding: Encoding,
-    /// General counters that count it, a bit each.
+    /// Mask of the general counters that can count the event.
     pub counters: u32,
     pub fixed: Option<u8>,
-    /// The marks of the cores.
+    /// Marks of the cores, separated by spaces.
     cores: &'static str,
 }
 
 impl Row {
-    /// Reads a line; `None` if it is none of a table.
+    /// Parses a line; `None` if it is not a row of a table.
     pub fn parse(line: &'static str) -> Option<Row> {
         let mut fields = line.split(',');
         let mut next = || fields.next();
@@ -137,13 +138,13 @@ impl Row {
         })
     }
 
-    /// The marks of the cores that it holds for.
+    /// Returns the marks of the cores that the row applies to.
     pub fn cores(&self) -> impl Iterator<Item = &'static str> {
         self.cores.split(' ')
     }
 }
 
-/// Nothing for an empty field, and no row at all for one that `read` does not understand.
+/// Returns `Some(None)` for an empty field, and `None` for a field that `read` cannot parse.
 fn or_none<T>(field: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
     if field.is_empty() {
         return Some(None);
@@ -163,18 +164,18 @@ fn flags(field: &str) -> Option<Encoding> {
     Some(encoding)
 }
 
-/// A name that the table of a core does not have.
+/// An event name that a core's table does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownEvent {
-    /// The name, as far as it is no longer than any event's.
+    /// The name, cut off at the length of the longest event name.
     pub name: Text<72>,
-    /// The core.
+    /// The core that was searched.
     pub microarch: Microarch,
-    /// The event of this core whose name begins most like it.
+    /// The event of this core that shares the longest beginning with the name.
     pub nearest: Option<&'static str>,
 }
 
-/// Letters that names must share to be near: less is chance.
+/// Letters that two names must share at their beginning to be called near; fewer are chance.
 const SHARED: usize = 4;
 
 impl UnknownEvent {
@@ -193,7 +194,7 @@ impl UnknownEvent {
         }
     }
 
-    /// The cores that do count an event of this name.
+    /// Returns the cores that have an event of this name.
     pub fn elsewhere(&self) -> impl Iterator<Item = Microarch> {
         let known = |core: &Microarch| find(&self.name, *core).is_some();
         Microarch::all().filter(known)

@@ -1,8 +1,8 @@
-//! Performance counters: what an event is called and how it is encoded, how its count is read in
-//! user mode, and how ring 0 programs it.
+//! Performance counters: event names and encodings, reading a count in user mode, and programming
+//! counters in ring 0.
 //!
-//! Knows no operating system: [`Page`] reads counters that a kernel shares with a process, and
-//! [`Counters`] programs them through a [`MsrPort`], where there is no kernel beneath.
+//! This module is independent of the operating system. [`Page`] reads counters that a kernel shares with
+//! a process; [`Counters`] programs them through a [`MsrPort`] where no kernel does.
 
 mod capabilities;
 mod encoding;

@@ -1,62 +1,62 @@
-//! Reading a counter that Linux shares with a process, without a system call.
+//! Reads a counter that Linux shares with a process, without a system call.
 //!
-//! The kernel describes the counter in a page that it maps into the process and rewrites whenever
-//! the counter moves. Source: `struct perf_event_mmap_page` in `include/uapi/linux/perf_event.h`,
-//! whose comment gives the protocol.
+//! The kernel describes the counter in a page that it maps into the process. It rewrites the page
+//! whenever the event moves to another counter. Source: `struct perf_event_mmap_page` in
+//! `include/uapi/linux/perf_event.h`, whose comment gives the protocol.
 
-// Executes `rdpmc` once the page has allowed it.
+// Executes `rdpmc` after checking that the page allows it.
 #![allow(unsafe_code)]
 
 use core::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use super::Rdpmc;
 
-/// The part of the page that reading needs. The kernel writes it, so every field is atomic.
+/// The fields of the page that a reader needs. The kernel writes them, so every field is atomic.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Page {
     version: AtomicU32,
     compat_version: AtomicU32,
-    /// Grows by one when the kernel begins to write, and by one when it is done.
+    /// Sequence number: incremented when the kernel begins to write, and again when it has finished.
     lock: AtomicU32,
-    /// One more than the hardware counter, or 0 while the event has none.
+    /// Number of the hardware counter plus one, or 0 while the event has no counter.
     index: AtomicU32,
-    /// What the hardware counter is to be added to.
+    /// Value to add to the hardware counter.
     offset: AtomicI64,
     /// Nanoseconds for which the event was enabled.
     time_enabled: AtomicU64,
-    /// Nanoseconds for which it had a counter.
+    /// Nanoseconds for which the event had a counter.
     time_running: AtomicU64,
     capabilities: AtomicU64,
-    /// Bits of the hardware counter.
+    /// Width of the hardware counter in bits.
     width: AtomicU16,
 }
 
-/// Offset of `pmc_width` in the kernel's structure.
+/// `pmc_width` and `capabilities` must lie at the offsets of the kernel's structure.
 const _: () = assert!(core::mem::offset_of!(Page, width) == 48);
 const _: () = assert!(core::mem::offset_of!(Page, capabilities) == 40);
 
-/// `cap_bit0_is_deprecated`: the bits below mean what they say (Linux 3.12 and later).
+/// `cap_bit0_is_deprecated`: the capability bits have their present meaning (Linux 3.12 and later).
 const MEANT: u64 = 1 << 1;
 /// `cap_user_rdpmc`: `rdpmc` may be executed.
 const USER_RDPMC: u64 = 1 << 2;
 
-/// How often a reader starts again because the kernel wrote meanwhile. The kernel writes at
-/// context switches and interrupts: a second time in a row is rare, a hundredth is a defect.
+/// Attempts before a reader gives up because the kernel wrote during each of them. The kernel writes at
+/// context switches and interrupts: two failures in a row are rare, a hundred are a defect.
 const PATIENCE: u32 = 100;
 
-/// A count, and for how much of the time it was really counted.
+/// A count, and the times for which the event was enabled and counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The count.
     pub value: u64,
-    /// Nanoseconds for which the event was enabled, up to the last time the kernel looked.
+    /// Nanoseconds for which the event was enabled, up to the kernel's last update.
     pub enabled: u64,
-    /// Nanoseconds for which it had a counter: less than `enabled` if events took turns.
+    /// Nanoseconds for which the event had a counter: less than `enabled` if events took turns.
     pub running: u64,
 }
 
-/// Why a page gave no count. `read(2)` on the event still does.
+/// Why a page gave no count. `read(2)` on the event works even so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unread {
@@ -64,7 +64,7 @@ pub enum Unread {
     Forbidden,
     /// The event has no counter at the moment.
     NotCounting,
-    /// The page says that counters have this many bits, which no counter has.
+    /// The page gives this width in bits, which no counter has.
     Width(u16),
     /// The kernel wrote to the page during every attempt.
     Torn,
@@ -78,25 +78,25 @@ messages! { Unread:
 }
 
 impl Page {
-    /// The count at this moment.
+    /// Reads the count at this moment.
     ///
-    /// Of a counter of 48 bits the kernel keeps the upper part in `offset`, so its value is
-    /// sign-extended before it is added.
+    /// The counter's value is sign-extended from its width before `offset` is added, because the kernel
+    /// keeps the upper part of the count in `offset`.
     ///
     /// # Errors
-    /// If there is no count to be had this way; the caller falls back on `read(2)`.
+    /// If the count cannot be read from the page; the caller falls back on `read(2)`.
     ///
     /// # Safety
-    /// This is the page that the kernel keeps of an event of the calling thread, and `rdpmc`
-    /// reads the counters of the CPU that runs it. For pages and counters that are made up,
-    /// there is nothing to observe.
+    /// The page is the one that the kernel keeps for an event of the calling thread, and `rdpmc` reads
+    /// the counters of the CPU that runs the thread. For made-up pages and counters there is no
+    /// requirement.
     #[inline]
     pub unsafe fn read(&self, counters: &impl Rdpmc) -> Result<Reading, Unread> {
         for _ in 0..PATIENCE {
             let before = self.lock.load(Ordering::Acquire);
-            // SAFETY: handed on.
+            // SAFETY: the caller's obligation is the same.
             let found = unsafe { self.attempt(counters) };
-            // x86 does not reorder loads, so the compiler alone must be kept from it.
+            // x86 does not reorder loads, so only the compiler must be kept from reordering them.
             compiler_fence(Ordering::Acquire);
             if before & 1 == 0 && self.lock.load(Ordering::Relaxed) == before {
                 return found;
@@ -106,10 +106,10 @@ impl Page {
         Err(Unread::Torn)
     }
 
-    /// One attempt, whose result counts only if the kernel did not write meanwhile.
+    /// Makes one attempt. The caller discards the result if the kernel wrote during the attempt.
     ///
     /// # Safety
-    /// As for [`read`](Self::read).
+    /// Same as [`read`](Self::read).
     #[inline(always)]
     unsafe fn attempt(&self, counters: &impl Rdpmc) -> Result<Reading, Unread> {
         let allowed = MEANT | USER_RDPMC;
@@ -125,8 +125,8 @@ impl Page {
             return Err(Unread::Width(width));
         }
         let offset = self.offset.load(Ordering::Relaxed);
-        // SAFETY: the page has just allowed `rdpmc` and named the counter. The kernel leaves it
-        // allowed to a process for as long as such a page is mapped; only an administrator who
+        // SAFETY: the page has just allowed `rdpmc` and named the counter. The kernel leaves `rdpmc`
+        // allowed to a process for as long as it has such a page mapped; only an administrator who
         // writes the PMU's `rdpmc` file could forbid it between these two instructions.
         let counter = unsafe { counters.rdpmc(index - 1) };
         let unused = 64 - u32::from(width);
@@ -140,7 +140,7 @@ impl Page {
 }
 
 impl Reading {
-    /// What was counted since `earlier`.
+    /// Returns the count and the times since `earlier`.
     #[inline]
     pub fn since(&self, earlier: &Reading) -> Reading {
         Reading {
@@ -150,8 +150,8 @@ impl Reading {
         }
     }
 
-    /// The count, extrapolated to the whole time if the event had a counter for a part of it
-    /// only. `None` if it never had one.
+    /// Returns the count, extrapolated to the whole enabled time if the event had a counter for only
+    /// part of it. `None` if it never had a counter.
     pub fn scaled(&self) -> Option<f64> {
         if !self.multiplexed() {
             return Some(self.value as f64);
@@ -160,13 +160,13 @@ impl Reading {
         (part > 0.0).then(|| self.value as f64 / part)
     }
 
-    /// Whether the event shared its counter with others.
+    /// Returns whether the event shared its counter with other events.
     pub fn multiplexed(&self) -> bool {
         self.running < self.enabled
     }
 }
 
-/// A page as the kernel could have written it.
+/// Returns a page as the kernel could have written it.
 #[cfg(all(test, feature = "std"))]
 pub(crate) fn made_up_page(index: u32, offset: i64, allowed: bool) -> Page {
     let capabilities = if allowed { MEANT | USER_RDPMC } else { MEANT };

@@ -1,4 +1,4 @@
-//! Programming counters in ring 0, and why an event gets none.
+//! Programs counters in ring 0, and explains why an event gets none.
 
 // Reads and writes model-specific registers through a port.
 #![allow(unsafe_code)]
@@ -9,37 +9,37 @@ use super::encoding::{Flavour, bit};
 use super::registers::{Count, FIXED, FIXED_CONTROL, MOST, OFFCORE, Registers, Slot};
 use super::{Capabilities, Encoding, EventCode, Maker, MsrPort, Rdpmc};
 
-/// The counters of the CPU that runs this, programmed register by register.
+/// The counters of the CPU that executes the calls, programmed register by register.
 ///
-/// Events are added while the counters stand; [`start`](Self::start) and [`stop`](Self::stop)
-/// switch them all. What the registers held before is put back when this is dropped.
+/// Add events while the counters are stopped; [`start`](Self::start) and [`stop`](Self::stop) switch all
+/// of them. Dropping this restores the registers' previous values.
 #[derive(Debug)]
 pub struct Counters<'p, P: MsrPort> {
     port: &'p mut P,
     capabilities: Capabilities,
     registers: Registers,
-    /// What each general counter counts.
+    /// The event of each general counter.
     general: [Option<Encoding>; MOST],
     fixed: [bool; FIXED],
     before: Before,
 }
 
-/// What the registers held.
+/// The registers' previous values.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     select: [u64; MOST],
     fixed: u64,
     control: u64,
-    /// The off-core response register, once an event needs it.
+    /// The off-core response register, saved when the first event needs it.
     offcore: Option<u64>,
 }
 
 impl<'p, P: MsrPort> Counters<'p, P> {
-    /// Stops every counter, and takes them over.
+    /// Stops every counter and takes control of all of them.
     ///
     /// # Safety
-    /// The caller runs in ring 0 on a CPU with these capabilities, stays on it until this is
-    /// dropped, and nobody else programs its counters meanwhile.
+    /// The caller runs in ring 0 on a CPU with these capabilities, stays on that CPU until this is
+    /// dropped, and nobody else programs the CPU's counters meanwhile.
     pub unsafe fn new(port: &'p mut P, capabilities: Capabilities) -> Self {
         let registers = Registers::of(&capabilities);
         let mut this = Counters {
@@ -75,20 +75,22 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         }
     }
 
-    /// General counters that can be used.
+    /// Returns the number of usable general counters.
     pub fn general_counters(&self) -> u8 {
         self.capabilities.general.min(MOST as u8)
     }
 
-    /// Fixed counters that can be used.
+    /// Returns the number of usable fixed counters.
     pub fn fixed_counters(&self) -> u8 {
         self.capabilities.fixed.min(FIXED as u8)
     }
 
-    /// Gives `event` the first free counter of those that can count it, `able`, a bit each.
+    /// Assigns `event` to the first free counter among `able`, the mask of general counters that can
+    /// count it.
     ///
     /// # Errors
-    /// If none of them is there or free, or the off-core response register holds something else.
+    /// If this CPU has no such counter, if none is free, or if the off-core response register is needed
+    /// with another value.
     pub fn add(&mut self, event: Encoding, able: u32) -> Result<Slot, ProgramError> {
         let present = self.general_counters();
         let mut wanted = (0..present).filter(|&n| able >> n & 1 == 1).peekable();
@@ -110,7 +112,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         Ok(Slot::General(n))
     }
 
-    /// The one register serves all off-core events, so those at a time must want the same of it.
+    /// All off-core events share one register, so those counted together must need the same value.
     fn check_offcore(&self, wanted: u64) -> Result<(), ProgramError> {
         let held = self.offcore().find(|&held| held != wanted);
         match held {
@@ -119,7 +121,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         }
     }
 
-    /// What the events want of the off-core response register.
+    /// Returns the values that the events need in the off-core response register.
     fn offcore(&self) -> impl Iterator<Item = u64> {
         let events = self.general.iter().flatten();
         events
@@ -127,24 +129,27 @@ impl<'p, P: MsrPort> Counters<'p, P> {
             .filter(|&wanted| wanted != 0)
     }
 
-    /// Gives an event of the tables its fixed counter, or else a general one that can count it.
+    /// Assigns an event of the tables to its fixed counter, or else to a general counter that can count
+    /// it.
     ///
     /// # Errors
-    /// As for [`add`](Self::add).
+    /// Same as [`add`](Self::add). If no general counter can count the event, same as
+    /// [`add_fixed`](Self::add_fixed).
     pub fn add_event(&mut self, event: &EventCode) -> Result<Slot, ProgramError> {
         match event.fixed.map(|n| self.add_fixed(n)) {
             Some(Ok(slot)) => Ok(slot),
-            // No general counter counts it: why the fixed one does not.
+            // No general counter can count the event, so report why the fixed one does not.
             Some(Err(error)) if event.counters == 0 => Err(error),
             _ => self.add(event.encoding, event.counters),
         }
     }
 
-    /// Gives events of the tables their counters, those first that the fewest counters can count,
-    /// so that none loses its only counter to one that has others.
+    /// Assigns counters to events of the tables. Events that the fewest counters can count go first, so
+    /// that none loses its only counter to an event that has a choice.
     ///
     /// # Errors
-    /// As for [`add`](Self::add), for the first event that gets none. Those before it keep theirs.
+    /// Same as [`add_event`](Self::add_event), for the first event that gets no counter. The events
+    /// assigned before it keep their counters.
     pub fn add_all<const N: usize>(
         &mut self,
         events: &[EventCode; N],
@@ -160,16 +165,16 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         Ok(slots)
     }
 
-    /// How many general counters of this CPU can count an event.
+    /// Returns how many general counters of this CPU can count an event.
     fn choice(&self, event: &EventCode) -> u32 {
         let present = (1 << self.general_counters()) - 1;
         (event.counters & present).count_ones()
     }
 
-    /// Has fixed counter `n` count.
+    /// Reserves fixed counter `n`.
     ///
     /// # Errors
-    /// If there is no such counter, or it counts already.
+    /// If there is no such counter, or it is taken already.
     pub fn add_fixed(&mut self, n: u8) -> Result<Slot, ProgramError> {
         let present = self.fixed_counters();
         if n >= present {
@@ -181,7 +186,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         Ok(Slot::Fixed(n))
     }
 
-    /// What counter `n` selects, without the enabling bit.
+    /// Returns the select register's value for general counter `n`, without the enable bit.
     fn select(&self, n: u8) -> Option<u64> {
         let flavour = match self.capabilities.maker {
             Maker::Intel => Flavour::Intel,
@@ -191,7 +196,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         Some(event.select(flavour) | bit::USER | bit::KERNEL)
     }
 
-    /// Sets all counters to 0 and starts them, by one register where there is one.
+    /// Sets all counters to 0 and starts them, through the global control register if the CPU has one.
     pub fn start(&mut self) {
         let wanted = self.offcore().next();
         if let Some(wanted) = wanted {
@@ -237,7 +242,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         }
     }
 
-    /// What a counter came to. Exact once the counters are stopped.
+    /// Returns the count of a counter. The count is exact once the counters are stopped.
     pub fn read(&mut self, slot: Slot) -> Count {
         let (register, bits) = match slot {
             Slot::General(n) => (self.registers.count(n), self.capabilities.general_bits),
@@ -252,15 +257,15 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         Count { value, overflowed }
     }
 
-    /// What a counter holds at this moment, by `rdpmc`: less exact than [`read`](Self::read) of a
-    /// counter that stands, and much cheaper.
+    /// Returns the present value of a counter, read by `rdpmc`: much cheaper than [`read`](Self::read),
+    /// but less exact than reading a stopped counter.
     pub fn peek(&self, slot: Slot, counters: &impl Rdpmc) -> u64 {
-        // SAFETY: `new`'s caller vouches for ring 0, where `rdpmc` is always allowed, and `add`
-        // hands out counters that exist.
+        // SAFETY: the caller of `new` vouches for ring 0, where `rdpmc` is always allowed, and `add`
+        // returns only counters that exist.
         unsafe { counters.rdpmc(slot.number()) }
     }
 
-    /// The counters in use, at their places in the global registers.
+    /// Returns the mask of the counters in use, as the global registers lay it out.
     fn all(&self) -> u64 {
         let general = (0..MOST as u8).filter(|&n| self.general[usize::from(n)].is_some());
         let fixed = (0..FIXED as u8).filter(|&n| self.fixed[usize::from(n)]);
@@ -271,21 +276,22 @@ impl<'p, P: MsrPort> Counters<'p, P> {
             .sum()
     }
 
-    /// Four bits a fixed counter, of which the lower two have it count in ring 0 and above.
+    /// Returns the fixed-counter control value: four bits per fixed counter, of which the lower two make
+    /// it count in ring 0 and above.
     fn fixed_control(&self) -> u64 {
         let fixed = (0..FIXED).filter(|&n| self.fixed[n]);
         fixed.map(|n| 0b11 << (4 * n)).sum()
     }
 
     fn read_register(&mut self, register: u32) -> u64 {
-        // SAFETY: `new`'s caller vouches for ring 0 and for the capabilities, from which every
-        // register's existence follows.
+        // SAFETY: the caller of `new` vouches for ring 0 and for the capabilities, from which it follows
+        // that every register exists.
         unsafe { self.port.read(register) }
     }
 
     fn write_register(&mut self, register: u32, value: u64) {
-        // SAFETY: as above; the values are encodings without reserved bits, zeros, or what the
-        // register held before.
+        // SAFETY: as in `read_register`; the values are encodings without reserved bits, zeros, or the
+        // registers' previous values.
         unsafe { self.port.write(register, value) }
     }
 }
@@ -313,37 +319,37 @@ impl<P: MsrPort> Drop for Counters<'_, P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// This CPU has none of the general counters that can count it.
+    /// This CPU has none of the general counters that can count the event.
     Absent {
-        /// The counters that can, a bit each.
+        /// Mask of the counters that can count it.
         able: u32,
-        /// How many general counters there are.
+        /// Number of general counters.
         present: u8,
     },
-    /// All general counters that can count it are taken.
+    /// All general counters that can count the event are taken.
     Full {
-        /// The counters that can, a bit each.
+        /// Mask of the counters that can count it.
         able: u32,
-        /// The first of them.
+        /// The lowest-numbered of these counters.
         first: u8,
-        /// What that one counts.
+        /// The event that this counter counts.
         holder: Encoding,
     },
-    /// An off-core event wants the register that another one needs otherwise.
+    /// The off-core response register is needed with another value by an event added before.
     Offcore {
-        /// The value that it wants.
+        /// The value that the new event needs.
         wanted: u64,
-        /// The value that the other needs.
+        /// The value that the other event needs.
         held: u64,
     },
     /// There is no such fixed counter.
     NoFixed {
         /// The counter that was asked for.
         asked: u8,
-        /// How many there are.
+        /// Number of fixed counters.
         present: u8,
     },
-    /// The fixed counter is taken already.
+    /// The fixed counter is already in use.
     Taken {
         /// The counter.
         fixed: u8,
@@ -387,7 +393,7 @@ impl fmt::Display for ProgramError {
     }
 }
 
-/// The counters of a mask, by their numbers.
+/// Writes the numbers of the counters in a mask.
 fn counters(f: &mut fmt::Formatter<'_>, able: u32) -> fmt::Result {
     if able == u32::MAX {
         return f.write_str("any general counter");

@@ -1,5 +1,5 @@
-//! The counters as ring 0 and user mode find them: `rdpmc`, the model-specific registers, and the counter
-//! that an event was given.
+//! The counters as ring 0 and user mode access them: `rdpmc`, the model-specific registers, and the
+//! counter assigned to an event.
 //!
 //! Source: Intel SDM volume 4, table 2-2 ("IA-32 Architectural MSRs"); AMD64 APM volume 2,
 //! appendix A ("MSR Cross-Reference").
@@ -11,23 +11,23 @@ use super::{Capabilities, Maker};
 #[cfg(feature = "ring0")]
 use core::arch::asm;
 
-/// Which register selects and which holds counter `n`, and what starts them all.
+/// The register numbers of a CPU's counters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Registers {
     select: u32,
     count: u32,
     stride: u32,
-    /// The register that starts and stops all counters at once, if there is one.
+    /// The register that starts and stops all counters at once, if the CPU has one.
     pub(super) control: Option<u32>,
-    /// The register that says which counters have overflowed, and the one that clears that.
+    /// The register that reports which counters have overflowed, and the register that clears its bits.
     pub(super) overflow: Option<(u32, u32)>,
 }
 
 /// IA32_FIXED_CTR_CTRL.
 pub(super) const FIXED_CONTROL: u32 = 0x38D;
 
-/// MSR_OFFCORE_RSP_0, which says what the off-core events count (events B7h and 2Ah; the second
-/// such register is not used).
+/// MSR_OFFCORE_RSP_0, which selects what the off-core events count (events B7h and 2Ah; the second such
+/// register is not used).
 pub(super) const OFFCORE: u32 = 0x1A6;
 
 /// IA32_FIXED_CTR0.
@@ -36,8 +36,8 @@ const FIXED_COUNT: u32 = 0x309;
 impl Registers {
     pub(super) fn of(capabilities: &Capabilities) -> Self {
         match capabilities.maker {
-            // IA32_PERFEVTSELx, IA32_PMCx, IA32_PERF_GLOBAL_CTRL, _STATUS, _OVF_CTRL: the global
-            // ones since version 2.
+            // IA32_PERFEVTSELx, IA32_PMCx, IA32_PERF_GLOBAL_CTRL, _STATUS and _OVF_CTRL. The global
+            // registers exist since version 2.
             Maker::Intel => {
                 let global = capabilities.version >= 2;
                 Registers {
@@ -48,7 +48,7 @@ impl Registers {
                     overflow: global.then_some((0x38E, 0x390)),
                 }
             }
-            // PERF_CTLx and PERF_CTRx take turns; PerfCntrGlobalCtl, -Status, -StatusClr.
+            // PERF_CTLx and PERF_CTRx alternate; PerfCntrGlobalCtl, -Status, -StatusClr.
             Maker::Amd { global } => Registers {
                 select: 0xC001_0200,
                 count: 0xC001_0201,
@@ -59,50 +59,50 @@ impl Registers {
         }
     }
 
-    /// The register that selects what general counter `n` counts.
+    /// Returns the register that selects what general counter `n` counts.
     pub(super) fn select(&self, n: u8) -> u32 {
         self.select + self.stride * u32::from(n)
     }
 
-    /// The register that holds general counter `n`.
+    /// Returns the register that holds general counter `n`.
     pub(super) fn count(&self, n: u8) -> u32 {
         self.count + self.stride * u32::from(n)
     }
 
-    /// The register that holds fixed counter `n`.
+    /// Returns the register that holds fixed counter `n`.
     pub(super) fn fixed(n: u8) -> u32 {
         FIXED_COUNT + u32::from(n)
     }
 }
 
-/// Something that reads performance counters as `rdpmc` does.
+/// A source of performance counter values: the CPU's `rdpmc`, or a substitute.
 pub trait Rdpmc {
-    /// Counter `counter`, zero-extended from its width.
+    /// Reads counter `counter`, zero-extended from its width.
     ///
     /// # Safety
-    /// The counter exists and may be read here; see [`crate::cpu::rdpmc`].
+    /// The counter exists, and may be read in the current mode; see [`crate::cpu::rdpmc`].
     unsafe fn rdpmc(&self, counter: u32) -> u64;
 }
 
-/// Something that reads and writes the model-specific registers of one CPU.
+/// Access to the model-specific registers of one CPU.
 pub trait MsrPort {
-    /// `rdmsr`.
+    /// Reads a register, as `rdmsr` does.
     ///
     /// # Safety
-    /// The CPU has the register, and the caller runs in ring 0 on it.
+    /// The CPU has the register, and the caller runs in ring 0 on that CPU.
     #[doc(alias = "rdmsr")]
     unsafe fn read(&mut self, register: u32) -> u64;
 
-    /// `wrmsr`.
+    /// Writes a register, as `wrmsr` does.
     ///
     /// # Safety
-    /// As for [`read`](Self::read); `value` sets no reserved bit, and nobody else uses the
+    /// Same as [`read`](Self::read). Besides, `value` sets no reserved bit, and nobody else uses the
     /// register meanwhile.
     #[doc(alias = "wrmsr")]
     unsafe fn write(&mut self, register: u32, value: u64);
 }
 
-/// The CPU itself.
+/// The CPU that executes the calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cpu;
 
@@ -119,8 +119,8 @@ impl MsrPort for Cpu {
     unsafe fn read(&mut self, register: u32) -> u64 {
         let (low, high): (u32, u32);
         // SAFETY: the caller runs in ring 0 and the register exists. The operands are those of the
-        // manual: the number in ecx, the value in edx:eax. Writing memory is assumed, so that no
-        // access moves across.
+        // manual: the number in ecx, the value in edx:eax. The block counts as writing memory, so that
+        // no access moves across it.
         unsafe {
             asm!("rdmsr", in("ecx") register, out("eax") low, out("edx") high,
                 options(nostack, preserves_flags));
@@ -130,7 +130,8 @@ impl MsrPort for Cpu {
 
     unsafe fn write(&mut self, register: u32, value: u64) {
         let (low, high) = (value as u32, (value >> 32) as u32);
-        // SAFETY: the caller runs in ring 0, and register and value are valid. Operands as above.
+        // SAFETY: the caller runs in ring 0, and register and value are valid. The operands are as for
+        // `rdmsr`.
         unsafe {
             asm!("wrmsr", in("ecx") register, in("eax") low, in("edx") high,
                 options(nostack, preserves_flags));
@@ -138,24 +139,24 @@ impl MsrPort for Cpu {
     }
 }
 
-/// The most general counters that are used of a CPU.
+/// The most general counters of a CPU that are used.
 pub(super) const MOST: usize = 8;
 
-/// The fixed counters that are used: instructions, core cycles, reference cycles.
+/// The number of fixed counters that are used: instructions, core cycles, reference cycles.
 pub(super) const FIXED: usize = 3;
 
-/// A counter that was given to an event.
+/// The counter assigned to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Slot {
-    /// General counter of this number.
+    /// The general counter with this number.
     General(u8),
-    /// Fixed counter of this number: 0 retired instructions, 1 core cycles, 2 reference cycles.
+    /// The fixed counter with this number: 0 retired instructions, 1 core cycles, 2 reference cycles.
     Fixed(u8),
 }
 
 impl Slot {
-    /// The number by which `rdpmc` knows the counter: that of fixed counters has bit 30 set.
+    /// Returns the counter's number for `rdpmc`; fixed counters have bit 30 set.
     pub const fn number(self) -> u32 {
         match self {
             Slot::General(n) => n as u32,
@@ -163,7 +164,7 @@ impl Slot {
         }
     }
 
-    /// The counter's bit in the global registers.
+    /// Returns the counter's bit in the global registers.
     pub(super) const fn place(self) -> u64 {
         match self {
             Slot::General(n) => 1 << n,
@@ -172,12 +173,12 @@ impl Slot {
     }
 }
 
-/// What a counter came to.
+/// The value of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// Its value. Counters start at 0.
+    /// The value. Counters start at 0.
     pub value: u64,
-    /// Whether it went past its width, so that the value is too small by a multiple of
-    /// 2^width. `None` if this CPU does not tell.
+    /// Whether the counter overflowed, so that the value is too small by a multiple of 2^width. `None`
+    /// if this CPU does not report overflows.
     pub overflowed: Option<bool>,
 }

@@ -1,4 +1,4 @@
-//! The lines of a record. `docs/FORMAT.md` describes them for people.
+//! The lines of a record. `docs/FORMAT.md` describes them for readers.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,105 +10,106 @@ use crate::host::{CpuLocation, MemoryNode};
 
 /// A line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-// Which kind it is takes an allocator to read.
+// Reading a line tagged with its kind needs an allocator.
 #[cfg_attr(feature = "lab", derive(Deserialize))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Line<Header, Point, Verdict, Round = ()> {
-    /// The first line.
+    /// The run's description: the first line.
     Header(Header),
     /// A point of an experiment.
     Point(Point),
     /// A claim's verdict.
     Verdict(Verdict),
-    /// What was measured at one time, of a record over time.
+    /// The measurements of one round, in a record of `linefill watch`.
     Round(Round),
-    /// The last line of a run that came to its end.
+    /// The last line of a run that reached its end.
     End(EndLine),
 }
 
-/// On what machine, with what program, and how a run was made.
+/// The machine, the program and the settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header<Text, Texts, Cpu, Counting> {
-    /// [`FORMAT`](super::FORMAT).
+    /// Version of the record format: [`FORMAT`](super::FORMAT).
     pub format: u32,
     /// Version of linefill.
     pub linefill: Text,
-    /// Revision it was built from, if known.
+    /// Revision of the source that linefill was built from, if known.
     pub revision: Option<Text>,
-    /// Compiler it was built with.
+    /// Compiler that built linefill.
     pub rustc: Text,
-    /// Seconds since 1970 at the start; 0 if nobody knows the date.
+    /// Seconds since 1970 at the start; 0 if the date is not known.
     pub started: u64,
     /// Seconds since 1970 at the last resumption, if the run was resumed.
     pub resumed: Option<u64>,
-    /// Seconds that the sessions before the last one took.
+    /// Seconds that the sessions before the last one took in total.
     #[serde(default)]
     pub earlier: f64,
     /// The CPU.
     pub cpu: Cpu,
     /// Kernel version, if there is an operating system.
     pub os: Option<Text>,
-    /// What measured without one: [`BARE`](super::BARE).
+    /// [`BARE`](super::BARE) if the run had no operating system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Text>,
     /// Name of the hypervisor, if there is one.
     pub hypervisor: Option<Text>,
     /// Bytes of memory, if known.
     pub memory: Option<u64>,
-    /// CPU the run was pinned to, if it was.
+    /// CPU that the run was pinned to, if it was pinned.
     pub pinned: Option<usize>,
     /// Ticks of the time-stamp counter per second.
     pub tick_hz: f64,
-    /// The same as the CPU or the hypervisor states it, if it does.
+    /// Ticks per second as the CPU or the hypervisor reports them, if one does.
     pub stated_tick_hz: Option<f64>,
-    /// Core cycles per tick at the start, if the yardstick gave a figure.
+    /// Core cycles per tick at the start, if the yardstick gave a result.
     pub core_per_tick: Option<f64>,
-    /// What decides the random layouts.
+    /// Seed of the random layouts.
     pub seed: u64,
-    /// `quick` or `full`; the boot image says [`BARE`](super::BARE).
+    /// `quick` or `full`; [`BARE`](super::BARE) in a record of the boot image without experiments.
     pub profile: Text,
-    /// Pages asked for on the command line, if they override those of the experiments.
+    /// Pages requested on the command line, if they override those of the experiments.
     pub pages: Option<Text>,
-    /// The selection asked for: ids or globs.
+    /// The selection requested: ids or globs.
     pub selection: Texts,
-    /// Features masked away for this run.
+    /// Features masked for this run.
     pub masked: Text,
     /// The largest working set allowed, in bytes.
     pub largest: u64,
     /// Published load-to-use latency of L1d in core cycles, if the core is known.
     pub load_to_use: Option<u32>,
-    /// What the load and store ports move to and from L1d, if the core is known.
+    /// The bytes per cycle that the load and store ports move, if the core is known.
     pub ports: Option<Ports>,
-    /// What the machine counts, and what not; nothing where nobody looked.
+    /// The quantities that the machine can count, and those it cannot; empty if they were not looked up.
     #[serde(default)]
     pub counting: Counting,
-    /// The CPUs that threads may have, each with the lowest CPU that shares its core, its L2, its
-    /// last-level cache and its package.
+    /// The CPUs that threads may use, each with the lowest-numbered CPUs that share its core, its L2,
+    /// its last-level cache and its package.
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default)]
     pub seats: alloc::vec::Vec<CpuLocation>,
-    /// The memory nodes, where the system tells of them.
+    /// The memory nodes, if the system reports them.
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "alloc::vec::Vec::is_empty")]
     pub nodes: alloc::vec::Vec<MemoryNode>,
-    /// The node asked for on the command line, if all memory was to lie on one.
+    /// The node requested on the command line, if all memory was to be on one node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<usize>,
-    /// The most passes of what the first ones left open; 0 if it was not measured again.
+    /// The most passes in which undecided claims are measured; 0 if they were not measured again.
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default)]
     pub passes: u32,
-    /// Seconds that measuring was to take, if it was limited.
+    /// Seconds allowed for measuring, if limited.
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default)]
     pub budget: Option<f64>,
-    /// Seconds between the rounds of `linefill watch`, if it is no run.
+    /// Seconds between the rounds of `linefill watch`; absent in the record of a run.
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<f64>,
-    /// Which of them a second thread takes first; near ones where a record does not tell.
+    /// The order in which further threads take `seats`: the name of a `Placement`. Readers assume `near`
+    /// if it is absent.
     pub placement: Option<Text>,
-    /// The caches that the kernel describes, where it does.
+    /// The caches that the kernel describes, if it does.
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default)]
     pub kernel_caches: alloc::vec::Vec<CacheLine<Text>>,
@@ -116,17 +117,17 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationLine<Text>>,
-    /// How the machine is set otherwise: firmware, microcode, governor, pages, ...
+    /// Other settings of the machine: firmware, microcode, governor, pages and more.
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "alloc::vec::Vec::is_empty")]
     pub settings: alloc::vec::Vec<SettingLine<Text>>,
-    /// On how many CPUs the hardware prefetchers were switched off for the run, if they were.
+    /// Number of CPUs on which the hardware prefetchers were disabled for the run, if they were.
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefetchers_off: Option<usize>,
-    /// How the hardware prefetchers of the pinned CPU are set, if anybody looked.
+    /// The settings of the pinned CPU's hardware prefetchers, if they were read.
     pub prefetchers: Option<PrefetchersLine<Text>>,
-    /// What a reader must know before trusting the numbers: why the thread was not pinned, ...
+    /// Remarks that a reader needs before trusting the numbers, such as why the thread was not pinned.
     #[serde(default)]
     pub notes: Texts,
 }
@@ -135,28 +136,28 @@ pub struct Header<Text, Texts, Cpu, Counting> {
 #[cfg(any(feature = "std", feature = "experiments"))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IsolationLine<Text> {
-    /// What kept the scheduler away: `isolcpus` or `cpuset partition`.
+    /// Mechanism that kept the scheduler away: `isolcpus` or `cpuset partition`.
     pub by: Text,
-    /// Interrupts of devices that were sent to other CPUs.
+    /// Number of device interrupts that were moved to other CPUs.
     pub moved: usize,
     /// Whether all memory of the program was locked.
     pub locked: bool,
 }
 
-/// A setting of the machine that the system tells of.
+/// A setting of the machine that the system reports.
 #[cfg(any(feature = "std", feature = "experiments"))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingLine<Text> {
-    /// Its name: `microcode`.
+    /// Name, such as `microcode`.
     pub name: Text,
-    /// Its value, as the system spells it.
+    /// Value, as the system spells it.
     pub value: Text,
 }
 
-/// What the CPU says of itself.
+/// The CPU as CPUID describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuLine<Text, Features, Caches, Tlbs> {
-    /// `Intel`, `AMD`, ...
+    /// Vendor, such as `Intel` or `AMD`.
     pub vendor: Text,
     /// The brand string.
     pub brand: Text,
@@ -166,14 +167,14 @@ pub struct CpuLine<Text, Features, Caches, Tlbs> {
     pub model: u32,
     /// Stepping.
     pub stepping: u32,
-    /// The product generation with its core, if family and model are known: for people. Records
-    /// without `core` name it here in one of the forms that
-    /// [`Core::recorded_as`](crate::cpu::Core::recorded_as) knows.
+    /// The product generation with its core, for people, if family and model are known. Records without
+    /// `core` name the core here, in one of the forms that
+    /// [`Core::recorded_as`](crate::cpu::Core::recorded_as) accepts.
     pub microarchitecture: Option<Text>,
     /// The name of the core in the table of cores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core: Option<Text>,
-    /// Features found and not masked.
+    /// Features that were detected and not masked.
     pub features: Features,
     /// The caches that CPUID reports.
     pub caches: Caches,
@@ -182,26 +183,26 @@ pub struct CpuLine<Text, Features, Caches, Tlbs> {
     pub tlbs: Tlbs,
 }
 
-/// Whether the machine counts something.
+/// Whether the machine counts a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountingLine<Text> {
-    /// What, in words: `L1d misses`.
+    /// Name of the quantity, such as `L1d misses`.
     pub counts: Text,
     /// The vendor's name of the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Text>,
-    /// Why it is not counted.
+    /// Why the quantity is not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Text>,
 }
 
-/// How the hardware prefetchers are set, in words.
+/// The settings of the hardware prefetchers, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PrefetchersLine<Text> {
-    /// Which are on and off.
+    /// Which prefetchers are on and which are off.
     Set(Text),
-    /// Why that cannot be told.
+    /// Why the settings are not known.
     Unknown(Text),
 }
 
@@ -214,18 +215,18 @@ pub struct CacheLine<Text> {
     pub holds: Text,
     /// Size in bytes.
     pub bytes: u64,
-    /// Ways; 0 if fully associative or not known.
+    /// Ways of associativity; 0 if fully associative or not known.
     pub ways: u32,
-    /// Line in bytes; 0 if not known.
+    /// Line size in bytes; 0 if not known.
     pub line: u32,
-    /// Sets; 0 if not known.
+    /// Number of sets; 0 if not known.
     pub sets: u64,
     /// Whether one set holds every line.
     #[serde(default)]
     pub fully_associative: bool,
-    /// Hardware threads that share it, if known: by CPUID an upper bound.
+    /// Hardware threads that share the cache, if known; from CPUID, an upper bound.
     pub shared_by: Option<u32>,
-    /// Whether it holds every line of the levels nearer to the core, if known.
+    /// Whether the cache holds every line of the levels nearer to the core, if known.
     pub inclusive: Option<bool>,
 }
 
@@ -252,38 +253,38 @@ pub struct TlbLine<Text, Pages> {
     pub level: u8,
     /// `data`, `instruction`, `unified`, `load` or `store`.
     pub holds: Text,
-    /// Sizes in bytes of the pages whose translations share its entries.
+    /// Page sizes in bytes whose translations share the TLB's entries.
     pub pages: Pages,
-    /// Entries.
+    /// Number of entries.
     pub entries: u32,
-    /// Ways, equal to the entries if fully associative; 0 if not known.
+    /// Ways of associativity, equal to the entries if fully associative; 0 if not known.
     pub ways: u32,
 }
 
-/// A point: one of `timed`, `counted` and `untestable` says what came of it.
+/// A point. Exactly one of `timed`, `counted` and `untestable` is present.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RawPoint<Text, Timed> {
     /// Id of the experiment; [`MACHINE`](super::MACHINE) for the ladder.
     pub experiment: Text,
-    /// Series.
+    /// Name of the series.
     pub series: Text,
-    /// Place on the horizontal axis.
+    /// Position on the horizontal axis.
     pub x: f64,
-    /// In which pass over the selection it was measured, from 0.
+    /// Pass over the selection in which the point was measured, from 0.
     #[serde(default)]
     pub pass: u32,
-    /// It was timed.
+    /// The times, if the point was timed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timed: Option<Timed>,
-    /// It was counted, and is exact.
+    /// The exact count, if the point was counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<f64>,
-    /// It could not be put to the test, for this reason.
+    /// Why the point could not be measured, if it could not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untestable: Option<Text>,
 }
 
-/// What was timed at a point. Times are in ticks per operation.
+/// The measurements of a timed point. Times are in ticks per operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RawTimed<Text, Crew, Flags, Counts, Samples> {
     /// Median.
@@ -294,34 +295,34 @@ pub struct RawTimed<Text, Crew, Flags, Counts, Samples> {
     pub min: f64,
     /// Lower end of the 95 % interval of the median.
     pub lo: f64,
-    /// Upper end.
+    /// Upper end of the 95 % interval of the median.
     pub hi: f64,
-    /// Samples behind these.
+    /// Number of samples behind these statistics.
     pub n: usize,
-    /// Core cycles per tick meanwhile.
+    /// Core cycles per tick during the measurement.
     pub core_per_tick: Option<f64>,
-    /// Operations by which the two stretches of a sample differ.
+    /// Number of operations by which the two stretches of a sample differ.
     pub operations: u64,
     /// Loads, stores, bytes read and bytes written per operation.
     pub work: [u32; 4],
-    /// Floating-point operations per operation; left out where there are none.
+    /// Floating-point operations per operation; omitted if 0.
     #[serde(default, skip_serializing_if = "zero")]
     pub flops: u64,
-    /// Instructions per operation, where code is what is measured.
+    /// Instructions per operation, if the case measures code; omitted if 0.
     #[serde(default, skip_serializing_if = "zero")]
     pub instructions: u64,
-    /// The pages that the memory had.
+    /// The pages that backed the memory.
     pub pages: Text,
     /// The threads, if there were several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crew: Option<Crew>,
     /// [`NOISY`](super::NOISY), `disturbed N`, how sampling [ended](super::ended_flag), and `same as ID`
-    /// if another experiment of this run had measured the same case.
+    /// if another experiment of this run measured the same case before.
     pub flags: Flags,
-    /// What was counted beside the time; left out where nothing was.
+    /// The counts taken beside the time; omitted if nothing was counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counts: Option<Counts>,
-    /// Runs that were timed one by one, if the case asks for them.
+    /// The distribution of runs that were timed individually, if the case requires it.
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Distribution>,
@@ -333,14 +334,14 @@ pub struct RawTimed<Text, Crew, Flags, Counts, Samples> {
     pub samples: Samples,
 }
 
-/// Something that was counted per operation.
+/// A quantity counted per operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CountLine<Text> {
-    /// What, in words: `L1d misses`.
+    /// Name of the quantity, such as `L1d misses`.
     pub of: Text,
     /// Lower end of the 95 % interval of the median.
     pub lo: f64,
-    /// Upper end.
+    /// Upper end of the 95 % interval of the median.
     pub hi: f64,
     /// Whether the event shared its counter with others and is extrapolated.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
@@ -350,13 +351,13 @@ pub struct CountLine<Text> {
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndLine {
-    /// Seconds that the run took, all sessions of a resumed one together.
+    /// Seconds that the run took, including all sessions of a resumed run.
     pub seconds: f64,
     /// Whether it was stopped early.
     pub interrupted: bool,
 }
 
-/// Whether there is nothing to say of a count.
+/// Returns whether a count is 0, and is omitted from the line.
 fn zero(count: &u64) -> bool {
     *count == 0
 }

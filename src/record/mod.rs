@@ -1,7 +1,8 @@
-//! The format of a record, which the lab and the boot image write alike.
+//! The format of a record, which the lab and the boot image both write.
 //!
-//! With feature `record`, the types of its lines. They leave open how texts and lists are kept: the lab
-//! owns them; the boot image, which has no allocator, borrows them or computes them while it writes.
+//! With feature `record`, this module has the types of the lines. They are generic over how texts and
+//! lists are stored: the lab owns them; the boot image, which has no allocator, borrows them or computes
+//! them while it writes.
 
 #[cfg(feature = "record")]
 mod lines;
@@ -16,22 +17,22 @@ pub use lines::{IsolationLine, SettingLine};
 
 use crate::measure::{Ended, Sample};
 
-/// The version of the format; readers refuse others.
+/// The version of the format; readers reject other versions.
 pub const FORMAT: u32 = 1;
 
-/// The experiment under which the rungs of the ladder are recorded.
+/// The experiment id under which the points of the ladder are recorded.
 pub const MACHINE: &str = "machine";
 
 /// The series of the ladder.
 pub const LADDER: &str = "random walk, one line an element";
 
-/// The host of a record of the boot image, and its profile where it has run no experiments.
+/// The host in a record of the boot image; also its profile if it ran no experiments.
 pub const BARE: &str = "bare";
 
 /// The flag of a point that is [noisy](crate::stats::Interval::is_noisy).
 pub const NOISY: &str = "noisy";
 
-/// The flag that says how sampling ended, if the interval did not become narrow enough.
+/// Returns the flag for how sampling ended; `None` if the interval became narrow enough.
 pub const fn ended_flag(ended: Ended) -> Option<&'static str> {
     match ended {
         Ended::Precise => None,
@@ -41,8 +42,8 @@ pub const fn ended_flag(ended: Ended) -> Option<&'static str> {
     }
 }
 
-/// A sample as a point keeps it: ticks of the shorter stretch, of the longer, of the yardstick, and 1
-/// if the sample was disturbed.
+/// Returns a sample as a record stores it: ticks of the shorter stretch, of the longer stretch and of
+/// the yardstick, and 1 if the sample was disturbed.
 pub fn sample_row(sample: &Sample) -> [u64; 4] {
     let disturbed = sample.disturbed.into();
     [sample.short, sample.long, sample.yardstick, disturbed]

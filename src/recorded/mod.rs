@@ -1,7 +1,6 @@
-//! Machines and points as the lines of a record, whoever measured them: the lab on Linux, or the boot
-//! image.
+//! Machines and points as lines of a record, whether the lab on Linux or the boot image measured them.
 //!
-//! A record alone suffices to judge and to draw: the [`Machine`] comes back from the header and the
+//! A record alone is enough to judge and to draw: the [`Machine`] is rebuilt from the header and the
 //! points of the ladder.
 
 mod point;
@@ -21,22 +20,22 @@ use crate::prelude::*;
 use crate::record as format;
 use crate::time::Rate;
 
-/// On what machine, with what program, and how a run was made.
+/// The machine, the program and the settings of a run.
 pub type Header = format::Header<String, Vec<String>, CpuLine, Vec<CountingLine>>;
 
-/// What the CPU says of itself.
+/// The CPU as CPUID describes it.
 pub type CpuLine = format::CpuLine<String, Vec<String>, Vec<CacheLine>, Vec<TlbLine>>;
 
-/// Whether the machine counts something, as [`Counting`](crate::experiment::Counting) has it.
+/// Whether the machine counts a quantity; a line of [`Counting`](crate::experiment::Counting).
 pub type CountingLine = format::CountingLine<String>;
 
 /// How a CPU was isolated for a run.
 pub type IsolationLine = format::IsolationLine<String>;
 
-/// A setting of the machine that the system tells of.
+/// A setting of the machine that the system reports.
 pub type SettingLine = format::SettingLine<String>;
 
-/// How the hardware prefetchers are set, in words.
+/// The settings of the hardware prefetchers, in words.
 pub type PrefetchersLine = format::PrefetchersLine<String>;
 
 /// A cache as CPUID or the kernel reports it.
@@ -45,7 +44,7 @@ pub type CacheLine = format::CacheLine<String>;
 /// A TLB that CPUID reports.
 pub type TlbLine = format::TlbLine<String, Vec<u64>>;
 
-/// The machine that a header and the points of the ladder describe.
+/// Returns the machine that a header and the points of the ladder describe.
 pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
     let rate = Rate::from_hz(header.tick_hz);
     let caches: Vec<Cache> = header.cpu.caches.iter().filter_map(cache_of).collect();
@@ -78,7 +77,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
     }
 }
 
-/// What a header alone tells for predictions.
+/// Returns the calibration for predictions, as far as the header determines it.
 fn calibration_of(header: &Header) -> Calibration {
     let tlbs = header.cpu.tlbs.iter();
     let of_loads = tlbs.filter(|tlb| ["data", "unified", "load"].contains(&tlb.holds.as_str()));
@@ -95,14 +94,14 @@ fn calibration_of(header: &Header) -> Calibration {
     )
 }
 
-/// Where the threads of a run sat.
+/// Returns the order of CPUs by which the run placed its threads.
 fn seating_of(header: &Header) -> CpuOrder {
     let placement = header.placement.as_deref().and_then(Placement::named);
     let seats = header.seats.clone();
     CpuOrder::placed(header.pinned, seats, placement.unwrap_or_default())
 }
 
-/// The sizes in bytes that `caches` state for L1d, L2 and the last level behind them.
+/// Returns the sizes in bytes that `caches` report for L1d, for L2 and for the last level beyond L2.
 pub fn reported_sizes(caches: &[Cache]) -> [Option<f64>; 3] {
     let data = || caches.iter().filter(|c| c.kind != CacheKind::Instruction);
     let size_of = |level| data().find(|c| c.level == level).map(|c| c.size as f64);
@@ -110,7 +109,7 @@ pub fn reported_sizes(caches: &[Cache]) -> [Option<f64>; 3] {
     [size_of(1), size_of(2), last.map(|c| c.size as f64)]
 }
 
-/// What a machine counts, as a header keeps it.
+/// Returns the lines in which a header stores the quantities that a machine counts.
 pub fn counting_lines(counting: &Counting) -> Vec<CountingLine> {
     let line = |(quantity, answer): (Quantity, Result<&str, &str>)| CountingLine {
         counts: quantity.name().to_owned(),
@@ -120,7 +119,7 @@ pub fn counting_lines(counting: &Counting) -> Vec<CountingLine> {
     counting.answers().map(line).collect()
 }
 
-/// What a header says that the machine counts.
+/// Returns the quantities that a machine counts, from the lines of a header.
 pub fn counting_of(lines: &[CountingLine]) -> Counting {
     let answer = |line: &CountingLine| {
         let quantity = Quantity::named(&line.counts)?;
@@ -130,9 +129,9 @@ pub fn counting_of(lines: &[CountingLine]) -> Counting {
     Counting::of(lines.iter().filter_map(answer))
 }
 
-/// What the executing CPU says of itself, with those of its features that are not masked.
+/// Describes the CPU that executes the call, with `features` as its unmasked features.
 ///
-/// In a hybrid CPU it describes the core that executes: pin the thread first.
+/// In a hybrid CPU it describes the core that executes the call: pin the thread first.
 pub fn cpu_line(identity: &Identity, features: Features) -> CpuLine {
     CpuLine {
         vendor: identity.vendor.name().to_owned(),
@@ -155,14 +154,14 @@ pub fn cpu_line(identity: &Identity, features: Features) -> CpuLine {
     }
 }
 
-/// The core that a line names, if it is in the table.
+/// Returns the core that a line names, if the table of cores contains it.
 pub fn core_of(line: &CpuLine) -> Option<&'static Core> {
     let own = line.core.as_deref().and_then(Core::named);
     own.or_else(|| Core::recorded_as(line.microarchitecture.as_deref()?))
 }
 
-/// The cache that a line keeps. `None` if the line holds what no CPU reports: no bytes, no line
-/// size, or a kind that is not known.
+/// Returns the cache that a line describes. `None` if no CPU reports such a cache: no bytes, no line
+/// size, or an unknown kind.
 pub fn cache_of(line: &CacheLine) -> Option<Cache> {
     let kind = [CacheKind::Data, CacheKind::Instruction, CacheKind::Unified]
         .into_iter()
@@ -202,7 +201,7 @@ mod tests {
     use super::*;
     use crate::cpu::{Vectors, Vendor};
 
-    /// Among them those whose names have brackets of their own.
+    /// Includes cores whose own names contain brackets.
     #[test]
     fn a_recorded_core_is_found_again() {
         let here = Identity::detect();
@@ -222,7 +221,7 @@ mod tests {
             };
             let line = cpu_line(&identity, Features::detect());
             assert_eq!(core_of(&line).map(|core| core.name), Some(core));
-            // A record of an earlier version has no field for it.
+            // A record of an earlier version lacks the field.
             let earlier = CpuLine { core: None, ..line };
             assert_eq!(core_of(&earlier).map(|core| core.name), Some(core));
         }

@@ -1,4 +1,4 @@
-//! A point as a line of the record.
+//! A point as a line of a record.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,23 +10,23 @@ use crate::prelude::*;
 use crate::record::{CountLine, NOISY, RawPoint, RawTimed, ended_flag, sample_row};
 use crate::stats::{Interval, Summary};
 
-/// A point of an experiment in one pass.
+/// A point of an experiment, measured in one pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Raw", into = "Raw")]
 pub struct PointLine {
     /// Id of the experiment; [`MACHINE`](crate::record::MACHINE) for the ladder.
     pub experiment: String,
-    /// In which pass over the selection it was measured, from 0.
+    /// Pass over the selection in which the point was measured, from 0.
     pub pass: u32,
-    /// The experiment that had measured the same case before in this pass.
+    /// The experiment that measured the same case earlier in this pass, if one did.
     pub same_as: Option<String>,
     /// The point.
     pub point: Point,
 }
 
 impl PointLine {
-    /// The line of a point that was measured in a pass. A count that JSON has no word for becomes a
-    /// reason.
+    /// Returns the line of a point that was measured in a pass. A count that JSON cannot represent
+    /// (infinite or NaN) becomes untestable, with the count in its reason.
     pub fn new(experiment: &str, pass: u32, mut point: Point) -> Self {
         if let State::Counted(value) = point.state
             && !value.is_finite()
@@ -42,17 +42,17 @@ impl PointLine {
     }
 }
 
-/// A point as its line has it.
+/// A point in the form that its line stores.
 pub(crate) type Raw = RawPoint<String, Box<Timed>>;
 
-/// What was timed, as its line has it.
+/// A timed point's measurements in the form that its line stores.
 pub(crate) type Timed =
     RawTimed<String, ThreadStats, Vec<String>, Vec<CountLine<String>>, Vec<[u64; 4]>>;
 
-/// The flag of a point that was measured under another experiment, before that one's id.
+/// The flag of a point that another experiment measured: this prefix, then that experiment's id.
 const SAME_AS: &str = "same as ";
 
-/// The flag of a point with disturbed samples, before their number.
+/// The flag of a point with disturbed samples: this prefix, then their number.
 const DISTURBED: &str = "disturbed ";
 
 impl From<PointLine> for Raw {
@@ -103,7 +103,7 @@ impl TryFrom<Raw> for PointLine {
     }
 }
 
-/// What follows `prefix` in the flag that begins with it.
+/// Returns the rest of the flag that begins with `prefix`.
 fn flag<'a>(timed: &'a Timed, prefix: &str) -> Option<&'a str> {
     timed
         .flags
@@ -156,7 +156,7 @@ fn timed_of(measured: Measured, same_as: Option<String>) -> Timed {
         crew: measured.crew,
         flags,
         counts: Some(counts).filter(|counts| !counts.is_empty()),
-        // A line is of one pass.
+        // A line belongs to one pass, so it has at most one distribution.
         runs: measured.runs.first().copied(),
         interrupts: measured.interrupts,
         samples: measured.samples.iter().map(sample_row).collect(),
@@ -175,7 +175,7 @@ fn measured_of(timed: Timed) -> Measured {
             .iter()
             .any(|flag| ended_flag(*end) == Some(flag))
     };
-    // Counts of what this version does not know are left out.
+    // Counts of quantities that this version does not know are dropped.
     let count = |line: &CountLine<String>| {
         Some(Count {
             quantity: Quantity::named(&line.of)?,

@@ -1,4 +1,4 @@
-//! One level of cache, and the translation of addresses: a dTLB and an STLB, which are caches of pages.
+//! One level of cache, and the TLBs for data: a dTLB and an STLB, which are caches of pages.
 
 use super::geometry::{Design, Geometry, GeometryError};
 use super::level::{Evicted, Level, Outcome};
@@ -9,7 +9,7 @@ use super::reference::{Counters, Op, Outcomes, Reference, SetCounters};
 
 /// One level of cache.
 ///
-/// Its memory is proportional to its lines, whatever the length of the trace.
+/// Its memory is proportional to the number of lines, and independent of the length of the trace.
 ///
 /// ```
 /// use linefill::sim::{Cache, Design, Geometry, Reference};
@@ -30,7 +30,7 @@ pub struct Cache {
     kept: Kept,
 }
 
-/// What the policy keeps of every set.
+/// The state that the replacement policy keeps for every set.
 #[derive(Clone, Debug)]
 enum Kept {
     Lru(Lru),
@@ -42,7 +42,8 @@ enum Kept {
     Qlru(Ages),
 }
 
-/// Does something with the policy, which is known there: each has code of its own.
+/// Evaluates an expression with the policy as its concrete type, so that each policy gets specialised
+/// code.
 macro_rules! with {
     ($kept:expr, $policy:ident => $body:expr) => {
         match $kept {
@@ -58,7 +59,7 @@ macro_rules! with {
 }
 
 impl Cache {
-    /// An empty cache.
+    /// Returns an empty cache.
     pub fn new(design: Design) -> Self {
         let geometry = design.geometry;
         let (sets, ways) = (geometry.sets() as usize, geometry.ways() as usize);
@@ -77,65 +78,65 @@ impl Cache {
         }
     }
 
-    /// The same, counting set by set as well.
+    /// Also counts per set.
     pub fn with_heat(mut self) -> Self {
         self.level.warm();
         self
     }
 
-    /// What the cache is.
+    /// Returns the design of the cache.
     pub fn design(&self) -> &Design {
         &self.level.design
     }
 
-    /// Size, ways and line.
+    /// Returns size, ways and line.
     pub fn geometry(&self) -> Geometry {
         self.design().geometry
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub fn counters(&self) -> Counters {
         self.level.counters()
     }
 
-    /// Begins to count anew. The lines stay: what follows finds a warm cache.
+    /// Resets the counts. The lines stay, so that the cache is warm for the references that follow.
     pub fn forget_counts(&mut self) {
         self.level.forget_counts();
     }
 
-    /// What was counted set by set; nothing without [`with_heat`](Self::with_heat).
+    /// Returns the counts per set; empty without [`with_heat`](Self::with_heat).
     pub fn heat(&self) -> &[SetCounters] {
         self.level.heat()
     }
 
-    /// The lines that are there, in no order.
+    /// Returns the lines in the cache, in no particular order.
     pub fn lines(&self) -> impl Iterator<Item = u64> + '_ {
         let entries = self.level.entries();
         let held = entries.iter().filter(|&&entry| entry != EMPTY);
         held.map(|entry| entry >> FLAG_BITS)
     }
 
-    /// Whether a line is there. Nothing changes.
+    /// Returns whether the cache holds a line. Changes nothing.
     pub fn holds(&self, line: u64) -> bool {
         self.level.holds(line)
     }
 
-    /// Serves one reference, which may touch several lines, and counts it. Says whether it hit:
-    /// whether every line was there.
+    /// Serves one reference, which may touch several lines, and counts it. Returns whether it hit:
+    /// whether every line was in the cache.
     ///
-    /// What makes way is dropped, or counted as a write-back.
+    /// A victim is dropped; if it is dirty, it is also counted as a write-back.
     #[inline]
     pub fn reference(&mut self, reference: Reference) -> bool {
         with!(&mut self.kept, policy => self.level.reference(policy, reference))
     }
 
-    /// Serves many references in turn: quicker than one by one.
+    /// Serves many references in order: faster than one call per reference.
     pub fn references(&mut self, references: &[Reference]) {
         with!(&mut self.kept, policy => self.level.references(policy, references));
     }
 
-    /// Writes back every line that differs from what lies behind, as at the end of a program, and
-    /// says how many there were. They stay.
+    /// Writes back every dirty line, as at the end of a program, and returns their number. The lines
+    /// stay.
     pub fn clean(&mut self) -> u64 {
         let mut written = 0;
         self.clean_each(|_| written += 1);
@@ -143,7 +144,7 @@ impl Cache {
         written
     }
 
-    /// Makes every dirty line clean, and calls `each` with it.
+    /// Marks every dirty line clean, and calls `each` with it.
     pub(super) fn clean_each(&mut self, each: impl FnMut(u64)) {
         self.level.clean_each(each);
     }
@@ -156,32 +157,33 @@ impl Cache {
         }
     }
 
-    /// The same by any policy. Inlined, it would take registers from the path of the commonest policy.
+    /// Does the same with any policy. Not inlined, because it would take registers from the path of the
+    /// most common policy.
     #[inline(never)]
     fn access_by_others(&mut self, line: u64, write: bool) -> Outcome {
         with!(&mut self.kept, policy => self.level.access(policy, line, write))
     }
 
-    /// Whether the reference touches alone the line of its set that was used last, and changes
+    /// Returns whether the reference touches only the line that was used last in its set, and changes
     /// nothing.
     #[inline]
     pub(super) fn again(&self, reference: Reference) -> bool {
         self.level.again(reference)
     }
 
-    /// Whether a reference changes nothing if each of its lines was used last in its set, unless it stores to
-    /// a line that is not dirty.
+    /// Returns whether a repeated reference changes nothing: one whose lines were each used last in
+    /// their sets, except a store to a line that is not dirty.
     pub(super) fn is_steady(&self) -> bool {
         self.level.is_steady()
     }
 
-    /// This cache as an [`Eight`], if it is LRU of eight ways and plain: that of a first level.
+    /// Returns this cache as an [`Eight`] for a first level, if it is plain and LRU with eight ways.
     pub(super) fn first_eight(&mut self) -> Option<Eight<'_>> {
         self.level.forget_newest();
         self.eight()
     }
 
-    /// The same of a level behind it, where the line used last is not looked up.
+    /// Does the same for a level beyond L1, which does not use the record of the line used last.
     pub(super) fn eight(&mut self) -> Option<Eight<'_>> {
         match &mut self.kept {
             Kept::LruOfEight(policy) => self.level.eight(policy),
@@ -189,7 +191,7 @@ impl Cache {
         }
     }
 
-    /// The first line of a reference and the last.
+    /// Returns the first and the last line of a reference.
     #[inline]
     pub(super) fn lines_of(&self, reference: Reference) -> [u64; 2] {
         let geometry = self.geometry();
@@ -229,14 +231,13 @@ impl Cache {
         self.level.mark(line)
     }
 
-    /// Counts a line that a level before held changed, when it had to give it up together with
-    /// this level's clean copy.
+    /// Counts a write-back for the hierarchy, which has removed or cleaned the dirty copy itself.
     pub(super) fn count_write_back(&mut self) {
         self.level.lines.write_backs += 1;
     }
 }
 
-/// What the TLBs of data are to be: both are LRU.
+/// The design of the TLBs for data, which are LRU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TlbDesign {
     first: Geometry,
@@ -244,10 +245,10 @@ pub struct TlbDesign {
 }
 
 impl TlbDesign {
-    /// A dTLB of `entries` with `ways`, for pages of `page` bytes.
+    /// Returns a dTLB with `entries` and `ways`, for pages of `page` bytes.
     ///
     /// # Errors
-    /// If there is no such cache of pages.
+    /// If no cache of pages has these parameters.
     pub fn new(entries: u64, ways: u64, page: u64) -> Result<Self, GeometryError> {
         Ok(TlbDesign {
             first: Geometry::new(entries.saturating_mul(page), ways, page)?,
@@ -255,10 +256,10 @@ impl TlbDesign {
         })
     }
 
-    /// The same with an STLB behind it.
+    /// Adds an STLB behind the dTLB.
     ///
     /// # Errors
-    /// If there is no such cache of pages.
+    /// If no cache of pages has these parameters.
     pub fn behind(self, entries: u64, ways: u64) -> Result<Self, GeometryError> {
         let page = self.first.line();
         Ok(TlbDesign {
@@ -267,18 +268,18 @@ impl TlbDesign {
         })
     }
 
-    /// The dTLB and the STLB as caches of pages.
+    /// Returns the dTLB and the STLB as caches of pages.
     pub(super) const fn levels(&self) -> (Geometry, Option<Geometry>) {
         (self.first, self.second)
     }
 
-    /// Bytes of a page.
+    /// Returns the page size in bytes.
     pub const fn page(&self) -> u64 {
         self.first.line()
     }
 }
 
-/// The TLBs of data.
+/// The TLBs for data.
 #[derive(Clone, Debug)]
 pub struct Tlb {
     first: Cache,
@@ -286,7 +287,7 @@ pub struct Tlb {
 }
 
 impl Tlb {
-    /// Empty TLBs.
+    /// Returns empty TLBs.
     pub fn new(design: TlbDesign) -> Self {
         let cache = |geometry| Cache::new(Design::lru(geometry));
         Tlb {
@@ -309,7 +310,7 @@ impl Tlb {
         }
     }
 
-    /// Begins to count anew. The pages stay.
+    /// Resets the counts. The pages stay.
     pub fn forget_counts(&mut self) {
         self.first.forget_counts();
         if let Some(second) = &mut self.second {
@@ -317,18 +318,18 @@ impl Tlb {
         }
     }
 
-    /// References whose pages the dTLB had, and had not.
+    /// Returns the dTLB's hits and misses.
     pub fn first(&self) -> Outcomes {
         self.first.counters().reads
     }
 
-    /// Those of the rest whose pages the STLB had, and had not; nothing without one.
+    /// Returns the STLB's hits and misses, of references that missed the dTLB; zeros without an STLB.
     pub fn second(&self) -> Outcomes {
         let counters = self.second.as_ref().map(Cache::counters);
         counters.map_or_else(Outcomes::default, |counters| counters.reads)
     }
 
-    /// Page walks: what neither had.
+    /// Returns the number of page walks: references that missed every TLB.
     pub fn walks(&self) -> u64 {
         match &self.second {
             Some(second) => second.counters().reads.misses,

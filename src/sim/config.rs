@@ -1,4 +1,4 @@
-//! Hierarchies as a user types them.
+//! Parses and prints hierarchies in the form in which a user types them.
 //!
 //! ```
 //! use linefill::sim::HierarchyDesign;
@@ -21,12 +21,12 @@ use super::hierarchy::{HierarchyDesign, Inclusion, Instructions, LevelDesign};
 use super::policy::Replacement;
 use super::prefetch::{MOST_AHEAD, Prefetcher};
 
-/// What is wrong with a configuration.
+/// The error in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The part that is wrong.
+    /// The part that contains the error.
     pub part: String,
-    /// Why, and what would do.
+    /// The reason, with the accepted forms.
     pub reason: String,
 }
 
@@ -45,13 +45,13 @@ const OPTIONS: &str = "an option is a policy (lru, rr, plru, mru, random, random
                        (write-allocate or not), ni, incl or excl (non-inclusive, inclusive, \
                        exclusive), or a prefetcher (next, stride, stream, stream@LINES)";
 
-/// The lines that `stream` runs ahead of the program.
+/// The default number of lines that `stream` runs ahead of the program.
 const STREAM_AHEAD: u8 = 4;
 
 impl FromStr for HierarchyDesign {
     type Err = ConfigError;
 
-    /// Reads `NAME=SIZE/WAYS/LINE:OPTION:...,NAME=...`; upper and lower case are the same.
+    /// Parses `NAME=SIZE/WAYS/LINE:OPTION:...,NAME=...`, ignoring case.
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         let mut parts = Parts::default();
         for part in text
@@ -71,7 +71,7 @@ impl FromStr for HierarchyDesign {
     }
 }
 
-/// What was read so far.
+/// The parts parsed so far.
 #[derive(Default)]
 struct Parts {
     instructions: Instructions,
@@ -171,7 +171,7 @@ impl Parts {
     }
 }
 
-/// Reads `SIZE/WAYS/LINE:OPTION:...`.
+/// Parses `SIZE/WAYS/LINE:OPTION:...`.
 fn level(text: &str) -> Result<LevelDesign, String> {
     let mut parts = text.split(':').map(str::trim);
     let geometry = geometry(parts.next().unwrap_or_default())?;
@@ -247,7 +247,7 @@ fn take_option(level: &mut LevelDesign, option: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads a whole number with K, M or G behind it, powers of 1024.
+/// Parses a whole number with an optional suffix K, M or G, which are powers of 1024.
 fn number(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.trim_end_matches("ib").trim_end_matches('b');
@@ -262,7 +262,7 @@ fn number(text: &str) -> Option<u64> {
 }
 
 impl fmt::Display for LevelDesign {
-    /// As it would be typed: `32K/8/64:lru`.
+    /// Prints the level as a user would type it: `32K/8/64:lru`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.cache)?;
         f.write_str(match self.inclusion {
@@ -282,7 +282,7 @@ impl fmt::Display for LevelDesign {
 }
 
 impl fmt::Display for Design {
-    /// As it would be typed: `32K/8/64:lru`.
+    /// Prints the cache as a user would type it: `32K/8/64:lru`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let geometry = self.geometry;
         write!(f, "{}/", Short(geometry.size()))?;
@@ -309,7 +309,7 @@ impl fmt::Display for Design {
     }
 }
 
-/// A size with the largest unit that divides it.
+/// A size, printed in the largest unit that divides it.
 struct Short(u64);
 
 impl fmt::Display for Short {
@@ -324,7 +324,7 @@ impl fmt::Display for Short {
 }
 
 impl fmt::Display for HierarchyDesign {
-    /// As it would be typed, with what was left out.
+    /// Prints the hierarchy as a user would type it, with the defaults filled in.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Instructions::Own(design) = &self.instructions {
             write!(f, "L1i={design},")?;
@@ -347,7 +347,7 @@ impl fmt::Display for HierarchyDesign {
 }
 
 impl fmt::Display for TlbDesign {
-    /// As it would be typed: `dTLB=64/4/4K,STLB=1536/12`.
+    /// Prints the TLBs as a user would type them: `dTLB=64/4/4K,STLB=1536/12`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (first, second) = self.levels();
         let page = Short(first.line());

@@ -1,9 +1,8 @@
-//! What a cache is to be: its size, ways and line, how an address is split by them, and its policies.
+//! The design of a cache: its size, ways and line, the split of an address, and its policies.
 
 use super::policy::Replacement;
 
-/// Size, ways and line of a cache whose sets follow from them: size = line x ways x sets
-/// (Drepper 3.3.1).
+/// Size, ways and line of a cache. The sets follow from them: size = line x ways x sets (Drepper 3.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry {
     sets: u64,
@@ -11,26 +10,26 @@ pub struct Geometry {
     line_bits: u32,
 }
 
-/// The most lines that are simulated: 2 GiB of lines of 64 bytes, which is more than any last level
-/// has. A line takes 8 bytes of memory and more.
+/// The most lines that can be simulated: 2 GiB of 64-byte lines, more than any last level has. A line
+/// takes at least 8 bytes of memory.
 pub const MOST_LINES: u64 = 1 << 25;
 
-/// Why there is no such cache.
+/// Why a geometry is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GeometryError {
-    /// The line is no power of two, or smaller than 8 bytes or larger than 1 GiB.
+    /// The line is not a power of two from 8 bytes to 1 GiB.
     Line(u64),
-    /// No ways, or more than 65,535.
+    /// There are no ways, or more than 65,535.
     Ways(u64),
-    /// The size is no multiple of line x ways, or zero.
+    /// The size is zero, or not a multiple of line x ways.
     Size {
         /// The size in bytes.
         size: u64,
-        /// What it must be a multiple of.
+        /// The number that the size must be a multiple of.
         multiple: u64,
     },
-    /// More lines than the simulator takes: [`MOST_LINES`].
+    /// There are more lines than can be simulated: [`MOST_LINES`].
     Large(u64),
 }
 
@@ -45,23 +44,24 @@ messages! { GeometryError:
     GeometryError::Large(lines) => ("{lines} lines: at most {MOST_LINES} can be simulated");
 }
 
-/// The parts of an address: line 2^O bytes, S bits of set, the rest is the tag.
+/// The parts of an address. O offset bits select a byte of the line (2^O bytes), S bits select the set,
+/// and the other bits are the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// What tells the lines of a set apart.
+    /// The tag, which distinguishes the lines of a set.
     pub tag: u64,
     /// The set.
     pub set: u64,
-    /// The byte inside the line.
+    /// The byte within the line.
     pub offset: u64,
 }
 
 impl Geometry {
-    /// A cache of `size` bytes with `ways` lines of `line` bytes per set. The number of sets need
-    /// not be a power of two.
+    /// Returns the geometry of a cache of `size` bytes with `ways` lines of `line` bytes per set. The
+    /// number of sets need not be a power of two.
     ///
     /// # Errors
-    /// If there is no such cache.
+    /// If the geometry is not valid.
     pub const fn new(size: u64, ways: u64, line: u64) -> Result<Self, GeometryError> {
         if !line.is_power_of_two() || line < 8 || line > 1 << 30 {
             return Err(GeometryError::Line(line));
@@ -83,10 +83,11 @@ impl Geometry {
         })
     }
 
-    /// A cache of `size` bytes with a single set: every line may lie anywhere (Figure 3.5).
+    /// Returns the geometry of a cache of `size` bytes with a single set: every line may be in any way
+    /// (Figure 3.5).
     ///
     /// # Errors
-    /// If there is no such cache.
+    /// If the geometry is not valid.
     pub const fn fully_associative(size: u64, line: u64) -> Result<Self, GeometryError> {
         if line == 0 {
             return Err(GeometryError::Line(line));
@@ -94,37 +95,37 @@ impl Geometry {
         Geometry::new(size, size / line, line)
     }
 
-    /// Bytes it holds.
+    /// Returns the capacity in bytes.
     pub const fn size(&self) -> u64 {
         self.lines() << self.line_bits
     }
 
-    /// Lines it holds.
+    /// Returns the capacity in lines.
     pub const fn lines(&self) -> u64 {
         self.sets * self.ways as u64
     }
 
-    /// Lines a set holds: as many tags are compared.
+    /// Returns the lines per set, which is also the number of tags that a lookup compares.
     pub const fn ways(&self) -> u32 {
         self.ways
     }
 
-    /// Bytes of a line.
+    /// Returns the line size in bytes.
     pub const fn line(&self) -> u64 {
         1 << self.line_bits
     }
 
-    /// Sets.
+    /// Returns the number of sets.
     pub const fn sets(&self) -> u64 {
         self.sets
     }
 
-    /// O: bits of an address that select a byte of the line.
+    /// Returns O: the address bits that select a byte of the line.
     pub const fn offset_bits(&self) -> u32 {
         self.line_bits
     }
 
-    /// S: bits of an address that select the set, if the sets are a power of two.
+    /// Returns S: the address bits that select the set, if the number of sets is a power of two.
     pub const fn set_bits(&self) -> Option<u32> {
         if self.sets.is_power_of_two() {
             Some(self.sets.trailing_zeros())
@@ -133,13 +134,13 @@ impl Geometry {
         }
     }
 
-    /// The number of the line that holds an address.
+    /// Returns the number of the line that holds an address.
     #[inline]
     pub const fn line_of(&self, address: u64) -> u64 {
         address >> self.line_bits
     }
 
-    /// The set of a line: its number modulo the sets.
+    /// Returns the set of a line: its number modulo the number of sets.
     #[inline]
     pub const fn set_of(&self, line: u64) -> u64 {
         if self.sets.is_power_of_two() {
@@ -149,8 +150,7 @@ impl Geometry {
         }
     }
 
-    /// Tag, set and offset of an address. Tag, set and offset together give the address back:
-    /// `(tag * sets + set) * line + offset`.
+    /// Returns tag, set and offset of an address, which is `(tag * sets + set) * line + offset`.
     pub const fn split(&self, address: u64) -> Split {
         let line = self.line_of(address);
         Split {
@@ -161,43 +161,43 @@ impl Geometry {
     }
 }
 
-/// What a store does to a line that is there.
+/// What a store does if its line is in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WriteHit {
-    /// Changes the line; it is written back when it makes way.
+    /// Changes the line, which is written back when it is evicted.
     #[default]
     Back,
-    /// Changes the line and what lies behind it.
+    /// Changes the line and also writes to the next level.
     Through,
 }
 
-/// What a store does whose line is not there.
+/// What a store does if its line is not in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WriteMiss {
-    /// Brings the line in first.
+    /// Brings the line in first (write-allocate).
     #[default]
     Allocate,
-    /// Goes past the level.
+    /// Goes to the next level without bringing the line in.
     Around,
 }
 
-/// What a cache is to be.
+/// The design of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Design {
     /// Size, ways and line.
     pub geometry: Geometry,
-    /// Which line makes way.
+    /// Replacement policy.
     pub replacement: Replacement,
-    /// What a store to a line does that is there.
+    /// What a store does if its line is in the cache.
     pub write_hit: WriteHit,
-    /// What a store to a line does that is not there.
+    /// What a store does if its line is not in the cache.
     pub write_miss: WriteMiss,
 }
 
 impl Design {
-    /// LRU, write-back, write-allocate: what most documents mean by a cache.
+    /// Returns an LRU, write-back, write-allocate cache, which most documents mean by a cache.
     pub const fn lru(geometry: Geometry) -> Self {
         Design {
             geometry,
@@ -207,7 +207,7 @@ impl Design {
         }
     }
 
-    /// The same with another replacement policy.
+    /// Returns the design with another replacement policy.
     pub const fn replacing(self, replacement: Replacement) -> Self {
         Design {
             replacement,
@@ -215,7 +215,7 @@ impl Design {
         }
     }
 
-    /// The same with another write policy.
+    /// Returns the design with another write policy.
     pub const fn writing(self, write_hit: WriteHit, write_miss: WriteMiss) -> Self {
         Design {
             write_hit,

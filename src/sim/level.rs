@@ -1,5 +1,5 @@
-//! Sets of lines: what is behind a [`super::Cache`]. The replacement policy is beside them, so that
-//! what does not ask for it need not know which it is.
+//! Sets of lines: the implementation of a [`super::Cache`]. The replacement policy is passed to each
+//! function, so that code that does not use the policy does not depend on its type.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -8,12 +8,12 @@ use super::geometry::{Design, WriteHit, WriteMiss};
 use super::policy::{DIRTY, EMPTY, Eight, Entry, FLAG_BITS, LruOfEight, PREFETCHED, Policy, find};
 use super::reference::{Counters, Op, Outcomes, Reference, SetCounters};
 
-/// A line that made way.
+/// A line that was evicted or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Evicted {
-    /// Its number: address over line size.
+    /// Line number: the address divided by the line size.
     pub(super) line: u64,
-    /// Whether it differs from what lies behind.
+    /// Whether the line differs from its copy in the next level.
     pub(super) dirty: bool,
 }
 
@@ -26,11 +26,11 @@ impl Evicted {
     }
 }
 
-/// What became of a look at one line. Small enough for two registers: it is made millions of times
-/// a second.
+/// The result of looking up one line. It fits two registers, because it is made millions of times per
+/// second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
-    /// What made way for the line.
+    /// The entry of the victim.
     evicted: Entry,
     flags: u8,
 }
@@ -48,50 +48,49 @@ impl Outcome {
         Outcome { evicted, flags }
     }
 
-    /// The line was there.
+    /// Returns whether the line was in the cache.
     #[inline]
     pub(super) const fn hit(self) -> bool {
         self.flags & Self::HIT != 0
     }
 
-    /// A prefetcher had brought it, and this was its first use.
+    /// Returns whether a prefetcher had brought the line in and this was its first use.
     pub(super) const fn by_prefetch(self) -> bool {
         self.flags & Self::BY_PREFETCH != 0
     }
 
-    /// The store goes on to what lies behind.
+    /// Returns whether the store goes on to the next level.
     #[inline]
     pub(super) const fn writes_on(self) -> bool {
         self.flags & Self::WRITES_ON != 0
     }
 
-    /// What made way for it.
+    /// Returns the victim, if there was one.
     #[inline]
     pub(super) fn evicted(self) -> Option<Evicted> {
         Evicted::from(self.evicted)
     }
 }
 
-/// The sets, and what was counted.
+/// The sets, and the counts.
 #[derive(Clone, Debug)]
 pub(super) struct Level {
     pub(super) design: Design,
     entries: Box<[Entry]>,
-    /// The entry of the line of each set that a program used last, if using it again changes
-    /// nothing.
+    /// For each set, the entry of the line that the program used last, if using this line again changes
+    /// nothing; otherwise [`EMPTY`].
     newest: Box<[Entry]>,
     ways: usize,
     line_bits: u32,
-    /// Sets less one, or 0 if they are no power of two.
+    /// Number of sets minus one, or 0 if it is not a power of two.
     mask: u64,
     write_back: bool,
     allocate: bool,
-    /// Stores wait in their line, which a miss brings in, and nothing is counted set by set.
+    /// Whether the level is write-back and write-allocate, and nothing is counted per set.
     plain: bool,
     /// Misses and hits of each [`Op`].
     outcomes: [[u64; 2]; Op::COUNT],
-    /// What happened to lines; its outcomes are not used, and its bus writes are those that are no
-    /// write-backs.
+    /// The counts of lines. Its outcomes are not used, and its bus writes exclude the write-backs.
     pub(super) lines: Counters,
     heat: Option<Box<[SetCounters]>>,
 }
@@ -163,7 +162,7 @@ impl Level {
 
     #[inline]
     fn set_of(&self, line: u64) -> usize {
-        // One set has a mask of 0 as well, and the remainder is right for it.
+        // A single set has a mask of 0 as well, and the remainder is right for it.
         if self.mask != 0 {
             (line & self.mask) as usize
         } else {
@@ -179,30 +178,30 @@ impl Level {
         hit
     }
 
-    /// Whether the reference touches alone the line of its set that was used last, and changes
-    /// nothing: by far the commonest case in the traces of programs, so the quickest.
+    /// Returns whether the reference touches only the line that was used last in its set, and changes
+    /// nothing. This is by far the most common case in the traces of programs.
     #[inline]
     pub(super) fn again(&self, reference: Reference) -> bool {
         let line = reference.address >> self.line_bits;
-        // A load does not care whether the line is dirty, a store wants it to be.
+        // A load may find the line dirty or clean; a store must find it dirty.
         let either = if reference.op.writes() { 0 } else { DIRTY };
         self.newest[self.set_of(line)] | either == line << FLAG_BITS | DIRTY
             && reference.last() >> self.line_bits == line
             && reference.op != Op::NonTemporalStore
     }
 
-    /// Whether a reference changes nothing if each of its lines was used last in its set, unless it stores to
-    /// a line that is not dirty.
+    /// Returns whether a repeated reference changes nothing: one whose lines were each used last in
+    /// their sets, except a store to a line that is not dirty.
     pub(super) fn is_steady(&self) -> bool {
         self.plain && self.design.replacement.again_is_nothing()
     }
 
-    /// Forgets which lines were used last: an [`Eight`] is about to use others.
+    /// Forgets which lines were used last, because an [`Eight`] is about to use others.
     pub(super) fn forget_newest(&mut self) {
         self.newest.fill(EMPTY);
     }
 
-    /// The level as an [`Eight`], if it is plain and its sets are a power of two.
+    /// Returns the level as an [`Eight`], if it is plain and its number of sets is a power of two.
     pub(super) fn eight<'a>(&'a mut self, policy: &'a mut LruOfEight) -> Option<Eight<'a>> {
         let geometry = self.design.geometry;
         if !self.plain || geometry.set_bits().is_none() {
@@ -217,12 +216,12 @@ impl Level {
         })
     }
 
-    /// Serves references in turn: a function of its own for each policy.
+    /// Serves references in order. Compiled separately for each policy.
     #[inline(never)]
     pub(super) fn references<P: Policy>(&mut self, policy: &mut P, references: &[Reference]) {
         let mut before = u64::MAX;
         for &reference in references {
-            // Asked for first, because it can be foretold of any trace, random ones too.
+            // Checked first, because this branch is predictable in any trace, even in a random one.
             let line = reference.address >> self.line_bits;
             let again = line == before && self.again(reference);
             let hit = again || self.look_up(policy, reference);
@@ -247,7 +246,7 @@ impl Level {
         hit & self.split(policy, first + 1, last, write)
     }
 
-    /// A reference that touches several lines hits if every one is there.
+    /// Looks up several lines; the reference hits if every line is in the cache.
     #[inline(never)]
     fn split<P: Policy>(&mut self, policy: &mut P, first: u64, last: u64, write: bool) -> bool {
         let mut hit = true;
@@ -263,13 +262,13 @@ impl Level {
         self.outcomes[op as usize][usize::from(hit)] += 1;
     }
 
-    /// Counts so many hits.
+    /// Counts this many hits.
     #[inline]
     pub(super) fn count_hits(&mut self, op: Op, hits: u64) {
         self.outcomes[op as usize][1] += hits;
     }
 
-    /// A store past the cache: its lines go, and it goes on.
+    /// Serves a non-temporal store: its lines are removed, and it goes on to the next level.
     #[cold]
     fn pass<P: Policy>(&mut self, policy: &mut P, reference: Reference) {
         for line in reference.address >> self.line_bits..=reference.last() >> self.line_bits {
@@ -280,8 +279,8 @@ impl Level {
         self.lines.bus_writes += 1;
     }
 
-    /// Looks at one line for a program, and brings it in if that is what a miss does. Counts what
-    /// happens to lines; hits and misses are for the caller to count.
+    /// Looks up one line for the program, and brings it in on a miss if the write policy allocates.
+    /// Counts the effects on lines; the caller counts hits and misses.
     #[inline(always)]
     pub(super) fn access<P: Policy>(&mut self, policy: &mut P, line: u64, write: bool) -> Outcome {
         if !self.plain {
@@ -302,7 +301,7 @@ impl Level {
         Outcome::new(false, false, false, old)
     }
 
-    /// The same for any way to write, and counting set by set.
+    /// Does the same for any write policy, and counts per set.
     #[inline(never)]
     fn access_any<P: Policy>(&mut self, policy: &mut P, line: u64, write: bool) -> Outcome {
         let set = self.set_of(line);
@@ -337,7 +336,7 @@ impl Level {
         Outcome::new(false, false, on, old)
     }
 
-    /// Stores to a line that is there. Says whether the store goes on.
+    /// Stores to a line in the cache. Returns whether the store goes on to the next level.
     #[inline]
     fn store(&mut self, slot: usize) -> bool {
         if self.write_back {
@@ -348,13 +347,13 @@ impl Level {
         !self.write_back
     }
 
-    /// A store whose line is not there goes past.
+    /// Passes a store on whose line is not in the cache.
     fn around(&mut self) -> Outcome {
         self.lines.bus_writes += 1;
         Outcome::new(false, false, true, EMPTY)
     }
 
-    /// Counts that a line came in where `old` lay.
+    /// Counts a fill that replaced `old`.
     #[inline]
     fn filled(&mut self, old: Entry) {
         let evicted = old != EMPTY;
@@ -375,15 +374,16 @@ impl Level {
         Evicted::from(entry)
     }
 
-    /// Takes a line out because it may not stay.
+    /// Takes a line out and counts an invalidation.
     pub(super) fn remove<P: Policy>(&mut self, policy: &mut P, line: u64) -> Option<Evicted> {
         let removed = self.take(policy, line)?;
         self.lines.invalidations += 1;
         Some(removed)
     }
 
-    /// Brings in a line that nobody asked for: a victim of a level before, or a prefetched one.
-    /// Says what made way. A line that is there becomes dirty if it comes in dirty.
+    /// Brings in a line that the program did not request: a victim of the level before, or a prefetched
+    /// line. Returns the line evicted for it. A line that is present already becomes dirty if `dirty` is
+    /// set.
     pub(super) fn insert<P: Policy>(
         &mut self,
         policy: &mut P,
@@ -407,8 +407,8 @@ impl Level {
         Evicted::from(old)
     }
 
-    /// Takes in what a level before wrote back, if the line is there. That is no use of the line.
-    /// Says whether the write goes on.
+    /// Takes the data that a level before wrote back, if the line is here. This does not count as a use
+    /// of the line. Returns whether the write goes on to the next level.
     pub(super) fn write_back<P: Policy>(&mut self, policy: &P, line: u64) -> bool {
         let set = self.set_of(line);
         self.newest[set] = EMPTY;
@@ -424,7 +424,7 @@ impl Level {
         on
     }
 
-    /// Makes a line dirty that has just come in from a level behind where it was.
+    /// Marks a line dirty that has just come in from a level beyond, where it was dirty.
     pub(super) fn mark(&mut self, line: u64) {
         let set = self.set_of(line);
         self.newest[set] = EMPTY;
@@ -435,7 +435,7 @@ impl Level {
         }
     }
 
-    /// Makes every dirty line clean, and calls `each` with it.
+    /// Marks every dirty line clean, and calls `each` with it.
     pub(super) fn clean_each(&mut self, mut each: impl FnMut(u64)) {
         self.newest.fill(EMPTY);
         for entry in &mut self.entries {

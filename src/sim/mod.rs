@@ -1,9 +1,9 @@
-//! Caches in software: what a trace does in any cache, and how often.
+//! Cache simulation: counts the hits, misses and line movements of a trace in any cache.
 //!
 //! A [`Cache`] is one level: any size, ways and line, any number of sets, a replacement policy
-//! ([`Replacement`]) and a write policy. It takes [`Reference`]s, which are the accesses of this
-//! crate's kernels or addresses from elsewhere, and counts. Nothing here touches hardware or needs
-//! an operating system; memory is proportional to the caches and never to the trace.
+//! ([`Replacement`]) and a write policy. Its input is [`Reference`]s, which are accesses of this crate's
+//! kernels or addresses from elsewhere. This module touches no hardware and needs no operating system.
+//! Its memory is proportional to the caches, and independent of the length of the trace.
 
 mod cache;
 mod config;

@@ -1,8 +1,8 @@
-//! Prefetchers in hardware: what they see, and what they ask for.
+//! Hardware prefetchers: the accesses that they see, and the lines that they request.
 //!
-//! The three kinds are those of Intel's optimization manual (248966, "Data Prefetching"): the next
-//! line, a stride an instruction, a stream a page. Real ones differ in their numbers and in when
-//! they hold back; none is exactly one of these.
+//! The three kinds are those of Intel's optimization manual (248966, "Data Prefetching"): the next line,
+//! a stride per instruction, a stream per page. Real prefetchers differ in their numbers and in when
+//! they throttle; none is exactly one of these.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -11,15 +11,16 @@ use alloc::vec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Prefetcher {
-    /// After a miss, and after the first use of a line that it had brought: the line behind.
+    /// After a miss, and after the first use of a prefetched line: requests the next line.
     NextLine,
-    /// For each of 64 instructions: once two distances between its loads agree, the line at that
-    /// distance. Traces without instructions make one instruction of all loads.
+    /// For each of 64 instructions: once two distances between its accesses agree, requests the line at
+    /// that distance. In a trace without instructions, all accesses count as one instruction's.
     Stride,
-    /// For each of 32 pages of 4 KiB: once two lines in the same direction missed or were used for
-    /// the first time, `ahead` lines in that direction, and never beyond the page.
+    /// For each of 32 pages of 4 KiB: after two steps in the same direction between lines that missed or
+    /// were used for the first time since they were prefetched, requests `ahead` lines in that
+    /// direction, within the page.
     Streamer {
-        /// Lines ahead of the program, 1 to 16.
+        /// Lines that the streamer runs ahead of the program, 1 to 16.
         ahead: u8,
     },
 }
@@ -27,20 +28,20 @@ pub enum Prefetcher {
 /// The most lines that a streamer runs ahead.
 pub const MOST_AHEAD: u8 = 16;
 
-/// What a prefetcher sees of an access to its level.
+/// An access to a level, as its prefetchers see it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
-    /// The address.
+    /// Address of the access.
     pub(super) address: u64,
-    /// The line.
+    /// Line number.
     pub(super) line: u64,
-    /// The instruction.
+    /// Address of the instruction.
     pub(super) instruction: u64,
-    /// The line was not there, or a prefetcher had brought it for this first use.
+    /// Whether the line missed, or was prefetched and is used for the first time.
     pub(super) fresh: bool,
 }
 
-/// A prefetcher and what it remembers. `line_bits` turns addresses to lines.
+/// A prefetcher and its state. `line_bits` converts addresses to lines.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     line_bits: u32,
@@ -58,7 +59,7 @@ enum Memory {
     },
 }
 
-/// The loads of an instruction.
+/// The accesses of an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     instruction: u64,
@@ -72,9 +73,9 @@ struct Pace {
 struct Stream {
     page: u64,
     last: u64,
-    /// Steps in one direction so far: upwards above 0.
+    /// Steps so far in the present direction: positive upwards, negative downwards.
     trend: i8,
-    /// When it was used last; 0 never.
+    /// Time of the last use; 0 if never used.
     used: u64,
 }
 
@@ -96,7 +97,7 @@ impl Engine {
         Engine { line_bits, memory }
     }
 
-    /// Notes an access, and calls `ask` with each line that should come in.
+    /// Observes an access, and calls `ask` with each line that should be brought in.
     pub(super) fn see(&mut self, seen: Seen, mut ask: impl FnMut(u64)) {
         let line_bits = self.line_bits;
         match &mut self.memory {
@@ -140,7 +141,7 @@ impl Engine {
     }
 }
 
-/// Where the instruction's next load is expected, if two distances agreed.
+/// Returns the expected address of the instruction's next access, if two distances agreed.
 fn pace(paces: &mut [Pace], seen: Seen) -> Option<u64> {
     let place = (seen.instruction ^ seen.instruction >> 6) as usize % paces.len();
     let pace = &mut paces[place];
@@ -166,7 +167,8 @@ fn pace(paces: &mut [Pace], seen: Seen) -> Option<u64> {
     (pace.agreed > 0).then(|| seen.address.wrapping_add_signed(stride))
 }
 
-/// Notes the line in the stream of its page, and says how many steps went which way.
+/// Records the line in the stream of its page. Returns the number of steps in the present direction,
+/// negative if downwards.
 fn stream(streams: &mut [Stream], line: u64, page_bits: u32, now: u64) -> i8 {
     let page = line >> page_bits;
     let known = streams
@@ -203,7 +205,7 @@ mod tests {
 
     use super::*;
 
-    /// What is asked for after each of these addresses.
+    /// Returns the lines requested after each of these addresses.
     fn asked(prefetcher: Prefetcher, addresses: &[u64]) -> Vec<Vec<u64>> {
         let mut engine = Engine::new(prefetcher, 6);
         addresses

@@ -1,31 +1,31 @@
-//! What a program asks of memory, the input of every simulation, and what a simulation counts.
+//! Memory references, which are the input of every simulation, and the counts of a simulation.
 
 use core::ops::{Add, AddAssign};
 
 use crate::kernel::{Access, Kind};
 
-/// What a reference does.
+/// The operation of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Op {
-    /// Fetches an instruction.
+    /// Instruction fetch.
     Fetch,
-    /// Loads.
+    /// Load.
     Load,
-    /// Stores.
+    /// Store.
     Store,
-    /// Loads and stores the same bytes in one instruction. Counted as one read, as cachegrind
-    /// does: the store cannot miss.
+    /// Load and store of the same bytes in one instruction. Counted as one read, as in cachegrind,
+    /// because the store cannot miss.
     Modify,
-    /// Stores past the cache.
+    /// Non-temporal store, which bypasses the cache.
     NonTemporalStore,
-    /// Asks for a line and waits for nothing.
+    /// Software prefetch: requests a line without waiting for it.
     Prefetch,
 }
 
 impl Op {
-    /// Every kind, as they are numbered.
+    /// Every operation, in the order of their numbers.
     pub(super) const ALL: [Op; 6] = [
         Op::Fetch,
         Op::Load,
@@ -35,17 +35,17 @@ impl Op {
         Op::Prefetch,
     ];
 
-    /// How many kinds there are.
+    /// Number of operations.
     pub(crate) const COUNT: usize = Op::ALL.len();
 
-    /// Whether a line must come in, and is changed there.
+    /// Returns whether the operation modifies the line in the cache.
     #[inline]
     pub(super) const fn writes(self) -> bool {
         matches!(self, Op::Store | Op::Modify)
     }
 }
 
-/// Where a reference enters.
+/// The side of the hierarchy that a reference enters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Instructions,
@@ -55,16 +55,16 @@ pub(super) enum Side {
 /// One reference to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reference {
-    /// The first byte.
+    /// Address of the first byte.
     pub address: u64,
-    /// Bytes; at least one is looked up.
+    /// Number of bytes. With 0, one byte is looked up.
     pub bytes: u32,
-    /// What is done.
+    /// Operation.
     pub op: Op,
 }
 
 impl Reference {
-    /// An instruction fetch.
+    /// Returns an instruction fetch.
     pub const fn fetch(address: u64, bytes: u32) -> Self {
         Reference {
             address,
@@ -73,7 +73,7 @@ impl Reference {
         }
     }
 
-    /// A load.
+    /// Returns a load.
     pub const fn load(address: u64, bytes: u32) -> Self {
         Reference {
             address,
@@ -82,7 +82,7 @@ impl Reference {
         }
     }
 
-    /// A store.
+    /// Returns a store.
     pub const fn store(address: u64, bytes: u32) -> Self {
         Reference {
             address,
@@ -91,7 +91,7 @@ impl Reference {
         }
     }
 
-    /// An access of a kernel whose memory begins at `base`.
+    /// Returns the reference of a kernel's access, with the kernel's memory at `base`.
     pub const fn of(access: Access, base: u64) -> Self {
         Reference {
             address: base.wrapping_add(access.offset as u64),
@@ -105,7 +105,7 @@ impl Reference {
         }
     }
 
-    /// The last byte; the first if there is but one, or none.
+    /// Returns the address of the last byte; of the first byte if `bytes` is 0.
     #[inline]
     pub const fn last(&self) -> u64 {
         let more = self.bytes.saturating_sub(1);
@@ -113,73 +113,74 @@ impl Reference {
     }
 }
 
-/// How references of one kind came out.
+/// Hits and misses of references of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    /// Every line was there.
+    /// References whose lines were all in the cache.
     pub hits: u64,
-    /// A line, or both of a split reference, was not there. Counted once a reference.
+    /// References of which a line was not in the cache. A split reference counts once.
     pub misses: u64,
 }
 
 impl Outcomes {
-    /// References.
+    /// Returns the number of references.
     pub const fn total(&self) -> u64 {
         self.hits + self.misses
     }
 }
 
 impl From<[u64; 2]> for Outcomes {
-    /// Misses come first: they are `false`.
+    /// Takes misses first, because a miss is `false`.
     fn from([misses, hits]: [u64; 2]) -> Self {
         Outcomes { hits, misses }
     }
 }
 
-/// What one level counted.
+/// The counts of one level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Instruction fetches.
     pub fetches: Outcomes,
-    /// Loads, and loads that store to the same place in one instruction.
+    /// Loads, including loads that also store to the same place in one instruction.
     pub reads: Outcomes,
-    /// Stores.
+    /// Stores, including non-temporal ones.
     pub writes: Outcomes,
-    /// Software prefetches, and what prefetchers of nearer levels asked for.
+    /// Software prefetches, and requests by prefetchers of nearer levels.
     pub prefetches: Outcomes,
-    /// Lines brought in, for whatever reason.
+    /// Lines brought in, for any reason.
     pub fills: u64,
-    /// Lines that made way for others.
+    /// Lines evicted for others.
     pub evictions: u64,
-    /// Lines that differed from what lies behind and were sent there.
+    /// Dirty lines that were sent to the next level.
     pub write_backs: u64,
-    /// Stores sent on: write-backs, stores written through or around, and write-combined lines.
+    /// Writes sent to the next level: write-backs, stores written through or around, and non-temporal
+    /// stores.
     pub bus_writes: u64,
-    /// Lines removed because a level behind dropped them, or a store went past.
+    /// Lines removed because a level beyond evicted them, or because of a non-temporal store.
     pub invalidations: u64,
     /// Lines that this level's own prefetchers brought in.
     pub prefetched: u64,
-    /// Those of them that were used before they made way.
+    /// Lines brought in by this level's own prefetchers that were used before their eviction.
     pub useful: u64,
 }
 
 impl Counters {
-    /// Fetches, reads and writes.
+    /// Returns the fetches, reads and writes together.
     pub fn demand(&self) -> Outcomes {
         self.fetches + self.reads + self.writes
     }
 
-    /// Misses of fetches, reads and writes.
+    /// Returns the misses of fetches, reads and writes.
     pub fn misses(&self) -> u64 {
         self.demand().misses
     }
 
-    /// Hits of fetches, reads and writes.
+    /// Returns the hits of fetches, reads and writes.
     pub fn hits(&self) -> u64 {
         self.demand().hits
     }
 
-    /// Misses over references; 0 without references.
+    /// Returns misses divided by references; 0 without references.
     pub fn miss_ratio(&self) -> f64 {
         let demand = self.demand();
         match demand.total() {
@@ -211,6 +212,6 @@ impl AddAssign for Outcomes {
 pub struct SetCounters {
     /// Lines looked up.
     pub accesses: u64,
-    /// Those that were not there.
+    /// Lookups that missed.
     pub misses: u64,
 }

@@ -1,44 +1,44 @@
-//! References that change nothing but a count.
+//! A fast path for references that change nothing but a count.
 //!
-//! Most references of a program are fetches from the line of the fetch before, and most of the others
-//! touch lines that were used last in their sets. They decide how long a simulation takes.
+//! Most references of a program are fetches from the line of the previous fetch, and most of the others
+//! touch lines that were used last in their sets. They determine how long a simulation takes.
 
 use super::policy::{DIRTY, EMPTY, Entry, FLAG_BITS};
 use super::reference::{Op, Reference};
 
-/// Lines that are remembered at most for each side.
+/// The most lines that are remembered per side.
 const PLACES: usize = 64;
 
-/// The caches that references enter: one of data, and one of instructions if fetches are not passed
-/// over. Using a line again that was used last in its set changes nothing in them, unless a store
-/// makes it dirty, and nobody takes a line away.
+/// The caches that references enter: one for data, and one for instructions unless fetches are ignored.
+/// In these caches, using a line again that was used last in its set changes nothing, unless a store
+/// makes it dirty, and nothing else removes lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     fetches: bool,
     line_bits: u32,
-    /// Bits of a line's number: lines that they tell apart are in different sets.
+    /// Mask of line-number bits. Lines that differ in these bits are in different sets.
     mask: u64,
 }
 
-/// The lines used last on a side.
+/// The lines used last on one side.
 struct Recent {
     shape: Shape,
     entries: [Entry; PLACES],
 }
 
-/// What came of a series of references.
+/// The result of serving a series of references.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Served {
-    /// How many were served: those up to the first store that goes past the caches.
+    /// Number of references served: those before the first non-temporal store.
     pub(super) references: usize,
-    /// Hits that are still to be counted, by operation. Fetches that are passed over are among them.
+    /// Hits that the caller has to count, by operation. Ignored fetches are included.
     pub(super) hits: [u64; Op::COUNT],
 }
 
 impl Shape {
-    /// Caches with lines of one length and so many sets each.
+    /// Returns the shape of caches with the same line size and these numbers of sets.
     pub(super) fn new(fetches: bool, line_bits: u32, sets: [u64; 2]) -> Self {
-        // The largest power of two that divides both.
+        // The largest power of two that divides both numbers of sets.
         let sets = 1 << sets.map(u64::trailing_zeros).into_iter().min().unwrap_or(0);
         Shape {
             fetches,
@@ -47,10 +47,10 @@ impl Shape {
         }
     }
 
-    /// Serves references, by `other` where there is more to do than to count a hit.
+    /// Serves references; calls `other` for each that needs more than a hit count.
     #[inline(always)]
     pub(super) fn serve(self, references: &[Reference], other: impl FnMut(&Reference)) -> Served {
-        // Code of its own for nearly all caches there are: the numbers are constants in it.
+        // Specialised for nearly all existing caches, so that these numbers are constants in the code.
         if (self.line_bits, self.mask) == (6, 63) {
             let (line_bits, mask) = (6, 63);
             return Shape {
@@ -67,7 +67,8 @@ impl Shape {
     fn serve_each(self, references: &[Reference], mut other: impl FnMut(&Reference)) -> Served {
         let mut recent = [Recent::new(self), Recent::new(self)];
         let [instructions, data] = &mut recent;
-        // A fetch of nothing but so many bytes from here on hits. All do that are passed over.
+        // Start and length of the line last fetched from: a fetch within it hits. Covers all addresses
+        // if fetches are ignored.
         let mut stretch = (0, if self.fetches { 0 } else { u64::MAX });
         let mut hits = [0; Op::COUNT];
         let mut others = 0;
@@ -105,14 +106,14 @@ impl Shape {
     }
 }
 
-/// What a reference must differ by less than for its operation to change nothing, by its number: see
-/// [`Recent::differs`].
+/// For each operation, by its number: a reference changes nothing if it differs by less than this limit;
+/// see [`Recent::differs`].
 const LIMITS: [Entry; Op::COUNT] = {
     let mut limits = [0; Op::COUNT];
     let mut index = 0;
     while index < Op::COUNT {
         limits[index] = match Op::ALL[index] {
-            // These do not care whether the line is dirty.
+            // For these it does not matter whether the line is dirty.
             Op::Fetch | Op::Load | Op::Prefetch => DIRTY + 1,
             Op::Store | Op::Modify => DIRTY,
             Op::NonTemporalStore => 0,
@@ -130,14 +131,15 @@ impl Recent {
         }
     }
 
-    /// Whether a reference touches one line or two, of which each is the one used last of its set,
-    /// and changes nothing. Says the last of them, as its first address and its bytes.
+    /// Checks whether a reference touches one or two lines, each of them the line used last in its set,
+    /// and changes nothing. Returns the start and length of the last line if so.
     #[inline(always)]
     fn again(&self, reference: &Reference) -> Option<(u64, u64)> {
         let bits = self.shape.line_bits;
         let first = reference.address >> bits;
-        // If there is no byte, or if addresses run out, this is no line of the reference. But what is
-        // true of both is true of the first, which is all there is then.
+        // If the reference has no bytes, or the address wraps around, `last` is not a line of the
+        // reference. A condition that holds for both lines then also holds for the first, which is the
+        // only one.
         let end = reference.address.wrapping_add(reference.bytes.into());
         let last = end.wrapping_sub(1) >> bits;
         let differs = self.differs(first) | self.differs(last);
@@ -145,15 +147,14 @@ impl Recent {
         again.then_some((last << bits, 1 << bits))
     }
 
-    /// In what the line used last differs from this one if that is dirty: in nothing, in [`DIRTY`]
-    /// alone, or in more.
+    /// Returns the difference between the line used last, and `line` if dirty: 0 if they are equal,
+    /// [`DIRTY`] if only the flag differs, more otherwise.
     #[inline(always)]
     fn differs(&self, line: u64) -> Entry {
         self.entries[self.place(line)] ^ (line << FLAG_BITS | DIRTY)
     }
 
-    /// Notes that the lines of a reference are used. Says the last of them, as its first address and
-    /// its bytes.
+    /// Records a use of the lines of a reference. Returns the start and length of the last line.
     #[inline]
     fn uses(&mut self, reference: &Reference) -> (u64, u64) {
         let bits = self.shape.line_bits;

@@ -1,9 +1,9 @@
-//! Every associativity of one number of sets in one pass.
+//! Simulates every associativity of one number of sets in one pass.
 //!
-//! Under LRU a set of w ways holds the w lines used last, so that a set of more ways holds what one
-//! of fewer does (R. L. Mattson and others, "Evaluation techniques for storage hierarchies", IBM
-//! Systems Journal 9, 1970). One list a set, in the order of use, therefore tells for every number
-//! of ways at once whether a line is there: it is, if it lies that far from the front.
+//! Under LRU a set of w ways holds the w lines used last, so a set with more ways contains the lines of
+//! one with fewer (R. L. Mattson and others, "Evaluation techniques for storage hierarchies", IBM
+//! Systems Journal 9, 1970). One list per set, in order of use, therefore decides for every number of
+//! ways whether a line hits: it hits if its distance from the front is smaller than the number of ways.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -15,7 +15,7 @@ use super::stripped::{Done, NotTold, Stripped};
 /// No line.
 const EMPTY: u64 = u64::MAX;
 
-/// LRU caches of one number of sets and all ways up to a most.
+/// LRU caches with the same number of sets and every number of ways up to a maximum.
 ///
 /// ```
 /// use linefill::sim::{Reference, Stack};
@@ -31,19 +31,20 @@ const EMPTY: u64 = u64::MAX;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Stack {
-    /// The largest of the caches.
+    /// Geometry of the largest cache.
     geometry: Geometry,
     ways: usize,
     lines: Box<[u64]>,
-    /// References by how far from the front the farthest of their lines lay; beyond all comes last.
+    /// Number of references by the greatest depth of their lines; the last element counts references
+    /// beyond all ways.
     depths: Box<[u64]>,
 }
 
 impl Stack {
-    /// Caches of `sets` sets, lines of `line` bytes and 1 to `most_ways` ways.
+    /// Returns caches of `sets` sets, lines of `line` bytes and 1 to `most_ways` ways.
     ///
     /// # Errors
-    /// If there is no cache with so many sets and ways.
+    /// If no cache has this many sets and ways.
     pub fn new(sets: u64, line: u64, most_ways: u64) -> Result<Self, GeometryError> {
         let size = sets.saturating_mul(line).saturating_mul(most_ways);
         let geometry = Geometry::new(size, most_ways, line)?;
@@ -56,13 +57,13 @@ impl Stack {
         })
     }
 
-    /// The largest of the caches.
+    /// Returns the geometry of the largest cache.
     pub fn largest(&self) -> Geometry {
         self.geometry
     }
 
-    /// Serves one reference in all caches. Says how many ways a cache needs to have had it:
-    /// more than there are, if none had.
+    /// Serves one reference in all caches. Returns the number of ways that a cache needs for a hit; if
+    /// no cache hit, this exceeds the maximum.
     pub fn reference(&mut self, reference: Reference) -> usize {
         let first = self.geometry.line_of(reference.address);
         let last = self.geometry.line_of(reference.last());
@@ -74,10 +75,10 @@ impl Stack {
         depth + 1
     }
 
-    /// Serves the loads and stores of a trace that was stripped for one way, which is quicker.
+    /// Serves the loads and stores of a trace that was stripped for one way, which is faster.
     ///
     /// # Errors
-    /// If its lines, sets or ways are none that the trace tells of: nothing is served then.
+    /// If the trace was not stripped for these lines, sets or ways. Nothing is served then.
     pub fn data(&mut self, trace: &Stripped) -> Result<(), NotTold> {
         trace.tells_of(self.geometry)?;
         if trace.smallest().ways() > 1 {
@@ -106,7 +107,7 @@ impl Stack {
         Ok(())
     }
 
-    /// Brings a line to the front, and says how far from there it lay.
+    /// Moves a line to the front of its set, and returns its previous distance from the front.
     fn access(&mut self, line: u64) -> usize {
         let first = self.geometry.set_of(line) as usize * self.ways;
         let list = &mut self.lines[first..][..self.ways];
@@ -120,15 +121,15 @@ impl Stack {
         self.ways
     }
 
-    /// References.
+    /// Returns the number of references.
     pub fn references(&self) -> u64 {
         self.depths.iter().sum()
     }
 
-    /// References that miss in the cache with `ways` ways.
+    /// Returns the number of references that miss in the cache with `ways` ways.
     ///
     /// # Panics
-    /// If there is no such cache: with no ways, or with more than the most.
+    /// If there is no such cache: `ways` is 0 or above the maximum.
     pub fn misses(&self, ways: usize) -> u64 {
         assert!(
             (1..=self.ways).contains(&ways),

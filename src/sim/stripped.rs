@@ -1,12 +1,13 @@
 //! A trace without the references that change nothing but a count.
 //!
-//! Under LRU the lines of a small cache are in every larger one with a multiple of its sets, so that
-//! what hits in the small one hits in all. Which line makes way in them depends on the order in
-//! which lines were used last, and on nothing else that a hit does; a cache of one way keeps none
-//! (trace stripping: T. R. Puzak, "Analysis of cache replacement-algorithms", 1985), and for more it
-//! is told by touching again, just before a line leaves the small cache, what was used after it and
-//! does not look so in what is left of the trace. Stripping costs one pass over the trace in the
-//! small cache; every cache that is simulated afterwards serves what is left.
+//! Under LRU, the lines of a small cache are in every cache that has a multiple of its sets and at least
+//! as many ways. A reference that hits in the small cache therefore hits in all of them. Such a hit
+//! affects later victims only through the order in which lines were used last. With one way the small
+//! cache keeps no such order (trace stripping: T. R. Puzak, "Analysis of cache replacement-algorithms",
+//! 1985). With several ways, the stripped trace restores the order: before a line leaves the small
+//! cache, the lines that were used after it but have no later record are touched again. Stripping costs
+//! one pass over the trace in the small cache; every cache that is simulated afterwards serves only the
+//! stripped trace.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,31 +15,31 @@ use alloc::vec::Vec;
 use super::geometry::Geometry;
 use super::reference::{Op, Reference, Side};
 
-/// What one word tells: a line's number above what is done with it.
+/// A record of a stripped trace in one word: the line number above the action on that line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record(u64);
 
-/// What is done with the line of a record.
+/// The action on the line of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Done {
     /// A reference that may miss.
     Reference(Op),
-    /// One that hits and is counted already: it brings the order of use up to date.
+    /// A reference that hits and is already counted; the record restores the order of use.
     Touch(Side),
-    /// The next of the references that are kept whole.
+    /// The next of the references that are stored whole.
     Whole,
 }
 
-/// The operations that a record tells, in the order of [`Stripped::dropped`].
+/// The operations that a record can hold, in the order of [`Stripped::dropped`].
 const OPS: [Op; 4] = [Op::Fetch, Op::Load, Op::Store, Op::Modify];
 
 impl Record {
-    /// Lines that a record can tell: what touches those beyond is kept whole.
+    /// Line numbers that fit a record. References to lines beyond are stored whole.
     const LINES: u64 = 1 << (64 - Self::BITS);
     const BITS: u32 = 4;
-    /// Somebody changes the line until its next record.
+    /// Flag: the line is modified by this reference or by one dropped before the line's next record.
     const WRITES: u64 = 8;
-    /// After the four of [`OPS`].
+    /// Codes of touches, by side; they follow the four codes of [`OPS`].
     const TOUCHES: [u64; 2] = [4, 5];
     const WHOLE: Record = Record(6);
 
@@ -51,7 +52,7 @@ impl Record {
         Record(line << Self::BITS | Self::TOUCHES[side as usize])
     }
 
-    /// What is done.
+    /// Returns the action.
     #[inline]
     pub(super) const fn done(self) -> Done {
         match self.0 & 7 {
@@ -62,13 +63,13 @@ impl Record {
         }
     }
 
-    /// The line, in lines of the smallest cache.
+    /// Returns the line number, in lines of the smallest cache.
     #[inline]
     pub(super) const fn line(self) -> u64 {
         self.0 >> Self::BITS
     }
 
-    /// Whether somebody changes the line until its next record.
+    /// Returns whether the line is modified before its next record.
     #[inline]
     pub(super) const fn writes(self) -> bool {
         self.0 & Self::WRITES != 0
@@ -95,15 +96,15 @@ impl Record {
 pub struct Stripped {
     smallest: Geometry,
     records: Vec<Record>,
-    /// References that touch several lines or pass the caches, in turn.
+    /// References that touch several lines or bypass the caches, in order.
     whole: Vec<Reference>,
-    /// What is left out, operation by operation.
+    /// Number of dropped references, by operation.
     dropped: [u64; 4],
     references: u64,
 }
 
-/// What a cache has that a stripped trace does not tell: lines that come or go on others' account,
-/// hits that are not all alike, or too few ways.
+/// The feature of a cache that a stripped trace cannot represent: lines that come or go for reasons
+/// other than references, hits that have different effects, or too few ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotTold(pub &'static str);
 
@@ -112,9 +113,9 @@ messages! { NotTold:
 }
 
 impl Stripped {
-    /// Leaves out what hits in `smallest`, of which instructions and data have one each. Caches with
-    /// lines as long, a multiple of its sets and no fewer ways can be simulated with what is left;
-    /// if it has but one line, those with longer lines, too.
+    /// Drops the references that hit in `smallest`; instructions and data each have one such cache. The
+    /// result can simulate caches with the same line size, a multiple of its sets and at least as many
+    /// ways. If `smallest` has only one line, it can also simulate caches with longer lines.
     pub fn of(smallest: Geometry, trace: impl IntoIterator<Item = Reference>) -> Self {
         let mut stripped = Stripped {
             smallest,
@@ -149,14 +150,14 @@ impl Stripped {
                 stripped.keep(&mut sides, reference);
             }
         }
-        // What follows finds the lines in their order.
+        // Restores the order of use for the references that may follow the trace.
         for side in &mut sides {
             (0..smallest.sets()).for_each(|line| side.order(&mut stripped.records, line));
         }
         stripped
     }
 
-    /// Keeps a reference whole.
+    /// Stores a reference whole.
     fn keep(&mut self, sides: &mut [Small; 2], reference: Reference) {
         let first = self.smallest.line_of(reference.address);
         let last = self.smallest.line_of(reference.last());
@@ -175,31 +176,32 @@ impl Stripped {
         self.whole.push(reference);
     }
 
-    /// References of the trace.
+    /// Returns the number of references of the full trace.
     pub fn references(&self) -> u64 {
         self.references
     }
 
-    /// What is left of them.
+    /// Returns the number of records of the stripped trace.
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Whether nothing is left: there was no reference.
+    /// Returns whether the stripped trace is empty: there was no reference.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
-    /// The smallest cache that it tells of.
+    /// Returns the smallest cache that the trace can simulate.
     pub fn smallest(&self) -> Geometry {
         self.smallest
     }
 
-    /// Whether it tells what happens in an LRU cache, or, if `smallest` has but one way, in any for
-    /// which using a line twice in a row is using it once.
+    /// Checks that the trace can simulate an LRU cache of this geometry. If `smallest` has one way, this
+    /// holds for every policy under which using a line twice in a row has the same effect as using it
+    /// once.
     ///
     /// # Errors
-    /// If its lines, sets or ways are none that the trace was stripped for.
+    /// If the trace was not stripped for these lines, sets or ways.
     pub(super) fn tells_of(&self, geometry: Geometry) -> Result<(), NotTold> {
         let smallest = self.smallest;
         if geometry.line() < smallest.line() {
@@ -219,23 +221,23 @@ impl Stripped {
         Ok(())
     }
 
-    /// What is left, in turn.
+    /// Returns the records, in order.
     pub(super) fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// The references that are kept whole, in turn.
+    /// Returns the references that are stored whole, in order.
     pub(super) fn whole(&self) -> &[Reference] {
         &self.whole
     }
 
-    /// What is left out, all of it hits.
+    /// Returns the number of dropped references by operation; all of them are hits.
     pub(super) fn dropped(&self) -> impl Iterator<Item = (Op, u64)> {
         OPS.into_iter().zip(self.dropped)
     }
 }
 
-/// The small cache of a side: sets of lines in the order of use.
+/// The small cache of one side: sets of lines in order of use.
 struct Small {
     geometry: Geometry,
     side: Side,
@@ -246,16 +248,16 @@ struct Small {
 #[derive(Clone, Copy)]
 struct Held {
     line: u64,
-    /// Its last record, which tells when the line was used last in what is left of the trace.
+    /// Index of the line's last record: the time of its last use in the stripped trace.
     record: usize,
-    /// Whether it is told that somebody changes the line.
+    /// Whether a record tells that the line is modified.
     writes: bool,
-    /// Whether that record has room to say so.
+    /// Whether the line's last record has space for the write flag.
     room: bool,
 }
 
 impl Held {
-    /// No line has this number: those so high are divided by at least eight.
+    /// No line has this number, because line numbers are addresses divided by at least eight.
     const NONE: Held = Held {
         line: u64::MAX,
         record: 0,
@@ -273,7 +275,7 @@ impl Small {
         }
     }
 
-    /// The lines of a set, the one used last first.
+    /// Returns the lines of a set, the one used last first.
     #[inline]
     fn set(&mut self, line: u64) -> &mut [Held] {
         let ways = self.geometry.ways() as usize;
@@ -286,7 +288,7 @@ impl Small {
         self.set(line).iter().any(|held| held.line == line)
     }
 
-    /// Uses a line that is there, and sees to it that a store to it is told.
+    /// Uses a line that is in the cache, and ensures that a record tells of a store to it.
     #[inline]
     fn hit(&mut self, records: &mut Vec<Record>, line: u64, writes: bool) {
         let side = self.side;
@@ -304,8 +306,8 @@ impl Small {
         }
     }
 
-    /// Touches the lines that were used after the one used longest ago, which is to leave, but have
-    /// no later record.
+    /// Touches the lines that were used after the least recently used one, which is about to leave, but
+    /// have no later record.
     fn make_way(&mut self, records: &mut Vec<Record>, line: u64) {
         let side = self.side;
         let Some((oldest, newer)) = self.set(line).split_last_mut() else {
@@ -320,7 +322,7 @@ impl Small {
         }
     }
 
-    /// Puts a line first in its set; the last leaves.
+    /// Puts a line first in its set; the last line leaves.
     fn put(&mut self, line: u64, record: usize, writes: bool) {
         let set = self.set(line);
         set.rotate_right(1);
@@ -332,7 +334,7 @@ impl Small {
         };
     }
 
-    /// Touches lines of the set of `line` until all of them have their records in the order of use.
+    /// Touches lines of the set of `line` until the records of all its lines are in order of use.
     fn order(&mut self, records: &mut Vec<Record>, line: u64) {
         let side = self.side;
         let mut last = None;
@@ -345,8 +347,8 @@ impl Small {
         }
     }
 
-    /// Uses a line, or brings it in, by a reference that is kept whole, whose record has no room to
-    /// tell of a store later on.
+    /// Uses or brings in a line for a reference that is stored whole. The record of such a reference has
+    /// no space for the write flag.
     fn renew(&mut self, line: u64, record: usize, writes: bool) {
         let set = self.set(line);
         let way = set.iter().position(|held| held.line == line);
@@ -361,7 +363,7 @@ impl Small {
         };
     }
 
-    /// Forgets the set of a line, so that whatever happens to it next is told.
+    /// Forgets the set of a line, so that the next reference to it gets a record.
     fn empty(&mut self, records: &mut Vec<Record>, line: u64) {
         self.order(records, line);
         self.set(line).fill(Held::NONE);

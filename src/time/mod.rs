@@ -1,8 +1,8 @@
-//! The only clock: fenced TSC ticks, their rate, and the core-cycle yardstick.
+//! The crate's only clock: fenced TSC ticks, their rate, and the core-cycle yardstick.
 //!
-//! Three units are kept apart everywhere: *ticks* of the time-stamp counter, which runs at a
-//! constant rate; *nanoseconds*, which are ticks divided by that rate; and *core cycles*, which
-//! follow the clock the core really runs at and come from the [`yardstick`].
+//! Three units are kept apart everywhere: *ticks* of the time-stamp counter, which runs at a constant
+//! rate; *nanoseconds*, which are ticks divided by that rate; and *core cycles*, which follow the core's
+//! real clock and come from the [`yardstick`].
 
 // Reads the time-stamp counter between fences, which only assembly can order.
 #![allow(unsafe_code)]
@@ -17,23 +17,23 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::cpu::Features;
 
-/// How [`stop`] reads the counter: [`UNKNOWN`], [`RDTSCP`] or [`RDTSC`].
+/// The instruction by which [`stop`] reads the counter: [`UNKNOWN`], [`RDTSCP`] or [`RDTSC`].
 static END: AtomicU8 = AtomicU8::new(UNKNOWN);
 /// CPUID has not been asked yet.
 const UNKNOWN: u8 = 0;
 /// The CPU has `rdtscp`.
 const RDTSCP: u8 = 1;
-/// The CPU has none.
+/// The CPU lacks `rdtscp`.
 const RDTSC: u8 = 2;
 
-/// `lfence; rdtsc; lfence`: the tick at which everything before has completed and nothing after
-/// has begun.
+/// Executes `lfence; rdtsc; lfence` and returns the tick at which everything before has completed and
+/// nothing after has begun.
 ///
-/// The first fence waits for older instructions; the second keeps younger ones from starting
-/// before the counter is read (Intel SDM volume 2B, RDTSC; AMD APM volume 3, RDTSC).
+/// The first fence waits for older instructions; the second keeps younger ones from starting before the
+/// counter is read (Intel SDM volume 2B, RDTSC; AMD APM volume 3, RDTSC).
 ///
-/// The first call asks CPUID whether [`stop`] can use `rdtscp`; every call reads the answer, ahead
-/// of the first fence.
+/// The first call asks CPUID whether [`stop`] can use `rdtscp`. Every call loads the cached answer,
+/// before the first fence.
 #[inline(always)]
 #[doc(alias = "rdtsc")]
 pub fn start() -> u64 {
@@ -43,11 +43,11 @@ pub fn start() -> u64 {
     fenced()
 }
 
-/// `rdtscp; lfence`: the tick at which everything before has completed.
+/// Executes `rdtscp; lfence` and returns the tick at which everything before has completed.
 ///
-/// `rdtscp` itself waits for older instructions and for older loads to be globally visible; the
-/// fence keeps younger ones out of the timed stretch (Intel SDM volume 2B, RDTSCP). Stores may
-/// still sit in the store buffer.
+/// `rdtscp` itself waits for older instructions and for older loads to be globally visible; the fence
+/// keeps younger instructions out of the timed stretch (Intel SDM volume 2B, RDTSCP). Stores may still
+/// be in the store buffer.
 ///
 /// A CPU without `rdtscp` (Intel before Nehalem, AMD's first Opterons, some virtual CPUs) executes
 /// `lfence; rdtsc; lfence` instead, which waits for the same.
@@ -58,7 +58,7 @@ pub fn stop() -> u64 {
         return start();
     }
     let (low, high): (u32, u32);
-    // SAFETY: as for `fenced`; CPUID has said that there is `rdtscp`.
+    // SAFETY: as in `fenced`; CPUID has reported `rdtscp`.
     unsafe {
         asm!(
             "rdtscp", "lfence",
@@ -69,7 +69,7 @@ pub fn stop() -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Asks CPUID, which takes microseconds in a virtual machine: not within a timed stretch.
+/// Asks CPUID, which takes microseconds in a virtual machine and must stay out of timed stretches.
 #[cold]
 #[inline(never)]
 fn ask() {
@@ -80,12 +80,12 @@ fn ask() {
     END.store(end, Ordering::Relaxed);
 }
 
-/// `lfence; rdtsc; lfence`.
+/// Executes `lfence; rdtsc; lfence`.
 #[inline(always)]
 fn fenced() -> u64 {
     let (low, high): (u32, u32);
-    // SAFETY: reads a counter; user mode may do so unless CR4.TSD is set, which Linux leaves
-    // clear. The block counts as touching memory, so the compiler moves no access across it.
+    // SAFETY: reads a counter. User mode may do so unless CR4.TSD is set, which Linux leaves clear. The
+    // block counts as accessing memory, so the compiler moves no access across it.
     unsafe {
         asm!("lfence", "rdtsc", "lfence", out("eax") low, out("edx") high, options(nostack));
     }
@@ -102,12 +102,12 @@ pub struct Rate {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RateError {
-    /// The counter stood still or ran backwards over this many nanoseconds.
+    /// The counter did not advance in this many nanoseconds.
     NoTicks {
         /// Nanoseconds between the two readings.
         nanos: u64,
     },
-    /// The reference clock stood still over this many ticks.
+    /// The reference clock did not advance over this many ticks.
     NoTime {
         /// Ticks between the two readings.
         ticks: u64,
@@ -120,18 +120,19 @@ messages! { RateError:
 }
 
 impl Rate {
-    /// The rate of a counter that advances `hz` times per second.
+    /// Returns the rate of a counter that advances `hz` times per second.
     pub const fn from_hz(hz: f64) -> Self {
         Rate { hz }
     }
 
-    /// The rate seen between two readings of both clocks.
+    /// Returns the rate of a counter that advanced by `ticks` while a reference clock advanced by
+    /// `nanos`.
     ///
-    /// CPUID leaves 15h and 16h may be zero, in virtual machines above all, so the rate is
-    /// measured against a monotonic raw clock; 200 ms or more make the reading error negligible.
+    /// The rate is measured against a monotonic raw clock because CPUID leaves 15h and 16h may be zero,
+    /// above all in virtual machines. Over 200 ms or more, the reading error is negligible.
     ///
     /// # Errors
-    /// If either clock stood still.
+    /// If either clock did not advance.
     pub fn between(ticks: u64, nanos: u64) -> Result<Self, RateError> {
         match (ticks, nanos) {
             (0, _) => Err(RateError::NoTicks { nanos }),
@@ -142,17 +143,17 @@ impl Rate {
         }
     }
 
-    /// Ticks per second.
+    /// Returns the ticks per second.
     pub const fn hz(self) -> f64 {
         self.hz
     }
 
-    /// Nanoseconds that `ticks` take.
+    /// Returns the nanoseconds that `ticks` take.
     pub fn nanos(self, ticks: f64) -> f64 {
         ticks * 1e9 / self.hz
     }
 
-    /// Ticks in `nanos` nanoseconds, rounded down.
+    /// Returns the ticks in `nanos` nanoseconds, rounded down.
     pub fn ticks(self, nanos: f64) -> u64 {
         (nanos * self.hz / 1e9) as u64
     }
@@ -174,7 +175,7 @@ mod tests {
         let first = start();
         END.store(RDTSC, Ordering::Relaxed);
         let second = stop();
-        // A stop that nothing was asked before.
+        // `stop` must work when CPUID has not been asked before.
         END.store(UNKNOWN, Ordering::Relaxed);
         let third = stop();
         let has = Features::detect().rdtscp().is_some();

@@ -1,48 +1,47 @@
-//! How much of its core a thread has.
+//! Measures how much of its core a thread has to itself.
 //!
-//! A hyper-thread beside this one takes execution slots and cache that no operating system counts:
-//! of a virtual machine it may belong to a stranger. What gives it away is throughput. Dependent
-//! instructions take as long as ever beside most siblings, while as many independent ones take up
-//! to twice as long; how many of these fit into the time of those depends on the kind of core, and
-//! neither on its clock nor on the counter's.
+//! The sibling hyper-thread takes execution slots and cache, and no operating system counts them: under
+//! a hypervisor, the sibling may belong to another virtual machine. Throughput reveals it. Beside most
+//! siblings, a chain of dependent instructions takes as long as alone, while independent instructions
+//! take up to twice as long. The ratio of the two times depends on the kind of core, but neither on its
+//! clock nor on the counter's rate.
 
-// Instructions that must be exactly these.
+// The timed instructions must be exactly these.
 #![allow(unsafe_code)]
 
 use core::arch::asm;
 
 use super::{start, stop, yardstick};
 
-/// The share below which a thread is not [alone](SmtContention::alone). On an AMD Zen 4 it scatters by 4 %
-/// without a sibling; beside one that computes it falls to 0.5 to 0.8.
+/// The share below which a thread is not [alone](SmtContention::alone). On an AMD Zen 4 the share
+/// scatters by 4 % without a sibling; beside a sibling that computes it falls to 0.5 to 0.8.
 const ALONE: f64 = 0.87;
 
-/// Measurements of which a look takes the middle one: an interrupt falls into one of them at most.
+/// Measurements per look, which takes their median: an interrupt falls into at most one of them.
 const TIMES: usize = 3;
 
-/// Blocks of independent instructions, each some 32 cycles long where four a cycle are executed.
+/// Blocks of independent instructions; a block takes about 32 cycles at four instructions per cycle.
 const BLOCKS: u64 = 40;
 
-/// Dependent multiplications beside them.
+/// Dependent multiplications that are timed beside the independent instructions.
 const CHAIN: u64 = 400;
 
-/// How much slower a clock is believed to become from one look to the next: 5 % in 400.
+/// How much the clock is assumed to slow down between two looks: 5 % in 400 looks.
 const SLOWER: f64 = 1.0 + 1.0 / 8192.0;
 
-/// Watches the throughput of the core that a thread runs on.
+/// Detects a busy sibling from the throughput of the core that a thread runs on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SmtContention {
-    /// Ticks of the dependent instructions at the core's present clock: nothing makes them faster
-    /// than that.
+    /// Lowest ticks of the dependent instructions at the core's present clock.
     clock: f64,
-    /// What the independent ones take of it in a thread that has the core to itself.
+    /// Lowest ratio seen of the independent instructions' ticks to `clock`: the ratio without a sibling.
     alone: f64,
 }
 
 impl SmtContention {
-    /// Takes so many looks, of some microseconds each. On the CPU that is to be watched: what a core
-    /// executes in a cycle depends on its kind. If the thread is alone at none of them, it is taken
-    /// to be alone until it is.
+    /// Takes this many looks, of some microseconds each. Call it on the CPU to be watched, because a
+    /// core's instructions per cycle depend on its kind. If the thread shares its core in all of these
+    /// looks, it counts as alone until a look finds it alone.
     pub fn after(looks: usize) -> Self {
         let mut share = SmtContention {
             clock: f64::INFINITY,
@@ -54,9 +53,9 @@ impl SmtContention {
         share
     }
 
-    /// The share of the core's throughput that this thread has at the moment, against the most it
-    /// ever had: 1 alone, about a half beside a sibling that computes. Takes some microseconds and
-    /// touches no memory.
+    /// Returns the share of the core's throughput that this thread has now, relative to the most it ever
+    /// had: 1 alone, about 0.5 beside a sibling that computes. Takes some microseconds and touches no
+    /// memory.
     pub fn look(&mut self) -> f64 {
         let (mut independent, mut dependent) = ([0; TIMES], [0; TIMES]);
         for (independent, dependent) in independent.iter_mut().zip(&mut dependent) {
@@ -65,7 +64,7 @@ impl SmtContention {
         self.among(independent, dependent)
     }
 
-    /// Whether nobody else computes on the core right now.
+    /// Takes a look and returns whether nobody else computes on the core.
     pub fn alone(&mut self) -> bool {
         self.look() >= ALONE
     }
@@ -83,7 +82,7 @@ impl SmtContention {
     }
 }
 
-/// Ticks of independent instructions, and of dependent ones.
+/// Returns the ticks of the independent instructions and of the dependent ones.
 fn ticks() -> (u64, u64) {
     let began = start();
     independent(BLOCKS);
@@ -93,7 +92,7 @@ fn ticks() -> (u64, u64) {
     (between - began, ended - between)
 }
 
-/// `blocks` times 128 instructions of which eight at a time depend on nothing but the eight before.
+/// Executes `blocks` times 128 instructions, in groups of eight that depend only on the group before.
 #[inline(always)]
 fn independent(blocks: u64) {
     // SAFETY: combines registers, `blocks` times; touches nothing else.
@@ -131,8 +130,8 @@ fn independent(blocks: u64) {
 mod tests {
     use super::*;
 
-    /// Seen alone once, a thread is known to share its core whichever of its instructions wait, and
-    /// one measurement of three that was interrupted says nothing.
+    /// Once seen alone, a thread is found to share its core whichever of its instructions wait. One
+    /// interrupted measurement of three has no effect.
     #[test]
     fn a_share_is_held_against_the_most_ever_seen() {
         let mut share = SmtContention::after(0);
@@ -148,7 +147,7 @@ mod tests {
         assert_eq!(look([900, 900, 90_000], [90_000, 800, 800]), 100);
     }
 
-    /// A clock that slows down looks like company at first, and soon no more.
+    /// A clock that slows down looks like a busy sibling at first, and is accepted after some looks.
     #[test]
     fn a_slower_clock_is_believed_in_time() {
         let mut share = SmtContention::after(0);

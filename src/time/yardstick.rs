@@ -1,32 +1,32 @@
 //! A stretch of code whose length in core cycles is known.
 //!
-//! The core clock moves (turbo, power saving) while the time-stamp counter does not, and without
-//! performance counters nothing reports it. A chain of dependent `imul` does: each waits three
-//! cycles for the one before it (Intel since Nehalem, AMD Zen 1 to 5; Agner Fog's instruction
-//! tables, uops.info), and no renamer can fold a multiplication away, as Golden Cove does with
+//! The core clock varies (turbo, power saving) while the time-stamp counter's rate does not, and without
+//! performance counters nothing reports the core clock. A chain of dependent `imul` measures it: each
+//! `imul` waits three cycles for the one before it (Intel since Nehalem, AMD Zen 1 to 5; Agner Fog's
+//! instruction tables, uops.info), and no renamer can eliminate a multiplication, as Golden Cove does
 //! additions of immediates.
 
-// A chain whose instructions must be exactly these.
+// The instructions of the chain must be exactly these.
 #![allow(unsafe_code)]
 
 use core::arch::asm;
 
 use super::{start, stop};
 
-/// Core cycles that [`ticks`] covers.
+/// Core cycles whose ticks [`ticks`] returns.
 pub const CYCLES: u64 = 3 * CHAIN;
 
-/// Dependent multiplications in the shorter chain; the longer has twice as many.
+/// Dependent multiplications in the shorter chain; the longer chain has twice as many.
 const CHAIN: u64 = BLOCK * 20;
 
-/// Multiplications a loop iteration. The loop's own two instructions run beside them.
+/// Multiplications per loop iteration. The two loop instructions run in parallel with them.
 const BLOCK: u64 = 50;
 
-/// Ticks that [`CYCLES`] core cycles take right now.
+/// Returns the ticks that [`CYCLES`] core cycles take now.
 ///
-/// Times one chain and one of twice the length; the difference has no start, stop or loop entry
-/// in it. Takes about three times [`CYCLES`]. The result is 0 only if the difference was
-/// swallowed by an interruption of the shorter chain: callers take a median over several.
+/// Times a chain and a second one of twice the length; the difference excludes the start, the stop and
+/// the loop entry. The call takes about three times [`CYCLES`]. The result is 0 only if an interruption
+/// of the shorter chain exceeds the difference, so callers take a median over several results.
 pub fn ticks() -> u64 {
     let short = timed(CHAIN);
     let long = timed(2 * CHAIN);
@@ -40,11 +40,11 @@ fn timed(multiplications: u64) -> u64 {
     stop() - begin
 }
 
-/// That many dependent multiplications, a multiple of [`BLOCK`].
+/// Executes this many dependent multiplications, a multiple of [`BLOCK`].
 #[inline(always)]
 pub(super) fn chain(multiplications: u64) {
     let blocks = multiplications / BLOCK;
-    // SAFETY: multiplies a register by itself `BLOCK` times a loop iteration; touches nothing else.
+    // SAFETY: multiplies a register by itself `BLOCK` times per loop iteration; touches nothing else.
     unsafe {
         asm!(
             "2:",

@@ -1,4 +1,4 @@
-//! AMD's cores since K8; Hygon has Zen under licence.
+//! AMD's cores since K8, and Hygon's, which are Zen cores under licence.
 
 use super::fact::{Fact, PrefetchSwitches, known, ports, translations, unknown};
 use super::product::{EventTable, family, model, models, product};
@@ -16,7 +16,7 @@ const SOG_ZEN_3: &str = "AMD Software Optimization Guide 56665 (family 19h)";
 const SOG_ZEN_4: &str = "AMD Software Optimization Guide 57647 (Zen 4)";
 const SOG_ZEN_5: &str = "AMD Software Optimization Guide 58455 (Zen 5)";
 
-/// The section of a guide on caches, load and store queues, and outstanding misses.
+/// Returns the section of a guide on caches, load and store queues, and outstanding misses.
 const fn load_store(guide: &'static str) -> Source {
     Source::new(guide, "section \"Load-Store Unit\"")
 }
@@ -38,7 +38,7 @@ const ANANDTECH_ZEN_2: Source = Source::new(
     "from 2 K to 4 K entries",
 );
 
-/// What AMD's guides say of outstanding misses, generation by generation.
+/// Outstanding misses of each generation, as AMD's guides give them.
 const CHIPS_AND_CHEESE_ZEN_5: Source = Source::new(
     "Chips and Cheese, \"Discussing AMD's Zen 5 at Hot Chips 2024\", from AMD's Software \
      Optimization Guides",
@@ -58,8 +58,8 @@ const ZEN_3_EVENTS: EventTable = list("Zen 3", "ZEN3", "amdzen3 v1");
 const ZEN_4_EVENTS: EventTable = list("Zen 4", "ZEN4", "amdzen4 v1");
 const ZEN_5_EVENTS: EventTable = list("Zen 5", "ZEN5", "amdzen5 v1");
 
-/// `Core::X86::Msr::PrefetchControl`, which CPUID leaf 8000_0021h announces in bit 13 of EAX. Bits 6
-/// to 9 choose how far the prefetchers go, and stay as they are.
+/// `Core::X86::Msr::PrefetchControl`, which CPUID leaf 8000_0021h announces in bit 13 of EAX. Bits 6 to
+/// 9 set how far ahead the prefetchers run, and are left unchanged.
 const PREFETCHERS: Fact<PrefetchSwitches> = known(
     PrefetchSwitches {
         register: 0xC000_0108,
@@ -77,9 +77,9 @@ const PREFETCHERS: Fact<PrefetchSwitches> = known(
     ),
 );
 
-/// What the guides of all Zen cores leave out.
+/// No guide of a Zen core gives this number.
 const NO_COMBINING: Fact<u32> = unknown("AMD publishes none for its Zen cores");
-/// What the references of the cores before Zen 3 leave out.
+/// No reference of a core before Zen 3 describes this register.
 const NO_REGISTER: Fact<PrefetchSwitches> =
     unknown("AMD publishes no such register of its cores before Zen 3");
 
@@ -144,7 +144,7 @@ const BULLDOZER: Core = Core {
     ..Core::UNKNOWN
 };
 
-/// 64 entries from model 10h on.
+/// The L1 dTLB has 64 entries from model 10h on.
 const PILEDRIVER_TRANSLATIONS: super::Translations = translations(64, 64, 1024, tlbs(SOG_15));
 
 const JAGUAR: Core = Core {
@@ -164,8 +164,8 @@ const JAGUAR: Core = Core {
     ..Core::UNKNOWN
 };
 
-// The load-to-use latency of all Zen cores is that of an integer load with simple addressing; it is
-// 5 otherwise.
+// The load-to-use latency of all Zen cores is that of an integer load with simple addressing; otherwise
+// it is 5.
 
 const ZEN: Core = Core {
     name: "Zen",
@@ -241,7 +241,7 @@ const ZEN_3: Core = Core {
     ],
     load_to_use: known(4, load_store(SOG_ZEN_3)),
     float_add: known(3, float(SOG_ZEN_3)),
-    // As Zen 2: the third load and the second store are for general registers.
+    // As in Zen 2: the third load and the second store are for general registers only.
     ports: ports([32, 64, 64], [16, 32, 32], load_store(SOG_ZEN_3)),
     reorder_buffer: known(256, retire(SOG_ZEN_3)),
     store_buffer: known(64, load_store(SOG_ZEN_3)),
@@ -272,7 +272,7 @@ const ZEN_4: Core = Core {
     ],
     load_to_use: known(4, load_store(SOG_ZEN_4)),
     float_add: known(3, float(SOG_ZEN_4)),
-    // As Zen 3.
+    // As in Zen 3.
     ports: ports([32, 64, 64], [16, 32, 32], load_store(SOG_ZEN_4)),
     reorder_buffer: known(320, retire(SOG_ZEN_4)),
     store_buffer: known(64, load_store(SOG_ZEN_4)),
@@ -321,7 +321,7 @@ const ZEN_5: Core = Core {
     ..Core::UNKNOWN
 };
 
-/// Zen 5 with vector units and load paths of 256 bits.
+/// Zen 5 with 256-bit vector units and load paths.
 const ZEN_5_MOBILE: Core = Core {
     name: "Zen 5 (256-bit)",
     vectors: Vectors::Avx512,
@@ -334,7 +334,7 @@ const ZEN_5_MOBILE: Core = Core {
     ..ZEN_5
 };
 
-/// By age.
+/// All AMD cores, by age.
 pub(super) static CORES: &[Core] = &[
     K8,
     K10,

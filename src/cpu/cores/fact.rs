@@ -1,5 +1,5 @@
-//! A fact about a core: its value and the document that states it, or why there is no value. And the
-//! facts that are more than a number.
+//! Facts about a core: a value with the document that states it, or the reason why no value is known.
+//! Also the types of facts that are more than a number.
 
 use core::fmt;
 
@@ -24,25 +24,25 @@ impl fmt::Display for Source {
     }
 }
 
-/// A value that was published, or the reason why none is known here.
+/// A published value, or the reason why none is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fact<T> {
     /// The value is published.
     Known {
         /// The value.
         value: T,
-        /// Where it is published.
+        /// The document that publishes it.
         source: Source,
     },
-    /// No value is known here.
+    /// No value is known.
     Unknown {
-        /// Why not.
+        /// Why no value is known.
         reason: &'static str,
     },
 }
 
 impl<T: Copy> Fact<T> {
-    /// The value; `None` if it is not known.
+    /// Returns the value; `None` if it is not known.
     pub const fn value(&self) -> Option<T> {
         match *self {
             Fact::Known { value, .. } => Some(value),
@@ -50,10 +50,10 @@ impl<T: Copy> Fact<T> {
         }
     }
 
-    /// Where the value is published.
+    /// Returns the source of the value.
     ///
     /// # Errors
-    /// If the value is not known: the reason.
+    /// The reason, if the value is not known.
     pub const fn source(&self) -> Result<Source, &'static str> {
         match *self {
             Fact::Known { source, .. } => Ok(source),
@@ -62,36 +62,38 @@ impl<T: Copy> Fact<T> {
     }
 }
 
-/// A fact with its source.
+/// Returns a fact with its source.
 pub(super) const fn known<T: Copy>(value: T, source: Source) -> Fact<T> {
     Fact::Known { value, source }
 }
 
-/// A fact that is not known, with the reason.
+/// Returns an unknown fact with the reason.
 pub(super) const fn unknown<T>(reason: &'static str) -> Fact<T> {
     Fact::Unknown { reason }
 }
 
-/// The most bytes per core cycle that loads, and that stores, move from and to L1d.
+/// The most bytes per core cycle that loads move from L1d and stores move to L1d.
 ///
-/// These are limits of the hardware, by the width of an access; no program can be faster. Where an
-/// access takes several internal accesses, the limit counts them.
+/// These are hardware limits, by the width of an access; no program can be faster. If the core splits an
+/// access, the limit takes the split into account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ports {
-    /// By loads of 16, 32 and 64 bytes.
+    /// For loads of 16, 32 and 64 bytes.
     pub loads: [u32; 3],
-    /// By stores of 16, 32 and 64 bytes.
+    /// For stores of 16, 32 and 64 bytes.
     pub stores: [u32; 3],
 }
 
 impl Ports {
-    /// Bytes per core cycle by loads of `width` bytes; `None` for a width other than 16, 32 and 64.
+    /// Returns the bytes per core cycle of loads of `width` bytes; `None` for a width other than 16, 32
+    /// and 64.
     pub fn read(&self, width: usize) -> Option<u32> {
         at(&self.loads, width)
     }
 
-    /// Bytes per core cycle by stores of `width` bytes; `None` for a width other than 16, 32 and 64.
+    /// Returns the bytes per core cycle of stores of `width` bytes; `None` for a width other than 16, 32
+    /// and 64.
     pub fn write(&self, width: usize) -> Option<u32> {
         at(&self.stores, width)
     }
@@ -106,19 +108,19 @@ pub(super) const fn ports(loads: [u32; 3], stores: [u32; 3], source: Source) -> 
     known(Ports { loads, stores }, source)
 }
 
-/// The entries of a core's TLBs that translate loads.
+/// Numbers of entries of the TLBs that translate loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Translations {
-    /// Of the L1 dTLB, for 4 KiB pages.
+    /// L1 dTLB entries for 4 KiB pages.
     pub small: Fact<u32>,
-    /// Of the L1 dTLB, for 2 MiB pages.
+    /// L1 dTLB entries for 2 MiB pages.
     pub large: Fact<u32>,
-    /// Of the second level, for 4 KiB pages.
+    /// STLB entries for 4 KiB pages.
     pub second: Fact<u32>,
 }
 
-/// Entries for 4 KiB pages, for 2 MiB pages, and of the second level.
+/// Takes the L1 dTLB entries for 4 KiB and for 2 MiB pages, and the STLB entries.
 pub(super) const fn translations(
     small: u32,
     large: u32,
@@ -132,22 +134,22 @@ pub(super) const fn translations(
     }
 }
 
-/// A model-specific register whose bits switch hardware prefetchers off: 1 is off.
+/// A model-specific register whose bits disable hardware prefetchers: 1 is off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrefetchSwitches {
-    /// The number of the register.
+    /// Register number.
     pub register: u32,
-    /// The bits, and the prefetcher that each switches off.
+    /// Each bit, with the prefetcher that it disables.
     pub bits: &'static [(u32, &'static str)],
 }
 
 impl PrefetchSwitches {
-    /// All bits.
+    /// Returns the mask of all prefetcher bits.
     pub fn mask(&self) -> u64 {
         self.bits.iter().fold(0, |mask, (bit, _)| mask | 1 << bit)
     }
 
-    /// The prefetchers that are off when the register holds `value`.
+    /// Returns the prefetchers that are off when the register holds `value`.
     pub fn off(&self, value: u64) -> impl Iterator<Item = &'static str> {
         let is_off = move |(bit, _): &&(u32, &'static str)| value >> bit & 1 == 1;
         self.bits.iter().filter(is_off).map(|(_, name)| *name)
@@ -170,7 +172,7 @@ mod tests {
     fn a_value_tells_which_prefetchers_are_off() {
         let switches = Core::named("Zen 4").unwrap().prefetchers.value().unwrap();
         assert_eq!(switches.mask(), 0x2F);
-        // 3C0h is what the register holds after a reset: nothing is off.
+        // The register holds 3C0h after a reset: nothing is off.
         assert_eq!(switches.off(0x3C0).count(), 0);
         assert!(switches.off(0x3E1).eq(["L1 stream", "L2 up/down"]));
     }

@@ -1,9 +1,9 @@
-//! What the rows of Intel's cores share: documents, registers, and lists of events.
+//! Documents, registers and event tables that the rows of Intel's cores share.
 
 use super::product::EventTable;
 use super::{Source, Vendor};
 
-/// Intel's Optimization Reference Manual, whose chapter on each microarchitecture describes its
+/// Intel's Optimization Reference Manual. Its chapter on each microarchitecture describes the
 /// out-of-order engine and has tables of cache ("fastest latency") and TLB parameters.
 pub(super) const fn om(section: &'static str) -> Source {
     Source::new(
@@ -87,7 +87,7 @@ pub(super) const WIKICHIP_TREMONT: Source = Source::new(
     "WikiChip Fuse, \"Intel Unveils the Tremont Microarchitecture\" (2019)",
     "Back End: 208 entries",
 );
-/// Intel's own scheduling model.
+/// Returns a section of Intel's own scheduling model.
 pub(super) const fn llvm_lunar_lake(section: &'static str) -> Source {
     Source::new("LLVM, X86SchedLunarlakeP.td", section)
 }
@@ -97,14 +97,14 @@ pub(super) const FEATURE_CONTROL: u32 = 0x1A4;
 /// `IA32_MISC_ENABLE`.
 pub(super) const MISC_ENABLE: u32 = 0x1A0;
 
-// The bits of `FEATURE_CONTROL`; which of them a core has is in its row.
+// Bits of `FEATURE_CONTROL`; the row of a core lists the bits that it has.
 pub(super) const STREAMER: (u32, &str) = (0, "L2 streamer");
 pub(super) const ADJACENT: (u32, &str) = (1, "L2 adjacent line");
 pub(super) const NEXT_LINE: (u32, &str) = (2, "L1 data next line");
 pub(super) const BY_INSTRUCTION: (u32, &str) = (3, "L1 data by instruction address");
 pub(super) const MULTIPATH: (u32, &str) = (5, "L2 adaptive multipath");
 
-/// A list of events.
+/// Returns an event table of an Intel core.
 pub(super) const fn list(name: &'static str, mark: &'static str, list: &'static str) -> EventTable {
     EventTable::new(Vendor::Intel, name, mark, list)
 }

@@ -1,4 +1,4 @@
-//! Intel's Atoms, among them what a hybrid CPU calls efficient cores, and Knights Landing.
+//! Intel's Atoms, including the efficient cores of hybrid CPUs, and Knights Landing.
 
 use super::fact::{Fact, PrefetchSwitches, Translations, known, ports, unknown};
 use super::intel::*;
@@ -26,7 +26,7 @@ const FIVE_PREFETCHERS: Fact<PrefetchSwitches> = known(
     DOCUMENT_357930,
 );
 
-/// Entries for 4 KiB pages, and of the second level.
+/// Takes the L1 dTLB entries for 4 KiB pages and the STLB entries.
 const fn translations(small: u32, second: u32, source: Source) -> Translations {
     Translations {
         small: known(small, source),
@@ -35,7 +35,7 @@ const fn translations(small: u32, second: u32, source: Source) -> Translations {
     }
 }
 
-/// What the manual leaves out of all Atoms.
+/// The manual gives this number for no Atom.
 const NO_FILL_BUFFERS: Fact<u32> =
     unknown("Intel publishes none for its Atoms, and nobody measured them that was found");
 
@@ -239,7 +239,7 @@ const KNIGHTS_LANDING: Core = Core {
         [16, 32, 64],
         om("Knights Landing: two 512-bit loads and a 512-bit store per cycle"),
     ),
-    // The bits are the other way round.
+    // The two bits have the opposite order from Intel's other cores.
     prefetchers: known(
         PrefetchSwitches {
             register: FEATURE_CONTROL,
@@ -250,7 +250,7 @@ const KNIGHTS_LANDING: Core = Core {
     ..Core::UNKNOWN
 };
 
-/// By age.
+/// All Atoms and Knights Landing, by age.
 pub(super) static CORES: &[Core] = &[
     BONNELL,
     SILVERMONT,

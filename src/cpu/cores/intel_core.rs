@@ -38,7 +38,7 @@ const PRESCOTT: Core = Core {
     products: &[product("NetBurst (Prescott)", &[models(0x0f, 0x03, 0x06)])],
     load_to_use: known(4, om("NetBurst: cache parameters, models 3, 4 and 6")),
     combining_buffers: known(8, om("Write Combining: 8 from family 15 model 3 on")),
-    // The manuals have the rest for all of NetBurst.
+    // The manuals give the other facts for all of NetBurst.
     ..NETBURST
 };
 
@@ -219,7 +219,7 @@ const SKYLAKE: Core = Core {
     name: "Skylake",
     vectors: Vectors::Avx512,
     vendor: Vendor::Intel,
-    // Linux tells by the stepping which generation a model number stands for.
+    // As in Linux, the stepping tells which generation a shared model number means.
     products: &[
         product("Skylake client", &[model(6, 0x4e), model(6, 0x5e)]).events(&SKYLAKE_EVENTS),
         product("Skylake server", &[model(6, 0x55).steppings(0, 4)]).events(&list(
@@ -271,7 +271,7 @@ const SKYLAKE: Core = Core {
     ),
 };
 
-/// Skylake with a shrunk process; of what the manual does not say of Skylake, nothing was found.
+/// Skylake in a smaller process. Facts that the manual does not give for Skylake were not found.
 const PALM_COVE: Core = Core {
     name: "Palm Cove",
     vectors: Vectors::Avx512,
@@ -283,7 +283,7 @@ const PALM_COVE: Core = Core {
     ..SKYLAKE
 };
 
-/// By age.
+/// All of these cores, by age.
 pub(super) static CORES: &[Core] = &[
     NETBURST,
     PRESCOTT,

@@ -1,4 +1,4 @@
-//! Intel's cores from Sunny Cove on, without the Atoms: in a hybrid CPU, its performance cores.
+//! Intel's cores from Sunny Cove on, without the Atoms: in a hybrid CPU, the performance cores.
 
 use super::fact::{PrefetchSwitches, Translations, known, ports, translations, unknown};
 use super::intel::*;
@@ -45,7 +45,7 @@ const SUNNY_COVE: Core = Core {
     ),
 };
 
-/// Sunny Cove with a larger L2: the manual treats the two as one.
+/// Sunny Cove with a larger L2; the manual treats the two cores as one.
 const WILLOW_COVE: Core = Core {
     name: "Willow Cove",
     vectors: Vectors::Avx512,
@@ -122,7 +122,7 @@ const RAPTOR_COVE: Core = Core {
     ..GOLDEN_COVE
 };
 
-/// Keeps the L1d of Golden Cove.
+/// Has the same L1d as Golden Cove.
 const REDWOOD_COVE: Core = Core {
     name: "Redwood Cove",
     vectors: Vectors::Amx,
@@ -183,7 +183,8 @@ const LION_COVE: Core = Core {
             .performance()
             .events(&list("Lunar Lake (P)", "LNL", "lunarlake v1.01, cpu_core")),
     ],
-    // Of the first level of 48 KiB, which CPUID calls L1d and Intel L0, before another of 192 KiB.
+    // The latency of the first level of 48 KiB, which CPUID calls L1d and Intel calls L0. A level of 192
+    // KiB follows it.
     load_to_use: known(4, llvm_lunar_lake("LoadLatency")),
     // The core has no 512-bit accesses.
     ports: ports(
@@ -216,7 +217,7 @@ const COUGAR_COVE: Core = Core {
     ..Core::UNKNOWN
 };
 
-/// By age.
+/// All of these cores, by age.
 pub(super) static CORES: &[Core] = &[
     SUNNY_COVE,
     WILLOW_COVE,

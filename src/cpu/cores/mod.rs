@@ -1,10 +1,9 @@
-//! The table of cores: a row per core design, with everything that is published of it and that
-//! linefill goes by.
+//! The table of cores: one row per core design, with the published facts that linefill uses.
 //!
 //! # Adding a core
-//! 1. Add a row to the vendor's file (`intel_core.rs`, `intel_cove.rs`, `intel_atom.rs` or `amd.rs`): a constant, and
-//!    its name in the list at the end of the file. State what is published and where; everything
-//!    else comes from [`Core::UNKNOWN`], or from a core of which the source says that it is the same.
+//! 1. Add a row to the vendor's file (`intel_core.rs`, `intel_cove.rs`, `intel_atom.rs` or `amd.rs`): a
+//!    constant, and its name in the list at the end of the file. Give each published fact with its source.
+//!    All other facts come from [`Core::UNKNOWN`], or from a core that the source says is the same.
 //!
 //!    ```text
 //!    const ZEN_6: Core = Core {
@@ -17,11 +16,12 @@
 //!        ..Core::UNKNOWN
 //!    };
 //!    ```
-//! 2. Put its events into the CSV of the same name in `src/pmu/events`, under the mark that the row
-//!    gives them ("ZEN6").
-//! 3. Add a CPUID dump of it to `tests/fixtures/cpuid`, and what it must say to `tests/library/cpuid.rs`.
+//! 2. Add the core's events to its CSV file in `src/pmu/events`, under the mark that the row gives them
+//!    ("ZEN6").
+//! 3. Add a CPUID dump of the core to `tests/fixtures/cpuid`, and the expected results to
+//!    `tests/library/cpuid.rs`.
 //!
-//! A number without a public source stays unknown, however alike the neighbours of the core are.
+//! A number without a public source stays unknown, however similar the core's neighbours are.
 //!
 //! # Sources of the signatures
 //! Intel SDM volume 4, table 2-1 ("CPUID Signature Values of DisplayFamily_DisplayModel"), and Linux
@@ -43,57 +43,55 @@ use super::identity::{Identity, Vectors, Vendor};
 use fact::unknown;
 use product::Product;
 
-/// A core design, and what is published of it.
+/// A core design, and its published facts.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Core {
-    /// Its name, such as "Golden Cove".
+    /// Name of the core, such as "Golden Cove".
     pub name: &'static str,
-    /// Who designed it.
+    /// Designer of the core.
     pub vendor: Vendor,
-    /// The widest vectors that any CPU with this core lists, which a virtual CPU's made-up model
-    /// number may contradict: QEMU's "Icelake-Server" has an Atom's, its "max" that of a K8, and a
-    /// cloud's server CPU with AMX that of Rocket Lake.
-    /// Sources: the vendors' optimization guides; Intel SDM volume 1, section 5.
+    /// The widest vectors that any CPU with this core lists. A virtual CPU's invented model number may
+    /// contradict this: QEMU's "Icelake-Server" has an Atom's, its "max" that of a K8, and a cloud's
+    /// server CPU with AMX that of Rocket Lake. Sources: the vendors' optimization guides; Intel SDM
+    /// volume 1, section 5.
     vectors: Vectors,
-    /// The products that have it.
+    /// The products that contain the core.
     products: &'static [Product],
-    /// Core cycles from one load to the next that needs its value: a dependent integer load by
-    /// `[register]` that hits L1d.
+    /// Load-to-use latency in core cycles: a dependent integer load by `[register]` that hits L1d.
     pub load_to_use: Fact<u32>,
-    /// Core cycles of an addition of two `f64` that the next addition waits for.
+    /// Latency of an `f64` addition in core cycles.
     pub float_add: Fact<u32>,
-    /// The bytes that its load and store ports move.
+    /// The bytes per cycle that the load and store ports move.
     pub ports: Fact<Ports>,
-    /// Operations that it has begun and not yet retired at most: entries of the reorder buffer
+    /// The most operations that the core has begun and not yet retired: entries of the reorder buffer
     /// (Intel) or retire queue (AMD).
     ///
-    /// An entry is an operation as the core's own decoder hands it on: an arithmetic instruction
-    /// with an operand in memory is one, and so are a comparison or a decrement and the jump behind
-    /// it.
+    /// An entry is an operation as the core's decoder emits it. An arithmetic instruction with a memory
+    /// operand takes one entry, and so does a comparison or decrement together with the jump after it.
     pub reorder_buffer: Fact<u32>,
-    /// Stores that it holds until they have gone to L1d: entries of the store buffer (Intel) or
-    /// store queue (AMD). While both threads of a core are at work, each has half.
+    /// The most stores that the core holds before they reach L1d: entries of the store buffer (Intel) or
+    /// store queue (AMD). While both threads of a core are active, each has half.
     pub store_buffer: Fact<u32>,
-    /// Misses of L1d that it keeps outstanding: fill buffers (Intel) or miss address buffers (AMD).
+    /// The most outstanding L1d misses: fill buffers (Intel) or miss address buffers (AMD).
     pub outstanding_misses: Fact<u32>,
-    /// Write-combining buffers. Since the Core microarchitecture Intel's fill buffers, which wait
-    /// for lines of the L1d, collect non-temporal stores, too.
+    /// Write-combining buffers. Since the Core microarchitecture, Intel's fill buffers, which hold
+    /// outstanding L1d misses, also collect non-temporal stores.
     pub combining_buffers: Fact<u32>,
-    /// Micro-operations (instructions on AMD) that the decoded cache holds: decoded stream buffer
-    /// (Intel) or op cache (AMD). It gives the front end instructions that need no decoding.
+    /// Capacity of the decoded cache in micro-operations (instructions on AMD): decoded stream buffer
+    /// (Intel) or op cache (AMD). It supplies the front end with instructions that need no decoding.
     pub decoded_cache: Fact<u32>,
-    /// Entries of its TLBs.
+    /// Entries of the TLBs.
     translations: Translations,
-    /// The register that switches its hardware prefetchers off.
+    /// The register that disables the hardware prefetchers.
     pub prefetchers: Fact<PrefetchSwitches>,
 }
 
-/// The reason of a fact that was looked for in vain.
+/// The reason given for a fact that was searched for and not found.
 const NOT_FOUND: &str = "no published figure was found";
 
 impl Core {
-    /// A core of which nothing is known: the base of every row.
+    /// A core about which nothing is known: the base of every row.
     const UNKNOWN: Core = Core {
         name: "",
         vendor: Vendor::Other,
@@ -115,7 +113,7 @@ impl Core {
         prefetchers: unknown(NOT_FOUND),
     };
 
-    /// All cores, by vendor and age; Intel's Atoms after its other cores.
+    /// Returns all cores, by vendor and age; Intel's Atoms follow its other cores.
     pub fn all() -> impl Iterator<Item = &'static Core> {
         [
             intel_core::CORES,
@@ -127,18 +125,18 @@ impl Core {
         .flatten()
     }
 
-    /// The core of this name.
+    /// Returns the core with this name.
     pub fn named(name: &str) -> Option<&'static Core> {
         Core::all().find(|core| core.name == name)
     }
 
-    /// The core that a record of linefill calls `text`, where the record does not give the core's
-    /// own name.
+    /// Returns the core that a linefill record calls `text`, if the record does not give the core's own
+    /// name.
     ///
-    /// Records of version 0.1 have the core's name alone where its product has the same name, and
-    /// else the product's name and the core's in brackets, as in "Sapphire Rapids (Golden Cove)";
-    /// the boot image wrote the name of the product alone. `None` if no core is called so, or
-    /// several are.
+    /// Records of version 0.1 contain only the core's name if its product has the same name. Otherwise
+    /// they contain the product's name with the core's in brackets, as in "Sapphire Rapids (Golden
+    /// Cove)". The boot image wrote only the product's name. `None` if no core, or more than one, has
+    /// that name.
     pub fn recorded_as(text: &str) -> Option<&'static Core> {
         if let Some(core) = Core::named(text) {
             return Some(core);
@@ -157,12 +155,12 @@ impl Core {
 }
 
 impl Core {
-    /// Entries of the TLBs that the core has in a product.
+    /// Returns the TLB entries that the core has in a product.
     pub(super) fn translations_in(&self, product: &Product) -> Translations {
         product.translations.unwrap_or(self.translations)
     }
 
-    /// The lists of events of all cores, each once, in the order of the rows.
+    /// Returns the event tables of all cores, each once, in the order of the rows.
     pub(crate) fn event_tables() -> impl Iterator<Item = &'static EventTable> {
         let tables = || {
             let products = Core::all().flat_map(|core| core.products);
@@ -175,7 +173,7 @@ impl Core {
     }
 }
 
-/// Whether `text` is "`product` (`core`)".
+/// Returns whether `text` is "`product` (`core`)".
 fn is_both(text: &str, product: &str, core: &str) -> bool {
     let rest = text.strip_prefix(product);
     let rest = rest.and_then(|rest| rest.strip_prefix(" ("));
@@ -183,10 +181,10 @@ fn is_both(text: &str, product: &str, core: &str) -> bool {
     rest == Some(")")
 }
 
-/// The rows that a CPU may be: one, or in a hybrid CPU the two kinds of its cores.
+/// Returns the rows that match a CPU: one, or in a hybrid CPU one for each kind of core.
 fn rows(identity: &Identity) -> impl Iterator<Item = (&'static Core, &'static Product)> {
     let vendor = match identity.vendor {
-        // Zen cores under licence.
+        // Hygon's are Zen cores under licence.
         Vendor::Hygon => Vendor::Amd,
         vendor => vendor,
     };
@@ -196,18 +194,18 @@ fn rows(identity: &Identity) -> impl Iterator<Item = (&'static Core, &'static Pr
     products.filter(|(_, product)| product.is(identity))
 }
 
-/// The name of a CPU's generation; `None` if it is in no row.
+/// Returns the name of a CPU's generation; `None` if no row matches.
 pub(super) fn generation(identity: &Identity) -> Option<&'static str> {
     let (_, product) = rows(identity).next()?;
     Some(product.name)
 }
 
-/// The core of a CPU, and the product that it is part of. `None` if it is in no row, or if it may
-/// be either core of a hybrid CPU.
+/// Returns the core of a CPU and the product that contains it. `None` if no row matches, or if the CPU
+/// may be either kind of core of a hybrid CPU.
 pub(super) fn row(identity: &Identity) -> Option<(&'static Core, &'static Product)> {
     use super::identity::CoreType::Performance;
     let core_type = match identity.core_type {
-        // A guest's leaf 1Ah may be empty, and then either core may be beneath it.
+        // A guest's leaf 1Ah may be empty, and then its CPU may be either kind of core.
         None if identity.hypervisor.is_some() => None,
         known => Some(known.unwrap_or(Performance)),
     };
@@ -223,9 +221,9 @@ mod tests {
     use super::*;
     use crate::cpu::CoreType;
 
-    /// The name of each fact of a row, and its source or the reason why it is not known.
+    /// Returns each fact of a row by name, with its source or the reason why it is not known.
     fn facts(core: &Core) -> Vec<(&'static str, Result<Source, &'static str>)> {
-        // Without `..`, so that no field is forgotten.
+        // Without `..`, so that no field can be forgotten.
         let Core {
             name: _,
             vendor: _,
@@ -293,7 +291,7 @@ mod tests {
         }
     }
 
-    /// Every CPU that a signature may mean, with a guess of its kind of core for hybrid CPUs.
+    /// Returns every CPU that a signature may match; the kind of core is not set.
     fn identities() -> impl Iterator<Item = Identity> {
         let families = [0x06].into_iter().chain(0x0f..=0x1a);
         let models = families.flat_map(|family| (0..=0xff).map(move |model| (family, model)));
@@ -312,7 +310,7 @@ mod tests {
         })
     }
 
-    /// So that the order of the rows decides nothing.
+    /// Ensures that the order of the rows does not matter.
     #[test]
     fn a_cpu_is_in_one_row_or_is_hybrid() {
         let mut found = 0;
@@ -360,7 +358,7 @@ mod tests {
                 assert_eq!(Core::recorded_as(&both), Some(core), "{both}");
             }
         }
-        // Of each product that has one core.
+        // The product alone identifies the core if the product has only one core.
         assert_eq!(Core::recorded_as("Cooper Lake"), Core::named("Skylake"));
         for none in ["", "Alder Lake", "Zen 4 (Golden Cove)", "Zen 4 (Zen 4))"] {
             assert_eq!(Core::recorded_as(none), None, "{none}");

@@ -1,24 +1,24 @@
-//! The products that a core is built into, and how CPUID identifies them.
+//! The products that contain a core, and how CPUID identifies them.
 
 use super::fact::{Fact, Source, Translations, known, unknown};
 use crate::cpu::identity::{CoreType, Identity, Vendor};
 
-/// A product generation with this core: "Sapphire Rapids" has Golden Cove.
+/// A product generation that contains a core: "Sapphire Rapids" contains Golden Cove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cpu) struct Product {
-    /// Its name.
+    /// Name of the product.
     pub name: &'static str,
-    /// What CPUID says of it.
+    /// The CPUID signatures of the product.
     signatures: &'static [Signature],
-    /// In a hybrid product, which of its two cores this core is.
+    /// In a hybrid product, the kind of this core.
     pub core_type: Option<CoreType>,
-    /// Entries of the TLBs, where they differ from those of the core's other products.
+    /// TLB entries, if they differ from those of the core's other products.
     pub translations: Option<Translations>,
-    /// The list of the events that its PMU counts.
+    /// The table of the events that the product's PMU counts.
     pub events: Fact<&'static EventTable>,
 }
 
-/// The CPUs of a product.
+/// The CPUs of a product: a family, with ranges of models and steppings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Signature {
     family: u8,
@@ -26,24 +26,25 @@ pub(super) struct Signature {
     steppings: [u8; 2],
 }
 
-/// A list of events in `src/pmu/events`.
+/// A core's event table in `src/pmu/events`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct EventTable {
-    /// The name of the CPUs that count them, such as "Haswell server" or "Alder Lake (P)".
+    /// Name of the CPUs that count these events, such as "Haswell server" or "Alder Lake (P)".
     pub name: &'static str,
-    /// The mark of these CPUs in the last column of the lists.
+    /// Mark of these CPUs in the last column of the tables.
     pub mark: &'static str,
-    /// Who made them.
+    /// Vendor of these CPUs.
     pub vendor: Vendor,
-    /// Where the events come from.
+    /// Source of the events.
     pub source: Source,
 }
 
 impl EventTable {
-    /// The events of `list`: a directory of Linux 6.12 below `tools/perf/pmu-events/arch/x86`, and
-    /// the version of the vendor's list in it, from `mapfile.csv` there. Intel publishes these lists
-    /// as "perfmon", AMD in the Processor Programming Reference of each family and model.
+    /// Returns the table of the events of `list`: a directory of Linux 6.12 below
+    /// `tools/perf/pmu-events/arch/x86`, and the version of the vendor's list in it, from `mapfile.csv`
+    /// there. Intel publishes these lists as "perfmon", AMD in the Processor Programming Reference of
+    /// each family and model.
     pub(super) const fn new(
         vendor: Vendor,
         name: &'static str,
@@ -59,7 +60,7 @@ impl EventTable {
     }
 }
 
-/// A product that consists of one kind of core, and whose events are not listed.
+/// Returns a product with one kind of core and without an event table.
 pub(super) const fn product(name: &'static str, signatures: &'static [Signature]) -> Product {
     Product {
         name,
@@ -71,7 +72,7 @@ pub(super) const fn product(name: &'static str, signatures: &'static [Signature]
 }
 
 impl Product {
-    /// The product has two kinds of cores, and this is the performance core.
+    /// Marks this core as the performance core of a hybrid product.
     pub(super) const fn performance(self) -> Self {
         Product {
             core_type: Some(CoreType::Performance),
@@ -79,7 +80,7 @@ impl Product {
         }
     }
 
-    /// The product has two kinds of cores, and this is the efficient core.
+    /// Marks this core as the efficient core of a hybrid product.
     pub(super) const fn efficient(self) -> Self {
         Product {
             core_type: Some(CoreType::Efficient),
@@ -87,7 +88,7 @@ impl Product {
         }
     }
 
-    /// The TLBs differ from those of the core's other products.
+    /// Sets TLB entries that differ from those of the core's other products.
     pub(super) const fn translations(self, translations: Translations) -> Self {
         Product {
             translations: Some(translations),
@@ -95,7 +96,7 @@ impl Product {
         }
     }
 
-    /// The list of the events that the product counts.
+    /// Sets the table of the events that the product counts.
     pub(super) const fn events(self, table: &'static EventTable) -> Self {
         Product {
             events: known(table, table.source),
@@ -103,19 +104,19 @@ impl Product {
         }
     }
 
-    /// Whether `identity` is that of this product, whichever of its cores it is.
+    /// Returns whether a CPU is this product, whichever of the product's kinds of core executed CPUID.
     pub(super) fn is(&self, identity: &Identity) -> bool {
         let mut signatures = self.signatures.iter();
         signatures.any(|signature| signature.is(identity))
     }
 }
 
-/// All steppings of a model.
+/// Matches all steppings of a model.
 pub(super) const fn model(family: u8, model: u8) -> Signature {
     models(family, model, model)
 }
 
-/// All steppings of a range of models.
+/// Matches all steppings of a range of models.
 pub(super) const fn models(family: u8, first: u8, last: u8) -> Signature {
     Signature {
         family,
@@ -124,13 +125,13 @@ pub(super) const fn models(family: u8, first: u8, last: u8) -> Signature {
     }
 }
 
-/// All models of a family.
+/// Matches all models of a family.
 pub(super) const fn family(family: u8) -> Signature {
     models(family, 0, u8::MAX)
 }
 
 impl Signature {
-    /// Of these models only a range of steppings.
+    /// Restricts the signature to a range of steppings.
     pub(super) const fn steppings(self, first: u8, last: u8) -> Self {
         Signature {
             steppings: [first, last],
@@ -138,7 +139,7 @@ impl Signature {
         }
     }
 
-    /// Of these models only the steppings from `first` on.
+    /// Restricts the signature to the steppings from `first` on.
     pub(super) const fn since_stepping(self, first: u8) -> Self {
         self.steppings(first, u8::MAX)
     }

@@ -1,4 +1,4 @@
-//! Pages as the kernel could have written them, some of them while they are read.
+//! Pages as the kernel could have written them; some are rewritten while they are read.
 
 extern crate std;
 use super::*;
@@ -6,10 +6,10 @@ use core::cell::Cell;
 use core::sync::atomic::AtomicBool;
 use std::vec::Vec;
 
-/// Counters whose values are made up.
+/// A source of made-up counter values.
 struct Fake<'a> {
     value: u64,
-    /// What happens while the counter is read.
+    /// Called while the counter is read.
     meanwhile: &'a dyn Fn(),
     asked: Cell<Option<u32>>,
 }
@@ -54,14 +54,14 @@ fn a_counter_is_added_to_its_offset_with_its_sign() {
     let counters = Fake::of(5);
     assert_eq!(read(&page(3, 1000, 48), &counters).unwrap().value, 1005);
     assert_eq!(counters.asked.get(), Some(2));
-    // The kernel lets a counter start below 0, so that it overflows at its period.
+    // The kernel sets a counter to a negative value, so that it overflows at its period.
     let minus_ten = Fake::of((1 << 48) - 10);
     assert_eq!(read(&page(1, 1000, 48), &minus_ten).unwrap().value, 990);
     let whole = Fake::of(u64::MAX);
     assert_eq!(read(&page(1, 1, 64), &whole).unwrap().value, 0);
     let one_bit = Fake::of(1);
     assert_eq!(read(&page(1, 1, 1), &one_bit).unwrap().value, 0);
-    // Fixed counters are named by a bit far up.
+    // Fixed counters have bit 30 set in their number.
     let fixed = Fake::of(0);
     read(&page((1 << 30 | 1) + 1, 0, 48), &fixed).unwrap();
     assert_eq!(fixed.asked.get(), Some(1 << 30 | 1));
@@ -75,7 +75,7 @@ fn what_cannot_be_read_says_why_and_executes_nothing() {
         ..page(1, 0, 48)
     };
     assert_eq!(read(&forbidden, &counters), Err(Unread::Forbidden));
-    // Before Linux 3.12 the bits meant something else.
+    // Before Linux 3.12 the bits had another meaning.
     let ancient = Page {
         capabilities: USER_RDPMC.into(),
         ..page(1, 0, 48)
@@ -111,7 +111,7 @@ fn a_page_that_is_always_being_written_is_given_up() {
 #[test]
 fn a_permission_taken_back_in_the_middle_is_noticed() {
     let page = page(1, 40, 48);
-    // The second attempt asks the page first, and reads no counter.
+    // The second attempt checks the page first, and reads no counter.
     let take_back = || {
         page.lock.fetch_add(1, Ordering::Relaxed);
         page.capabilities.store(MEANT, Ordering::Relaxed);
@@ -124,8 +124,8 @@ fn a_permission_taken_back_in_the_middle_is_noticed() {
     assert_eq!(read(&page, &counters), Err(Unread::Forbidden));
 }
 
-/// The kernel's part: it moves the counter and changes offset and times with it, so that a
-/// reader who mixes two states sees a sum that no state has.
+/// The writer moves the counter and changes offset and times with it, so that a reader that mixes two
+/// states sees a sum that no state has.
 #[test]
 fn no_reader_sees_half_of_an_update() {
     let page = page(1, 0, 48);
@@ -164,7 +164,8 @@ fn no_reader_sees_half_of_an_update() {
     assert_eq!(values.last().unwrap().value, 19_999_000);
 }
 
-/// Counters that differ: number and offset of one state must never meet those of another.
+/// Counters with different values: the number of one state must never be combined with the offset of
+/// another.
 struct Two;
 
 impl Two {
@@ -177,8 +178,8 @@ impl Rdpmc for Two {
     }
 }
 
-/// The kernel moves the event from counter to counter, and takes it away in between: the sum
-/// of counter and offset is the same wherever it is.
+/// The writer moves the event from counter to counter and takes its counter away in between. The sum of
+/// counter and offset is the same on either counter.
 #[test]
 fn no_reader_mixes_two_counters() {
     const SUM: u64 = 1000;
@@ -229,7 +230,7 @@ fn shared_counters_are_extrapolated_and_say_so() {
         ..reading
     };
     assert_eq!(never.scaled(), None);
-    // Between two looks of the kernel no time passes.
+    // No time passes between two updates of the page.
     let short = reading.since(&reading);
     assert_eq!(short.scaled(), Some(0.0));
 }

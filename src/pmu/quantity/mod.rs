@@ -1,34 +1,34 @@
-//! What can be counted, by its meaning.
+//! Quantities that performance counters can count, named by their meaning.
 
 mod table;
 
 use super::events::find;
 use super::{EventCode, Microarch};
 
-/// The nearest event that a core has for a quantity.
+/// The event of a core that comes closest to a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The event.
     pub event: EventCode,
-    /// In what it differs from the quantity; `None` if in nothing.
+    /// How the event differs from the quantity; `None` if it does not.
     pub differs: Option<&'static str>,
 }
 
-/// Defines the quantities with their names in the order of the list.
+/// Defines the quantities, in order, with their names.
 macro_rules! quantities {
     ($($(#[$doc:meta])+ $quantity:ident = $name:literal,)+) => {
-        /// Something that a performance counter can tell, by its meaning: every maker, and nearly
-        /// every generation, has a name of its own for it.
+        /// A quantity that performance counters can count, named by its meaning. Vendors, and nearly all
+        /// generations, name the event differently.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Quantity {
             $($(#[$doc])+ $quantity,)+
         }
 
         impl Quantity {
-            /// All of them.
+            /// All quantities.
             pub const ALL: [Quantity; [$($name),+].len()] = [$(Quantity::$quantity),+];
 
-            /// It in words.
+            /// Returns the quantity in words.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Quantity::$quantity => $name,)+
@@ -39,15 +39,15 @@ macro_rules! quantities {
 }
 
 quantities! {
-    /// Core cycles, those in which the core is halted left out.
+    /// Core cycles in which the core is not halted.
     Cycles = "cycles",
     /// Instructions retired.
     Instructions = "instructions",
-    /// Cycles of a clock of constant rate while the core is not halted.
+    /// Cycles of a constant-rate clock while the core is not halted.
     ReferenceCycles = "reference cycles",
     /// Branches retired.
     Branches = "branches",
-    /// Branches retired that were mispredicted.
+    /// Mispredicted branches retired.
     BranchMisses = "branches mispredicted",
     /// Loads retired.
     Loads = "loads",
@@ -55,12 +55,12 @@ quantities! {
     Stores = "stores",
     /// Loads that did not find their line in L1d.
     L1dMisses = "L1d misses",
-    /// Lines that came into L1d, whoever asked for them.
+    /// Lines brought into L1d, for any requester.
     L1dFills = "L1d fills",
-    /// Misses of L1d that are outstanding, added up cycle by cycle. Over
-    /// [`L1dPendingCycles`](Self::L1dPendingCycles) it is memory-level parallelism.
+    /// Outstanding L1d misses, summed over cycles. Divided by
+    /// [`L1dPendingCycles`](Self::L1dPendingCycles), this is the memory-level parallelism.
     L1dPending = "L1d misses pending, cycle by cycle",
-    /// Cycles with a miss of L1d outstanding.
+    /// Cycles with at least one L1d miss outstanding.
     L1dPendingCycles = "cycles with an L1d miss pending",
     /// Cycles in which a load had to wait for a fill buffer.
     FillBufferFull = "cycles without a free fill buffer",
@@ -68,71 +68,71 @@ quantities! {
     L2Hits = "loads from L2",
     /// Accesses to L2 from this core, prefetches included.
     L2Accesses = "L2 accesses",
-    /// Those of them that missed.
+    /// Accesses to L2 from this core that missed, prefetches included.
     L2Misses = "L2 misses",
     /// Loads that were served from memory.
     MemoryLoads = "loads from memory",
-    /// Requests for the ownership of a line that left the core.
+    /// Requests for ownership (RFOs) that left the core.
     Rfos = "requests for ownership",
-    /// Reads outstanding beyond L2, added up cycle by cycle.
+    /// Reads outstanding beyond L2, summed over cycles.
     ReadsPending = "reads pending beyond L2, cycle by cycle",
-    /// Loads whose translation was not in the first level of the dTLB.
+    /// Loads whose translation was not in the first-level dTLB.
     DtlbMisses = "dTLB misses",
-    /// Those of them that the second level served.
+    /// Loads that missed the first-level dTLB and hit the STLB.
     StlbHits = "translations by the second-level TLB",
-    /// Walks of the page tables for loads: no TLB knew the page.
+    /// Page-table walks for loads: no TLB held the translation.
     DtlbWalks = "page walks for loads",
-    /// Cycles with a page walk for a load under way.
+    /// Cycles with a page-table walk for a load in progress.
     DtlbWalkCycles = "cycles of page walks for loads",
-    /// Walks of the page tables for stores.
+    /// Page-table walks for stores.
     StoreWalks = "page walks for stores",
-    /// Walks of the page tables for instructions.
+    /// Page-table walks for instruction fetches.
     ItlbWalks = "page walks for instructions",
-    /// Instruction lines that L1i did not hold.
+    /// Instruction fetches that missed L1i.
     L1iMisses = "L1i misses",
-    /// Micro-operations from the cache of decoded instructions.
+    /// Micro-operations from the decoded-instruction cache.
     DecodedOps = "operations from the decoded cache",
     /// Micro-operations from the legacy decoders.
     LegacyOps = "operations from the decoders",
-    /// Micro-operations from the buffer of a short loop.
+    /// Micro-operations from the loop buffer.
     LoopOps = "operations from the loop buffer",
-    /// Pipelines emptied because code was written to.
+    /// Pipeline clears because code was written to.
     SelfModifying = "self-modifying code clears",
-    /// Pipelines emptied because loads were seen out of order.
+    /// Pipeline clears because loads were observed out of order.
     OrderClears = "memory ordering clears",
     /// Loads that waited because a store could not be forwarded to them.
     ForwardingBlocks = "loads that could not be forwarded to",
     /// Loads that waited for a store to an address that agrees in its lowest 12 bits.
     AddressAliases = "loads held up by a 4 KiB alias",
-    /// Loads across the end of a line.
+    /// Loads that cross a line boundary.
     SplitLoads = "loads across two lines",
-    /// Stores across the end of a line.
+    /// Stores that cross a line boundary.
     SplitStores = "stores across two lines",
-    /// Cycles in which nothing went on because the store buffer was full.
+    /// Cycles in which the core made no progress because the store buffer was full.
     StoreBufferFull = "cycles with a full store buffer",
-    /// Cycles in which nothing was executed or retired while a load was waited for.
+    /// Cycles in which nothing was executed or retired while a load was outstanding.
     LoadStalls = "cycles stalled on loads",
     /// Software prefetches executed.
     SoftwarePrefetches = "software prefetches",
-    /// Those of them that are non-temporal.
+    /// Non-temporal software prefetches executed.
     NonTemporalPrefetches = "non-temporal software prefetches",
-    /// Loads that found their line on its way because of a software prefetch: it came too late.
+    /// Loads whose line was already on its way because of a software prefetch, which came too late.
     LatePrefetches = "loads behind a late prefetch",
-    /// Software prefetches that fetched a line, on Intel from beyond L2, on AMD from beyond L1d.
+    /// Software prefetches that fetched a line: on Intel from beyond L2, on AMD from beyond L1d.
     UsefulPrefetches = "software prefetches that fetched a line",
-    /// Software prefetches that brought nothing, since the line was there or on its way.
+    /// Software prefetches that fetched nothing, because the line was present or on its way.
     IdlePrefetches = "software prefetches that brought nothing",
 }
 
 impl Quantity {
-    /// The quantity of this name.
+    /// Returns the quantity with this name.
     pub fn named(name: &str) -> Option<Self> {
         Quantity::ALL
             .into_iter()
             .find(|quantity| quantity.name() == name)
     }
 
-    /// The event of `core` that comes nearest to it; `None` if none comes near.
+    /// Returns the event of `core` that comes closest to the quantity; `None` if the tables have none.
     pub fn answer(self, core: Microarch) -> Option<Answer> {
         self.candidates().iter().find_map(|&(name, differs)| {
             Some(Answer {
@@ -142,7 +142,7 @@ impl Quantity {
         })
     }
 
-    /// The event by which `core` counts it; `None` if the tables have none.
+    /// Returns the event by which `core` counts the quantity; `None` if the tables have none.
     pub fn event_of(self, core: Microarch) -> Option<EventCode> {
         self.answer(core).map(|answer| answer.event)
     }

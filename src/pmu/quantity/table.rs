@@ -1,12 +1,12 @@
-//! Which event counts what, core by core.
+//! The events that count each quantity, core by core.
 //!
-//! What each counts is said in the descriptions of the lists that [`Microarch::source`] names.
+//! The descriptions in the lists that [`Microarch::source`] names say what each event counts.
 //!
 //! [`Microarch::source`]: crate::pmu::Microarch::source
 
 use super::Quantity;
 
-/// An event, and in what it differs from the quantity: empty if in nothing.
+/// An event, and how it differs from the quantity; empty if it does not.
 type Candidate = (&'static str, &'static str);
 
 const SPECULATIVE: &str = "speculative ones too";
@@ -20,12 +20,12 @@ const STORES_TOO: &str = "stores too";
 const RESTARTS: &str = "all restarts that no branch caused";
 
 impl Quantity {
-    /// What the vendors call it, the closest to its meaning first. A core counts it by the first
-    /// of those that it has.
+    /// Returns the vendors' events for the quantity, the closest in meaning first. A core uses the first
+    /// event that its table has.
     ///
-    /// AMD's list of Zen 4, as AMD contributed it to Linux, says of `ls_alloc_mab_count` that it counts
-    /// the misses of L1d in flight, each cycle: allocated miss address buffers. A count mask of 1
-    /// makes it the cycles with any.
+    /// AMD's list of Zen 4, as AMD contributed it to Linux, says that `ls_alloc_mab_count` counts the
+    /// L1d misses in flight in each cycle, as allocated miss address buffers. With a count mask of 1 it
+    /// counts the cycles with any.
     pub(super) const fn candidates(self) -> &'static [Candidate] {
         match self {
             Quantity::Cycles => &[

@@ -1,38 +1,38 @@
-//! What a hierarchy is to be.
+//! The design of a hierarchy.
 
 use alloc::vec::Vec;
 
 use crate::sim::geometry::MOST_LINES;
 use crate::sim::{Design, Geometry, Prefetcher, TlbDesign, WriteHit, WriteMiss};
 
-/// What a level holds of the levels before it.
+/// The relation between the lines of a level and the lines of the levels nearer to the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Inclusion {
-    /// Every line that comes in for a level before comes in here as well; afterwards each goes its
-    /// own way. What cachegrind simulates, and most L2 of Intel since Skylake-SP.
+    /// A line that is brought into a nearer level is brought into this level too; afterwards the two
+    /// evict independently. Cachegrind simulates this, and most of Intel's L2 since Skylake-SP work so.
     #[default]
     NonInclusive,
-    /// The same, and a line that goes here goes in the levels before.
+    /// As non-inclusive, and a line that leaves this level is also removed from the nearer levels.
     Inclusive,
-    /// Only what made way in the level before comes in, and goes again when it is used: a victim
+    /// Receives only the victims of the level before it, and gives a line up when it is used: a victim
     /// cache, such as the L3 of AMD Zen.
     Exclusive,
 }
 
-/// A level behind L1.
+/// The design of a level of data, such as L1d or L2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelDesign {
     /// The cache.
     pub cache: Design,
-    /// What it holds of the levels before it.
+    /// The relation to the levels nearer to the core.
     pub inclusion: Inclusion,
     /// Its prefetchers.
     pub prefetchers: Vec<Prefetcher>,
 }
 
 impl LevelDesign {
-    /// A level without prefetchers.
+    /// Returns a level without prefetchers.
     pub const fn new(cache: Design, inclusion: Inclusion) -> Self {
         LevelDesign {
             cache,
@@ -42,43 +42,42 @@ impl LevelDesign {
     }
 }
 
-/// Where instructions are fetched from.
+/// The cache from which instructions are fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Instructions {
-    /// Fetches are passed over.
+    /// Fetches are ignored.
     #[default]
     Ignored,
-    /// L1 takes instructions and data.
+    /// L1 holds instructions and data.
     Shared,
-    /// A cache of their own.
+    /// A separate instruction cache.
     Own(Design),
 }
 
-/// What a hierarchy is to be.
+/// The design of a hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HierarchyDesign {
-    /// Where instructions are fetched from.
+    /// The cache from which instructions are fetched.
     pub instructions: Instructions,
-    /// L1d, then the shared levels, from the core outwards: at least one.
+    /// L1d, then the shared levels, outwards from the core: at least one level.
     pub levels: Vec<LevelDesign>,
-    /// The TLBs of data.
+    /// The TLBs for data.
     pub tlb: Option<TlbDesign>,
 }
 
-/// Why there is no such hierarchy.
+/// Why a hierarchy is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HierarchyError {
-    /// No level at all.
+    /// There is no level.
     Empty,
-    /// A level, counted from 1, has shorter lines than one before it.
+    /// A level, counted from 1, has shorter lines than a level before it.
     Line(usize),
-    /// An inclusive or exclusive level cannot hold, or follow, what it is to hold: L1 cannot be
-    /// either, and lines of different lengths or stores that go past or through the level before
-    /// do not agree with a level, counted from 1, that is exclusive.
+    /// A level, counted from 1, cannot be inclusive or exclusive. L1 can be neither. An exclusive level
+    /// needs levels before it that have the same line size and are write-back and write-allocate.
     Inclusion(usize),
-    /// A cache has lines of more than [`LONGEST_LINE`] bytes.
+    /// A cache has lines longer than [`LONGEST_LINE`] bytes.
     Long(u64),
     /// All caches and TLBs together have more than [`MOST_LINES`] lines.
     Large(u64),
@@ -86,8 +85,8 @@ pub enum HierarchyError {
     Prefetcher(usize),
 }
 
-/// The longest line of a cache in bytes. A level that gives up a line takes away all shorter ones
-/// inside it, one by one.
+/// The longest line of a cache in bytes. It is limited because a level that gives up a line removes all
+/// shorter lines inside it, one by one.
 pub const LONGEST_LINE: u64 = 4096;
 
 messages! { HierarchyError:
@@ -114,7 +113,7 @@ messages! { HierarchyError:
 }
 
 impl HierarchyDesign {
-    /// L1 alone.
+    /// Returns a hierarchy that consists of L1 only.
     pub fn of(cache: Design) -> Self {
         HierarchyDesign {
             instructions: Instructions::Ignored,
@@ -123,7 +122,7 @@ impl HierarchyDesign {
         }
     }
 
-    /// What cachegrind simulates: I1, D1 and LL, all LRU.
+    /// Returns the hierarchy that cachegrind simulates: I1, D1 and LL, all LRU.
     pub fn cachegrind(i1: Geometry, d1: Geometry, ll: Geometry) -> Self {
         let level = |geometry| LevelDesign::new(Design::lru(geometry), Inclusion::NonInclusive);
         HierarchyDesign {
@@ -133,7 +132,7 @@ impl HierarchyDesign {
         }
     }
 
-    /// Size, ways and line of every cache.
+    /// Returns size, ways and line of every cache.
     fn caches(&self) -> impl Iterator<Item = Geometry> {
         let instructions = match self.instructions {
             Instructions::Own(design) => Some(design.geometry),
@@ -143,17 +142,18 @@ impl HierarchyDesign {
         instructions.into_iter().chain(levels)
     }
 
-    /// Lines of all caches and TLBs together, to which the memory of a simulation is proportional.
+    /// Returns the number of lines of all caches and TLBs together. The memory of a simulation is
+    /// proportional to it.
     pub fn lines(&self) -> u64 {
         let tlb = self.tlb.map(|tlb| tlb.levels());
         let tlbs = tlb.map(|(first, second)| first.lines() + second.map_or(0, |tlb| tlb.lines()));
         self.caches().map(|cache| cache.lines()).sum::<u64>() + tlbs.unwrap_or(0)
     }
 
-    /// Says what is wrong with the design, if anything.
+    /// Checks the design.
     ///
     /// # Errors
-    /// If there is no such hierarchy.
+    /// If the hierarchy is not valid.
     pub fn check(&self) -> Result<(), HierarchyError> {
         let first = self.levels.first().ok_or(HierarchyError::Empty)?;
         if let Some(cache) = self.caches().find(|cache| cache.line() > LONGEST_LINE) {

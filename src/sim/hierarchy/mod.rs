@@ -1,4 +1,4 @@
-//! Several levels, the instruction side, the TLB and the prefetchers together.
+//! Several levels, the instruction cache, the TLBs and the prefetchers together.
 
 mod design;
 mod serve;
@@ -18,11 +18,11 @@ use super::prefetch::Engine;
 use super::reference::{Counters, Op, Reference, Side};
 use super::stripped::{Done, NotTold, Stripped};
 
-/// Lines that the write-combining buffers hold at a time: fill buffers of a core since Nehalem
-/// (Intel's optimization manual, "Write Combining").
+/// Lines that the write-combining buffers hold at the same time: the fill buffers of an Intel core since
+/// Nehalem (Intel's optimization manual, "Write Combining").
 const COMBINING: u64 = 10;
 
-/// What memory behind the last level saw.
+/// The traffic between the last level and memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryCounters {
     /// Lines read.
@@ -33,34 +33,35 @@ pub struct MemoryCounters {
 
 /// A core's caches.
 ///
-/// A reference that misses in a level goes to the next as a whole, as in cachegrind: a reference
-/// that touches two lines is one miss, however many of them were not there, and the next level
-/// looks at both.
+/// A reference that misses in a level goes to the next level as a whole, as in cachegrind. A reference
+/// that touches two lines is one miss, whether one or both lines are absent, and the next level looks up
+/// both.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     instructions: Option<Cache>,
     fetches: bool,
     levels: Vec<Level>,
     tlb: Option<Tlb>,
-    /// Lines of non-temporal stores under way to memory.
+    /// Lines of non-temporal stores on their way to memory.
     combining: Cache,
     /// The last instruction fetched, for prefetchers.
     instruction: u64,
-    /// A level has prefetchers, which see every reference.
+    /// Whether a level has prefetchers, which see every reference.
     prefetching: bool,
-    /// Prefetchers or TLBs see every reference.
+    /// Whether prefetchers or TLBs see every reference.
     watched: bool,
-    /// A level takes only what made way before it.
+    /// Whether a level is exclusive, and so receives only victims.
     exclusive: bool,
-    /// No level takes a line from another or away from it.
+    /// Whether all levels are non-inclusive, so that no level takes a line from another or removes it
+    /// there.
     apart: bool,
-    /// What is on its way to an exclusive level.
+    /// Victims on their way to an exclusive level.
     victims: Vec<Victim>,
-    /// Lines that an exclusive last level did not have.
+    /// Lines that missed in an exclusive last level.
     missed_last: u64,
 }
 
-/// A line that made way, and the level that takes it.
+/// A victim, and the level that receives it.
 #[derive(Clone, Copy, Debug)]
 struct Victim {
     depth: usize,
@@ -75,10 +76,10 @@ struct Level {
 }
 
 impl Hierarchy {
-    /// Empty caches.
+    /// Returns empty caches.
     ///
     /// # Errors
-    /// If there is no such hierarchy.
+    /// If the hierarchy is not valid.
     pub fn new(design: &HierarchyDesign) -> Result<Self, HierarchyError> {
         design.check()?;
         let levels: Vec<Level> = design
@@ -120,7 +121,7 @@ impl Hierarchy {
         })
     }
 
-    /// The same, counting set by set as well.
+    /// Also counts per set.
     pub fn with_heat(mut self) -> Self {
         self.instructions = self.instructions.map(Cache::with_heat);
         for level in &mut self.levels {
@@ -129,7 +130,8 @@ impl Hierarchy {
         self
     }
 
-    /// Begins to count anew. Lines and pages stay: what follows finds a warm hierarchy.
+    /// Resets the counts. Lines and pages stay, so that the hierarchy is warm for the references that
+    /// follow.
     pub fn forget_counts(&mut self) {
         let levels = self.levels.iter_mut().map(|level| &mut level.cache);
         for cache in levels.chain(&mut self.instructions) {
@@ -142,37 +144,37 @@ impl Hierarchy {
         self.missed_last = 0;
     }
 
-    /// Whether L1 takes instructions and data.
+    /// Returns whether L1 holds both instructions and data.
     pub fn joint(&self) -> bool {
         self.fetches && self.instructions.is_none()
     }
 
-    /// The cache of instructions, if it is one of its own.
+    /// Returns the instruction cache, if it is separate.
     pub fn instructions(&self) -> Option<&Cache> {
         self.instructions.as_ref()
     }
 
-    /// L1d and the levels behind it.
+    /// Returns L1d and the levels beyond it.
     pub fn levels(&self) -> impl Iterator<Item = &Cache> {
         self.levels.iter().map(|level| &level.cache)
     }
 
-    /// What a level of data counted, L1d being 0; nothing beyond the last.
+    /// Returns the counts of a level of data, L1d being 0; zeros beyond the last level.
     pub fn counters(&self, level: usize) -> Counters {
         self.levels
             .get(level)
             .map_or_else(Counters::default, |level| level.cache.counters())
     }
 
-    /// The TLBs.
+    /// Returns the TLBs.
     pub fn tlb(&self) -> Option<&Tlb> {
         self.tlb.as_ref()
     }
 
-    /// What memory saw.
+    /// Returns the traffic with memory.
     pub fn memory(&self) -> MemoryCounters {
         let last = self.counters(self.levels.len() - 1);
-        // An exclusive level is filled from the levels before it.
+        // Fills of an exclusive level come from the levels before it, not from memory.
         let mut reads = match self.levels.last() {
             Some(level) if level.inclusion == Inclusion::Exclusive => self.missed_last,
             _ => last.fills,
@@ -185,8 +187,8 @@ impl Hierarchy {
         MemoryCounters { reads, writes }
     }
 
-    /// Writes every line back that differs from memory, as at the end of a program, and says how
-    /// many there were. They stay, clean.
+    /// Writes back every dirty line, as at the end of a program, and returns their number. The lines
+    /// stay, clean.
     pub fn clean(&mut self) -> u64 {
         let mut lines = BTreeSet::new();
         let levels = self.levels.iter_mut().map(|level| &mut level.cache);
@@ -203,7 +205,7 @@ impl Hierarchy {
         lines.len() as u64
     }
 
-    /// Serves one reference. Says whether L1 had it, which holds for fetches that are ignored.
+    /// Serves one reference and returns whether it hit in L1. Ignored fetches count as hits.
     #[inline]
     pub fn reference(&mut self, reference: Reference) -> bool {
         if self.watched || reference.op == Op::NonTemporalStore {
@@ -212,12 +214,12 @@ impl Hierarchy {
         self.serve_unwatched(reference)
     }
 
-    /// Serves many references in turn: quicker than one by one.
+    /// Serves many references in order: faster than one call per reference.
     pub fn references(&mut self, references: &[Reference]) {
         let mut rest = references;
         while let Some(served) = self.serve_many(rest) {
             rest = &rest[served..];
-            // Such stores come in rows.
+            // Non-temporal stores tend to follow each other.
             while let Some((&reference, behind)) = rest.split_first()
                 && reference.op == Op::NonTemporalStore
             {
@@ -230,11 +232,11 @@ impl Hierarchy {
         }
     }
 
-    /// Serves a stripped trace, which is quicker, and counts what all its references would count.
+    /// Serves a stripped trace, which is faster, with the counts of the full trace.
     ///
     /// # Errors
-    /// If the hierarchy has what a stripped trace does not tell, such as an inclusive level,
-    /// prefetchers or TLBs: nothing is served then.
+    /// If the hierarchy depends on something that a stripped trace does not contain, such as an
+    /// inclusive level, prefetchers or TLBs. Nothing is served then.
     pub fn stripped(&mut self, trace: &Stripped) -> Result<(), NotTold> {
         self.told_by(trace)?;
         let bits = trace.smallest().offset_bits();
@@ -271,7 +273,7 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// Where an operation enters, unless it is ignored.
+    /// Returns the side that an operation enters, or `None` if it is ignored.
     #[inline]
     pub(super) fn side(&self, op: Op) -> Option<Side> {
         match (op, &self.instructions) {
@@ -281,7 +283,7 @@ impl Hierarchy {
         }
     }
 
-    /// Whether a stripped trace tells all that happens in this hierarchy.
+    /// Checks that a stripped trace contains all that this hierarchy depends on.
     fn told_by(&self, trace: &Stripped) -> Result<(), NotTold> {
         let firsts = [
             self.instructions.as_ref(),

@@ -1,4 +1,4 @@
-//! The way of a reference through the levels, and of many at a time.
+//! The path of a reference through the levels, one reference or many at a time.
 
 use alloc::vec::Vec;
 
@@ -10,22 +10,23 @@ use crate::sim::prefetch::{MOST_AHEAD, Seen};
 use crate::sim::reference::{Op, Reference, Side};
 use crate::sim::run::Shape;
 
-/// What a level said to the lines of a reference.
+/// The result of looking up the lines of a reference in a level.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answer {
-    /// A bit for each line that was not there, from the first up; all beyond the 64th share one.
+    /// One bit per line that missed, starting with the first line; all lines from the 64th on share a
+    /// bit.
     missed: u64,
-    /// The store goes on.
+    /// Whether the store goes on to the next level.
     writes_on: bool,
 }
 
-/// The bit of the line at `index`.
+/// Returns the bit of the line at `index`.
 const fn bit(index: u64) -> u64 {
     1 << if index < 63 { index } else { 63 }
 }
 
 impl Hierarchy {
-    /// Serves a reference that others than the levels may see, or that may go past them.
+    /// Serves any reference, including those that TLBs and prefetchers see, and non-temporal stores.
     #[inline(never)]
     pub(super) fn serve_any(&mut self, reference: Reference) -> bool {
         if reference.op == Op::Fetch {
@@ -44,7 +45,8 @@ impl Hierarchy {
         }
     }
 
-    /// Serves a reference that nobody but the levels sees: the commonest hierarchies, so quick.
+    /// Serves a reference that only the levels see. This is the fast path of the most common
+    /// hierarchies.
     #[inline(always)]
     pub(super) fn serve_unwatched(&mut self, reference: Reference) -> bool {
         let Some(side) = self.side(reference.op) else {
@@ -58,7 +60,7 @@ impl Hierarchy {
         self.serve_other(side, reference)
     }
 
-    /// Serves a reference to other lines than those of their sets that were used last.
+    /// Serves a reference that touches other lines than those used last in their sets.
     #[inline]
     fn serve_other(&mut self, side: Side, reference: Reference) -> bool {
         match self.apart {
@@ -67,7 +69,7 @@ impl Hierarchy {
         }
     }
 
-    /// Goes from level to level until one has it all. Says whether L1 had it.
+    /// Goes from level to level until one holds all lines. Returns whether the reference hit in L1.
     pub(super) fn serve(&mut self, side: Side, reference: Reference) -> bool {
         let mut write = reference.op.writes();
         let mut missed = u64::MAX;
@@ -94,9 +96,8 @@ impl Hierarchy {
         hit_first
     }
 
-    /// The same where no level is inclusive or exclusive and none prefetches: by far the commonest
-    /// case, and quicker. `write` says whether the reference or a later one that is left out changes
-    /// the line.
+    /// Does the same for the most common case, and faster: no level is inclusive or exclusive and none
+    /// prefetches. `write` is true if the reference, or a later one that was stripped, changes the line.
     #[inline(never)]
     pub(super) fn serve_inwards(&mut self, side: Side, reference: Reference, write: bool) -> bool {
         let Some((first, mut behind)) = self.levels.split_first_mut() else {
@@ -137,7 +138,7 @@ impl Hierarchy {
         }
     }
 
-    /// Looks at the lines of a reference in a level, which brings in what it has not.
+    /// Looks up the lines of a reference in a level, and brings in the missing ones.
     fn look_up(&mut self, side: Side, depth: usize, reference: Reference, write: bool) -> Answer {
         let geometry = self.at(side, depth).geometry();
         let first = geometry.line_of(reference.address);
@@ -160,8 +161,8 @@ impl Hierarchy {
         answer
     }
 
-    /// Looks, in an exclusive level, at those lines of a reference that the level before did not
-    /// have: what is here moves there, where room was made for it.
+    /// Looks up, in an exclusive level, the lines of a reference that the level before missed. A line
+    /// found here moves to the level before, where its place has been made.
     fn move_up(&mut self, side: Side, depth: usize, reference: Reference, wanted: u64) -> Answer {
         let geometry = self.at(side, depth).geometry();
         let first = geometry.line_of(reference.address);
@@ -182,8 +183,8 @@ impl Hierarchy {
         answer
     }
 
-    /// Takes a line out of an exclusive level, or out of what is still on its way there: a line
-    /// that has just made way may be wanted back before it arrives.
+    /// Takes a line out of an exclusive level, or out of the victims on their way to it: a line may be
+    /// needed again before it arrives.
     fn take(&mut self, depth: usize, line: u64) -> Option<Evicted> {
         let is = |victim: &Victim| victim.depth == depth && victim.line.line == line;
         match self.victims.iter().position(is) {
@@ -192,7 +193,7 @@ impl Hierarchy {
         }
     }
 
-    /// Sends on what made way at `depth`.
+    /// Passes on the victim of the level at `depth`.
     #[inline]
     fn evicted(&mut self, side: Side, depth: usize, evicted: Evicted) {
         let inclusive = self.levels[depth].inclusion == Inclusion::Inclusive;
@@ -201,7 +202,7 @@ impl Hierarchy {
         }
     }
 
-    /// Sends on a line that others have to know of.
+    /// Passes on a victim that other levels must handle.
     fn send_on(&mut self, side: Side, depth: usize, evicted: Evicted) {
         let address = evicted.line << self.at(side, depth).geometry().offset_bits();
         let mut dirty = evicted.dirty;
@@ -226,8 +227,8 @@ impl Hierarchy {
         }
     }
 
-    /// Takes the lines of `bytes` from `address` out of every level before `depth`, and out of what
-    /// is on its way to one. Says whether one of them was dirty.
+    /// Removes the lines in `bytes` from `address` out of every level before `depth`, and out of the
+    /// victims on their way to one. Returns whether any of them was dirty.
     fn remove_before(&mut self, depth: usize, address: u64, bytes: u64) -> bool {
         let mut dirty = false;
         let mut remove = |cache: &mut Cache, victims: &mut Vec<Victim>, at: usize| {
@@ -251,8 +252,8 @@ impl Hierarchy {
         dirty
     }
 
-    /// Lets exclusive levels up to `depth` take what made way before them. They have been asked
-    /// for what was wanted by then, so that a victim never drives that out.
+    /// Lets exclusive levels up to `depth` take their victims. These levels have been searched for the
+    /// reference's lines by then, so that a victim never evicts a line that is needed.
     fn settle(&mut self, depth: usize) {
         while let Some(place) = self.victims.iter().position(|victim| victim.depth <= depth) {
             let Victim { depth, line } = self.victims.swap_remove(place);
@@ -265,7 +266,7 @@ impl Hierarchy {
         }
     }
 
-    /// Shows an access to the prefetchers of a level and brings in what they ask for.
+    /// Shows an access to the prefetchers of a level and brings in the lines that they request.
     fn prefetch(&mut self, depth: usize, address: u64, line: u64, fresh: bool) {
         let seen = Seen {
             address,
@@ -288,7 +289,7 @@ impl Hierarchy {
         }
     }
 
-    /// Brings a line to `depth` from wherever it is.
+    /// Brings a line to `depth` from the nearest level that holds it, or from memory.
     fn bring(&mut self, depth: usize, line: u64) {
         let geometry = self.levels[depth].cache.geometry();
         let reference = Reference {
@@ -323,8 +324,8 @@ impl Hierarchy {
         self.settle(self.levels.len());
     }
 
-    /// A store past the caches: its lines go from all levels, and it waits in a write-combining
-    /// buffer for others to the same line.
+    /// Serves a non-temporal store: its lines are removed from all levels, and it waits in a
+    /// write-combining buffer for other stores to the same line.
     pub(super) fn pass(&mut self, reference: Reference) {
         let line = self.levels[0].cache.geometry().line();
         let first = reference.address & !(line - 1);
@@ -351,12 +352,12 @@ fn write_back(address: u64, levels: &mut [Level]) {
     }
 }
 
-/// So few references are served one by one: the rest would take longer to prepare.
+/// Up to this many references are served one by one, because preparing the fast path would take longer.
 const FEW: usize = 64;
 
 impl Hierarchy {
-    /// How the caches are that references enter, if none but references changes what is in them and
-    /// they are [`Shape`]s.
+    /// Returns the [`Shape`] of the caches that references enter. `None` if these caches do not fit it,
+    /// or if something other than references changes their contents.
     fn shape(&self) -> Option<Shape> {
         let data = &self.levels[0].cache;
         let instructions = self.instructions.as_ref();
@@ -373,8 +374,8 @@ impl Hierarchy {
         })
     }
 
-    /// Serves references, and says how many: those up to the first store that goes past the caches.
-    /// None if nothing is gained by it.
+    /// Serves the references up to the first non-temporal store, and returns their number. `None` if the
+    /// fast path does not apply.
     pub(super) fn serve_many(&mut self, references: &[Reference]) -> Option<usize> {
         let shape = self.shape().filter(|_| references.len() > FEW)?;
         let served = match Eights::of(self) {
@@ -393,9 +394,9 @@ impl Hierarchy {
     }
 }
 
-/// The levels of a hierarchy, all of which are [`Eight`]s: those that cachegrind simulates, and more.
+/// The levels of a hierarchy that are all [`Eight`]s: among others, those that cachegrind simulates.
 struct Eights<'a> {
-    /// None if fetches are passed over.
+    /// `None` if fetches are ignored.
     instructions: Option<Eight<'a>>,
     data: Eight<'a>,
     behind: Vec<Eight<'a>>,

@@ -1,6 +1,6 @@
-//! Caches of several cores that keep each other's lines coherent, and the messages it takes.
+//! Coherent caches of several cores, and the messages that coherence takes.
 //!
-//! Nothing is ever pushed out for want of room: what is counted is what sharing alone costs.
+//! The caches have no capacity limit, so the counts show the cost of sharing alone.
 
 mod table;
 
@@ -14,13 +14,13 @@ pub use table::{Event, Protocol, Request, State, Transition};
 /// Messages between cores and memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
-    /// Requests for a line, to read it.
+    /// Requests for a line in order to read it.
     pub reads: u64,
-    /// Requests for a line, to write it: RFO.
+    /// Requests for a line in order to write it: RFO.
     pub owns: u64,
-    /// Announcements of a write to a line that the writer has: RFO that moves no data.
+    /// Announcements of a write to a line that the writer already holds: RFO that moves no data.
     pub announcements: u64,
-    /// Copies that were given up because another core writes.
+    /// Copies invalidated because another core writes.
     pub invalidations: u64,
     /// Lines sent from one cache to another.
     pub transfers: u64,
@@ -31,12 +31,12 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Requests of all kinds: what the other cores must listen to.
+    /// Returns the number of requests of all kinds, which the other cores must snoop.
     pub const fn requests(&self) -> u64 {
         self.reads + self.owns + self.announcements
     }
 
-    /// Those that announce a write.
+    /// Returns the number of requests that announce a write.
     pub const fn rfos(&self) -> u64 {
         self.owns + self.announcements
     }
@@ -45,7 +45,7 @@ impl Messages {
 impl Sub for Messages {
     type Output = Self;
 
-    /// What was sent since `before`.
+    /// Returns the messages sent since `before`.
     fn sub(self, before: Self) -> Self {
         Messages {
             reads: self.reads - before.reads,
@@ -59,21 +59,21 @@ impl Sub for Messages {
     }
 }
 
-/// A rule of Drepper 3.2 that does not hold of a line.
+/// A rule of Drepper 3.2 that a line violates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Broken {
-    /// A line that one cache has for itself is in another one too.
+    /// A line that one cache holds exclusively is in another cache too.
     NotAlone,
-    /// A copy that should be as in memory is not.
+    /// A clean copy differs from memory.
     NotAsInMemory,
 }
 
-/// One core's copy.
+/// One core's copy of a line.
 #[derive(Clone, Copy, Debug)]
 struct Copy {
     state: State,
-    /// What was written last into it.
+    /// The value written last into the copy.
     value: u64,
 }
 
@@ -86,7 +86,7 @@ struct Line {
 
 /// The caches of several cores.
 ///
-/// A line holds one number, so that it can be seen whether a read returns what was written last.
+/// A line holds one number, so that a test can check that a read returns the value written last.
 ///
 /// ```
 /// use linefill::sim::mesi::{Mesi, Protocol, State};
@@ -106,7 +106,7 @@ pub struct Mesi {
 }
 
 impl Mesi {
-    /// Empty caches of `cores` cores.
+    /// Returns the empty caches of `cores` cores.
     pub fn new(protocol: Protocol, cores: usize) -> Self {
         Mesi {
             protocol,
@@ -116,49 +116,48 @@ impl Mesi {
         }
     }
 
-    /// How many cores there are.
+    /// Returns the number of cores.
     pub fn cores(&self) -> usize {
         self.cores
     }
 
-    /// What was sent so far.
+    /// Returns the messages sent so far.
     pub fn messages(&self) -> Messages {
         self.messages
     }
 
-    /// The state of a line in a core's cache.
+    /// Returns the state of a line in a core's cache.
     ///
     /// # Panics
-    /// If there is no such core.
+    /// If `core` does not exist.
     pub fn state(&self, core: usize, line: u64) -> State {
         assert!(core < self.cores, "core {core} of {}", self.cores);
         let line = self.lines.get(&line);
         line.map_or(State::Invalid, |line| line.copies[core].state)
     }
 
-    /// The core reads a line, and gets what it holds.
+    /// Reads a line on a core, and returns its value.
     ///
     /// # Panics
-    /// If there is no such core.
+    /// If `core` does not exist.
     pub fn read(&mut self, core: usize, line: u64) -> u64 {
         let copy = self.local(core, line, Event::LocalRead);
         copy.value
     }
 
-    /// The core writes a line, also by an atomic operation, which reads and writes in one go.
-    /// Returns what it held before.
+    /// Writes a line on a core, as a store or an atomic operation, and returns the previous value.
     ///
     /// # Panics
-    /// If there is no such core.
+    /// If `core` does not exist.
     pub fn write(&mut self, core: usize, line: u64, value: u64) -> u64 {
         let copy = self.local(core, line, Event::LocalWrite);
         core::mem::replace(&mut copy.value, value)
     }
 
-    /// The core's cache needs the room: the line goes, to memory if it was changed.
+    /// Evicts a line from a core's cache, and writes it to memory if it is modified.
     ///
     /// # Panics
-    /// If there is no such core.
+    /// If `core` does not exist.
     pub fn evict(&mut self, core: usize, line: u64) {
         assert!(core < self.cores, "core {core} of {}", self.cores);
         let Some(line) = self.lines.get_mut(&line) else {
@@ -172,7 +171,7 @@ impl Mesi {
         copy.state = State::Invalid;
     }
 
-    /// The first rule that does not hold of a line, if there is one.
+    /// Returns the first rule that a line violates, if there is one.
     pub fn broken(&self, line: u64) -> Option<Broken> {
         let line = self.lines.get(&line)?;
         let present = || line.copies.iter().filter(|c| c.state != State::Invalid);
@@ -184,7 +183,7 @@ impl Mesi {
         stale.then_some(Broken::NotAsInMemory)
     }
 
-    /// Does what a read or write of `core` asks for, and returns its copy as it is then.
+    /// Performs a read or write of `core` with its requests, and returns the core's copy afterwards.
     fn local(&mut self, core: usize, line: u64, event: Event) -> &mut Copy {
         let cores = self.cores;
         assert!(core < cores, "core {core} of {cores}");
@@ -205,7 +204,7 @@ impl Mesi {
             Request::Own => Some((Event::RemoteWrite, &mut self.messages.owns)),
             Request::Announce => Some((Event::RemoteWrite, &mut self.messages.announcements)),
         };
-        // The others answer before the core goes on.
+        // The other cores answer before this core goes on.
         let mut shared = line.others(core);
         if let Some((remote, count)) = asked {
             *count += 1;
@@ -234,13 +233,14 @@ impl Mesi {
 }
 
 impl Line {
-    /// Whether another core than `core` has a copy.
+    /// Returns whether a core other than `core` has a copy.
     fn others(&self, core: usize) -> bool {
         let mut copies = self.copies.iter().enumerate();
         copies.any(|(other, copy)| other != core && copy.state != State::Invalid)
     }
 
-    /// Lets the other cores answer a request of `core`; returns the line if one of them sent it.
+    /// Makes the other cores answer a request of `core`; returns the line's value if one of them sent
+    /// it.
     fn snoop(
         &mut self,
         core: usize,

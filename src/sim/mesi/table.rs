@@ -1,4 +1,4 @@
-//! The states of a line and what moves it from one to another: Figure 3.18 as data.
+//! The states of a line and the transitions between them: Figure 3.18 as data.
 
 use core::fmt;
 
@@ -6,13 +6,13 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum State {
-    /// Changed here, and in no other cache.
+    /// Changed in this cache, and in no other cache.
     Modified,
-    /// As in memory, and in no other cache.
+    /// Same as memory, and in no other cache.
     Exclusive,
-    /// As in memory, and perhaps in other caches.
+    /// Same as memory, and possibly in other caches.
     Shared,
-    /// Not here.
+    /// Not in this cache.
     Invalid,
 }
 
@@ -25,7 +25,7 @@ impl State {
         State::Invalid,
     ];
 
-    /// Its letter.
+    /// Returns the state's letter.
     pub const fn letter(self) -> char {
         match self {
             State::Modified => 'M',
@@ -35,13 +35,13 @@ impl State {
         }
     }
 
-    /// Whether no other cache may have the line.
+    /// Returns whether no other cache may hold the line.
     pub const fn sole(self) -> bool {
         matches!(self, State::Modified | State::Exclusive)
     }
 }
 
-/// What happens to a line, as seen by one core: the arrows of Figure 3.18.
+/// An event on a line, as seen by one core: the arrows of Figure 3.18.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Event {
@@ -49,9 +49,9 @@ pub enum Event {
     LocalRead,
     /// This core writes.
     LocalWrite,
-    /// Another core asks for the line, to read it.
+    /// Another core requests the line in order to read it.
     RemoteRead,
-    /// Another core asks for the line, or announces a write to it.
+    /// Another core requests the line in order to write it, or announces a write to it.
     RemoteWrite,
 }
 
@@ -64,7 +64,7 @@ impl Event {
         Event::RemoteWrite,
     ];
 
-    /// The event in words.
+    /// Returns the event in words.
     pub const fn name(self) -> &'static str {
         match self {
             Event::LocalRead => "local read",
@@ -75,36 +75,36 @@ impl Event {
     }
 }
 
-/// What a core puts on the bus before it reads or writes.
+/// The request that a core puts on the bus before it reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
-    /// Nothing: the line is here.
+    /// No request: the line is in this cache in a suitable state.
     None,
-    /// Asks for the line to read it.
+    /// Requests the line in order to read it.
     Read,
-    /// Asks for the line to write it, and tells the others to give it up (RFO).
+    /// Requests the line in order to write it, and makes the other cores give it up (RFO).
     Own,
-    /// Tells the others to give up a line that is here already (an RFO that moves no data).
+    /// Makes the other cores give up a line that this core already holds (an RFO that moves no data).
     Announce,
 }
 
-/// What one event does to a line in one state.
+/// The effect of one event on a line in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Transition {
-    /// What goes on the bus first. A remote event asks for nothing.
+    /// The request that goes on the bus first. A remote event makes no request.
     pub request: Request,
     /// The state afterwards, if no other cache has the line.
     pub alone: State,
-    /// The state afterwards, if another cache has it.
+    /// The state afterwards, if another cache has the line.
     pub shared: State,
-    /// On a remote event, this core sends the line to the one that asked.
+    /// Whether, on a remote event, this core sends the line to the requesting core.
     pub sends: bool,
-    /// The line that is sent goes to memory as well.
+    /// Whether the line that is sent is also written to memory.
     pub writes_back: bool,
 }
 
 impl Transition {
-    /// To one state, whatever others have, without a word to anybody.
+    /// Returns a transition to one state, with or without other copies, without any message.
     pub const fn to(state: State) -> Self {
         Transition {
             request: Request::None,
@@ -115,12 +115,12 @@ impl Transition {
         }
     }
 
-    /// The same after a request.
+    /// Returns the transition with a request before it.
     pub const fn asking(self, request: Request) -> Self {
         Transition { request, ..self }
     }
 
-    /// The same if another cache has the line; otherwise to `state`.
+    /// Returns the transition with `state` as the next state if no other cache has the line.
     pub const fn or_alone(self, state: State) -> Self {
         Transition {
             alone: state,
@@ -128,7 +128,7 @@ impl Transition {
         }
     }
 
-    /// The same, sending the line to the core that asked.
+    /// Returns the transition with the line sent to the requesting core.
     pub const fn sending(self) -> Self {
         Transition {
             sends: true,
@@ -136,7 +136,7 @@ impl Transition {
         }
     }
 
-    /// The same, sending the line to the core that asked and to memory.
+    /// Returns the transition with the line sent to the requesting core and to memory.
     pub const fn sending_to_memory_too(self) -> Self {
         Transition {
             sends: true,
@@ -146,15 +146,15 @@ impl Transition {
     }
 }
 
-/// A protocol: a transition for each state and event.
+/// A coherence protocol: one transition per state and event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Protocol {
-    /// By state, then by event.
+    /// Indexed by state, then by event.
     table: [[Transition; 4]; 4],
 }
 
 impl Protocol {
-    /// MESI, as Figure 3.18 and the text beside it have it.
+    /// MESI, as Figure 3.18 and the text beside it define it.
     pub const MESI: Protocol = {
         use State::{Exclusive, Invalid, Modified, Shared};
         let keep = Transition::to;
@@ -183,20 +183,19 @@ impl Protocol {
         }
     };
 
-    /// The protocol without its state E, which "can be left out completely without causing
-    /// functional problems".
+    /// MESI without state E, which "can be left out completely without causing functional problems".
     pub const MSI: Protocol = Protocol::MESI.with(
         State::Invalid,
         Event::LocalRead,
         Transition::to(State::Shared).asking(Request::Read),
     );
 
-    /// What `event` does to a line in `state`.
+    /// Returns the effect of `event` on a line in `state`.
     pub const fn on(&self, state: State, event: Event) -> Transition {
         self.table[state as usize][event as usize]
     }
 
-    /// The protocol with another transition in one place.
+    /// Returns the protocol with one transition replaced.
     pub const fn with(mut self, state: State, event: Event, transition: Transition) -> Self {
         self.table[state as usize][event as usize] = transition;
         self
@@ -204,7 +203,7 @@ impl Protocol {
 }
 
 impl fmt::Display for Transition {
-    /// The next state, or that with and without other copies, and what moves: `S/E Read`.
+    /// Prints the next state, or the states with and without other copies, and the messages: `S/E read`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.shared.letter())?;
         if self.alone != self.shared {
@@ -225,7 +224,8 @@ impl fmt::Display for Transition {
 }
 
 impl fmt::Display for Protocol {
-    /// One line per state and one column per event. `S/E` is S if another cache has the line, else E.
+    /// Prints one line per state and one column per event. `S/E` is S if another cache has the line,
+    /// else E.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const WIDTH: usize = 16;
         write!(f, "  ")?;
@@ -235,7 +235,7 @@ impl fmt::Display for Protocol {
         for state in State::ALL {
             write!(f, "\n{} ", state.letter())?;
             for event in Event::ALL {
-                // Padding goes by characters of a text that is whole.
+                // Padding applies to the complete text, so the cell is formatted first.
                 let cell = alloc::format!("{}", self.on(state, event));
                 write!(f, "{cell:WIDTH$}")?;
             }

@@ -1,5 +1,5 @@
-//! Replacement that looks at no more than an order: least recently used, by the order of the entries, the
-//! one used last first; round robin, by a pointer per set; and random.
+//! Replacement that keeps only an order: least recently used, by the order of the entries with the most
+//! recent first; round robin, by a pointer per set; and random.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -7,7 +7,7 @@ use alloc::vec;
 use super::{EMPTY, Entry, Policy, empty, find, is};
 use crate::pattern::Rng;
 
-/// Nothing but the order of the entries is kept.
+/// LRU that keeps only the order of the entries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lru;
 
@@ -29,17 +29,18 @@ impl Policy for Lru {
         (0, pass(entries, key))
     }
 
-    /// What is empty lies at the end, so that it falls out first.
+    /// Moves the empty entry to the end, so that it is replaced first.
     fn remove(&mut self, _: usize, entries: &mut [Entry], way: usize) {
         entries[way] = EMPTY;
         entries[way..].rotate_left(1);
     }
 }
 
-/// Brings the line of `key` to the front; says what fell out at the end if it was not there.
+/// Moves the line of `key` to the front; returns the last entry if the line was not there and replaced
+/// it.
 ///
-/// One pass hands each entry on to the next place until the line is found. That leaves one branch
-/// that cannot be guessed, and is quicker than to search first and to move then.
+/// One pass shifts each entry to the next place until it finds the line. This leaves one unpredictable
+/// branch, and is faster than a search followed by a move.
 #[inline]
 fn pass(entries: &mut [Entry], key: Entry) -> Option<Entry> {
     let (front, behind) = entries.split_first_mut()?;
@@ -59,7 +60,7 @@ fn pass(entries: &mut [Entry], key: Entry) -> Option<Entry> {
     Some(carried)
 }
 
-/// The ways filled last, set by set.
+/// The way filled last in each set.
 #[derive(Clone, Debug)]
 pub(crate) struct RoundRobin {
     filled: Box<[u16]>,
@@ -85,7 +86,7 @@ impl Policy for RoundRobin {
     }
 }
 
-/// Where the next number comes from.
+/// Random replacement.
 #[derive(Clone, Debug)]
 pub(crate) struct Random {
     rng: Rng,
@@ -119,7 +120,7 @@ mod tests {
         let mut entries = [EMPTY; 3];
         let mut ways = |line: u64| policy.reach(0, &mut entries, line << 2).0;
         assert_eq!([1, 2, 1, 1, 3].map(&mut ways), [1, 2, 1, 1, 0]);
-        // Line 1 goes before line 2, whatever was used since.
+        // Line 1 is evicted before line 2, whatever was used since.
         assert_eq!([4, 2, 1].map(&mut ways), [1, 2, 2]);
     }
 
@@ -132,7 +133,7 @@ mod tests {
             let (way, _) = policy.reach(0, &mut entries, line << 2);
             filled[way] += 1;
         }
-        // 1,001 each, give or take four standard deviations.
+        // 1,001 each, plus or minus four standard deviations.
         assert!(
             filled.iter().all(|count| (880..1120).contains(count)),
             "{filled:?}"

@@ -1,10 +1,10 @@
-//! Least recently used among eight ways, the commonest number, without moving entries.
+//! Least recently used among eight ways, the most common number, without moving entries.
 //!
-//! A set keeps two words beside its entries: a byte of hash for each way, so that one comparison of
-//! words finds the way where a line must lie if it is there, and the ways in the order of use.
+//! A set keeps two words beside its entries. One has a byte of hash per way, so that a single word
+//! comparison finds the only ways that can hold a line. The other has the ways in order of use.
 //!
-//! An [`Eight`] is such a cache without what other caches need. It works on the sets of a level for a
-//! while, and leaves them as the level itself would have: the lines, their order, and what was counted.
+//! An [`Eight`] is such a cache without the features that other caches need. It borrows the sets of a
+//! level and leaves them as the level itself would: the lines, their order and the counts.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -12,7 +12,7 @@ use alloc::vec;
 use super::{DIRTY, EMPTY, Entry, FLAG_BITS, Policy, is};
 use crate::sim::reference::{Counters, Op, Reference};
 
-/// What is kept of every set.
+/// The state of all sets.
 #[derive(Clone, Debug)]
 pub(crate) struct LruOfEight {
     sets: Box<[SetOfEight]>,
@@ -21,20 +21,20 @@ pub(crate) struct LruOfEight {
 /// Hashes and order of one set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SetOfEight {
-    /// The byte at `way` is the hash of the line in it; of an empty way it means nothing.
+    /// The byte at `way` is a hash of the line in that way; the byte of an empty way is meaningless.
     hashes: u64,
-    /// Eight numbers of four bits: the way used last is the lowest.
+    /// Eight way numbers of four bits each; the way used last is in the lowest bits.
     order: u32,
 }
 
-/// A word whose every byte is 1.
+/// A word in which every byte is 1.
 const BYTES: u64 = 0x0101_0101_0101_0101;
 
-/// A word whose every four bits are 1.
+/// A word in which every group of four bits is 1.
 const NIBBLES: u32 = 0x1111_1111;
 
 impl LruOfEight {
-    /// The ways there are.
+    /// Number of ways.
     pub(crate) const WAYS: usize = 8;
 
     pub(crate) fn new(sets: usize) -> Self {
@@ -47,27 +47,27 @@ impl LruOfEight {
         }
     }
 
-    /// What is kept of every set.
+    /// Returns the state of all sets.
     pub(crate) fn sets(&mut self) -> &mut [SetOfEight] {
         &mut self.sets
     }
 }
 
-/// Eight bits that depend on the whole key.
+/// Returns eight bits that depend on the whole key.
 #[inline]
 const fn hash(key: Entry) -> u64 {
-    // The multiplier is 2^64 over the golden ratio: keys in a row get hashes far apart.
+    // The multiplier is 2^64 divided by the golden ratio: consecutive keys get hashes far apart.
     key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56
 }
 
 impl SetOfEight {
-    /// The way of the line of `key`.
+    /// Returns the way of the line of `key`.
     #[inline]
     pub(crate) fn find(&self, entries: &[Entry; LruOfEight::WAYS], key: Entry) -> Option<usize> {
         self.find_hashed(entries, key, hash(key))
     }
 
-    /// Looks a line up and notes its use; brings it in if it is not there, as [`Policy::reach`].
+    /// Looks up a line and records its use; brings the line in on a miss, as [`Policy::reach`] does.
     #[inline(always)]
     pub(crate) fn reach(
         &mut self,
@@ -85,7 +85,7 @@ impl SetOfEight {
         (way, Some(core::mem::replace(&mut entries[way], key)))
     }
 
-    /// The way of the line of `key`, whose hash is `hash`.
+    /// Returns the way of the line of `key`, whose hash is `hash`.
     #[inline]
     fn find_hashed(
         &self,
@@ -94,7 +94,7 @@ impl SetOfEight {
         hash: u64,
     ) -> Option<usize> {
         let differs = self.hashes ^ (hash * BYTES);
-        // The high bit of each byte that is zero, and of some above the first of them.
+        // The high bit of each zero byte, and possibly of some bytes above the lowest zero byte.
         let mut candidates = differs.wrapping_sub(BYTES) & !differs & BYTES << 7;
         while candidates != 0 {
             let way = (candidates.trailing_zeros() / 8) as usize;
@@ -106,7 +106,7 @@ impl SetOfEight {
         None
     }
 
-    /// Four times the place of `way` in the order.
+    /// Returns four times the position of `way` in the order.
     #[inline]
     fn place(&self, way: usize) -> u32 {
         let differs = self.order ^ (way as u32 * NIBBLES);
@@ -114,15 +114,16 @@ impl SetOfEight {
         zero.trailing_zeros() & !3
     }
 
-    /// Makes `way` the one used last.
+    /// Makes `way` the most recently used.
     #[inline]
     fn used(&mut self, way: usize) {
-        // All bits up to the way's place: those move up by one, and the way comes in below.
+        // Mask of all bits up to the way's position: these ways move up by one, and the way goes below
+        // them.
         let moved = (0x10_u64 << self.place(way)).wrapping_sub(1) as u32;
         self.order = self.order & !moved | self.order << 4 & moved | way as u32;
     }
 
-    /// Makes the way used longest ago the one used last.
+    /// Makes the least recently used way the most recently used, and returns it.
     #[inline]
     fn renew_oldest(&mut self) -> usize {
         self.order = self.order.rotate_left(4);
@@ -130,7 +131,8 @@ impl SetOfEight {
     }
 }
 
-/// The entries of a set: eight, by what [`super::super::cache::Cache::new`] makes of a geometry.
+/// Returns the entries of a set, which are eight: [`super::super::cache::Cache::new`] chooses this
+/// policy only for eight ways.
 #[inline]
 fn eight(entries: &mut [Entry]) -> &mut [Entry; LruOfEight::WAYS] {
     entries.first_chunk_mut().expect("a set of eight ways")
@@ -171,20 +173,19 @@ impl Policy for LruOfEight {
         self.sets[set].reach(eight(entries), key)
     }
 
-    /// What is empty comes last in the order, so that it is filled first.
+    /// Puts the empty way last in the order, so that it is filled first.
     fn remove(&mut self, set: usize, entries: &mut [Entry], way: usize) {
         entries[way] = EMPTY;
         let set = &mut self.sets[set];
         let place = set.place(way);
         let nearer = (1_u64 << place).wrapping_sub(1) as u32;
-        // All behind its place move down by one.
+        // All ways above its position move down by one.
         set.order =
             set.order & nearer | (set.order >> 4) & !nearer & (u32::MAX >> 4) | (way as u32) << 28;
     }
 }
 
-/// The sets of a level, of which there are a power of two. Stores wait in their line, which a miss
-/// brings in, and no prefetcher brings any.
+/// The sets of a write-back, write-allocate level without prefetchers. Their number is a power of two.
 pub(in crate::sim) struct Eight<'a> {
     pub(in crate::sim) line_bits: u32,
     pub(in crate::sim) entries: &'a mut [[Entry; LruOfEight::WAYS]],
@@ -194,7 +195,7 @@ pub(in crate::sim) struct Eight<'a> {
 }
 
 impl Eight<'_> {
-    /// Serves a reference here and, as far as it has to, in the levels behind.
+    /// Serves a reference in this level and, as far as necessary, in the levels beyond.
     #[inline(never)]
     pub(in crate::sim) fn serve(&mut self, reference: &Reference, behind: &mut [Self]) {
         let line = reference.address >> self.line_bits;
@@ -207,7 +208,7 @@ impl Eight<'_> {
         }
     }
 
-    /// Goes on with a reference to one line, which was not there and came in where `old` lay.
+    /// Continues with a reference to one line, which missed and replaced `old`.
     #[inline(never)]
     fn missed(&mut self, mut old: Entry, reference: &Reference, mut behind: &mut [Self]) {
         let mut level = self;
@@ -225,7 +226,8 @@ impl Eight<'_> {
         }
     }
 
-    /// Serves a reference to several lines: a level that has not all of them sends it on as a whole.
+    /// Serves a reference to several lines. A level that lacks any of them passes the reference on as a
+    /// whole.
     #[inline(never)]
     fn serve_several(&mut self, reference: &Reference, mut behind: &mut [Self]) {
         let mut level = self;
@@ -254,7 +256,7 @@ impl Eight<'_> {
         self.outcomes[reference.op as usize][usize::from(hit)] += 1;
     }
 
-    /// Looks at one line, and brings it in if it is not there: says what lay in its place then.
+    /// Looks up one line, and brings it in on a miss; returns the entry that it replaced then.
     #[inline(always)]
     fn access(&mut self, line: u64, write: bool) -> Option<Entry> {
         let place = self.place(line);
@@ -264,7 +266,7 @@ impl Eight<'_> {
         old
     }
 
-    /// Counts that a line came in where `old` lay, which is sent on if it was changed.
+    /// Counts a fill that replaced `old`, and passes `old` on if it is dirty.
     #[inline(always)]
     fn filled(&mut self, old: Entry, behind: &mut [Self]) {
         self.lines.fills += 1;
@@ -283,7 +285,8 @@ impl Eight<'_> {
         }
     }
 
-    /// Takes in what a level before wrote back, if the line is there. That is no use of the line.
+    /// Takes the data that a level before wrote back, if the line is here; returns whether it is. This
+    /// does not count as a use of the line.
     #[inline(always)]
     fn takes_back(&mut self, address: u64) -> bool {
         let line = address >> self.line_bits;
@@ -311,7 +314,7 @@ mod tests {
     use super::*;
     use crate::pattern::Rng;
 
-    /// Entries in the order of use, flags and all.
+    /// Returns the entries with their flags, in order of use.
     fn in_order(policy: &LruOfEight, entries: &[Entry]) -> Vec<Entry> {
         let order = policy.sets[0].order;
         (0..8)

@@ -1,4 +1,4 @@
-//! Which line of a full set makes way.
+//! Replacement policies: which line of a full set is evicted.
 
 mod lru;
 mod lru_of_eight;
@@ -15,20 +15,20 @@ pub use qlru::{Hit, Insert, ParseQlruError, Place, Qlru, Update};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Replacement {
-    /// The line used longest ago.
+    /// Least recently used: evicts the line used longest ago.
     Lru,
-    /// The line after the one replaced before: a pointer a set, which a miss advances and then
-    /// fills, so that the first line of a set comes into way 1. Hits leave it alone. Without
-    /// invalidations this is first in, first out.
+    /// Evicts the line after the one evicted before. A miss advances a pointer per set and fills the way
+    /// that it then points to, so the first line of a set comes into way 1. Hits do not move the
+    /// pointer. Without invalidations this is first in, first out.
     RoundRobin,
     /// Tree-PLRU: one bit per node of a binary tree over the ways points away from the last use.
     TreePlru,
-    /// Bit-PLRU, also called MRU or not most recently used: one bit per way is set by a use, and all
-    /// others are cleared when the last one would be set. The lowest way without it makes way.
+    /// Bit-PLRU, also called MRU or not most recently used: a use sets the way's bit, and clears all
+    /// other bits if it would set the last one. The lowest way whose bit is clear is evicted.
     BitPlru,
-    /// Any, with equal chance.
+    /// Evicts a random line, each with equal probability.
     Random {
-        /// Decides the sequence.
+        /// Seed of the random sequence.
         seed: u64,
     },
     /// Quad-age LRU, a family of policies with two bits per line.
@@ -36,37 +36,37 @@ pub enum Replacement {
 }
 
 impl Replacement {
-    /// Whether using a line again that was used last changes nothing.
+    /// Returns whether using the same line twice in a row has the same effect as using it once.
     pub(super) const fn again_is_nothing(self) -> bool {
         !matches!(self, Replacement::Qlru(_))
     }
 }
 
-/// An entry of a set: the line's number above two flags, or [`EMPTY`].
+/// An entry of a set: the line's number above two flag bits, or [`EMPTY`].
 pub(super) type Entry = u64;
 
 /// No line.
 pub(super) const EMPTY: Entry = u64::MAX;
 
-/// The line differs from what lies behind it.
+/// Flag: the line differs from its copy in the next level.
 pub(super) const DIRTY: Entry = 1;
 
-/// A prefetcher brought the line, and nobody has used it yet.
+/// Flag: a prefetcher brought the line in, and it has not been used since.
 pub(super) const PREFETCHED: Entry = 2;
 
 /// Bits of an entry below the line's number.
 pub(super) const FLAG_BITS: u32 = 2;
 
-/// Whether `entry` is that of the line of `key`, an entry without flags.
+/// Returns whether `entry` is the line of `key`, an entry without flags.
 #[inline]
 fn is(entry: Entry, key: Entry) -> bool {
     entry & !(DIRTY | PREFETCHED) == key
 }
 
-/// The way that holds the line of `key`.
+/// Returns the way that holds the line of `key`.
 ///
-/// Looks at eight ways at a time without a branch between them: where in a set a line lies is as
-/// good as random.
+/// Compares eight ways at a time without a branch between them, because the position of a line in its
+/// set is practically random and a branch would be mispredicted.
 #[inline]
 pub(super) fn find(entries: &[Entry], key: Entry) -> Option<usize> {
     let (eights, rest) = entries.as_chunks::<8>();
@@ -83,36 +83,36 @@ pub(super) fn find(entries: &[Entry], key: Entry) -> Option<usize> {
     Some(eights.len() * 8 + way)
 }
 
-/// The lowest way without a line.
+/// Returns the lowest way without a line.
 fn empty(entries: &[Entry]) -> Option<usize> {
     entries.iter().position(|&entry| entry == EMPTY)
 }
 
-/// What a policy remembers of the sets of a cache, and what it does with it. The entries of a set
-/// are the cache's; a policy may order them.
+/// The state that a policy keeps for the sets of a cache, and its rules. The cache owns the entries of a
+/// set; a policy may reorder them.
 pub(super) trait Policy: Sized {
-    /// Whether using a line again that was used last changes nothing.
+    /// Whether using the same line twice in a row has the same effect as using it once.
     const AGAIN_IS_NOTHING: bool = true;
 
-    /// The entries of a set, of which each has `ways`.
+    /// Returns the entries of a set; each set has `ways` entries.
     #[inline]
     fn entries(entries: &mut [Entry], ways: usize, set: usize) -> &mut [Entry] {
         &mut entries[set * ways..][..ways]
     }
 
-    /// Notes that the line of `way` was used.
+    /// Records a use of the line in `way`.
     fn used(&mut self, set: usize, way: usize);
 
-    /// An empty way, or the one whose line makes way; notes that a new line comes in there.
+    /// Returns an empty way or the way of the victim, and records that a new line comes in there.
     fn victim(&mut self, set: usize, entries: &[Entry]) -> usize;
 
-    /// Looks a line up, which is no use of it.
+    /// Looks up a line without recording a use.
     #[inline]
     fn find(&self, _set: usize, entries: &[Entry], key: Entry) -> Option<usize> {
         find(entries, key)
     }
 
-    /// Looks a line up and notes its use. Says in which way it lies now.
+    /// Looks up a line and records its use. Returns the way that the line is in afterwards.
     #[inline]
     fn hit(&mut self, set: usize, entries: &mut [Entry], key: Entry) -> Option<usize> {
         let way = find(entries, key)?;
@@ -120,8 +120,8 @@ pub(super) trait Policy: Sized {
         Some(way)
     }
 
-    /// Looks a line up and notes its use; brings it in if it is not there. Says in which way it
-    /// lies now, and what lay there if it was not there.
+    /// Looks up a line and records its use; brings the line in on a miss. Returns the way that the line
+    /// is in afterwards, and on a miss the entry that it replaced.
     #[inline]
     fn reach(&mut self, set: usize, entries: &mut [Entry], key: Entry) -> (usize, Option<Entry>) {
         if let Some(way) = self.hit(set, entries, key) {
@@ -132,7 +132,7 @@ pub(super) trait Policy: Sized {
         (way, Some(old))
     }
 
-    /// Takes the line of `way` out of the set.
+    /// Removes the line of `way` from the set.
     fn remove(&mut self, _set: usize, entries: &mut [Entry], way: usize) {
         entries[way] = EMPTY;
     }
@@ -161,8 +161,8 @@ mod tests {
         }
     }
 
-    /// A set of four takes four lines, gives up the second, takes a fifth into its room, and only
-    /// the sixth makes another go.
+    /// Fills a set of four, removes the second line, brings a fifth line into the empty way, and expects
+    /// an eviction for the sixth.
     fn fills_what_was_removed(mut policy: impl Policy) {
         let mut entries = [EMPTY; 4];
         for line in 1..=4 {
@@ -188,7 +188,7 @@ mod tests {
         fills_what_was_removed(Ages::new(qlru, 1, 4));
     }
 
-    /// The list that LRU is defined by.
+    /// Compares LRU with the list that defines it.
     #[test]
     fn lru_is_the_list_it_is_defined_by() {
         for ways in [1, 2, 7, 8, 16, 20] {

@@ -1,20 +1,20 @@
-//! Pseudo-LRU: by a binary tree over the ways whose nodes point to the half used longer ago, and by one
-//! bit per way that says that it was used lately.
+//! Pseudo-LRU in two forms: a binary tree over the ways, whose nodes point to the half used longer ago,
+//! and one bit per way, which records recent use.
 
 use alloc::boxed::Box;
 use alloc::vec;
 
 use super::{Entry, Policy, empty};
 
-/// The trees of all sets. A tree is a heap of bits: node 1 is the root, node n has the children
-/// 2n and 2n + 1, and the ways are the leaves. Bit 0 points to the left child.
+/// The trees of all sets. A tree is a heap of bits: node 1 is the root, node n has the children 2n and
+/// 2n + 1, and the ways are the leaves. A 0 bit points to the left child.
 #[derive(Clone, Debug)]
 pub(crate) struct Trees {
     nodes: Box<[u64]>,
-    /// Words of bits a set.
+    /// Words of bits per set.
     words: usize,
     ways: usize,
-    /// Levels of the tree: leaves are the ways rounded up to 2^levels.
+    /// Levels of the tree: the number of ways is rounded up to 2^levels leaves.
     levels: u32,
 }
 
@@ -30,7 +30,7 @@ impl Trees {
         }
     }
 
-    /// Points every node above `way` to its other half.
+    /// Makes every node above `way` point to its other half.
     #[inline]
     fn point_away(&mut self, set: usize, way: usize) {
         let nodes = &mut self.nodes[set * self.words..][..self.words];
@@ -48,8 +48,8 @@ impl Trees {
         }
     }
 
-    /// The way that the tree points to. Where the ways are no power of two, halves without any
-    /// are passed by.
+    /// Returns the way that the tree points to. If the number of ways is not a power of two, skips
+    /// halves that contain no way.
     #[inline]
     fn pointed_to(&self, set: usize) -> usize {
         let nodes = &self.nodes[set * self.words..][..self.words];
@@ -79,11 +79,11 @@ impl Policy for Trees {
     }
 }
 
-/// The bits of all sets.
+/// The use bits of all sets.
 #[derive(Clone, Debug)]
 pub(crate) struct Bits {
     used: Box<[u64]>,
-    /// Words of bits a set.
+    /// Words of bits per set.
     words: usize,
     ways: usize,
 }
@@ -98,7 +98,7 @@ impl Bits {
         }
     }
 
-    /// Sets the bit of `way`; clears all others if it was the last without.
+    /// Sets the bit of `way`; clears all other bits if all are set then.
     #[inline]
     fn set_bit(&mut self, set: usize, way: usize) {
         let words = &mut self.used[set * self.words..][..self.words];
@@ -113,7 +113,7 @@ impl Bits {
         }
     }
 
-    /// The lowest way whose bit is clear; the only one if there is but one.
+    /// Returns the lowest way whose bit is clear; way 0 if there is only one way.
     #[inline]
     fn lowest_clear(&self, set: usize) -> usize {
         let words = &self.used[set * self.words..][..self.words];
@@ -189,7 +189,7 @@ mod tests {
                 assert_eq!(bits.lowest_clear(2), way);
                 bits.set_bit(2, way);
             }
-            // All but the last are set; using the last one leaves it alone set.
+            // All bits but the last are set; using the last way clears the others.
             bits.set_bit(2, ways - 1);
             assert_eq!(bits.lowest_clear(2), 0);
             bits.set_bit(2, 0);

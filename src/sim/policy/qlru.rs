@@ -1,9 +1,9 @@
-//! Quad-age LRU: two bits per line, and a name for each way to use them.
+//! Quad-age LRU: a family of policies that keep an age of two bits per line, with a name for each
+//! policy.
 //!
 //! The names are those of A. Abel and J. Reineke, "nanoBench: A Low-Overhead Tool for Running
-//! Microbenchmarks on x86 Systems" (ISPASS 2020, section VI), who found such policies in the L2
-//! and L3 caches of Intel CPUs from Ivy Bridge on: `QLRU_H11_M1_R0_U0`. A line of age 3 makes way
-//! first.
+//! Microbenchmarks on x86 Systems" (ISPASS 2020, section VI), who found such policies in the L2 and L3
+//! caches of Intel CPUs from Ivy Bridge on: `QLRU_H11_M1_R0_U0`. Lines of age 3 are evicted first.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -16,72 +16,72 @@ use crate::pattern::Rng;
 /// A policy of the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Qlru {
-    /// What a hit does.
+    /// The age of a line after a hit.
     pub hit: Hit,
-    /// The age of a line that comes in.
+    /// The age of a line that is brought in.
     pub insert: Insert,
-    /// Where it comes in.
+    /// The way into which a line is brought.
     pub place: Place,
     /// How lines age.
     pub update: Update,
-    /// Whether lines age before a miss is placed, and then only: `_UMO`, "update on miss only".
+    /// Whether lines age only on a miss, before the new line is placed: `_UMO`, "update on miss only".
     pub on_miss_only: bool,
 }
 
-/// `Hxy`: the age after a hit is x if it was 3, y if it was 2, else 0.
+/// `Hxy`: the age after a hit is x if it was 3, y if it was 2, and 0 otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Hit {
-    /// From age 3: 0, 1 or 2.
+    /// Age after a hit at age 3: 0, 1 or 2.
     pub from_3: u8,
-    /// From age 2: 0 or 1.
+    /// Age after a hit at age 2: 0 or 1.
     pub from_2: u8,
 }
 
-/// `Mx` or `MRxy`.
+/// `Mx` or `MRxy`: the age of a line that is brought in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Insert {
     /// `Mx`: age x.
     Age(u8),
-    /// `MRxy`: age y once in 16 times, by chance, else age x.
+    /// `MRxy`: age y with probability 1/16, otherwise age x.
     Mostly {
-        /// As a rule.
+        /// The usual age, x.
         usual: u8,
-        /// Once in 16 times.
+        /// The rare age, y.
         rare: u8,
     },
 }
 
-/// `R0` to `R2`.
+/// `R0` to `R2`: the way into which a line is brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// `R0`: the lowest empty way, else the lowest of age 3.
+    /// `R0`: the lowest empty way, or else the lowest way of age 3.
     R0,
-    /// `R1`: the same, else way 0 if none is of age 3.
+    /// `R1`: as `R0`, or else way 0 if no line has age 3.
     R1,
-    /// `R2`: the highest empty way, else the lowest of age 3.
+    /// `R2`: the highest empty way, or else the lowest way of age 3.
     R2,
 }
 
-/// `U0` to `U3`: how lines age once none is of age 3.
+/// `U0` to `U3`: how lines age when no line has age 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Update {
-    /// `U0`: all by as much as makes the oldest 3.
+    /// `U0`: all ages grow by the amount that makes the oldest 3.
     U0,
-    /// `U1`: the same, leaving out the line just used.
+    /// `U1`: as `U0`, without the line used last.
     U1,
-    /// `U2`: all by one.
+    /// `U2`: all ages grow by one.
     U2,
-    /// `U3`: the same, leaving out the line just used.
+    /// `U3`: as `U2`, without the line used last.
     U3,
 }
 
-/// What is no name of a policy of the family, and why.
+/// Why a text is not the name of a policy of the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseQlruError {
-    /// It does not read `QLRU_Hxy_Mx_Rx_Ux`.
+    /// The text does not have the form `QLRU_Hxy_Mx_Rx_Ux`.
     Form,
-    /// `R0` and `R2` need a line of age 3, which `U2` and `U3` do not promise.
+    /// `R0` and `R2` need a line of age 3, which `U2` and `U3` do not guarantee.
     NoVictim,
 }
 
@@ -172,10 +172,10 @@ impl fmt::Display for Qlru {
     }
 }
 
-/// The oldest a line can be.
+/// The greatest age of a line.
 const OLDEST: u8 = 3;
 
-/// The ages of all lines, a byte each. A way without a line is as old as can be.
+/// The ages of all lines, one byte each. An empty way has the greatest age.
 #[derive(Clone, Debug)]
 pub(crate) struct Ages {
     qlru: Qlru,
@@ -200,7 +200,7 @@ impl Ages {
 }
 
 impl Policy for Ages {
-    /// A line that comes in older than 0 grows younger by the next use.
+    /// A second use can lower the age of a line that was brought in with an age above 0.
     const AGAIN_IS_NOTHING: bool = false;
 
     #[inline]
@@ -245,8 +245,8 @@ impl Policy for Ages {
             Place::R0 | Place::R1 => entries.iter().position(|&entry| entry == EMPTY),
             Place::R2 => entries.iter().rposition(|&entry| entry == EMPTY),
         };
-        // `U0` and `U1` leave a line of age 3 among those not just used. With a single way that is
-        // none, and way 0 it is.
+        // `U0` and `U1` leave a line of age 3 among those not used last. With a single way there is no
+        // such line, and way 0 is taken.
         let oldest = || ages.iter().position(|&age| age == OLDEST);
         let way = empty.or_else(oldest).unwrap_or(0);
         ages[way] = age;
@@ -257,7 +257,7 @@ impl Policy for Ages {
     }
 }
 
-/// Ages the lines of a set, if none is as old as can be.
+/// Ages the lines of a set if none has the greatest age.
 fn grow_older(ages: &mut [u8], update: Update, used: Option<usize>) {
     let spared = match update {
         Update::U0 | Update::U2 => None,
@@ -322,7 +322,7 @@ mod tests {
         }
     }
 
-    /// Which of `lines` hit in an empty set of four ways.
+    /// Returns which of `lines` hit in an initially empty set of four ways.
     fn hits(name: &str, lines: &str) -> Vec<bool> {
         let mut ages = Ages::new(qlru(name), 1, 4);
         let mut entries = [EMPTY; 4];
@@ -338,15 +338,15 @@ mod tests {
 
     #[test]
     fn small_histories_worked_out_by_hand() {
-        // H11 M1 R0 U0: a b c d come in with age 1, the last of them makes all 3. e replaces a,
-        // with age 1; b is still there and becomes 1; c is next to go.
+        // H11 M1 R0 U0: a b c d come in with age 1, and the last of them makes all ages 3. e replaces a,
+        // with age 1; b is present and gets age 1; c is the next victim.
         let wanted = [false, false, false, false, false, true, false, true, false];
         assert_eq!(hits("QLRU_H11_M1_R0_U0", "abcdebfdc"), wanted);
-        // H00 M2 R0 U0 UMO is SRRIP: a hit makes a 0, so that it outlives b, c, d and e.
+        // H00 M2 R0 U0 UMO is SRRIP: a hit gives a age 0, so that it outlives b, c, d and e.
         let wanted = [false, false, false, false, true, false, false, false, true];
         assert_eq!(hits("QLRU_H00_M2_R0_U0_UMO", "abcdaefga"), wanted);
-        // R2 fills from the highest way down: after a b c d, way 3 holds a. U1 spares d, which
-        // came in last: d is 1, the others 3, and the lowest way of those, c's, goes first.
+        // R2 fills from the highest way down: after a b c d, way 3 holds a. U1 excludes d, which came in
+        // last: d has age 1, the others 3, and the lowest way of those, c's, is evicted first.
         let wanted = [false, false, false, false, false, true, true, false];
         assert_eq!(hits("QLRU_H00_M1_R2_U1", "abcdeabc"), wanted);
     }

@@ -2,8 +2,8 @@
 
 use crate::sim::{Op, Reference};
 
-/// Reads one line: `I  04000ab0,3`, ` L 1ffeffe7e0,8`, ` S …` or ` M …`, the address in hexadecimal
-/// and the bytes in decimal. Other lines, such as valgrind's own, are none.
+/// Parses one line: `I  04000ab0,3`, ` L 1ffeffe7e0,8`, ` S …` or ` M …`, with the address in hexadecimal
+/// and the bytes in decimal. Returns `None` for other lines, such as valgrind's own.
 ///
 /// ```
 /// use linefill::sim::{Reference, trace::lackey};
@@ -45,12 +45,15 @@ pub fn parse(line: &[u8]) -> Option<Reference> {
     (!size.is_empty()).then_some(Reference { address, bytes, op })
 }
 
-/// Reads the first line of a text as [`parse`] does and says how many bytes it takes with its end,
-/// if it is as lackey itself writes them and some text follows: none is no answer. That is all but a
-/// few lines of a trace, and takes a third of the time.
+/// Parses the first line of a text as [`parse`] does, and returns the reference with the length of the
+/// line in bytes, including its newline.
+///
+/// This is a fast path, which takes a third of the time and handles all but a few lines of a trace.
+/// `None` means that the caller must use [`parse`]: the line is not exactly as lackey prints it, or the
+/// text is shorter than 32 bytes.
 #[inline]
 pub fn first(text: &[u8]) -> Option<(Reference, usize)> {
-    // The longest such line has 3 bytes, 16 digits, a comma, 9 digits and its end.
+    // The longest such line has 3 bytes, 16 digits, a comma, 9 digits and a newline.
     let text = text.first_chunk::<32>()?;
     let op = match text.first_chunk()? {
         b"I  " => Op::Fetch,
@@ -72,7 +75,7 @@ pub fn first(text: &[u8]) -> Option<(Reference, usize)> {
     let mut bytes = u32::from(decimal(text[comma + 1])?);
     at += 2;
     while text[at] != b'\n' {
-        // Nine digits are no overflow.
+        // Nine digits cannot overflow.
         if at == comma + 10 {
             return None;
         }
@@ -85,15 +88,15 @@ pub fn first(text: &[u8]) -> Option<(Reference, usize)> {
 /// A word whose every byte is 1.
 const BYTES: u64 = 0x0101_0101_0101_0101;
 
-/// The value of eight hexadecimal digits, which lackey prints at least: all at once.
+/// Returns the value of eight hexadecimal digits, computed in parallel; lackey prints at least eight.
 #[inline]
 fn eight_digits(text: [u8; 8]) -> Option<u64> {
-    // The last digit is the lowest byte.
+    // The last digit becomes the lowest byte.
     let text = u64::from_be_bytes(text);
-    // Bit 6 tells letters from digits.
+    // Bit 6 distinguishes letters from digits.
     let digits = (text & (0x0F * BYTES)) + 9 * (text >> 6 & BYTES);
     let letters = (digits + 6 * BYTES) >> 4 & BYTES;
-    // Printed again, it must be what was read.
+    // The digits are valid if printing them again gives the input.
     let again = digits + b'0' as u64 * BYTES + (b'a' - b'9' - 1) as u64 * letters;
     if again != text || digits & (0x10 * BYTES) != 0 {
         return None;
@@ -126,7 +129,7 @@ mod tests {
     use super::*;
     use crate::pattern::Rng;
 
-    /// Whatever the quick way reads, the plain one reads as well.
+    /// Checks that the plain parser gives the same result for every line that the fast path accepts.
     #[test]
     fn the_first_line_is_read_as_any_is() {
         let behind = "I  04000ab0,3\nI  04000ab3,5\n";
@@ -150,7 +153,7 @@ mod tests {
             check(line);
         }
         assert_eq!(read, 4);
-        // One byte of a line is another.
+        // Replaces one byte of a line at random.
         let mut rng = Rng::new(3);
         let mut refused = 0;
         for _ in 0..200_000 {
@@ -172,7 +175,7 @@ mod tests {
                 }
                 None => {
                     refused += 1;
-                    // It has to do with lackey's own lines.
+                    // The fast path must accept lackey's own lines.
                     let plain = parse(first_line).is_none() || line[at].is_ascii_whitespace();
                     assert!(plain || digits > 16, "{:?}", String::from_utf8(line));
                 }

@@ -1,11 +1,11 @@
-//! Traces from elsewhere: as valgrind's lackey prints them, and in a compact form, references in one to
-//! four bytes each.
+//! Traces from elsewhere: the output of valgrind's lackey, and a compact form with most references in
+//! one to four bytes.
 //!
-//! A record is a byte, the kind in its upper three bits and the bytes accessed in its lower five
-//! (31 if they follow as a number), then how far the address lies from the one before. Fetches are
-//! counted from the end of the fetch before them and data from the address before, and a fetch that
-//! follows the one before is a kind of its own and needs no distance. Numbers are little-endian
-//! groups of seven bits, distances with their sign in the lowest.
+//! A record of the compact form begins with a byte: the kind in the upper three bits and the number of
+//! bytes accessed in the lower five (31 if the number follows). Then follows the distance from the
+//! preceding address. The distance of a fetch is from the end of the previous fetch, that of data from
+//! the previous data address. A fetch that directly follows the previous one is a separate kind without
+//! a distance. Numbers are little-endian groups of seven bits; the lowest bit of a distance is its sign.
 
 pub mod lackey;
 
@@ -13,10 +13,11 @@ use alloc::vec::Vec;
 
 use crate::sim::{Op, Reference};
 
-/// What a file in this form begins with.
+/// The first bytes of a file in the compact form.
 pub const MAGIC: &[u8; 8] = b"lftrace1";
 
-/// The kinds, as the upper three bits number them; 7 is a fetch that follows the one before.
+/// The kinds, by the number in the upper three bits; 7 is a fetch that directly follows the previous
+/// one.
 const KINDS: [Op; 6] = [
     Op::Fetch,
     Op::Load,
@@ -27,16 +28,16 @@ const KINDS: [Op; 6] = [
 ];
 const NEXT_FETCH: u8 = 7;
 
-/// The lower five bits of a record's first byte if its size follows.
+/// The lower five bits of a record's first byte if the size follows.
 const LONG: u8 = 31;
 
-/// The most bytes that a record takes: its first, a size of 5, a distance of 10.
+/// The most bytes of a record: 1 for its first byte, 5 for a size, 10 for a distance.
 const LONGEST: usize = 16;
 
-/// A record that no encoder writes.
+/// The error for bytes that no encoder writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CorruptTrace {
-    /// Where it begins, in bytes from the start of the bytes given.
+    /// Position of the invalid record, in bytes from the start of the input.
     pub at: usize,
 }
 
@@ -44,7 +45,7 @@ messages! { CorruptTrace:
     CorruptTrace { at } => ("no record of a trace at byte {at}");
 }
 
-/// Where the next addresses are counted from.
+/// The addresses from which the next distances are measured.
 #[derive(Clone, Copy, Debug, Default)]
 struct From {
     fetch: u64,
@@ -67,7 +68,7 @@ impl From {
     }
 }
 
-/// Writes records.
+/// Encodes references as records.
 #[derive(Clone, Debug, Default)]
 pub struct Encoder {
     from: From,
@@ -81,7 +82,7 @@ impl Encoder {
         let kind = if next {
             NEXT_FETCH
         } else {
-            // Every kind of reference is in the table.
+            // The table contains every kind of reference, so the default is never used.
             KINDS.iter().position(|&op| op == reference.op).unwrap_or(0) as u8
         };
         let short = reference.bytes < u32::from(LONG);
@@ -105,18 +106,19 @@ fn number(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// Reads records.
+/// Decodes records.
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
     from: From,
 }
 
 impl Decoder {
-    /// Hands every record that `bytes` holds as a whole to `sink`, and says how many bytes those
-    /// took. The rest is the beginning of a record, and belongs before the bytes that follow.
+    /// Calls `sink` with every complete record in `bytes`, and returns the number of bytes consumed. The
+    /// remaining bytes are the beginning of a record; the caller must put them before the bytes that
+    /// follow.
     ///
     /// # Errors
-    /// At what is no record.
+    /// If the input contains a byte sequence that is not a record.
     pub fn decode(
         &mut self,
         bytes: &[u8],
@@ -124,7 +126,7 @@ impl Decoder {
     ) -> Result<usize, CorruptTrace> {
         let mut at = 0;
         while let Some(&head) = bytes.get(at) {
-            // Most records are this one.
+            // A fast path for the most common record.
             if head >> 5 == NEXT_FETCH && head & LONG != LONG {
                 let size = u32::from(head & LONG);
                 let reference = Reference::fetch(self.from.fetch, size);
@@ -144,7 +146,7 @@ impl Decoder {
         Ok(at)
     }
 
-    /// Reads a record; none if it does not end here.
+    /// Reads a record; `None` if the record is incomplete.
     #[inline]
     fn record(&mut self, rest: &mut &[u8]) -> Result<Option<Reference>, ()> {
         let Some((&head, behind)) = rest.split_first() else {
@@ -181,7 +183,7 @@ impl Decoder {
     }
 }
 
-/// Reads a number; none if it does not end here.
+/// Reads a number; `None` if the number is incomplete.
 #[inline]
 fn take(rest: &mut &[u8]) -> Result<Option<u64>, ()> {
     let mut value = 0;
@@ -215,7 +217,7 @@ mod tests {
             };
             let bytes = [1, 4, 8, 30, 31, 32, 512, u32::MAX][rng.below(8)];
             references.push(Reference { address, bytes, op });
-            // An instruction, and the one that follows.
+            // An instruction, and the one that directly follows it.
             references.push(Reference::fetch(4 * index, 4));
             references.push(Reference::fetch(4 * index + 4, 4));
         }
@@ -259,7 +261,7 @@ mod tests {
     #[test]
     fn what_is_no_record_is_refused_where_it_begins() {
         let mut decoder = Decoder::default();
-        // Kind 6 is none.
+        // Kind 6 does not exist.
         let error = decoder.decode(&[0xE3, 6 << 5], |_| {}).unwrap_err();
         assert_eq!(error, CorruptTrace { at: 1 });
         // A number of more than 64 bits.
