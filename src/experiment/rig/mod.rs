@@ -122,7 +122,7 @@ impl<'a> Rig<'a> {
         self
     }
 
-    /// Counts the quantities that cases are asked for by these events.
+    /// Counts requested quantities by these events.
     pub fn with_counters(self, counters: Vec<(Quantity, Event)>) -> Self {
         Rig { counters, ..self }
     }
