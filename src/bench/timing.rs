@@ -62,7 +62,7 @@ impl Timing {
 }
 
 impl fmt::Display for Timing {
-    /// `4.01 [4.00, 4.02] core cycles, 1.02 [1.02, 1.03] ns; 1 of 15 samples disturbed`
+    /// Prints `4.01 [4.00, 4.02] core cycles, 1.02 [1.02, 1.03] ns; 1 of 15 samples disturbed`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(cycles) = self.core_cycles() {
             write!(f, "{} core cycles, ", around(cycles))?;

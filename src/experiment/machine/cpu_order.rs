@@ -156,7 +156,7 @@ impl CpuOrder {
 mod tests {
     use super::*;
 
-    /// Two packages of two cores with two threads each, numbered as Linux does: cores first.
+    /// Returns two packages of two cores with two threads each, numbered as Linux does: cores first.
     fn sockets() -> Vec<CpuLocation> {
         let seat = |cpu: usize| CpuLocation {
             cpu,

@@ -67,7 +67,7 @@ impl Arena {
         };
     }
 
-    /// The nodes of all memory, unless a case names others.
+    /// Returns the nodes of all memory, unless a case names others.
     pub fn policy(&self) -> &MemoryPolicy {
         &self.policy
     }

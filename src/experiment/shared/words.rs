@@ -28,7 +28,7 @@ impl Spacing {
     }
 }
 
-/// Threads that increment.
+/// Threads that increment words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IncrementSetup {
     /// How the threads increment.
