@@ -1,4 +1,4 @@
-//! What Criterion can measure besides seconds: ticks, core cycles, and events.
+//! Criterion measurements besides seconds: ticks, core cycles, and events.
 //!
 //! ```no_run
 //! use criterion::Criterion;
@@ -11,15 +11,16 @@
 //! });
 //! ```
 //!
-//! Criterion 0.8 is covered. A `Measurement` is a trait of one Criterion, so each release of this crate
-//! names the one it is for: it follows a new 0.x or major of Criterion in a minor version of its own (a
-//! patch cannot change it), and does not keep the ones before.
+//! Supports Criterion 0.8. The trait `Measurement` belongs to one release of Criterion, so each release
+//! of this crate supports one. A new 0.x or major release of Criterion is adopted in a minor version of
+//! this crate (a patch version cannot change it), which drops the previous one.
 //!
-//! A Criterion has one measurement: make one for each. Criterion's samples are not the difference
-//! of N and 2N, but it fits a line through samples of many lengths, which does the same.
+//! A `Criterion` has one measurement: create one `Criterion` per measurement. Criterion's samples are
+//! not differences of N and 2N operations, but it fits a line through samples of many lengths, which has
+//! the same effect.
 
-// Paths begin with the crate's name, because the benches include this file as it is: so they need no
-// feature of the crate but `std`.
+// Paths begin with the crate's name because the benches include this file as it is. It therefore needs
+// no feature of the crate but `std`.
 use core::fmt;
 
 use criterion::Throughput;
@@ -30,16 +31,16 @@ use linefill::os::perf::{self, Refusal};
 use linefill::pmu::Reading;
 use linefill::time::{Rate, RateError, start, stop, yardstick};
 
-/// A measurement that takes any stretch of code that counts its own ticks.
+/// A measurement that can time code that counts its own ticks.
 pub trait Clock: Measurement<Value = f64> + Copy {
-    /// The unit, as it ends the name of a benchmark.
+    /// The unit, which ends the name of a benchmark.
     const NAME: &'static str;
 
-    /// Runs `stretch`, which returns the ticks it took, and converts them.
+    /// Runs `stretch`, which returns the ticks it took, and converts the ticks to the unit.
     fn time(&self, stretch: impl FnOnce() -> u64) -> f64;
 }
 
-/// What an operation does, and its unit a nanosecond, a core cycle and an event.
+/// Returns the amount of work, and its unit per nanosecond, per core cycle and per event.
 fn amount(work: &Throughput) -> (f64, [&'static str; 3]) {
     match *work {
         Throughput::Bytes(bytes) | Throughput::BytesDecimal(bytes) => {
@@ -52,7 +53,7 @@ fn amount(work: &Throughput) -> (f64, [&'static str; 3]) {
     }
 }
 
-/// What a [`Measurement`] of this crate does with its values: they are numbers that add up.
+/// Defines the methods of [`Measurement`] for values that are numbers to be added.
 macro_rules! sums {
     () => {
         fn add(&self, a: &f64, b: &f64) -> f64 {
@@ -69,15 +70,15 @@ macro_rules! sums {
     };
 }
 
-/// Ticks of the time-stamp counter between fences, with the rate that turns them into seconds.
+/// Ticks of the time-stamp counter between fences, with the rate that converts them to seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticks(pub Rate);
 
 impl Ticks {
-    /// The counter, calibrated against the kernel's raw clock, which takes a quarter of a second.
+    /// Calibrates the counter against the kernel's raw clock, which takes a quarter of a second.
     ///
     /// # Errors
-    /// If the counter stands still beside that clock.
+    /// If the counter does not advance beside that clock.
     pub fn calibrated() -> Result<Self, RateError> {
         calibrate().map(Ticks)
     }
@@ -128,18 +129,18 @@ impl ValueFormatter for Ticks {
     }
 }
 
-/// Core cycles: ticks, held against the yardstick before and after. Needs no PMU.
+/// Core cycles: ticks converted by the yardstick before and after. Needs no PMU.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreCycles {
-    /// Core cycles per tick at first, for stretches beside which the yardstick gave nothing.
+    /// Core cycles per tick at the start, for stretches for which the yardstick gave no value.
     at_first: f64,
 }
 
-/// Readings of the yardstick on either side of a stretch.
+/// Readings of the yardstick on each side of a stretch.
 const READINGS: usize = 3;
 
 impl CoreCycles {
-    /// The clock, if the yardstick works here.
+    /// Returns the clock, if the yardstick works here.
     pub fn new() -> Option<Self> {
         let readings = [(); 2 * READINGS].map(|()| yardstick::ticks());
         Some(CoreCycles {
@@ -155,7 +156,7 @@ impl CoreCycles {
     }
 }
 
-/// Core cycles per tick by the median of `readings`; a reading of 0 is none.
+/// Returns core cycles per tick by the median of `readings`. A reading of 0 means no value.
 fn core_per_tick(mut readings: [u64; 2 * READINGS]) -> Option<f64> {
     readings.sort_unstable();
     let (below, above) = (readings[READINGS - 1], readings[READINGS]);
@@ -215,21 +216,21 @@ impl ValueFormatter for CoreCycles {
     }
 }
 
-/// How often an event happens: any that [`Place::named`] takes, of this thread.
+/// The number of events of this thread, for any event that [`Place::named`] accepts.
 ///
-/// Criterion analyses no sample in which nothing happened, and says so.
+/// Criterion does not analyse a sample without any event, and prints that.
 #[derive(Debug)]
 pub struct Counter {
     counter: perf::Counter,
 }
 
-/// Why an event is not measured.
+/// The reason why an event is not measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CounterError {
-    /// It has no such name here.
+    /// No event has this name here.
     Unknown(UnknownName),
-    /// This machine does not count it.
+    /// This machine does not count the event.
     Refused(Refusal),
 }
 
@@ -245,10 +246,10 @@ impl fmt::Display for CounterError {
 impl core::error::Error for CounterError {}
 
 impl Counter {
-    /// The event of this name, counted from now on.
+    /// Opens the event with this name, counted from now on.
     ///
     /// # Errors
-    /// If the name means nothing here, or the machine does not count it.
+    /// If no event has this name here, or if the machine does not count it.
     pub fn open(name: &str) -> Result<Self, CounterError> {
         let named = Place::here().named(name).map_err(CounterError::Unknown)?;
         let counter = named.event.and_then(|event| perf::Counter::open(&event));
@@ -281,7 +282,7 @@ impl Measurement for Counter {
     }
 }
 
-/// Events as Criterion prints them.
+/// Formats events for Criterion.
 struct Events;
 
 impl ValueFormatter for Events {
@@ -311,7 +312,7 @@ mod tests {
         let cycles = yardstick::CYCLES;
         let even = [cycles / 2; 2 * READINGS];
         assert_eq!(core_per_tick(even), Some(2.0));
-        // An interruption of one reading, and one that gave nothing, leave the median.
+        // One interrupted reading and one reading without a value do not change the median.
         let odd = [
             0,
             cycles / 2,

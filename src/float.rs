@@ -1,4 +1,4 @@
-//! Functions of `f64` that the standard library has and the core library lacks, by libm. Rounding may
+//! Functions of `f64` that the standard library has and the core library lacks, from libm. Rounding may
 //! differ from the standard library's in the last bit.
 
 /// The standard library's methods of these names.
@@ -55,7 +55,7 @@ impl Float for f64 {
 mod tests {
     use super::Float;
 
-    /// Each function and the standard library's agree to a few units in the last place.
+    /// Each function agrees with the standard library's to a few units in the last place.
     #[test]
     fn functions_are_those_of_the_standard_library() {
         type Function = fn(f64) -> f64;

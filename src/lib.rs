@@ -1,7 +1,7 @@
-//! x86-64 memory-hierarchy kernels, and the few parts that measuring them needs.
+//! x86-64 memory-hierarchy kernels, and the few parts needed to measure them.
 //!
-//! Time code of your own, in core cycles and nanoseconds, with the doubt (feature `std`); see
-//! the module `bench`:
+//! Time your own code in core cycles and nanoseconds, with the uncertainty (feature `std`); see the
+//! module `bench`:
 //!
 //! ```
 //! # #[cfg(feature = "std")] {
@@ -40,8 +40,8 @@
 //! }
 //! ```
 //!
-//! Execute single instructions. An instruction that not every CPU has takes a token from CPUID, and
-//! so cannot fault.
+//! Execute single instructions. An instruction that some CPUs lack takes a token from CPUID, and so
+//! cannot fault.
 //!
 //! ```
 //! use linefill::cpu::{Features, Identity, clflushopt, mfence, prefetcht0};
@@ -59,8 +59,8 @@
 //! println!("{} ticks", stop() - began);
 //! ```
 //!
-//! Count what a piece of code does, if the machine can (feature `std`): a line per event, or why it
-//! is not counted here.
+//! Count the events of a piece of code, if the machine can (feature `std`). Prints one line per event,
+//! or the reason why it is not counted here.
 //!
 //! ```
 //! # #[cfg(feature = "std")] {
@@ -69,35 +69,36 @@
 //! # }
 //! ```
 //!
-//! Without features the crate has no std, no allocator, and only `raw-cpuid` beneath it: it
-//! embeds in a kernel, a hypervisor, a boot image or another benchmark.
+//! Without features the crate has no std, no allocator, and only `raw-cpuid` as a dependency. It can be
+//! embedded in a kernel, a hypervisor, a boot image or another benchmark.
 //!
 //! | feature | adds |
 //! |---|---|
 //! | none | instructions, tokens, CPUID, clock, patterns, kernels, counters, measuring, statistics |
 //! | `alloc` | `sim`, the simulator |
-//! | `experiments` | the lab's experiments on a host of one's own, without `std` |
+//! | `experiments` | the lab's experiments on your own host, without `std` |
 //! | `std` | `bench`, `counters` and `os`: timing of your own code, events, pages, affinity (Linux) |
 //! | `criterion` | `criterion`: ticks, core cycles and events as measurements for Criterion 0.8 |
 //! | `lab` | the program that re-measures the classic claims about memory |
-//! | `peers` | locks, maps and a thread pool of others, beside which the lab measures its own |
-//! | `ring0` | `rdmsr` and `wrmsr`, by which code without a host programs counters |
+//! | `peers` | locks, maps and a thread pool of other crates, which the lab compares with its own |
+//! | `ring0` | `rdmsr` and `wrmsr`, with which code without a host programs counters |
 //! | `rustc-asm` | kernels assembled by rustc, without a C compiler |
 //! | `record` | the lines of a record as types |
 //!
-//! The README shows every command, and how to embed a kernel on Linux; `docs/EMBED.md` shows how elsewhere.
+//! The README shows every command, and how to embed a kernel on Linux. `docs/EMBED.md` shows how to
+//! embed it elsewhere.
 //!
-//! The rooms, each of which uses only those to its right:
+//! The modules in layers, each of which uses only the layers to its right:
 //!
 //! ```text
 //! lab -> recorded -> experiment -> { bench, counters, record } -> os -> host
 //!     -> { infer, sim, model, measure } -> { kernel, pmu, pattern, stats } -> { cpu, time, mem }
 //! ```
 //!
-//! `lab`, `recorded`, `experiment`, `host`, `infer`, `model` and `record` are the program's own: they are
-//! hidden here, and no version of the crate promises them.
+//! `lab`, `recorded`, `experiment`, `host`, `infer`, `model` and `record` belong to the program. They
+//! are hidden here, and no version of the crate promises them.
 #![cfg_attr(not(feature = "std"), no_std)]
-// Nightly alone, as docs.rs has it: marks what takes a feature.
+// Nightly only, as on docs.rs: marks items that need a feature.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
@@ -110,12 +111,12 @@ compile_error!(
      for any x86_64 target, such as x86_64-unknown-none"
 );
 
-// `hosted`, which build.rs sets: experiments have a host, Linux with `std` or one of `experiments`
-// without.
+// `hosted` is set by build.rs: experiments have a host, which is Linux with `std`, or the embedder's own
+// with `experiments` but without `std`.
 #[cfg(feature = "alloc")]
 #[cfg_attr(hosted, macro_use)]
 extern crate alloc;
-// `criterion` names the crate as the benches do, which include its files.
+// The feature `criterion` names the crate as the benches do, because they include its files.
 #[cfg(feature = "criterion")]
 extern crate self as linefill;
 
@@ -183,7 +184,7 @@ pub mod stats;
 #[cfg(target_arch = "x86_64")]
 pub mod time;
 
-/// The README's code, compiled and run as a test.
+/// Compiles the README's code and runs it as a test.
 #[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../README.md")]
 mod readme {}

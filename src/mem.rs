@@ -1,8 +1,7 @@
-//! Borrowed, aligned bytes: what every pattern is laid out in.
+//! Borrowed, aligned bytes, in which every pattern is laid out.
 //!
-//! Nothing here allocates. A [`Region`] borrows memory that somebody else owns (a mapping of
-//! `os`, a static arena of a boot image), so that patterns and kernels work the
-//! same everywhere.
+//! Nothing here allocates. A [`Region`] borrows memory that another value owns (a mapping of `os`, a
+//! static arena of a boot image), so that patterns and kernels work the same everywhere.
 
 // Reinterprets the borrowed bytes as words and doubles, which a byte slice cannot do safely.
 #![allow(unsafe_code)]
@@ -17,8 +16,8 @@ pub const PAGE: usize = 4096;
 
 /// Borrowed memory that starts on a cache line and is a whole number of lines long.
 ///
-/// Words are read and written at any byte offset, because a misaligned word is an experiment
-/// here and not a mistake.
+/// Words are read and written at any byte offset, because misaligned words are the subject of
+/// experiments and not a mistake.
 ///
 /// ```
 /// use linefill::mem::Region;
@@ -35,11 +34,11 @@ pub struct Region<'m> {
     bytes: &'m mut [u8],
 }
 
-/// Why some bytes cannot be a [`Region`].
+/// The reason why some bytes cannot be a [`Region`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegionError {
-    /// No whole line is left once the start is rounded up to a line; holds the length in bytes.
+    /// No whole line is left once the start is rounded up to a line. Holds the length in bytes.
     TooSmall(usize),
 }
 
@@ -50,7 +49,7 @@ messages! { RegionError:
 }
 
 impl<'m> Region<'m> {
-    /// Takes the whole lines inside `bytes`; what lies before and after them stays unused.
+    /// Takes the whole lines inside `bytes`. The bytes before and after them stay unused.
     ///
     /// # Errors
     /// [`RegionError::TooSmall`] if no whole line is left.
@@ -66,38 +65,40 @@ impl<'m> Region<'m> {
         })
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     #[expect(clippy::len_without_is_empty, reason = "a region is never empty")]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Address of the first byte.
+    /// Returns the address of the first byte.
     pub fn address(&self) -> usize {
         self.bytes.as_ptr().expose_provenance()
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         self.bytes
     }
 
-    /// The bytes, to be written.
+    /// Returns the bytes mutably.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.bytes
     }
 
-    /// The bytes for as long as the region borrowed them.
+    /// Returns the bytes for the lifetime of the region's borrow.
     pub fn into_bytes(self) -> &'m mut [u8] {
         self.bytes
     }
 
-    /// A shorter borrow of the same memory, so that one region serves several patterns in turn.
+    /// Returns a shorter borrow of the same memory, so that one region serves several patterns one after
+    /// another.
     pub fn reborrow(&mut self) -> Region<'_> {
         Region { bytes: self.bytes }
     }
 
-    /// Parts the region at byte `at`, rounded up to a line. `None` if either side would be empty.
+    /// Splits the region at byte `at`, rounded up to a line. Returns `None` if either side would be
+    /// empty.
     pub fn split(self, at: usize) -> Option<(Region<'m>, Region<'m>)> {
         let at = at.checked_next_multiple_of(LINE)?;
         if at == 0 || at >= self.bytes.len() {
@@ -107,7 +108,7 @@ impl<'m> Region<'m> {
         Some((Region { bytes: low }, Region { bytes: high }))
     }
 
-    /// The 8-byte word at byte `offset`, which need not be aligned.
+    /// Returns the 8-byte word at byte `offset`, which need not be aligned.
     ///
     /// # Panics
     /// If the word does not lie inside the region.
@@ -131,7 +132,7 @@ impl<'m> Region<'m> {
         *word = value.to_ne_bytes();
     }
 
-    /// The wrapping sum of the 8-byte words in `bytes` bytes from `offset` on.
+    /// Returns the wrapping sum of the 8-byte words in `bytes` bytes from `offset` on.
     #[inline]
     pub(crate) fn sum(&self, offset: usize, bytes: usize) -> u64 {
         let (words, _) = self.bytes[offset..offset + bytes].as_chunks::<8>();
@@ -140,7 +141,7 @@ impl<'m> Region<'m> {
             .fold(0, |sum, word| u64::from_ne_bytes(*word).wrapping_add(sum))
     }
 
-    /// The region as 32-bit words, for as long as the region borrowed its bytes.
+    /// Returns the region as 32-bit words, for the lifetime of its borrow.
     pub fn into_u32s(self) -> &'m mut [u32] {
         let len = self.bytes.len() / size_of::<u32>();
         // SAFETY: the bytes are borrowed for 'm and start on a line, every bit pattern is a u32,
@@ -148,15 +149,15 @@ impl<'m> Region<'m> {
         unsafe { core::slice::from_raw_parts_mut(self.bytes.as_mut_ptr().cast(), len) }
     }
 
-    /// The region as 64-bit words that threads share, for as long as the region borrowed its bytes.
+    /// Returns the region as 64-bit words that threads can share, for the lifetime of its borrow.
     pub fn into_atomics(self) -> &'m [AtomicU64] {
         let len = self.bytes.len() / size_of::<AtomicU64>();
-        // SAFETY: the bytes are borrowed for 'm, by nobody else, and start on a line; an AtomicU64
-        // is laid out as a u64, every bit pattern is one, and `len` words do not exceed them.
+        // SAFETY: the bytes are borrowed for 'm exclusively and start on a line; an AtomicU64 is laid
+        // out as a u64, every bit pattern is valid, and `len` words do not exceed them.
         unsafe { core::slice::from_raw_parts(self.bytes.as_mut_ptr().cast(), len) }
     }
 
-    /// The region as doubles, for as long as the region borrowed its bytes.
+    /// Returns the region as doubles, for the lifetime of its borrow.
     pub fn into_f64s(self) -> &'m mut [f64] {
         let len = self.bytes.len() / size_of::<f64>();
         // SAFETY: the bytes are borrowed for 'm and start on a line, every bit pattern is an f64,
@@ -167,8 +168,8 @@ impl<'m> Region<'m> {
 
 /// A value followed by `N` bytes of padding that share no line with the next value.
 ///
-/// `N` is a parameter because the question is often *which* distance separates two values:
-/// 64 bytes keep them on different lines, 128 also defeat the adjacent-line prefetcher.
+/// `N` is a parameter because experiments ask which distance separates two values: 64 bytes keep them on
+/// different lines, and 128 bytes also defeat the adjacent-line prefetcher.
 ///
 /// ```
 /// use linefill::mem::Padded;
@@ -192,16 +193,16 @@ impl<T, const N: usize> Padded<T, N> {
     }
 }
 
-/// A number of bytes, made by sums and products that do not wrap.
+/// A number of bytes, computed by sums and products that do not wrap.
 ///
-/// Release builds wrap: a product of huge arguments can come out small and seem to fit a region.
-/// Here a number beyond `usize` is no number, stays none whatever is added to it, and fits nowhere.
-/// Public functions return it as `usize::MAX`, which no memory has.
+/// Integers wrap in release builds: a product of huge arguments can come out small and seem to fit a
+/// region. Here a number beyond `usize` becomes no number, remains so in further arithmetic, and fits
+/// nowhere. Public functions return it as `usize::MAX`, a size that no memory has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span(Option<usize>);
 
 impl Span {
-    /// So many bytes; `usize::MAX` is too many to be counted.
+    /// Returns a span of `bytes` bytes; `usize::MAX` stands for a number that is too large.
     pub(crate) const fn of(bytes: usize) -> Self {
         Span(if bytes == usize::MAX {
             None
@@ -210,7 +211,7 @@ impl Span {
         })
     }
 
-    /// Both, one behind the other.
+    /// Returns the sum of both.
     pub(crate) const fn plus(self, other: Span) -> Self {
         match (self.0, other.0) {
             (Some(one), Some(two)) => Span(one.checked_add(two)),
@@ -218,7 +219,7 @@ impl Span {
         }
     }
 
-    /// The same number of bytes, `count` times.
+    /// Returns the number of bytes times `count`.
     pub(crate) const fn times(self, count: usize) -> Self {
         match self.0 {
             Some(bytes) => Span(bytes.checked_mul(count)),
@@ -226,7 +227,7 @@ impl Span {
         }
     }
 
-    /// Rounded up to a multiple of `unit`; nothing is a multiple of 0.
+    /// Rounds up to a multiple of `unit`. With a `unit` of 0 the result is no number.
     pub(crate) const fn whole(self, unit: usize) -> Self {
         match self.0 {
             Some(bytes) if unit > 0 => Span(bytes.checked_next_multiple_of(unit)),
@@ -234,7 +235,7 @@ impl Span {
         }
     }
 
-    /// Whether there are so many bytes in `room`.
+    /// Whether the bytes fit into `room` bytes.
     pub(crate) const fn fits(self, room: usize) -> bool {
         match self.0 {
             Some(bytes) => bytes <= room,
@@ -242,7 +243,7 @@ impl Span {
         }
     }
 
-    /// The number; `usize::MAX` if there are too many to be counted.
+    /// Returns the number of bytes, or `usize::MAX` if it is too large.
     pub(crate) const fn bytes(self) -> usize {
         match self.0 {
             Some(bytes) => bytes,

@@ -1,7 +1,7 @@
-//! What error types have in common.
+//! The implementations that all error types share.
 
 /// Implements `Display` and `Error` for an error type: `pattern => ("message", arguments);` per variant.
-/// The message may name what the pattern binds.
+/// The message may use the names that the pattern binds.
 macro_rules! messages {
     ($error:ident: $($pattern:pat => ($($message:tt)+);)+) => {
         impl core::fmt::Display for $error {

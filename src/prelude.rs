@@ -1,4 +1,4 @@
-//! The names that the standard library's prelude has and the core library's lacks.
+//! The names that the standard library's prelude has and the core library's prelude lacks.
 
 pub(crate) use alloc::borrow::ToOwned;
 pub(crate) use alloc::boxed::Box;

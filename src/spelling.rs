@@ -1,9 +1,9 @@
-//! What somebody meant who misspelt a name.
+//! The distance between two spellings, to suggest a correction of a misspelt name.
 
 use alloc::vec::Vec;
 
-/// The edits that turn `a` into `b`: a letter more, less or another, or two neighbours swapped
-/// (Levenshtein's distance with swaps).
+/// Returns the number of edits that turn `a` into `b`: a letter inserted, deleted or replaced, or two
+/// neighbours swapped (Levenshtein's distance with swaps).
 pub(crate) fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().collect();
     let b: Vec<char> = b.chars().collect();

@@ -6,29 +6,29 @@ use std::sync::{Mutex, PoisonError};
 use super::{Bench, Timing};
 use crate::stats::Side;
 
-/// Measurements of which each must exceed a budget before it counts as exceeded.
+/// The number of measurements that must all exceed a budget before it counts as exceeded.
 const TRIES: usize = 3;
 
-/// Whether code keeps within its core cycles.
+/// The result of a check of code against its budget of core cycles.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "a budget fails only if it is asserted or looked at"]
 #[non_exhaustive]
 pub enum Budget {
-    /// The whole interval lies within.
+    /// The whole interval lies within the budget.
     Kept(Timing),
-    /// The whole interval lies beyond, in three measurements.
+    /// The whole interval lies above the budget, in three measurements.
     Exceeded {
-        /// The last of them.
+        /// The last measurement.
         timing: Timing,
-        /// Core cycles per operation that were allowed.
+        /// Core cycles allowed per operation.
         limit: f64,
     },
-    /// This machine cannot tell now, for this reason.
+    /// This machine cannot decide now, for this reason.
     Undecided(String),
 }
 
 impl Budget {
-    /// Panics if the budget is exceeded. Where nothing was decided, says why on standard error.
+    /// Panics if the budget is exceeded. If nothing was decided, prints the reason to standard error.
     ///
     /// # Panics
     /// On [`Exceeded`](Self::Exceeded).
@@ -47,7 +47,7 @@ impl Budget {
                 "the yardstick gave nothing, so there are no core cycles".to_owned(),
             );
         };
-        // What disturbs only adds: a budget that was kept all the same is kept.
+        // Disturbances only add time: a disturbed measurement within the budget counts.
         if cycles.interval.hi <= limit {
             return Budget::Kept(timing);
         }
@@ -76,13 +76,13 @@ impl fmt::Display for Budget {
 }
 
 impl Bench {
-    /// Whether an operation takes at most `limit` core cycles: ticks held against the yardstick of the
-    /// same run, so that neither the clock of the core nor a turbo matters. An excess counts only if
-    /// three measurements show it.
+    /// Checks that an operation takes at most `limit` core cycles. Ticks are converted by the yardstick
+    /// of the same run, so that neither the clock of the core nor turbo matters. An excess counts only
+    /// if three measurements show it.
     ///
-    /// Unfit for hosts where others compute on the same core (shared runners of a CI): it is
-    /// [`Undecided`](Budget::Undecided) there, or would fail at times. Leave room for the difference
-    /// between cores, too.
+    /// Unsuitable for hosts where other threads use the same core (shared CI runners): the result is
+    /// [`Undecided`](Budget::Undecided) there, or occasionally a false excess. Allow for the difference
+    /// between core types, too.
     pub fn cycles_at_most<R>(&mut self, limit: f64, mut work: impl FnMut(u64) -> R) -> Budget {
         let mut judge = || Budget::of(self.steady_fn(&mut work), limit);
         let mut budget = judge();
@@ -96,11 +96,11 @@ impl Bench {
     }
 }
 
-/// For a test: panics if an operation of `work` takes more than `limit` core cycles, and says on standard
-/// error if this machine cannot tell. See [`Bench::cycles_at_most`] for what it needs; several such
-/// tests of a process wait for each other.
+/// For tests: panics if an operation of `work` takes more than `limit` core cycles, and prints to
+/// standard error if this machine cannot decide. [`Bench::cycles_at_most`] lists the requirements.
+/// Several such tests in a process wait for each other.
 ///
-/// In a build without optimisation, an excess is said and does not fail: run it by `cargo test
+/// In a build without optimisation, an excess is printed and does not fail the test: use `cargo test
 /// --release`.
 ///
 /// ```
@@ -118,7 +118,7 @@ impl Bench {
 /// If the budget is exceeded.
 #[track_caller]
 pub fn assert_cycles_at_most<R>(limit: f64, work: impl FnMut(u64) -> R) {
-    // Tests of a process run beside each other, and would all choose the same CPU.
+    // Tests of a process run in parallel, and would all choose the same CPU.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let budget = match Bench::new() {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn an_interval_decides_and_a_disturbed_thread_does_not() {
-        // 10 cycles [9, 11].
+        // 10 cycles, in the interval [9, 11].
         let calm = planted(10.0, 1.0, 0);
         assert_eq!(Budget::of(calm, 11.0), Budget::Kept(calm));
         let limit = 8.9;

@@ -1,6 +1,6 @@
-//! Cold caches, TLBs and branch predictors, for what is timed after a preparation.
+//! Cold caches, TLBs and branch predictors, for code that is timed after a preparation.
 
-// Flushes the lines of a borrowed value by address, and calls code that was made at run time.
+// Flushes the lines of a borrowed value by address, and calls code generated at run time.
 #![allow(unsafe_code)]
 
 use core::hint::black_box;
@@ -11,8 +11,9 @@ use crate::mem::{LINE, PAGE};
 use crate::os::code::CodeError;
 use crate::os::{Code, Memory, MemoryError, Pages};
 
-/// `clflushopt` or `clflush`: moves every line of `value` out of all caches, to memory. A slice or a
-/// string is flushed with all its elements; what a pointer inside of the value leads to stays.
+/// Flushes every line of `value` from all caches to memory, by `clflushopt` or `clflush`. A slice or a
+/// string is flushed with all its elements. Data that pointers inside the value point to are not
+/// flushed.
 ///
 /// ```
 /// let words = vec![1_u64; 1000];
@@ -36,17 +37,18 @@ pub fn flush<T: ?Sized>(value: &T) {
     }
 }
 
-/// Pages that are touched to leave none of another in a TLB: second-level TLBs have up to 4,096 entries.
+/// Pages touched to evict all other translations from the TLBs: second-level TLBs have up to 4,096
+/// entries.
 const PAGES: usize = 16_384;
 
-/// Branches that are executed to leave the trace of no other in the predictors: the largest hold 24,576
+/// Branches executed to evict all other branches from the predictors: the largest predictors hold 24,576
 /// targets, and their histories a few hundred branches.
 const BRANCHES: usize = 32_768;
 
-/// Bytes of a branch with what decides it.
+/// Bytes of a branch and of the code that decides it.
 const BRANCH: usize = 12;
 
-/// What goes before a shot so that it finds things cold. Made once, used before each shot:
+/// Preparation of cold hardware state before a shot. Made once, used before each shot:
 ///
 /// ```
 /// use linefill::bench::{Bench, Cold, flush};
@@ -66,17 +68,17 @@ pub struct Cold {
     caches: Option<Memory>,
     tlbs: Option<Memory>,
     predictors: Option<Code>,
-    /// Goes on from shot to shot, so that no two preparations are alike.
+    /// Changes with each shot, so that no two preparations are alike.
     round: u64,
 }
 
-/// Why something cannot be made cold here.
+/// The reason why something cannot be made cold here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ColdError {
-    /// The memory that takes its place was refused.
+    /// The memory for the eviction was refused.
     Memory(MemoryError),
-    /// The code that takes its place was refused, as executable memory is by some security modules.
+    /// The code for the eviction was refused, as some security modules do with executable memory.
     Code(CodeError),
 }
 
@@ -86,17 +88,18 @@ messages! { ColdError:
 }
 
 impl Cold {
-    /// Leaves everything as it is.
+    /// Returns a preparation that leaves everything as it is.
     pub fn nothing() -> Self {
         Cold::default()
     }
 
-    /// Evicts all data caches up to the last level, by reading twice as many bytes as CPUID reports for
-    /// it (64 MiB where it reports none), which takes milliseconds. Where it is known which data are to
-    /// be cold, [`flush`] is quicker and surer: a last level may keep lines whatever is read.
+    /// Also evicts all data caches up to the last level, by reading twice as many bytes as CPUID reports
+    /// for the last level (64 MiB where it reports none), which takes milliseconds. Where the data to
+    /// evict are known, [`flush`] is faster and more reliable: a last level may keep lines whatever is
+    /// read.
     ///
     /// # Errors
-    /// If there is not so much memory.
+    /// If the memory is refused.
     pub fn caches(self) -> Result<Self, ColdError> {
         let last = Caches::detect().last_level().map(|cache| cache.size);
         let bytes = last.map_or(64 << 20, |bytes| 2 * bytes as usize);
@@ -107,11 +110,11 @@ impl Cold {
         })
     }
 
-    /// Evicts the TLBs of loads, by a load from each of 16,384 pages. All of them are the same 4 KiB of
-    /// zeroes, so that the caches lose 64 lines and what the page tables take: 128 KiB.
+    /// Also evicts the TLBs of loads, by a load from each of 16,384 pages. All of them map the same 4
+    /// KiB of zeros, so that the caches lose only 64 lines and the space of the page tables: 128 KiB.
     ///
     /// # Errors
-    /// If addresses are refused.
+    /// If the reservation of addresses is refused.
     pub fn tlbs(self) -> Result<Self, ColdError> {
         let memory = Memory::reserve(PAGES * PAGE).map_err(ColdError::Memory)?;
         Ok(Cold {
@@ -120,9 +123,9 @@ impl Cold {
         })
     }
 
-    /// Has branch predictors, the first-level instruction cache and the cache of decoded instructions
-    /// learn other code: 32,768 branches, half of them taken at random. No instruction of user mode
-    /// clears a predictor, so that a predictor may keep something whatever is executed.
+    /// Also evicts branch predictors, the first-level instruction cache and the cache of decoded
+    /// instructions, by executing 32,768 other branches, half of them taken at random. No user-mode
+    /// instruction clears a predictor, so a predictor may keep something whatever is executed.
     ///
     /// # Errors
     /// If executable memory is refused.
@@ -134,7 +137,7 @@ impl Cold {
         })
     }
 
-    /// Makes cold what was asked for: to be called before each shot.
+    /// Makes the chosen hardware state cold. Call it before each shot.
     pub fn prepare(&mut self) {
         self.round += 1;
         if let Some(memory) = &self.caches {
@@ -142,11 +145,11 @@ impl Cold {
             black_box(lines.fold(0_u8, |sum, line| sum.wrapping_add(line[0])));
         }
         if let Some(code) = &self.predictors {
-            // SAFETY: `write_branches` wrote a function from the first byte on.
+            // SAFETY: `write_branches` wrote a function at the first byte.
             black_box(unsafe { code.call(0, self.round) });
         }
         if let Some(memory) = &self.tlbs {
-            // Another line of each page, so that they share no set of L1d.
+            // A different line of each page, so that the loads do not share a set of L1d.
             let pages = memory.as_slice().chunks(PAGE).enumerate();
             let touched = pages.map(|(page, bytes)| bytes[page * LINE % PAGE]);
             black_box(touched.fold(0_u8, u8::wrapping_add));
@@ -154,7 +157,8 @@ impl Cold {
     }
 }
 
-/// A function that draws a number before each of its branches and takes it if the number is negative.
+/// Writes a function that draws a number before each of its branches, and takes the branch if the number
+/// is negative.
 fn write_branches(bytes: &mut [u8]) {
     let (branches, rest) = bytes.as_chunks_mut::<BRANCH>();
     for branch in branches {
@@ -163,7 +167,7 @@ fn write_branches(bytes: &mut [u8]) {
             0x69, 0xFF, 0x0D, 0x66, 0x19, 0x00, 0x83, 0xC7, 0x29, 0x78, 0x01, 0x90,
         ];
     }
-    // mov eax, edi; ret; and what fills up.
+    // mov eax, edi; ret; padding.
     rest.copy_from_slice(&[0x89, 0xF8, 0xC3, 0x90]);
 }
 
@@ -171,7 +175,7 @@ fn write_branches(bytes: &mut [u8]) {
 mod tests {
     use super::*;
 
-    /// What the code does, in plain Rust; and half of its branches are taken.
+    /// The code computes the same numbers as plain Rust, and half of its branches are taken.
     #[test]
     fn the_code_draws_the_numbers_that_decide_its_branches() {
         let code = Code::new(BRANCHES * BRANCH + 4, Pages::Base, write_branches).unwrap();

@@ -1,10 +1,10 @@
-//! Timing of your own code with what the lab has: one value, made in one line (feature `std`).
+//! Timing of your own code by the lab's methods: one value, created in one line (feature `std`).
 //!
-//! A [`Bench`] holds the thread on a quiet CPU, knows the rate of the time-stamp counter and watches
-//! for disturbances. It times code in its steady state ([`steady_fn`](Bench::steady_fn)), call by call
-//! after a preparation ([`one_shot_fn`](Bench::one_shot_fn)), and against other code
+//! A [`Bench`] keeps the thread on a quiet CPU, knows the rate of the time-stamp counter and watches for
+//! disturbances. It times code in its steady state ([`steady_fn`](Bench::steady_fn)), call by call after
+//! a preparation ([`one_shot_fn`](Bench::one_shot_fn)), and against other code
 //! ([`compare_fn`](Bench::compare_fn)). [`flush`] and [`Cold`] prepare cold caches, TLBs and branch
-//! predictors; a [`Budget`] is for tests.
+//! predictors. A [`Budget`] is for tests.
 //!
 //! ```
 //! use linefill::bench::Bench;
@@ -41,20 +41,20 @@ pub use budget::{Budget, assert_cycles_at_most};
 pub use evict::{Cold, ColdError, flush};
 pub use timing::{Comparison, Shots, Timing};
 
-/// The most samples of a measurement.
+/// The largest number of samples per measurement.
 const MOST_SAMPLES: usize = 1000;
 
-/// How long a measurement takes at most, if nobody says.
+/// The default of the longest time of a measurement.
 const BUDGET: Duration = Duration::from_millis(100);
 
-/// The share of the budget that a warm-up takes.
+/// The warm-up takes at most the budget divided by this.
 const WARM_UP: u32 = 5;
 
-/// Shots of a distribution: enough for a p99.9.
+/// Shots per distribution: enough for a p99.9.
 const MOST_SHOTS: u64 = 10_000;
 
-/// Measures code of your own on the thread that made it. Stays on its thread, and gives the thread its
-/// CPU mask back when dropped.
+/// A timer for your own code, bound to the thread that created it. It restores the thread's CPU mask
+/// when dropped.
 ///
 /// ```
 /// use linefill::bench::Bench;
@@ -81,17 +81,17 @@ pub struct Bench {
 
 impl Bench {
     /// Pins the thread to the CPU least likely to be disturbed, calibrates the counter there (a quarter
-    /// of a second), and learns what the core gives a thread that has it to itself. Where pinning is
-    /// refused the thread stays free, and [`notes`](Self::notes) says so.
+    /// of a second), and measures the throughput of an undisturbed core. Where pinning is refused, the
+    /// thread is not pinned, and [`notes`](Self::notes) reports it.
     ///
     /// # Errors
-    /// If the time-stamp counter or the system's clock stands still.
+    /// If the time-stamp counter or the system's clock does not advance.
     pub fn new() -> Result<Self, RateError> {
         let pinned = pin_to_measure(&Root::live());
         Self::on(pinned)
     }
 
-    /// The same on the CPU of a guard that you hold, from [`pin`](crate::os::pin).
+    /// Like [`new`](Self::new), on the CPU of a guard from [`pin`](crate::os::pin).
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -114,35 +114,35 @@ impl Bench {
         Ok(bench.with_budget(BUDGET))
     }
 
-    /// Measures for at most this long (100 ms if nobody says), after a warm-up of at most a fifth of
-    /// it.
+    /// Sets the longest time of a measurement (default 100 ms). A warm-up of at most a fifth of it comes
+    /// first.
     pub fn with_budget(mut self, budget: Duration) -> Self {
         let ticks = self.rate.ticks(budget.as_nanos() as f64);
         self.plan.budget_ticks = ticks;
         self.plan.warm_up_ticks = ticks / u64::from(WARM_UP);
-        // Whatever the working set is: the ticks end it.
+        // The ticks end the warm-up, whatever the working set is.
         self.plan.warm_up = u64::MAX;
         self
     }
 
-    /// Measures until the half width of the 95 % interval is this share of the median (0.01 if nobody
-    /// says), or the budget is spent.
+    /// Sets the precision: a measurement ends when the half width of the 95 % interval is this fraction
+    /// of the median (default 0.01), or when the budget is spent.
     pub fn with_precision(mut self, share: f64) -> Self {
         self.plan.precision = share;
         self
     }
 
-    /// The rate of the time-stamp counter.
+    /// Returns the rate of the time-stamp counter.
     pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// The CPU that the thread is kept on; `None` if it could not be pinned.
+    /// Returns the CPU to which the thread is pinned, or `None` if it could not be pinned.
     pub fn cpu(&self) -> Option<usize> {
         self.pinned.as_ref().ok().map(Pinned::cpu)
     }
 
-    /// What this bench has to do without, a sentence each: nothing on most machines.
+    /// Returns one sentence per facility that is missing here. Empty on most machines.
     pub fn notes(&self) -> Vec<String> {
         let unpinned = self.pinned.as_ref().err().map(|reason| {
             format!("not pinned, so the scheduler may move the measurement: {reason}")
@@ -154,31 +154,31 @@ impl Bench {
         unpinned.into_iter().chain(blind).collect()
     }
 
-    /// Memory of `bytes` bytes in `pages`, populated by this thread, and so near its CPU.
+    /// Returns memory of `bytes` bytes in `pages`, populated by this thread and therefore near its CPU.
     ///
     /// # Errors
-    /// As for [`Memory::new`]: too much, or pages that the system does not have.
+    /// As for [`Memory::new`]: too many bytes, or pages that the system does not have.
     pub fn memory(&self, bytes: usize, pages: Pages) -> Result<Memory, MemoryError> {
         Memory::new(bytes, pages)
     }
 
-    /// Times `kernel` in its steady state: N operations against 2N, so that what happens once leaves.
+    /// Times `kernel` in its steady state: 2N operations less N, so that costs that occur once cancel.
     pub fn steady(&mut self, kernel: &mut dyn Kernel) -> Timing {
         let [samples, _] = &mut self.samples;
         let [scratch, _] = &mut self.scratch;
         let buffers = Buffers { samples, scratch };
         let outcome = steady(kernel, &self.plan, &mut self.monitor, buffers);
-        // There is room, and nobody can stop it.
+        // The buffers have room, and nothing can stop the measurement.
         Timing::new(outcome.expect("a sample at least"), self.rate)
     }
 
-    /// The same for code that does as many operations as it is told. What it returns is kept from the
-    /// optimiser; hide its inputs by [`black_box`] where they are constants.
+    /// Like [`steady`](Self::steady), for code that does as many operations as its argument says. The
+    /// optimiser cannot remove the returned value; pass constant inputs through [`black_box`].
     pub fn steady_fn<R>(&mut self, work: impl FnMut(u64) -> R) -> Timing {
         self.steady(&mut Repeated(work))
     }
 
-    /// Times an operation that can be done only once per preparation, and what each single one took.
+    /// Times an operation that can be done only once per preparation, and each single operation.
     pub fn one_shot(&mut self, shot: &mut dyn Shot) -> Shots {
         let [samples, _] = &mut self.samples;
         let [scratch, _] = &mut self.scratch;
@@ -196,7 +196,7 @@ impl Bench {
         Shots { timing, single }
     }
 
-    /// The same for code, which finds things as `prepare` leaves them:
+    /// Like [`one_shot`](Self::one_shot), for code that runs after `prepare`:
     ///
     /// ```
     /// use linefill::bench::{Bench, flush};
@@ -207,14 +207,14 @@ impl Bench {
     /// # Ok::<(), linefill::time::RateError>(())
     /// ```
     ///
-    /// Where both need the same thing mutably, implement [`Shot`] and call
+    /// If both closures need the same value mutably, implement [`Shot`] and call
     /// [`one_shot`](Self::one_shot).
     pub fn one_shot_fn<R>(&mut self, prepare: impl FnMut(), work: impl FnMut() -> R) -> Shots {
         self.one_shot(&mut Prepared { prepare, work })
     }
 
-    /// Times two kernels in turn, a sample of one beside a sample of the other, until the ratio is
-    /// precise. A change of the core's clock and a neighbour's noise hit both.
+    /// Times two kernels interleaved, a sample of one next to a sample of the other, until the ratio is
+    /// precise. A change of the core's clock and a neighbour's noise affect both.
     pub fn compare(&mut self, first: &mut dyn Kernel, second: &mut dyn Kernel) -> Comparison {
         let mut scratch = self.scratch.iter_mut();
         let buffers = self.samples.each_mut().map(|samples| Buffers {
@@ -225,7 +225,7 @@ impl Bench {
         Comparison::new(paired.expect("a sample at least"), self.rate)
     }
 
-    /// The same for code that does as many operations as it is told.
+    /// Like [`compare`](Self::compare), for code that does as many operations as its argument says.
     pub fn compare_fn<A, B>(
         &mut self,
         first: impl FnMut(u64) -> A,
@@ -235,7 +235,7 @@ impl Bench {
     }
 }
 
-/// Code that does as many operations as it is told.
+/// Code that does as many operations as its argument says.
 struct Repeated<F>(F);
 
 impl<R, F: FnMut(u64) -> R> Kernel for Repeated<F> {
@@ -245,7 +245,7 @@ impl<R, F: FnMut(u64) -> R> Kernel for Repeated<F> {
     }
 }
 
-/// Code and what goes before it.
+/// Code and its preparation.
 struct Prepared<P, F> {
     prepare: P,
     work: F,
@@ -262,24 +262,26 @@ impl<R, P: FnMut(), F: FnMut() -> R> Shot for Prepared<P, F> {
     }
 }
 
-/// Looks of a few milliseconds, in some of which the thread will be alone if it ever is.
+/// Checks of a few milliseconds in all; in some of them the thread has the core to itself, if it ever
+/// has.
 const LOOKS: usize = 1000;
 
-/// Looks at the thread's context switches, its CPU, and who else computes on the core.
+/// A monitor of the thread's context switches, its CPU, and other users of the core.
 ///
-/// A look takes a system call and some microseconds of arithmetic. Where `getrusage` is refused, it sees
-/// no switches, and [`sees_switches`](Self::sees_switches) says so.
+/// A check takes a system call and some microseconds of arithmetic. Where `getrusage` is refused, no
+/// switches are seen, and [`sees_switches`](Self::sees_switches) returns false.
 #[derive(Debug)]
 pub struct DisturbanceMonitor {
     share: SmtContention,
-    /// Whether somebody else did at the last look.
+    /// Whether the last check saw the core shared.
     crowded: bool,
-    /// Looks at which, or at the one before which, somebody did.
+    /// Number of checks that saw the core shared, counting the check after each one too.
     crowds: u64,
 }
 
 impl DisturbanceMonitor {
-    /// For the thread that calls, on the CPU that it is on: pin it first. Takes some milliseconds.
+    /// Returns a monitor of the calling thread on its current CPU; pin the thread first. Takes some
+    /// milliseconds.
     pub fn here() -> Self {
         DisturbanceMonitor {
             share: SmtContention::after(LOOKS),
@@ -288,12 +290,12 @@ impl DisturbanceMonitor {
         }
     }
 
-    /// Whether the kernel tells of the thread's context switches.
+    /// Whether the kernel reports the thread's context switches.
     pub fn sees_switches() -> bool {
         Switches::now().voluntary.is_some()
     }
 
-    /// Counts a look. Whoever was there before a sample or after it was there in it.
+    /// Counts a check. A user of the core seen before or after a sample was there during the sample.
     fn looked(&mut self, crowded: bool) -> u64 {
         self.crowds += u64::from(crowded || self.crowded);
         self.crowded = crowded;
@@ -306,8 +308,8 @@ impl Monitor for DisturbanceMonitor {
         let crowded = !self.share.alone();
         let now = Switches::now();
         let cpu = now.cpu.map_or(u64::MAX, |cpu| cpu as u64);
-        // Switches and crowds only grow, so a change of any part changes the whole. Switches that the
-        // kernel does not tell of change nothing; a session's notes say so.
+        // Switches and shared checks only increase, so a change of any part changes the whole.
+        // Unreported switches change nothing; a session's notes mention this.
         let switches = now.voluntary.unwrap_or(0) + now.involuntary.unwrap_or(0);
         (switches + self.looked(crowded)) << 16 | cpu & 0xFFFF
     }
@@ -317,8 +319,8 @@ impl Monitor for DisturbanceMonitor {
 mod tests {
     use super::*;
 
-    /// Of two looks around each sample, one that sees somebody changes the state between them, and
-    /// none does that comes before or after both.
+    /// Of two checks around each sample, one that sees the core shared changes the state between them. A
+    /// check before or after both does not.
     #[test]
     fn who_is_there_at_either_end_was_there() {
         let mut alone = DisturbanceMonitor::here();

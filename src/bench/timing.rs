@@ -1,4 +1,4 @@
-//! What a measurement came to, in three units.
+//! The result of a measurement, in three units.
 
 use core::fmt;
 
@@ -6,11 +6,11 @@ use crate::measure::{Ended, FunctionLine, Outcome, Paired};
 use crate::stats::{Histogram, Interval, Summary};
 use crate::time::Rate;
 
-/// What an operation takes.
+/// The time of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Timing {
-    /// Samples, ticks per operation, and why sampling ended.
+    /// The samples, the ticks per operation, and why sampling ended.
     pub outcome: Outcome,
     /// The rate of the ticks.
     pub rate: Rate,
@@ -21,23 +21,23 @@ impl Timing {
         Timing { outcome, rate }
     }
 
-    /// Core cycles per operation; `None` if the yardstick gave nothing.
+    /// Returns core cycles per operation, or `None` if the yardstick gave no value.
     pub fn core_cycles(&self) -> Option<Summary> {
         self.outcome.core_cycles()
     }
 
-    /// Nanoseconds per operation.
+    /// Returns nanoseconds per operation.
     pub fn nanos(&self) -> Summary {
         self.outcome.ticks.scaled(self.rate.nanos(1.0))
     }
 
-    /// Ticks of the time-stamp counter per operation.
+    /// Returns ticks of the time-stamp counter per operation.
     pub fn ticks(&self) -> Summary {
         self.outcome.ticks
     }
 
-    /// The line under `name` that `linefill compare` reads, to be printed and kept: a gate for functions
-    /// of your own.
+    /// Returns the line under `name` that `linefill compare` reads. Print and keep it, to gate your own
+    /// functions.
     pub fn line<'n>(&self, name: &'n str) -> FunctionLine<'n> {
         FunctionLine {
             name,
@@ -46,7 +46,7 @@ impl Timing {
         }
     }
 
-    /// Why the number is worse than its interval says, if it is: most samples were disturbed.
+    /// Returns why the number is worse than its interval suggests, if most samples were disturbed.
     pub fn doubt(&self) -> Option<String> {
         let Outcome {
             taken, disturbed, ..
@@ -62,7 +62,7 @@ impl Timing {
 }
 
 impl fmt::Display for Timing {
-    /// `4.01 [4.00, 4.02] core cycles, 1.02 [1.02, 1.03] ns; 1 of 15 samples disturbed`
+    /// Prints `4.01 [4.00, 4.02] core cycles, 1.02 [1.02, 1.03] ns; 1 of 15 samples disturbed`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(cycles) = self.core_cycles() {
             write!(f, "{} core cycles, ", around(cycles))?;
@@ -80,7 +80,7 @@ impl fmt::Display for Timing {
     }
 }
 
-/// The median within its interval.
+/// Formats the median within its interval.
 fn around(summary: Summary) -> impl fmt::Display {
     struct Around([f64; 3]);
     impl fmt::Display for Around {
@@ -93,19 +93,19 @@ fn around(summary: Summary) -> impl fmt::Display {
     Around([summary.median, lo, hi])
 }
 
-/// What single operations take, each after its preparation.
+/// The times of single operations, each after its preparation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Shots {
-    /// The median over samples of up to 16 shots, which resolves less than a step of the counter.
+    /// The median over samples of up to 16 shots, whose resolution is finer than a step of the counter.
     pub timing: Timing,
-    /// Ticks of each of up to 10,000 shots, timed one by one: convert them by
-    /// [`Rate::nanos`]. Interruptions are among them.
+    /// Ticks of each of up to 10,000 shots, timed separately. [`Rate::nanos`] converts them.
+    /// Interruptions are included.
     pub single: Histogram,
 }
 
 impl Shots {
-    /// Nanoseconds that a share `q` of the single shots did not exceed.
+    /// Returns the nanoseconds that a share `q` of the single shots did not exceed.
     pub fn nanos_at(&self, q: f64) -> Option<f64> {
         let ticks = self.single.quantile(q)?;
         Some(self.timing.rate.nanos(ticks as f64))
@@ -113,7 +113,7 @@ impl Shots {
 }
 
 impl fmt::Display for Shots {
-    /// The timing, and `p50 101, p90 110, p99 180, p99.9 2000, max 5100 ns of 10000 shots`.
+    /// Prints the timing, and `p50 101, p90 110, p99 180, p99.9 2000, max 5100 ns of 10000 shots`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; single shots:", self.timing)?;
         for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)] {
@@ -124,16 +124,16 @@ impl fmt::Display for Shots {
     }
 }
 
-/// Two pieces of code that were measured in turn.
+/// The timings of two pieces of code, measured interleaved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// The first.
+    /// The timing of the first.
     pub first: Timing,
-    /// The second.
+    /// The timing of the second.
     pub second: Timing,
-    /// How many times as long the first takes as the second; `None` if one of them does nothing. Another
-    /// run finds other physical pages and other code addresses, which the interval does not cover.
+    /// The time of the first over the time of the second; `None` if either does nothing. Another run has
+    /// other physical pages and other code addresses, which the interval does not cover.
     pub ratio: Option<Summary>,
 }
 
@@ -149,7 +149,7 @@ impl Comparison {
 }
 
 impl fmt::Display for Comparison {
-    /// A line each, and `the first takes 1.32 [1.30, 1.34] times as long as the second`.
+    /// Prints a line each, and `the first takes 1.32 [1.30, 1.34] times as long as the second`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Comparison {
             first,
@@ -169,8 +169,8 @@ impl fmt::Display for Comparison {
 pub(super) mod tests {
     use super::*;
 
-    /// Twenty samples of so many ticks per operation, more or less: a tick is a core cycle and half a
-    /// nanosecond.
+    /// Returns the timing of twenty samples of `ticks` +/- `reach` ticks per operation. One tick is one
+    /// core cycle and half a nanosecond.
     pub fn planted(ticks: f64, reach: f64, disturbed: usize) -> Timing {
         let outcome = Outcome {
             taken: 20,

@@ -1,4 +1,4 @@
-//! The lab's program.
+//! The `linefill` program.
 
 fn main() -> std::process::ExitCode {
     linefill::lab::main()

@@ -11,7 +11,7 @@ use crate::mem::Region;
 
 use super::{Forecast, Machine, Parameters, SampleOf};
 
-/// Why something cannot be put to the test here. Never a panic, never a zero.
+/// The reason why something cannot be tested here. Such a case never panics, and never yields a zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untestable(pub String);
 
@@ -21,62 +21,66 @@ impl core::fmt::Display for Untestable {
     }
 }
 
-/// The error's message is the reason, so that `?` serves in every set-up. (Untestable is no error
-/// type itself, or this would hold for itself, too.)
+/// Takes the error's message as the reason, so that `?` works in every set-up. `Untestable` itself does
+/// not implement `Error`, because this implementation would then overlap with `From<T> for T`.
 impl<E: core::error::Error> From<E> for Untestable {
     fn from(error: E) -> Self {
         Untestable::because(error)
     }
 }
 
-/// A value, or the reason why it cannot be had here.
+/// A value, or the reason why it is not available here.
 pub type Testable<T> = Result<T, Untestable>;
 
 impl Untestable {
-    /// The reason in words.
+    /// Returns an `Untestable` whose reason is `error` in words.
     pub fn because(error: impl core::fmt::Display) -> Self {
         Untestable(error.to_string())
     }
 
-    /// It takes vector registers, which a program for this target leaves alone.
+    /// Returns the reason for code that needs vector registers, which a program for this target does not
+    /// use.
     #[cfg(not(target_feature = "sse2"))]
     pub(crate) fn without_vectors() -> Self {
         Untestable("built for a target without vector registers".to_owned())
     }
 
-    /// It takes the standard library: programs, files, its locks.
+    /// Returns the reason for code that needs the standard library: programs, files, its locks.
     #[cfg(not(feature = "std"))]
     pub(crate) fn without_std() -> Self {
         Untestable("built without the standard library".to_owned())
     }
 
-    /// It takes another crate's lock, map or pool, and there is none of them in this program.
+    /// Returns the reason for code that needs another crate's lock, map or pool, none of which is in
+    /// this program.
     pub fn without_peers() -> Self {
         Untestable("built without the feature peers".to_owned())
     }
 }
 
-/// One point: where it belongs in the plot, and what is measured for it.
+/// A point of an experiment before it is measured: its place in the plot, and what is measured for it.
 #[derive(Debug)]
 pub struct Case {
-    /// The series it belongs to.
+    /// The series of the point.
     pub series: String,
-    /// Its place on the horizontal axis.
+    /// The place on the horizontal axis.
     pub x: f64,
-    /// The pages it wants.
+    /// The requested pages.
     pub pages: PageRequest,
-    /// The nodes that its pages are to lie on.
+    /// The nodes for the pages.
     pub policy: MemoryPolicy,
-    /// What is laid out and run.
+    /// The layout and the kernel.
     pub setup: Box<dyn Setup>,
-    /// Whether its pages are what it is about: other pages for all cases are not for this one.
+    /// Whether the case is about its own pages. Pages that a run sets for all cases then do not apply to
+    /// it.
     pub own_pages: bool,
-    /// Whether it is compared with the cases beside it, point by point, and so must be measured
-    /// in turn with them: another experiment's point of the same setup will not do.
+    /// Whether the case is compared with its neighbours point by point, and so must be measured
+    /// interleaved with them. Another experiment's point of the same set-up cannot replace it.
     pub in_turn: bool,
-    /// From where laps go on until two agree; `None` if it is sampled after one lap from memory.
+    /// Where laps start that continue until two laps agree. `None` if the case is sampled after one lap
+    /// from memory.
     pub laps_from: Option<LapsFrom>,
-    /// Operations of a run where runs are timed one by one as well, to see how they spread.
+    /// Operations per run, if single runs are timed as well, for their distribution.
     pub runs_of: Option<u64>,
 }
 
@@ -85,12 +89,12 @@ pub struct Case {
 pub enum LapsFrom {
     /// In memory.
     Memory,
-    /// In the caches, as many as they hold: it was written just before.
+    /// In the caches, as many as they hold: the working set was written just before.
     Caches,
 }
 
 impl Case {
-    /// A case in 4 KiB pages, those of the documents.
+    /// Returns a case in 4 KiB pages, as in the documents.
     pub fn new(series: impl Into<String>, x: impl Into<f64>, setup: impl Setup + 'static) -> Self {
         Case {
             series: series.into(),
@@ -105,12 +109,12 @@ impl Case {
         }
     }
 
-    /// Whether this is the case that `point` was measured in.
+    /// Whether `point` was measured for this case.
     pub fn is_at(&self, point: &super::Point) -> bool {
         self.series == point.series && self.x == point.x
     }
 
-    /// The same case, whose pages are what it is about, whatever pages a run is made in.
+    /// Marks the case as one about its own pages, which a run's choice of pages does not change.
     pub fn in_its_own_pages(self) -> Self {
         Case {
             own_pages: true,
@@ -118,7 +122,7 @@ impl Case {
         }
     }
 
-    /// The same case, measured in turn with its neighbours.
+    /// Measures the case interleaved with its neighbours.
     pub fn in_turn(self) -> Self {
         Case {
             in_turn: true,
@@ -126,7 +130,7 @@ impl Case {
         }
     }
 
-    /// The same case, sampled once two laps agree.
+    /// Samples the case once two laps agree.
     pub fn laps_from(self, start: LapsFrom) -> Self {
         Case {
             laps_from: Some(start),
@@ -134,7 +138,7 @@ impl Case {
         }
     }
 
-    /// The same case, of which runs of so many operations are timed one by one as well.
+    /// Also times single runs of `operations` operations.
     pub fn run_by_run(self, operations: u64) -> Self {
         Case {
             runs_of: Some(operations),
@@ -142,12 +146,12 @@ impl Case {
         }
     }
 
-    /// The same case on these nodes, because they are what it is about.
+    /// Puts the case on these nodes, because it is about them.
     pub fn on_nodes(self, policy: MemoryPolicy) -> Self {
         Case { policy, ..self }
     }
 
-    /// The same case in 2 MiB pages, because they are what it is about.
+    /// Puts the case in 2 MiB pages, because it is about them.
     pub fn in_huge_pages(self) -> Self {
         Case {
             pages: PageRequest::Huge,
@@ -155,7 +159,7 @@ impl Case {
         }
     }
 
-    /// The same case in 1 GiB pages, because they are what it is about.
+    /// Puts the case in 1 GiB pages, because it is about them.
     pub fn in_giant_pages(self) -> Self {
         Case {
             pages: PageRequest::Giant,
@@ -163,7 +167,7 @@ impl Case {
         }
     }
 
-    /// The same case in a reservation of addresses, of which it touches few pages.
+    /// Puts the case in a reservation of addresses, of which it touches few pages.
     pub fn in_reservation(self) -> Self {
         Case {
             pages: PageRequest::Reserved,
@@ -171,7 +175,7 @@ impl Case {
         }
     }
 
-    /// The same case in 2 MiB pages, to keep the TLB out of it, if there are any.
+    /// Puts the case in 2 MiB pages where available, to exclude effects of the TLB.
     pub fn in_large_pages(self) -> Self {
         Case {
             pages: PageRequest::HugeIfAny,
@@ -180,19 +184,19 @@ impl Case {
     }
 }
 
-/// The pages that a case wants.
+/// The pages that a case requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PageRequest {
     /// 4 KiB.
     Base,
-    /// 2 MiB: without them the case is untestable.
+    /// 2 MiB. Where unavailable, the case is untestable.
     Huge,
-    /// 1 GiB: likewise.
+    /// 1 GiB. Where unavailable, the case is untestable.
     Giant,
-    /// 4 KiB, each given when it is touched first: addresses may be many more than memory. They
-    /// are not flushed before sampling, which would touch them all.
+    /// 4 KiB, each populated at its first touch: there may be many more addresses than memory. Such
+    /// pages are not flushed before sampling, because flushing would touch them all.
     Reserved,
-    /// 2 MiB, or 4 KiB where there are none. The point says what it got.
+    /// 2 MiB, or 4 KiB where 2 MiB pages are unavailable. The point records which pages it got.
     HugeIfAny,
 }
 
@@ -206,18 +210,18 @@ impl From<Pages> for PageRequest {
     }
 }
 
-/// What the driver knows and a setup may need.
+/// What a set-up needs to know about its surroundings.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
-    /// What the CPU can execute, less what a mask took away.
+    /// The features of the CPU, less those that a mask removes.
     pub features: Features,
-    /// Where memory, threads, counters and whatever else come from.
+    /// The source of memory, threads, counters and everything else outside this crate.
     pub host: &'static dyn Host,
 }
 
 #[cfg(all(test, feature = "std"))]
 impl Context {
-    /// That of a test: this CPU, and Linux.
+    /// Returns the context of a test: this CPU, and Linux.
     pub(crate) fn here() -> Self {
         Context {
             features: Features::detect(),
@@ -226,38 +230,41 @@ impl Context {
     }
 }
 
-/// A layout and a kernel, as data, and the way to make them ready.
+/// A layout and a kernel, as data, which can be laid out in memory and run.
 ///
-/// Its `Debug` form names it wholly: two setups that print alike do the same.
+/// The `Debug` form must describe the set-up completely: two set-ups that print alike do the same.
 pub trait Setup: core::fmt::Debug {
-    /// Bytes of memory it needs. Provided: none.
+    /// Returns the bytes of memory needed. By default 0.
     fn bytes(&self) -> usize {
         0
     }
 
-    /// Whether it yields a number ([`Workload::Count`]) that is the same in whatever pages. Provided: no.
+    /// Whether the set-up yields a number ([`Workload::Count`]) that is the same in any pages. By
+    /// default false.
     fn is_count(&self) -> bool {
         false
     }
 
-    /// The CPU that touches all of its pages first, if it lies in new ones for that. Provided: none.
+    /// Returns the CPU that touches all pages first, if the set-up needs new pages for that. By default
+    /// `None`.
     fn first_touched_by(&self) -> Option<usize> {
         None
     }
 
-    /// Whether other CPUs touch pages of its first, which may then lie on other nodes. Provided: if there is
-    /// a CPU that touches all of them first.
+    /// Whether other CPUs touch pages of the set-up first, which may then lie on other nodes. By default
+    /// true if there is a CPU that touches all pages first.
     fn moves_pages(&self) -> bool {
         self.first_touched_by().is_some()
     }
 
-    /// Lays the pattern out in `region`, which holds at least [`bytes`](Self::bytes).
+    /// Lays out the pattern in `region`, which holds at least [`bytes`](Self::bytes).
     ///
     /// # Errors
     /// If this CPU cannot run it, with the reason.
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>>;
 
-    /// The same to be traced, where what is timed is a shot of it.
+    /// Lays out the pattern for a trace, for example where the timed workload is a shot. By default as
+    /// [`prepare`](Self::prepare).
     ///
     /// # Errors
     /// If this CPU cannot run it, with the reason.
@@ -265,35 +272,35 @@ pub trait Setup: core::fmt::Debug {
         self.prepare(region, context)
     }
 
-    /// The time of an operation as the machine's parameters predict it, if there is a model.
+    /// Predicts the time per operation from the machine's parameters, if there is a model.
     fn predict(&self, _: &Parameters<'_>) -> Option<Forecast> {
         None
     }
 }
 
-/// What a setup made ready.
+/// A set-up laid out in memory.
 pub enum Workload<'m> {
-    /// A kernel to be timed in its steady state, N against 2N.
+    /// A kernel that is timed in its steady state, as the difference of 2N and N operations.
     Steady {
         /// The kernel.
         kernel: Box<dyn Kernel + 'm>,
-        /// Operations of one round over its working set.
+        /// Operations per round over its working set.
         period: u64,
-        /// What a second process does meanwhile, if there is to be one.
+        /// What a second process does meanwhile, if there is one.
         beside: Option<BackgroundLoad>,
     },
-    /// Kernels on threads of their own.
+    /// Kernels on several threads.
     Threads {
         /// The threads.
         members: Vec<Worker<'m>>,
         /// How they are timed.
         timing: Timing<'m>,
     },
-    /// An operation to be timed once per preparation.
+    /// An operation that is timed once per preparation.
     Shot {
         /// The operation.
         shot: Box<dyn Shot + 'm>,
-        /// What it does.
+        /// The work of the operation.
         work: Work,
     },
     /// A number that is counted, not timed.
@@ -304,36 +311,36 @@ pub enum Workload<'m> {
 pub enum Timing<'m> {
     /// In their steady state, all at once.
     AtOnce {
-        /// Whose time counts.
+        /// The member whose time counts.
         sample: SampleOf,
-        /// Operations of a thread in one round over its working set.
+        /// Operations of a thread per round over its working set.
         period: u64,
-        /// Whether the threads wait for each other, so that none may do more than the others.
+        /// Whether the threads wait for each other, so that none can do more operations than the others.
         in_step: bool,
     },
-    /// The first in its steady state, while the second helps it.
+    /// The first thread in its steady state, while the second helps it.
     Helped {
-        /// Operations of one round over its working set.
+        /// Operations per round over its working set.
         period: u64,
         /// Keeps the helper from running too far ahead.
         limit: Arc<RunAheadLimit>,
     },
-    /// Runs from beginning to end, each of a preparation of its own. A thread does its share of a
-    /// run, whatever number of operations it is told to do.
+    /// Runs from beginning to end, each prepared anew. A thread does its share of a run, whatever number
+    /// of operations it is told to do.
     Runs {
-        /// Brings the memory into the state in which a run is to find it. Not timed.
+        /// Brings the memory into the state that a run starts from. Not timed.
         renew: Box<dyn FnMut(Run) + 'm>,
-        /// Operations of a run, by all threads together.
+        /// Operations per run, of all threads together.
         operations: u64,
-        /// If a share is given, a sample is the fastest of four runs less that share of the fastest
-        /// of four others, in turn: what is alike in both at that moment cancels.
+        /// If given, a sample is the fastest of four runs less this fraction of the fastest of four
+        /// other runs, interleaved: disturbances that affect both kinds of run cancel.
         less: Option<f64>,
     },
 }
 
 impl<'m> Workload<'m> {
-    /// A kernel to be timed in its steady state, with the operations of one round over its working
-    /// set.
+    /// Returns a kernel to be timed in its steady state. `period` is the operations of one round over
+    /// its working set.
     pub fn steady(kernel: impl Kernel + 'm, period: u64) -> Self {
         Workload::Steady {
             kernel: Box::new(kernel),
@@ -342,7 +349,7 @@ impl<'m> Workload<'m> {
         }
     }
 
-    /// An operation to be timed once per preparation, and what it does.
+    /// Returns an operation to be timed once per preparation, which does `work`.
     pub fn shot(shot: impl Shot + 'm, work: Work) -> Self {
         Workload::Shot {
             shot: Box::new(shot),
@@ -350,8 +357,8 @@ impl<'m> Workload<'m> {
         }
     }
 
-    /// Threads to be timed in their steady state, all at once: whose time counts, and the
-    /// operations of one round over the working set of each.
+    /// Returns threads to be timed in their steady state, all at once. `sample` selects the member whose
+    /// time counts; `period` is the operations of one round over each thread's working set.
     pub fn at_once(members: Vec<Worker<'m>>, sample: SampleOf, period: u64) -> Self {
         let timing = Timing::AtOnce {
             sample,
@@ -361,7 +368,8 @@ impl<'m> Workload<'m> {
         Workload::Threads { members, timing }
     }
 
-    /// The same of threads that wait for each other, so that none may do more than the others.
+    /// Like [`Workload::at_once`], for threads that wait for each other, so that none can do more than
+    /// the others.
     pub fn in_step(members: Vec<Worker<'m>>, sample: SampleOf, period: u64) -> Self {
         let timing = Timing::AtOnce {
             sample,
@@ -371,11 +379,11 @@ impl<'m> Workload<'m> {
         Workload::Threads { members, timing }
     }
 
-    /// The kernel of a steady workload, and the operations of one round. What a second process
-    /// would do is none of its accesses.
+    /// Returns the kernel of a steady workload, and the operations of one round. The accesses of a
+    /// second process are not part of it.
     ///
     /// # Errors
-    /// If it is something else.
+    /// If the workload is not steady.
     pub fn kernel(self) -> Testable<(Box<dyn Kernel + 'm>, u64)> {
         match self {
             Workload::Steady { kernel, period, .. } => Ok((kernel, period)),
@@ -397,14 +405,14 @@ impl core::fmt::Debug for Workload<'_> {
     }
 }
 
-/// Which of two runs beside each other.
+/// Selects one of two kinds of run that are timed interleaved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Run {
-    /// The one whose time counts.
+    /// The run whose time counts.
     One,
-    /// The one of which a share is taken off.
+    /// The run of whose time a fraction is subtracted.
     Other,
 }
 
-/// The cases of an experiment on a machine.
+/// A function that returns the cases of an experiment on a machine.
 pub type Cases = fn(&Machine) -> Vec<Case>;

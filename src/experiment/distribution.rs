@@ -1,31 +1,31 @@
-//! How single runs of a case spread, each timed by itself.
+//! The distribution of single runs of a case, each timed separately.
 
 use crate::experiment::{Testable, Unit, Untestable};
 use crate::prelude::*;
 use crate::stats::Interval;
 use crate::time::Rate;
 
-/// Runs that are timed one by one where a case asks for them.
+/// The number of runs that are timed separately where a case asks for it.
 pub const RUNS: usize = 10_000;
 
-/// The ticks of single runs: nothing is averaged and nothing left out. The cost of an empty stretch is
-/// taken off each.
+/// The ticks of single runs, without averaging or exclusion. The cost of an empty stretch is subtracted
+/// from each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
 pub struct Distribution {
-    /// How many runs there were.
+    /// The number of runs.
     pub count: u64,
-    /// Operations of a run.
+    /// Operations per run.
     pub operations: u64,
     /// The shortest run.
     pub min: u64,
     /// The median.
     pub p50: u64,
-    /// What 90 of 100 runs do not exceed.
+    /// The ticks that 90 of 100 runs do not exceed.
     pub p90: u64,
-    /// What 99 of 100 runs do not exceed.
+    /// The ticks that 99 of 100 runs do not exceed.
     pub p99: u64,
-    /// What 999 of 1000 runs do not exceed.
+    /// The ticks that 999 of 1000 runs do not exceed.
     #[cfg_attr(feature = "record", serde(rename = "p99.9"))]
     pub p999: u64,
     /// The longest run.
@@ -37,18 +37,18 @@ pub struct Distribution {
 pub enum Percentile {
     /// The median.
     P50,
-    /// What 90 of 100 runs do not exceed.
+    /// The value that 90 of 100 runs do not exceed.
     P90,
-    /// What 99 of 100 runs do not exceed.
+    /// The value that 99 of 100 runs do not exceed.
     P99,
-    /// What 999 of 1000 runs do not exceed.
+    /// The value that 999 of 1000 runs do not exceed.
     P999,
     /// The longest run.
     Max,
 }
 
 impl Percentile {
-    /// All of them, in rising order.
+    /// All percentiles, in ascending order.
     pub const ALL: [Percentile; 5] = [
         Percentile::P50,
         Percentile::P90,
@@ -57,7 +57,7 @@ impl Percentile {
         Percentile::Max,
     ];
 
-    /// Its name.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Percentile::P50 => "p50",
@@ -70,12 +70,12 @@ impl Percentile {
 }
 
 impl Distribution {
-    /// The distribution of runs of `operations` operations that took these ticks, which are sorted.
-    /// `None` if there are none.
+    /// Returns the distribution of runs of `operations` operations that took these ticks. Sorts `ticks`.
+    /// Returns `None` if `ticks` is empty.
     pub fn of(ticks: &mut [u64], operations: u64) -> Option<Self> {
         ticks.sort_unstable();
         let last = ticks.len().checked_sub(1)?;
-        // The least value that this share of all does not exceed.
+        // The smallest value that this share of all runs does not exceed.
         let at = |permille: usize| {
             let rank = (ticks.len() * permille).div_ceil(1000);
             ticks[rank.saturating_sub(1).min(last)]
@@ -92,7 +92,7 @@ impl Distribution {
         })
     }
 
-    /// The ticks of a run at this place.
+    /// Returns the ticks per run at this percentile.
     pub fn at(&self, place: Percentile) -> u64 {
         match place {
             Percentile::P50 => self.p50,
@@ -104,11 +104,11 @@ impl Distribution {
     }
 }
 
-/// What a place in the distributions of all passes comes to for a run: an interval that holds that of
-/// each pass. `core_per_tick` are core cycles per tick.
+/// Returns this percentile of the distributions of all passes, per run: an interval that contains the
+/// percentile of every pass. `core_per_tick` is in core cycles per tick.
 ///
 /// # Errors
-/// If runs were not timed one by one, or the unit is none of time.
+/// If single runs were not timed, or `unit` is not nanoseconds or core cycles.
 pub(super) fn percentile(
     passes: &[Distribution],
     place: Percentile,
@@ -128,9 +128,9 @@ pub(super) fn percentile(
     all.ok_or_else(|| Untestable("no run was timed by itself".to_owned()))
 }
 
-/// The distributions of all passes in words, in core cycles, or in nanoseconds without a core clock: `p50
-/// 100, p90 100, p99 102, p99.9 110, max 5120 core cycles (10000 runs)`. `None` if no run was timed by
-/// itself.
+/// Formats the distributions of all passes in core cycles, or in nanoseconds without a core clock: `p50
+/// 100, p90 100, p99 102, p99.9 110, max 5120 core cycles (10000 runs)`. Returns `None` if no run was
+/// timed separately.
 pub fn in_words(passes: &[Distribution], rate: Rate, core_per_tick: Option<f64>) -> Option<String> {
     let (unit, name) = match core_per_tick {
         Some(_) => (Unit::CoreCycles, "core cycles"),

@@ -1,39 +1,39 @@
-//! Events that explain a time: which are counted beside what, what was counted of an operation, and what
-//! this machine counts.
+//! Events that explain a time: which events are counted beside which times, the counts per operation,
+//! and which events this machine counts.
 
 use crate::experiment::{Testable, Untestable};
 use crate::pmu::Quantity::{self, *};
 use crate::prelude::*;
 use crate::stats::Interval;
 
-/// What was counted of an operation.
+/// The count of a quantity per operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count {
-    /// What it is.
+    /// The quantity.
     pub quantity: Quantity,
-    /// How often an operation, by the difference of N and 2N.
+    /// The count per operation, from the difference of N and 2N operations.
     pub value: Interval,
-    /// Whether the event shared its counter with others, so that the value is extrapolated.
+    /// Whether the event shared its counter with other events, so that the value is extrapolated.
     pub multiplexed: bool,
 }
 
-/// What a machine counts, and by which event; or why it does not. Plain data, so that it can be
-/// read back from a record.
+/// Which quantities a machine counts, and by which event; or why it does not count them. Plain data, so
+/// that it can be read back from a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counting {
     answers: Vec<(Quantity, Result<String, String>)>,
 }
 
 impl Counting {
-    /// Of these answers: for a quantity the vendor's name of the event, or the reason why there is
-    /// none.
+    /// Returns a `Counting` of these answers: for each quantity, the vendor's name of the event, or the
+    /// reason why it is not counted.
     pub fn of(answers: impl IntoIterator<Item = (Quantity, Result<String, String>)>) -> Self {
         Counting {
             answers: answers.into_iter().collect(),
         }
     }
 
-    /// The answers, in the order in which they were given.
+    /// Returns the answers, in the order given.
     pub fn answers(&self) -> impl Iterator<Item = (Quantity, Result<&str, &str>)> {
         self.answers.iter().map(|(quantity, answer)| {
             let answer = answer.as_ref().map(String::as_str);
@@ -41,10 +41,10 @@ impl Counting {
         })
     }
 
-    /// The vendor's name of the event that counts `quantity`.
+    /// Returns the vendor's name of the event that counts `quantity`.
     ///
     /// # Errors
-    /// Why it is not counted here.
+    /// The reason why it is not counted here.
     pub fn event(&self, quantity: Quantity) -> Testable<&str> {
         let mut answers = self.answers();
         match answers.find(|(of, _)| *of == quantity) {
@@ -57,7 +57,7 @@ impl Counting {
     }
 }
 
-/// Walks of lists and arrays: where the elements were found.
+/// For walks of lists and arrays: where the elements were found.
 pub(crate) const WALK: &[Quantity] = &[
     Instructions,
     L1dMisses,
@@ -67,7 +67,7 @@ pub(crate) const WALK: &[Quantity] = &[
     DtlbWalks,
 ];
 
-/// The same where the number of pages is the point.
+/// For walks whose number of pages matters.
 pub(crate) const PAGES: &[Quantity] = &[
     L1dMisses,
     L2Misses,
@@ -77,10 +77,10 @@ pub(crate) const PAGES: &[Quantity] = &[
     DtlbWalkCycles,
 ];
 
-/// Conflicts in a set of L1d.
+/// For conflicts in a set of L1d.
 pub(crate) const CONFLICTS: &[Quantity] = &[L1dMisses, L2Misses];
 
-/// Streams of loads and stores: what limits them.
+/// For streams of loads and stores: what limits them.
 pub(crate) const BANDWIDTH: &[Quantity] = &[
     L1dPending,
     L1dPendingCycles,
@@ -90,16 +90,16 @@ pub(crate) const BANDWIDTH: &[Quantity] = &[
     Rfos,
 ];
 
-/// Stores through the cache and past it.
+/// For stores through the caches and past them.
 pub(crate) const STORES: &[Quantity] = &[Stores, Rfos, L2Misses];
 
-/// Accesses across the end of a line.
+/// For accesses across the end of a line.
 pub(crate) const SPLITS: &[Quantity] = &[SplitLoads, SplitStores, DtlbWalks];
 
-/// A load behind a store.
+/// For a load after a store.
 pub(crate) const FORWARDING: &[Quantity] = &[ForwardingBlocks, AddressAliases];
 
-/// Prefetches by instruction.
+/// For prefetches by instruction.
 pub(crate) const PREFETCHES: &[Quantity] = &[
     SoftwarePrefetches,
     UsefulPrefetches,
@@ -108,8 +108,8 @@ pub(crate) const PREFETCHES: &[Quantity] = &[
     L1dMisses,
 ];
 
-/// Code: where its instructions come from.
+/// For code: where its instructions come from.
 pub(crate) const CODE: &[Quantity] = &[DecodedOps, LegacyOps, LoopOps, L1iMisses, ItlbWalks];
 
-/// Products of matrices.
+/// For matrix products.
 pub(crate) const PRODUCT: &[Quantity] = &[Instructions, L1dMisses, L2Misses, DtlbWalks];

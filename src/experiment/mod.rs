@@ -1,9 +1,8 @@
 //! The claims of the source documents as data: cases, kernels, verdicts.
 //!
-//! An [`Experiment`] says what varies, what is measured and which claims follow from it. It is
-//! defined once and driven by many: the [`Rig`] measures its cases for the lab, Criterion times
-//! the same cases in the benches, and their kernels yield the traces that simulators want.
-//! Experiments print and draw nothing.
+//! An [`Experiment`] defines what varies, what is measured and which claims follow. It is defined once
+//! and has several users: the [`Rig`] measures its cases for the lab, Criterion times the same cases in
+//! the benches, and their kernels yield traces for simulators. Experiments print and draw nothing.
 
 pub mod claim;
 pub mod events;
@@ -62,38 +61,37 @@ pub use topics::{Named, all, find, find_claim, nearest};
 use crate::pmu::Quantity;
 use case::Cases;
 
-/// One row of the mission: a figure, table or claim of a source document that works here.
+/// One row of the mission: a figure, table or claim of a source document.
 #[derive(Debug)]
 pub struct Experiment {
     /// The row's id: `D14`.
     pub id: &'static str,
     /// The row's name: `drepper-fig-3.10`.
     pub name: &'static str,
-    /// A title for a reader.
+    /// A title for readers.
     pub title: &'static str,
     /// The question in a sentence.
     pub question: &'static str,
     /// Document, section and figure.
     pub source: &'static str,
-    /// What the hardware does, whatever the verdicts are.
+    /// What the hardware does, whatever the verdicts.
     pub about: &'static str,
-    /// What is known of single cores.
+    /// Observations on particular cores.
     pub seen: &'static [Seen],
-    /// How its points are drawn, if they are.
+    /// How the points are drawn, if they are.
     pub plot: Option<Plot>,
-    /// What is measured on this machine, in order.
+    /// The cases measured on this machine, in order.
     pub cases: Cases,
-    /// The curves that are drawn from the points.
+    /// The function that returns the curves to draw from the points.
     pub curves: fn(&Evidence<'_>) -> Vec<Curve>,
-    /// What is counted beside each of its times, where it can be: the events that explain them.
+    /// The events counted beside each time where possible, to explain the times.
     pub events: &'static [Quantity],
-    /// What the source says, as code.
+    /// The claims of the source, as code.
     pub claims: &'static [Claim],
 }
 
 impl Experiment {
-    /// What an experiment has that says nothing else: no note on a core, no plot, a curve per series,
-    /// and no events.
+    /// The defaults of an experiment: no note on a core, no plot, a curve per series, no events.
     pub(crate) const PLAIN: Experiment = Experiment {
         id: "",
         name: "",
@@ -109,16 +107,16 @@ impl Experiment {
         claims: &[],
     };
 
-    /// Whether a claim of it is measured or counted on this machine. Of the others, arithmetic, the
-    /// simulator or CPUID decide all.
+    /// Whether any of its claims is measured or counted on this machine. Otherwise arithmetic, the
+    /// simulator or CPUID decide all claims.
     pub fn is_of_this_machine(&self) -> bool {
         self.claims
             .iter()
             .any(|claim| claim.kind.is_of_this_machine())
     }
 
-    /// The unit in which its points are read: that of the plot, or core cycles if it has none or
-    /// draws points as percents or plain quotients of each other.
+    /// Returns the unit of the points: the plot's unit, or core cycles if there is no plot or if the
+    /// plot shows percentages or plain quotients of points.
     pub fn unit(&self) -> Unit {
         match self.plot.map(|plot| plot.unit) {
             None | Some(Unit::Percent | Unit::Count) => Unit::CoreCycles,
@@ -127,16 +125,16 @@ impl Experiment {
     }
 }
 
-/// What is known of one core: printed under its name, on every machine.
+/// An observation on one core, printed under the core's name on every machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// The core, as the table of cores names it.
+    /// The core, as named in the table of cores.
     pub core: &'static str,
-    /// What was seen on it.
+    /// The observation.
     pub text: &'static str,
 }
 
-/// What was seen on `core`.
+/// Returns an observation on `core`.
 pub const fn seen(core: &'static str, text: &'static str) -> Seen {
     Seen { core, text }
 }
@@ -157,7 +155,7 @@ pub struct Plot {
 }
 
 impl Plot {
-    /// A line per series, without the source's own numbers.
+    /// Returns a plot with a line per series, without the source's own numbers.
     pub const fn lines(x: Axis, y: Axis, unit: Unit) -> Self {
         Plot {
             shape: Shape::Lines,
@@ -168,7 +166,7 @@ impl Plot {
         }
     }
 
-    /// A bar per series and x, likewise.
+    /// Returns a plot with a bar per series and x, without the source's own numbers.
     pub const fn bars(x: Axis, y: Axis, unit: Unit) -> Self {
         Plot {
             shape: Shape::Bars,
@@ -176,22 +174,23 @@ impl Plot {
         }
     }
 
-    /// A line per series, in core cycles per operation.
+    /// Returns a plot with a line per series, in core cycles per operation.
     pub const fn cycles(x: Axis, y: Axis) -> Self {
         Self::lines(x, y, Unit::CoreCycles)
     }
 
-    /// A line per series, in nanoseconds per operation.
+    /// Returns a plot with a line per series, in nanoseconds per operation.
     pub const fn nanoseconds(x: Axis, y: Axis) -> Self {
         Self::lines(x, y, Unit::Nanoseconds)
     }
 
-    /// The same, beside the source's own numbers.
+    /// Adds the source's own numbers.
     pub const fn beside(self, reference: &'static [Reference]) -> Self {
         Plot { reference, ..self }
     }
 
-    /// Core cycles over the working set, both axes logarithmic: most of Drepper's figures.
+    /// Returns a plot of core cycles over the working set, both axes logarithmic, as in most of
+    /// Drepper's figures.
     pub const fn over_working_set(reference: &'static [Reference]) -> Option<Self> {
         Some(Self::cycles(Axis::WORKING_SET, Axis::log("time")).beside(reference))
     }
@@ -202,18 +201,18 @@ impl Plot {
 pub enum Shape {
     /// A line per series.
     Lines,
-    /// A bar a series and x.
+    /// A bar per series and x.
     Bars,
-    /// A surface: x is the horizontal axis, the series' labels are the numbers of the depth axis.
+    /// A surface. x is the horizontal axis; the labels of the series are the numbers of the depth axis.
     Surface {
         /// Label of the depth axis.
         depth: &'static str,
     },
-    /// A colour for each x and series, whose labels are the numbers of the depth axis.
+    /// A colour per x and series. The labels of the series are the numbers of the depth axis.
     Heat {
         /// Label of the depth axis.
         depth: &'static str,
-        /// Whether what lies mirrored is the same, and measured once.
+        /// Whether the mirrored half has the same values and is not measured.
         mirrored: bool,
     },
 }
@@ -221,19 +220,19 @@ pub enum Shape {
 /// An axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
-    /// Its label, without the unit.
+    /// The label, without the unit.
     pub label: &'static str,
-    /// Whether it is logarithmic.
+    /// Whether the axis is logarithmic.
     pub log: bool,
-    /// Whether its values are bytes, so that cache sizes can be drawn as rules.
+    /// Whether the values are bytes, so that cache sizes can be drawn as rules.
     pub bytes: bool,
 }
 
 impl Axis {
-    /// Working sets, logarithmic.
+    /// A logarithmic axis of working sets.
     pub const WORKING_SET: Axis = Axis::bytes("working set");
 
-    /// A logarithmic axis of bytes.
+    /// Returns a logarithmic axis of bytes.
     pub const fn bytes(label: &'static str) -> Self {
         Axis {
             label,
@@ -242,7 +241,7 @@ impl Axis {
         }
     }
 
-    /// A logarithmic axis of plain numbers.
+    /// Returns a logarithmic axis of plain numbers.
     pub const fn log(label: &'static str) -> Self {
         Axis {
             label,
@@ -251,7 +250,7 @@ impl Axis {
         }
     }
 
-    /// A linear axis of plain numbers.
+    /// Returns a linear axis of plain numbers.
     pub const fn linear(label: &'static str) -> Self {
         Axis {
             label,
@@ -266,10 +265,10 @@ impl Axis {
 pub struct Reference {
     /// The file's name.
     pub file: &'static str,
-    /// The machine it was measured on.
+    /// The machine on which it was measured.
     pub machine: &'static str,
-    /// The column with x.
+    /// The column of x.
     pub x: &'static str,
-    /// The columns with y, and the labels to draw them under.
+    /// The columns of y, each with the label to draw it under.
     pub columns: &'static [(&'static str, &'static str)],
 }

@@ -1,4 +1,4 @@
-//! A case after it was measured, and the units in which its value is judged and drawn.
+//! A measured case, and the units in which its value is judged and drawn.
 
 use super::distribution::percentile;
 use super::{Count, Distribution, Pass, Percentile, Quality, Testable, ThreadStats, Untestable};
@@ -11,22 +11,22 @@ use crate::time::Rate;
 /// A measured point of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The series it belongs to.
+    /// The series of the point.
     pub series: String,
-    /// Its place on the horizontal axis.
+    /// The place on the horizontal axis.
     pub x: f64,
-    /// What came of it.
+    /// The result.
     pub state: State,
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
-    /// It was timed.
+    /// The case was timed.
     Measured(Box<Measured>),
-    /// It was counted, and is exact.
+    /// The case was counted; the count is exact.
     Counted(f64),
-    /// It could not be put to the test.
+    /// The case could not be tested.
     Untestable(Untestable),
 }
 
@@ -35,62 +35,63 @@ pub enum State {
 pub struct Measured {
     /// Ticks per operation.
     pub ticks: Summary,
-    /// Core cycles per tick meanwhile; `None` if the yardstick gave nothing.
+    /// Core cycles per tick meanwhile; `None` if the yardstick gave no value.
     pub core_per_tick: Option<f64>,
-    /// Operations by which the stretches of a sample differ.
+    /// Operations by which the two stretches of a sample differ.
     pub operations: u64,
-    /// What an operation does.
+    /// The work of an operation.
     pub work: Work,
-    /// The samples in the order in which they were taken; none in a point of several passes.
+    /// The samples in the order in which they were taken; empty in a point of several passes.
     pub samples: Vec<Sample>,
-    /// How many of them were disturbed.
+    /// The number of disturbed samples.
     pub disturbed: usize,
-    /// How undisturbed it was; of several passes, the one that was the most.
+    /// The quality; in a point of several passes, that of the best pass.
     pub quality: Quality,
     /// Why sampling ended.
     pub ended: Ended,
-    /// The pages it really had.
+    /// The pages that the system granted.
     pub pages: String,
-    /// Each pass in ticks, in a point of several.
+    /// The passes in ticks, in a point of several passes.
     pub passes: Vec<Pass>,
-    /// What was counted of an operation, in stretches of their own beside the timed ones.
+    /// Counts per operation, from stretches separate from the timed ones.
     pub counts: Vec<Count>,
-    /// Single runs of each pass, where the case asks for them.
+    /// The distributions of single runs, one per pass, where the case asks for them.
     pub runs: Vec<Distribution>,
-    /// Interrupts that the CPU took while the point was sampled, where they were counted.
+    /// Interrupts of the CPU while the point was sampled, where they were counted.
     pub interrupts: Option<u64>,
-    /// The threads, if there were several.
+    /// The threads, if there are several.
     pub crew: Option<ThreadStats>,
-    /// What claims are judged on, besides the interval of the ticks, which is then that of the value
-    /// behind the passes; none in a point as it was measured.
+    /// What claims are judged on in addition to `ticks`, whose interval is then that of the value behind
+    /// the passes. `None` in a point as measured.
     pub confidence: Option<Confidence>,
 }
 
-/// What claims are judged on, beside the ticks.
+/// What claims are judged on in addition to the ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Confidence {
-    /// The value in core cycles, each pass by its own clock, if all passes had one.
+    /// The value in core cycles, with each pass converted by its own clock, if all passes had a clock.
     pub cycles: Option<Interval>,
-    /// Two steady states in ticks, if the passes were in two.
+    /// The two steady states in ticks, if the passes were in two states.
     pub states: Option<[Interval; 2]>,
     /// How ratios of points like this one differ between passes.
     pub ratios: Prior,
     /// The share of intervals that may miss their value.
     pub error: f64,
-    /// The share of their width that intervals are supposed to have: 1, but where further passes are
-    /// supposed.
+    /// The assumed fraction of the intervals' width: 1, except when the effect of further passes is
+    /// estimated.
     pub width: f64,
 }
 
 impl Measured {
-    /// Whether the third digit is not to be trusted: passes or samples lie 3 % apart.
+    /// Whether the third digit is unreliable: passes or samples lie 3 % apart.
     pub fn noisy(&self) -> bool {
         self.ticks.interval.is_noisy()
     }
 
-    /// The interval in `unit`: of the value in a point that claims are judged on, else what the passes
-    /// showed. `None` if the unit does not apply: core cycles without a yardstick, bytes of an operation
-    /// that moves none, arithmetic that it does not do.
+    /// Returns the interval in `unit`. In a point that claims are judged on, it is the interval of the
+    /// value; otherwise it is the interval that the passes showed. Returns `None` if the unit does not
+    /// apply: core cycles without a yardstick, bytes of an operation that moves none, or arithmetic that
+    /// it does not do.
     pub fn interval(&self, unit: Unit, rate: Rate) -> Option<Interval> {
         let ticks = self.ticks.interval;
         let cycles = self.confidence.and_then(|of| of.cycles);
@@ -98,7 +99,7 @@ impl Measured {
         self.convert(ticks, cycles, unit, rate)
     }
 
-    /// Each pass in `unit`, also if there is but one.
+    /// Returns each pass in `unit`, even if there is only one.
     pub fn passes(&self, unit: Unit, rate: Rate) -> Option<Vec<Pass>> {
         let only = [Pass {
             interval: self.ticks.interval,
@@ -119,24 +120,24 @@ impl Measured {
         passes.iter().map(convert).collect()
     }
 
-    /// The median in `unit`, likewise.
+    /// Returns the median in `unit`, or `None` if the unit does not apply.
     pub fn median(&self, unit: Unit, rate: Rate) -> Option<f64> {
         let ticks = Interval::exact(self.ticks.median);
         self.convert(ticks, self.cycles(ticks), unit, rate)
             .map(Interval::middle)
     }
 
-    /// What this place in the distribution of single runs comes to in `unit`, for a run: an interval that
-    /// holds that of each pass.
+    /// Returns this percentile of the distribution of single runs in `unit`, per run: an interval that
+    /// contains the percentile of every pass.
     ///
     /// # Errors
-    /// If runs were not timed one by one, or the unit is none of time.
+    /// If single runs were not timed, or `unit` is not a unit of time.
     pub fn percentile(&self, place: Percentile, unit: Unit, rate: Rate) -> Testable<Interval> {
         percentile(&self.runs, place, unit, rate, self.core_per_tick)
     }
 
-    /// Supposes that intervals have `share` of their width, and that passes lie by `share` as far from their
-    /// median: what further passes would come to.
+    /// Narrows intervals to `share` of their width, and moves passes to `share` of their distance from
+    /// the median, to estimate the effect of further passes.
     pub fn narrow(&mut self, share: f64) {
         self.ticks.interval = self.ticks.interval.narrowed(share);
         let median = self.ticks.median;
@@ -151,12 +152,13 @@ impl Measured {
         }
     }
 
-    /// How many times as long disturbed samples took as undisturbed ones, if there were enough of both.
+    /// Returns the time of disturbed samples over that of undisturbed samples, if there were enough of
+    /// both.
     pub fn slowed(&self) -> Option<f64> {
         slowed(&self.samples)
     }
 
-    /// Ticks in core cycles, by the mean clock of all passes.
+    /// Converts ticks to core cycles, by the mean clock of all passes.
     fn cycles(&self, ticks: Interval) -> Option<Interval> {
         Some(ticks.scaled(self.core_per_tick?))
     }
@@ -193,7 +195,7 @@ impl Measured {
     }
 }
 
-/// What `amount` in `ticks` is a nanosecond, which is as many 10^9 a second.
+/// Returns `amount` per nanosecond, or 10^9 per second, if `amount` takes `ticks`.
 fn amount_a_nano(amount: f64, ticks: Interval, rate: Rate) -> Option<Interval> {
     let nanos = ticks.scaled(1e9 / rate.hz());
     if amount == 0.0 {
@@ -203,14 +205,15 @@ fn amount_a_nano(amount: f64, ticks: Interval, rate: Rate) -> Option<Interval> {
 }
 
 impl Measured {
-    /// Whether an operation took time at all: on a busy machine the stretch that is subtracted can be the longer one.
+    /// Whether an operation took a positive time: on a busy machine the subtracted stretch can be the
+    /// longer one.
     pub fn took_time(&self) -> bool {
         self.ticks.interval.middle() > 0.0
     }
 }
 
 impl Point {
-    /// What was timed, if it was.
+    /// Returns the measurement, if the point was timed.
     pub fn measured(&self) -> Option<&Measured> {
         match &self.state {
             State::Measured(measured) => Some(measured),
@@ -218,7 +221,7 @@ impl Point {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the measurement mutably, if the point was timed.
     pub fn measured_mut(&mut self) -> Option<&mut Measured> {
         match &mut self.state {
             State::Measured(measured) => Some(measured),
@@ -226,12 +229,12 @@ impl Point {
         }
     }
 
-    /// What was counted beside its time.
+    /// Returns the events counted beside the time.
     pub fn counts(&self) -> &[Count] {
         self.measured().map_or(&[], |measured| &measured.counts)
     }
 
-    /// The value in `unit`: a counted value as it is.
+    /// Returns the value in `unit`. A counted value is returned as it is.
     ///
     /// # Errors
     /// If the point was not testable, or the unit does not apply to it.
@@ -251,21 +254,21 @@ impl Point {
     }
 }
 
-/// The unit of a value. Ticks, core cycles and nanoseconds are never mixed up.
+/// The unit of a value. Ticks, core cycles and nanoseconds are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Core cycles per operation.
     CoreCycles,
     /// Nanoseconds per operation.
     Nanoseconds,
-    /// Gigabytes (10^9) read and written a second.
+    /// Gigabytes (10^9 bytes) read and written per second.
     GigabytesPerSecond,
-    /// Bytes per core cycle that an operation gets through. A byte that is copied or updated counts
-    /// once, as in the documents: [`GigabytesPerSecond`](Self::GigabytesPerSecond) counts it twice.
+    /// Bytes per core cycle that an operation processes. A byte that is copied or updated counts once,
+    /// as in the documents; in [`GigabytesPerSecond`](Self::GigabytesPerSecond) it counts twice.
     BytesPerCycle,
     /// Core cycles per multiply-add, which is two floating-point operations.
     CyclesPerMultiplyAdd,
-    /// Floating-point operations (10^9) a second.
+    /// Floating-point operations (10^9) per second.
     GigaflopsPerSecond,
     /// Core cycles per instruction.
     CyclesPerInstruction,
@@ -273,12 +276,12 @@ pub enum Unit {
     Percent,
     /// A plain number.
     Count,
-    /// Core cycles per operation, beside events that are counted an operation.
+    /// Core cycles per operation, drawn beside events per operation.
     Events,
 }
 
 impl Unit {
-    /// The unit as an axis shows it.
+    /// Returns the unit as an axis shows it.
     pub const fn label(self) -> &'static str {
         match self {
             Unit::CoreCycles => "cycles per operation",

@@ -1,4 +1,4 @@
-//! What experiments and their set-ups are written with.
+//! Names that experiments and their set-ups use.
 
 pub(crate) use crate::prelude::*;
 

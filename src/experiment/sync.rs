@@ -1,5 +1,4 @@
-//! Locks that threads of an experiment share: the standard library's, or without it locks whose waiting
-//! threads spin.
+//! Locks that threads of an experiment share: the standard library's, or without `std`, spin locks.
 
 #[cfg(feature = "std")]
 pub(crate) use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
@@ -7,7 +6,7 @@ pub(crate) use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 #[cfg(not(feature = "std"))]
 pub(crate) use spinning::{Mutex, MutexGuard, PoisonError, RwLock};
 
-/// Gives the CPU to another thread that waits for it.
+/// Yields the CPU to another waiting thread. Without `std` it only spins.
 pub(crate) fn give_way() {
     #[cfg(feature = "std")]
     std::thread::yield_now();
@@ -18,14 +17,15 @@ pub(crate) fn give_way() {
 /// The part of the standard library's interface that experiments use.
 #[cfg(any(test, not(feature = "std")))]
 mod spinning {
-    // A value is shared behind a word that says who has it.
+    // A value is shared behind a word that records its holder.
     #![allow(unsafe_code)]
 
     use core::cell::UnsafeCell;
     use core::ops::{Deref, DerefMut};
     use core::sync::atomic::{AtomicU32, Ordering};
 
-    /// What a lock answers whose holder panicked: never here, where a panic ends the program.
+    /// The error for a lock whose holder panicked. It never occurs here, because a panic ends the
+    /// program.
     pub(crate) struct PoisonError<G>(G);
 
     impl<G> PoisonError<G> {
@@ -36,7 +36,7 @@ mod spinning {
 
     type Locked<G> = Result<G, PoisonError<G>>;
 
-    /// How many read, or [`WRITER`].
+    /// The number of readers, or [`WRITER`].
     #[derive(Debug, Default)]
     struct Word(AtomicU32);
 
@@ -47,7 +47,7 @@ mod spinning {
             Word(AtomicU32::new(0))
         }
 
-        /// Waits until `taken` says how the word becomes another.
+        /// Waits until `taken` returns a new value for the word, and stores that value.
         fn take(&self, taken: impl Fn(u32) -> Option<u32>) {
             let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
             while self.0.fetch_update(acquire, relaxed, &taken).is_err() {
@@ -64,7 +64,7 @@ mod spinning {
         }
     }
 
-    /// A value that one thread at a time has.
+    /// A value that one thread at a time may access.
     #[derive(Debug, Default)]
     #[repr(C)]
     pub(crate) struct Mutex<T> {
@@ -72,7 +72,7 @@ mod spinning {
         value: UnsafeCell<T>,
     }
 
-    // SAFETY: one guard at a time refers to the value, as the word says.
+    // SAFETY: the word ensures that only one guard at a time refers to the value.
     unsafe impl<T: Send> Sync for Mutex<T> {}
 
     impl<T> Mutex<T> {
@@ -95,14 +95,15 @@ mod spinning {
         type Target = T;
 
         fn deref(&self) -> &T {
-            // SAFETY: this guard is the only one, and lends what it is lent.
+            // SAFETY: this guard is the only one, and the reference lives no longer than the borrow of
+            // the guard.
             unsafe { &*self.0.value.get() }
         }
     }
 
     impl<T> DerefMut for MutexGuard<'_, T> {
         fn deref_mut(&mut self) -> &mut T {
-            // SAFETY: likewise.
+            // SAFETY: as in `deref`.
             unsafe { &mut *self.0.value.get() }
         }
     }
@@ -113,14 +114,14 @@ mod spinning {
         }
     }
 
-    /// A value that one thread at a time writes, or several read.
+    /// A value that one thread at a time may write, or several may read.
     #[derive(Debug, Default)]
     pub(crate) struct RwLock<T> {
         word: Word,
         value: UnsafeCell<T>,
     }
 
-    // SAFETY: there is one guard that writes, or there are some that read, as the word says.
+    // SAFETY: the word ensures that there is either one writing guard or only reading guards.
     unsafe impl<T: Send + Sync> Sync for RwLock<T> {}
 
     impl<T> RwLock<T> {
@@ -148,7 +149,7 @@ mod spinning {
         type Target = T;
 
         fn deref(&self) -> &T {
-            // SAFETY: while this guard is there nobody writes.
+            // SAFETY: while this guard exists, no thread writes.
             unsafe { &*self.0.value.get() }
         }
     }
@@ -165,14 +166,15 @@ mod spinning {
         type Target = T;
 
         fn deref(&self) -> &T {
-            // SAFETY: this guard is the only one, and lends what it is lent.
+            // SAFETY: this guard is the only one, and the reference lives no longer than the borrow of
+            // the guard.
             unsafe { &*self.0.value.get() }
         }
     }
 
     impl<T> DerefMut for WriteGuard<'_, T> {
         fn deref_mut(&mut self) -> &mut T {
-            // SAFETY: likewise.
+            // SAFETY: as in `deref`.
             unsafe { &mut *self.0.value.get() }
         }
     }
@@ -187,7 +189,7 @@ mod spinning {
     mod tests {
         use super::*;
 
-        /// Threads that add under a lock lose no addition, and those that read see both halves alike.
+        /// Additions under a lock are not lost, and readers see both halves equal.
         #[test]
         fn one_thread_at_a_time_has_what_is_locked() {
             const EACH: u64 = 10_000;

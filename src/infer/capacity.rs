@@ -1,5 +1,5 @@
-//! Levels of cache from a ladder: a random walk, one line per element, in growing working sets. And the
-//! size of a level, from the way in which the ladder leaves it.
+//! Cache levels from a ladder, which is a random walk, one line per element, in growing working sets;
+//! and the size of a level, from the shape of the rise at its end.
 
 use alloc::vec::Vec;
 use core::iter::successors;
@@ -11,44 +11,44 @@ use crate::stats::{Interval, crossing, knees, median};
 /// A level of the hierarchy as a ladder shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// Time of a step that finds its element here; the share of drawn ladders that agree within
-    /// 5 % is its confidence.
+    /// Time of a step that hits this level. The confidence is the share of drawn ladders that agree
+    /// within 5 %.
     pub latency: Found<f64>,
-    /// Working sets, in bytes, of which surely most steps hit here, and surely most do not; `None`
-    /// for memory, which ends nowhere.
+    /// Working sets, in bytes: at the lower end most steps certainly hit this level, and at the upper
+    /// end most certainly miss. `None` for memory, which has no end.
     pub ends: Option<Interval>,
 }
 
-/// What a ladder rises by in an octave of working sets before it counts as leaving a plateau: the
-/// TLB and the last few hits keep none of them level, nor does a level that is hardly larger than
-/// the one before it.
+/// The factor by which a ladder rises per octave of working sets before it counts as leaving a plateau.
+/// No plateau is level, because of the TLB and the remaining hits, and neither is a level that is hardly
+/// larger than the level before.
 const SLOPE: f64 = 1.3;
 
-/// What a step rises by in all: from one level to the next it is a factor of two and more.
+/// The least factor of a whole step; from one level to the next it is two or more.
 const RISE: f64 = 1.5;
 
-/// How far a latency may lie from another and be the same.
+/// The relative difference up to which two latencies count as the same.
 const SAME: f64 = 0.05;
 
-/// A stretch of a ladder along which hardly anything changes.
+/// A part of a ladder along which the time hardly changes.
 pub(super) struct Plateau {
-    /// Its points.
+    /// The points of the plateau.
     pub(super) points: Range<usize>,
-    /// The median along it.
+    /// The median time along the plateau.
     pub(super) median: f64,
-    /// Its ends: a plateau rises a little, for the TLB's sake and others', and the levels beside it
-    /// are to be held against the nearer one.
+    /// The times at both ends. A plateau rises slightly, because of the TLB among others, and the levels
+    /// beside it are compared with the nearer end.
     pub(super) first: f64,
     pub(super) last: f64,
 }
 
-/// The plateaus of a ladder, from the nearest level to memory.
+/// Returns the plateaus of a ladder, from the nearest level to memory.
 pub(super) fn plateaus(points: &[(f64, f64)]) -> Vec<Plateau> {
     let costs: Vec<f64> = points.iter().map(|point| point.1).collect();
     if costs.is_empty() || costs.iter().any(|cost| *cost <= 0.0) {
         return Vec::new();
     }
-    // A straight line between none and two octaves is close enough.
+    // A straight line between zero and two octaves is accurate enough.
     let slope = |index: usize| {
         let ratio = points[index + 1].0 / points[index].0;
         1.0 + (SLOPE - 1.0) * octaves(ratio)
@@ -79,12 +79,12 @@ pub(super) fn plateaus(points: &[(f64, f64)]) -> Vec<Plateau> {
     plateaus
 }
 
-/// The points of a rise between which it is far less steep than before them and behind them, if
-/// there are any: a level that is hardly larger than the one before it has no plateau, but a shelf.
+/// Returns the points of a rise between which it is far less steep than before and after them, if there
+/// are any. A level that is hardly larger than the level before has such a shelf instead of a plateau.
 fn shelf(costs: &[f64]) -> Option<Range<usize>> {
     let rise = |index: usize| costs[index + 1] / costs[index];
     let pairs = costs.len() - 1;
-    // The steepest of the pairs before each, and of those behind.
+    // For each pair, the steepest pair before it, and the steepest pair after it.
     let steepest = |steepest: &mut f64, index: usize| {
         let before = *steepest;
         *steepest = steepest.max(rise(index));
@@ -92,7 +92,7 @@ fn shelf(costs: &[f64]) -> Option<Range<usize>> {
     };
     let before: Vec<f64> = (0..pairs).scan(0.0, steepest).collect();
     let behind: Vec<f64> = (0..pairs).rev().scan(0.0, steepest).collect();
-    // Half as steep at most, on a logarithmic scale.
+    // At most half as steep, on a logarithmic scale.
     let gentle = |index: usize| {
         let beside = before[index].min(behind[pairs - 1 - index]);
         rise(index) * rise(index) < beside
@@ -108,7 +108,7 @@ fn shelf(costs: &[f64]) -> Option<Range<usize>> {
     steps.then_some(start..end + 1)
 }
 
-/// Octaves of a ratio, 64 at most, by halving: `log2` wants std.
+/// Returns the octaves of a ratio, at most 64, by halving: `log2` needs std.
 fn octaves(ratio: f64) -> f64 {
     const MOST: f64 = (1_u128 << 64) as f64;
     let (mut rest, mut octaves) = (ratio.min(MOST), 0.0);
@@ -119,7 +119,7 @@ fn octaves(ratio: f64) -> f64 {
     octaves + (rest - 1.0)
 }
 
-/// The levels that a ladder shows, memory the last. Empty if a value is not positive.
+/// Returns the levels that a ladder shows, ending with memory. Empty if a value is not positive.
 pub fn levels(ladder: &Curve) -> Vec<Level> {
     let middles: Vec<(f64, f64)> = ladder.iter().map(|(x, y)| (*x, y.middle())).collect();
     let all = plateaus(&middles);
@@ -131,7 +131,7 @@ pub fn levels(ladder: &Curve) -> Vec<Level> {
             let near = |drawn: &Plateau| (drawn.median / latency - 1.0).abs() < SAME;
             (drawn.len() == all.len() && near(&drawn[index])).then_some(())
         });
-        // Half of the steps hit where the time is halfway to the next level's.
+        // Half of the steps hit where the time is halfway to the next level's time.
         let ends = all
             .get(index + 1)
             .and_then(|next| crossing(ladder, (last + next.first) / 2.0));
@@ -146,14 +146,14 @@ pub fn levels(ladder: &Curve) -> Vec<Level> {
     levels
 }
 
-/// The size that the level at `index` from the nearest is built with: a power of two, or one and a
-/// half or one and a quarter of one, for that is how caches come. A share of a larger cache comes in
-/// any size. `None` if the ladder does not show the level's end.
+/// Returns the built size of the level at `index`, counted from the nearest: a power of two, or 1.5 or
+/// 1.25 times a power of two, as caches are built. (A share of a larger cache may have any size.)
+/// Returns `None` if the ladder does not show the level's end.
 ///
-/// It is the size that explains the rise to the next level best, be the sets chosen by addresses or,
-/// from pages that lie anywhere, by chance. A size that is no power of two has to be off by half as much
-/// as one that is; several that end between the same two rungs explain it alike, and each is no surer than the
-/// others leave it.
+/// The result is the size that best explains the rise to the next level, where sets are chosen either by
+/// addresses or, in pages that lie anywhere, by chance. A size that is not a power of two needs half the
+/// error of a power of two to be chosen. Several sizes that end between the same two rungs explain the
+/// rise equally well and share the confidence.
 pub fn size(ladder: &Curve, index: usize) -> Option<Found<f64>> {
     let found = decide(ladder, |points| likely(points, index))?;
     let middles: Vec<(f64, f64)> = ladder.iter().map(|(x, y)| (*x, y.middle())).collect();
@@ -167,9 +167,9 @@ pub fn size(ladder: &Curve, index: usize) -> Option<Found<f64>> {
     })
 }
 
-/// The size that explains two ladders over the same level best, where each by itself comes to another:
-/// what both are off by counts together, and an unusual size has to make up for itself in both. `None`
-/// if no size lies near the ends that both show.
+/// Returns the size that best explains two ladders over the same level that give different sizes
+/// separately. The errors of both ladders are added, and an unusual size is penalised in both. Returns
+/// `None` if no size lies near the ends that both show.
 pub fn size_of_both(ladders: [&Curve; 2], index: usize) -> Option<Found<f64>> {
     let [first, second] = ladders;
     let both = [first, second].concat();
@@ -185,8 +185,8 @@ pub fn size_of_both(ladders: [&Curve; 2], index: usize) -> Option<Found<f64>> {
     })
 }
 
-/// The least and the largest of the sizes that curves drawn within the intervals come to: what can be
-/// said where [`size`] is not sure. `None` if none of them shows the level's end.
+/// Returns the smallest and the largest size over curves drawn within the intervals, for levels where
+/// [`size`] is not sure. Returns `None` if no drawn curve shows the level's end.
 pub fn size_range(ladder: &Curve, index: usize) -> Option<[f64; 2]> {
     let sizes = drawn(ladder).filter_map(|points| likely(&points, index));
     let range = |[least, most]: [f64; 2], size: f64| [least.min(size), most.max(size)];
@@ -201,23 +201,23 @@ fn likely(points: &[(f64, f64)], index: usize) -> Option<f64> {
     best.map(|best| best.bytes)
 }
 
-/// How well a size explains a ladder.
+/// The error of a size as an explanation of a ladder.
 struct Fit {
     bytes: f64,
-    /// The mean square of what it is off by, as a share of what was measured.
+    /// The mean square of the relative error.
     off: f64,
-    /// The same, and more if it is an unusual size.
+    /// The mean square of the relative error, increased for an unusual size.
     doubt: f64,
 }
 
-/// A share of a power of two in which caches are built.
+/// A multiple of a power of two in which caches are built.
 struct Share {
     of_power: f64,
-    /// What counts for its mean squares: the TLB, neighbours and luck leave more of every ladder than the
-    /// power of two next to it does.
+    /// Factor on the mean squares of this multiple: the TLB, neighbours and chance change a ladder more
+    /// than the difference to the nearest power of two does.
     weight: f64,
-    /// Ways of such caches: their sets are a power of two, so that it is the ways that are not. Those of a
-    /// cache that has others are explained by one of the two.
+    /// Ways of such caches: their number of sets is a power of two, so their number of ways is not.
+    /// Caches with other ways are explained by one of these two.
     ways: [u32; 2],
 }
 
@@ -239,14 +239,14 @@ const SHARES: [Share; 3] = [
     },
 ];
 
-/// How far a size may lie from the working set of which half of the steps hit, as a factor.
+/// The largest factor between a size and the working set in which half of the steps hit.
 const NEARBY: f64 = 1.6;
 
-/// The sizes whose squares are this much greater at most explain a ladder alike: it is for those
-/// that say the very same.
+/// Sizes whose mean squares exceed the best by at most this factor explain a ladder equally well. Meant
+/// for sizes whose predictions are identical.
 const ALIKE: f64 = 1.01;
 
-/// All sizes nearby, each as it explains these points best.
+/// Returns all sizes nearby, each with its smallest error on these points.
 fn fits(points: &[(f64, f64)], index: usize) -> Vec<Fit> {
     let all = plateaus(points);
     let (Some(near), Some(far)) = (all.get(index), all.get(index + 1)) else {
@@ -275,8 +275,8 @@ fn fits(points: &[(f64, f64)], index: usize) -> Vec<Fit> {
         .collect()
 }
 
-/// The working set of which half of the steps hit, about, and the points around it that know nothing
-/// but these two levels.
+/// Returns the approximate working set in which half of the steps hit, and the points around it that
+/// depend only on these two levels.
 fn rise(points: &[(f64, f64)], near: &Plateau, far: &Plateau) -> Option<(f64, Range<usize>)> {
     let middle = (near.last + far.first) / 2.0;
     let around = near.points.start..far.points.end;
@@ -290,7 +290,7 @@ fn rise(points: &[(f64, f64)], near: &Plateau, far: &Plateau) -> Option<(f64, Ra
     Some((half, first..last + 1))
 }
 
-/// The mean square of what a cache of so many bytes is off by at best.
+/// Returns the smallest mean square error of a cache of `bytes` bytes.
 fn off_by(points: &[(f64, f64)], near: f64, bytes: f64, ways: [u32; 2]) -> Option<f64> {
     let shapes = ways.into_iter().flat_map(|ways| {
         let full = move |at: f64| f64::from(ways) * at / bytes;
@@ -308,10 +308,10 @@ fn off_by(points: &[(f64, f64)], near: f64, bytes: f64, ways: [u32; 2]) -> Optio
     off.reduce(f64::min)
 }
 
-/// The mean square of what is left of the points if this share of the steps hits at each, for the
-/// latency of the next level that leaves the least. `None` if no slower level does.
+/// Returns the mean square error of the points if these shares of steps hit, with the latency of the
+/// next level that minimises it. Returns `None` if that latency is no slower than this level's.
 fn off_with(points: &[(f64, f64)], near: f64, hits: &[f64]) -> Option<f64> {
-    // Least squares of `misses * far = time - hits * near`, both sides over the time.
+    // Least squares of `misses * far = time - hits * near`, with both sides divided by the time.
     let [mut squares, mut products] = [0.0; 2];
     for ((_, time), hits) in points.iter().zip(hits) {
         let misses = (1.0 - hits) / time;
@@ -326,8 +326,9 @@ fn off_with(points: &[(f64, f64)], near: f64, hits: &[f64]) -> Option<f64> {
     (far > near).then(|| off.sum::<f64>() / points.len() as f64)
 }
 
-/// The share of steps that hit if every set has to hold `filling` lines, or the whole numbers around
-/// that: a set that has to hold more than its ways keeps none until it is needed.
+/// Returns the share of steps that hit if every set has to hold `filling` lines, or the whole numbers
+/// around it. In a set that has to hold more lines than it has ways, no line survives until its next
+/// use.
 fn evenly(filling: f64, ways: u32) -> f64 {
     let fewer = f64::from(filling as u32);
     let in_fuller_sets = (filling - fewer) * (fewer + 1.0) / filling;
@@ -335,14 +336,15 @@ fn evenly(filling: f64, ways: u32) -> f64 {
     (1.0 - in_fuller_sets) * fits(fewer) + in_fuller_sets * fits(fewer + 1.0)
 }
 
-/// The same if chance chooses the sets: a line hits whose companions are fewer than the ways, and of
-/// those there are as many as Poisson's distribution says, of mean `filling`.
+/// Returns the share of steps that hit if chance chooses the sets. A line hits if it has fewer
+/// companions in its set than there are ways; the number of companions has a Poisson distribution of
+/// mean `filling`.
 fn by_chance(filling: f64, ways: u32) -> f64 {
-    // The sum takes as many terms as the mean is large, and here it is 0 in double precision.
+    // The sum has about as many terms as the mean, and here it is 0 in double precision.
     if filling > 128.0 * f64::from(ways) {
         return 0.0;
     }
-    // Each term over the first, whose exponential wants std, and which the share is free of.
+    // Each term is divided by the first, whose exponential needs std, and which cancels in the share.
     let [mut term, mut fewer, mut all, mut companions] = [1.0, 0.0, 0.0, 0.0];
     while companions < filling || term > 1e-9 * all {
         all += term;
@@ -361,15 +363,15 @@ mod tests {
 
     #[test]
     fn shares_of_hits_are_those_of_the_model() {
-        // Poisson of mean 8, fewer than 8: 0.453; of mean 4: 0.949.
+        // Poisson distribution of mean 8, fewer than 8: 0.453; of mean 4: 0.949.
         assert!((by_chance(8.0, 8) - 0.45296).abs() < 1e-4);
         assert!((by_chance(4.0, 8) - 0.94887).abs() < 1e-4);
         assert_eq!((evenly(8.0, 8), evenly(9.0, 8)), (1.0, 0.0));
-        // Half of the sets hold 9 lines, 9 of 17 of all.
+        // Half of the sets hold 9 lines, which are 9 of 17 lines.
         assert!((evenly(8.5, 8) - 8.0 / 17.0).abs() < 1e-9);
         assert!(by_chance(600.0, 16) < 1e-9);
         assert!(by_chance(128.0 * 8.0, 8) < 1e-300);
-        // A curve whose points are in no order asks for this: it would count to 1e300.
+        // A curve with unordered points asks for this, which would count to 1e300.
         assert_eq!(by_chance(1e300, 8), 0.0);
     }
 }

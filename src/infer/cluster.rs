@@ -1,4 +1,4 @@
-//! Which CPUs are near each other, from the round trips between every two of them.
+//! Groups of CPUs that are near each other, from the round trips between every two CPUs.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,18 +6,18 @@ use alloc::vec::Vec;
 use super::{Found, decide};
 use crate::stats::Interval;
 
-/// CPUs by groups: each CPU is in one of them. CPUs rise in a group, and groups by their first CPU.
+/// Groups of CPUs: each CPU is in one group. CPUs ascend within a group, and groups by their first CPU.
 pub type Groups = Vec<Vec<usize>>;
 
-/// How much farther the groups of a level lie apart than what lies within them.
+/// The factor by which the groups of a level must lie farther apart than the CPUs within them.
 const STEP: f64 = 1.25;
 
-/// The groups that CPUs form by their distances, from the smallest groups to the largest: of cores, of
-/// last levels, of packages. `trips` are two CPUs and the time from one to the other and back.
+/// Returns the groups that CPUs form by their distances, from the smallest groups to the largest: cores,
+/// last levels, packages. Each element of `trips` is two CPUs and the time of a round trip between them.
 ///
-/// The two groups with the shortest mean trip between them are joined, again and again. Groups count as
-/// found where the next two lie farther apart than the two before by a quarter or more; all CPUs
-/// together, and each by itself, are no groups. `None` without three CPUs, if a pair was not measured,
+/// Repeatedly joins the two groups with the shortest mean round trip. The groups count as a level where
+/// the next two groups lie farther apart than the previous two by a quarter or more. All CPUs together,
+/// and single CPUs, are no level. Returns `None` with fewer than three CPUs, if a pair was not measured,
 /// or if a time is not positive.
 pub fn clusters(trips: &[(usize, usize, Interval)]) -> Option<Found<Vec<Groups>>> {
     let ends = trips.iter().flat_map(|(one, other, _)| [*one, *other]);
@@ -52,7 +52,7 @@ pub fn clusters(trips: &[(usize, usize, Interval)]) -> Option<Found<Vec<Groups>>
     })
 }
 
-/// The groups of each level, by the times between all CPUs, row by row.
+/// Returns the groups of each level, from the times between all CPUs, row by row.
 fn levels(cpus: &[usize], mut times: Vec<f64>) -> Vec<Groups> {
     let count = cpus.len();
     let mut groups: Vec<Vec<usize>> = cpus.iter().map(|cpu| vec![*cpu]).collect();
@@ -76,7 +76,7 @@ fn levels(cpus: &[usize], mut times: Vec<f64>) -> Vec<Groups> {
             found.push(level);
         }
         before = Some(nearest);
-        // The mean over all pairs of CPUs, one from each side.
+        // The mean over all pairs of CPUs, one from each group.
         let [of_a, of_b] = [a, b].map(|group| groups[group].len() as f64);
         for other in alive.into_iter().filter(|other| ![a, b].contains(other)) {
             let [to_a, to_b] = [a, b].map(|group| times[group * count + other]);

@@ -1,13 +1,14 @@
-//! How many of something there are, from a curve over how many are used: entries, buffers, bytes of a line.
+//! Numbers of resources, from a curve over the number in use: entries, buffers, bytes of a line.
 
 use super::{Curve, Found, decide};
 use crate::stats::{Interval, crossing};
 
-/// What something must cost more for an end to show.
+/// The factor by which the cost must rise to show an end.
 const STEP: f64 = 1.3;
 
-/// The largest number up to which a curve is flat, which rises there by half or more and all at
-/// once: write-combining buffers, from stores to as many lines in turn. `None` if it does not rise.
+/// Returns the largest number up to which a curve is flat, before it rises by half or more at once: for
+/// example write-combining buffers, from stores to as many lines cyclically. Returns `None` if the curve
+/// does not rise.
 pub fn last_before_rise(curve: &Curve) -> Option<Found<u32>> {
     decide(curve, |points| {
         let first = points.first()?.1;
@@ -17,10 +18,10 @@ pub fn last_before_rise(curve: &Curve) -> Option<Found<u32>> {
     })
 }
 
-/// How many entries a TLB has, from the time of a step over the number of pages from `few` to
-/// `many`: at least as many as surely cost less than the geometric mean of the two ends, and fewer
-/// than surely cost more. `None` if the curve does not reach over both, or rises by less than a
-/// third.
+/// Returns the number of entries of a TLB, from the time per step over the number of pages from `few` to
+/// `many`. The lower bound is the largest number of pages that certainly costs less than the geometric
+/// mean of both ends; the upper bound lies below the number that certainly costs more. Returns `None` if
+/// the curve does not cover both ends, or does not certainly rise by 30 %.
 pub fn entries(curve: &Curve, few: f64, many: f64) -> Option<Interval> {
     let first = curve.iter().position(|(pages, _)| *pages >= few)?;
     let end = curve.iter().rposition(|(pages, _)| *pages <= many)? + 1;
@@ -29,7 +30,7 @@ pub fn entries(curve: &Curve, few: f64, many: f64) -> Option<Interval> {
     if before.lo <= 0.0 || behind.lo < STEP * before.hi {
         return None;
     }
-    // The mean by bisection: no square root without std.
+    // The mean by bisection: a square root needs std.
     let product = before.middle() * behind.middle();
     let (mut lo, mut hi) = (before.middle(), behind.middle());
     for _ in 0..60 {
@@ -44,13 +45,14 @@ pub fn entries(curve: &Curve, few: f64, many: f64) -> Option<Interval> {
     Some(Interval::new(found.lo, (found.hi - 1.0).max(found.lo)))
 }
 
-/// By how much a number of walks may be slower a step than the best and still have reached it.
+/// The largest factor by which a step may be slower than the best step and count as equally fast.
 const REACHED: f64 = 1.05;
 
-/// How many misses are on their way at once, from the time of a step over the number of walks side
-/// by side: the fewest walks whose step takes no longer than the shortest by more than 5 %. More
-/// than certainly take longer, and at most as many as certainly do not. `None` without three
-/// numbers of walks, or if a time is not positive.
+/// Returns the number of misses in flight at once, from the time per step over the number of parallel
+/// walks: the smallest number of walks whose step takes at most 5 % longer than the shortest step. The
+/// lower bound is one more than the number of walks that certainly takes longer; the upper bound is the
+/// first number that certainly does not. Returns `None` with fewer than three numbers of walks, or if a
+/// time is not positive.
 pub fn in_parallel(times: &Curve) -> Option<Interval> {
     let best = times.iter().map(|time| time.1).reduce(Interval::least);
     let best = best.filter(|best| best.lo > 0.0 && times.len() > 2)?;
@@ -68,14 +70,15 @@ pub fn in_parallel(times: &Curve) -> Option<Interval> {
     ))
 }
 
-/// What a round takes longer where the last two of them no longer run side by side: twice as long
-/// but for the stores themselves.
+/// The least rise of the time per round where the last two rounds stop overlapping. Without the stores
+/// themselves the time would double.
 const ALONE: f64 = 1.4;
 
-/// How many stores a core holds that cannot leave yet: from the time of a round over its number of
-/// stores, where rounds run side by side as long as the stores between them find room. The steepest
-/// rise is that from two rounds at a time to one; at least as many as lie before it, and fewer than
-/// lie behind. `None` if nothing rises by two fifths from one number to the next.
+/// Returns the number of stores that a core can hold before they leave, from the time per round over its
+/// number of stores. Rounds overlap as long as the core has room for the stores between them. The
+/// steepest rise is where two overlapping rounds become one: at least as many stores as before the rise,
+/// and fewer than after it. Returns `None` if the time does not rise by two fifths from one number to
+/// the next.
 pub fn last_abreast(times: &Curve) -> Option<Found<[u32; 2]>> {
     decide(times, |points| {
         let steps = points.windows(2).filter(|pair| pair[0].1 > 0.0);
@@ -86,17 +89,18 @@ pub fn last_abreast(times: &Curve) -> Option<Found<[u32; 2]>> {
     })
 }
 
-/// How many instructions of a kind find room between two chains: from the time of a round over their
-/// number, where two chains run side by side as long as what stands between them finds room. At least as
-/// many as lie before the crossing of the middle of the largest rise over three numbers in a row, and
-/// fewer than lie behind. `None` if nothing rises by two fifths so.
+/// Returns the number of instructions of a kind that fit between two chains, from the time per round
+/// over their number. Two chains overlap as long as the core has room for the instructions between them.
+/// The result is at least the number before, and less than the number after, the crossing of the middle
+/// of the largest rise over three consecutive numbers. Returns `None` if no such rise reaches two
+/// fifths.
 pub fn window(times: &Curve) -> Option<Found<[u32; 2]>> {
     decide(times, |points| {
         let steps = points.windows(3).filter(|three| three[0].1 > 0.0);
         let rise = |three: &[(f64, f64)]| three[2].1 / three[0].1;
         let steepest = steps.max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
         let [before, between, behind] = [steepest[0], steepest[1], steepest[2]];
-        // Squares of both sides: no square root without std.
+        // Squares of both sides: a square root needs std.
         let risen = between.1 * between.1 >= before.1 * behind.1;
         let [held, left] = match risen {
             true => [before.0, between.0],
@@ -106,11 +110,12 @@ pub fn window(times: &Curve) -> Option<Found<[u32; 2]>> {
     })
 }
 
-/// What something that is forgotten costs more, as a factor.
+/// The factor by which a forgotten item costs more.
 const FORGOTTEN: f64 = 1.15;
 
-/// How many of something are remembered, from the cost of each over their number: as many as cost no
-/// more than the cheapest before them by 15 %, and fewer than the next. `None` if none costs more.
+/// Returns how many items are remembered, from the cost of each over their number: at least as many as
+/// cost at most 15 % more than the cheapest before them, and fewer than the next number. Returns `None`
+/// if no number costs more.
 pub fn remembered(costs: &Curve) -> Option<Found<[u32; 2]>> {
     decide(costs, |points| {
         let mut least = f64::INFINITY;
@@ -125,11 +130,11 @@ pub fn remembered(costs: &Curve) -> Option<Found<[u32; 2]>> {
     })
 }
 
-/// The fewest users whose bandwidth together is at least `share` of the highest: how many cores saturate
-/// memory, from the bandwidth of all over the number of cores, which starts with the smallest. Between
-/// two numbers the curve is taken to bend down only: it lies above the straight line from point to
-/// point, and below the line from zero through the point before. `None` without two numbers, or if a
-/// bandwidth is not positive.
+/// Returns the smallest number of users whose total bandwidth is at least `share` of the highest: the
+/// number of cores that saturate memory, from the total bandwidth over the number of cores, in ascending
+/// order. Between two numbers the curve is assumed to be concave: it lies above the straight line
+/// between the points, and below the line from zero through the point before. Returns `None` with fewer
+/// than two numbers, or if a bandwidth is not positive.
 pub fn saturation(totals: &Curve, share: f64) -> Option<Interval> {
     let positive = totals
         .iter()
@@ -139,7 +144,7 @@ pub fn saturation(totals: &Curve, share: f64) -> Option<Interval> {
         return None;
     }
     let level = highest.scaled(share);
-    // What the rounding of a quotient adds is no user.
+    // Rounding of a quotient must not add a user.
     let whole = |users: f64| {
         let fewer = users as u64 as f64;
         let more = users - fewer > 1e-9 * users;
@@ -169,13 +174,13 @@ pub fn saturation(totals: &Curve, share: f64) -> Option<Interval> {
     Some(Interval::new(whole(least), whole(most)))
 }
 
-/// What a load that crosses into the next line costs more, at least: all that is known take a core
-/// cycle more or several.
+/// The least factor by which a load that crosses into the next line costs more: on all known cores it
+/// takes one or more core cycles longer.
 const CROSSING: f64 = 1.1;
 
-/// Bytes of a line, from the times of loads of `bytes` at offsets from the start of one: the power
-/// of two into which the last load fits that costs nothing, and out of which the first leads that
-/// does. `None` if no load costs more, or no power of two fits.
+/// Returns the bytes of a line, from the times of loads of `bytes` bytes at offsets from the start of a
+/// line: the power of two that the last cheap load stays inside and the first expensive load crosses.
+/// Returns `None` if no load costs more, or if no power of two fits.
 pub fn line(times: &Curve, bytes: f64) -> Option<Found<u32>> {
     decide(times, |points| {
         let first = points.first()?.1;

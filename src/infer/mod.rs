@@ -1,8 +1,8 @@
-//! What measured curves tell of the machine that they were measured on: sizes, ways, lines,
-//! entries, buffers and latencies, each with a confidence.
+//! Inference of machine properties from measured curves: sizes, ways, lines, entries, buffers and
+//! latencies, each with a confidence.
 //!
-//! Nothing here measures, and nothing looks at what the machine says of itself: a disagreement with
-//! CPUID is a finding. A [`Curve`] is a list of places and intervals, from left to right.
+//! Nothing here measures, and nothing uses what the machine reports about itself: a disagreement with
+//! CPUID is a finding. A [`Curve`] is a list of x values with intervals, in ascending x.
 
 mod capacity;
 mod cluster;
@@ -21,20 +21,20 @@ pub use sets::{Conflicts, Known, Sets, lost, policy, replacement, sets, sets_wit
 use crate::pattern::Rng;
 use crate::stats::{Interval, median};
 
-/// A measured curve: places from left to right, and the interval of the value at each.
+/// A measured curve: x in ascending order, with the interval of the value at each x.
 pub type Curve = [(f64, Interval)];
 
-/// What a curve tells.
+/// An answer inferred from a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found<T> {
-    /// The answer that the middles of the intervals give.
+    /// The answer from the middles of the intervals.
     pub value: T,
     /// The share of curves drawn at random within the intervals that give the same answer.
     pub confidence: f64,
 }
 
 impl<T> Found<T> {
-    /// The same confidence in something that follows from the answer.
+    /// Applies `of` to the answer and keeps the confidence.
     pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Found<U> {
         Found {
             value: of(self.value),
@@ -43,10 +43,11 @@ impl<T> Found<T> {
     }
 }
 
-/// How many curves are drawn.
+/// The number of drawn curves.
 const DRAWN: u32 = 200;
 
-/// The answer of `estimate` to `curve`, and how sure it is. `None` if the middles give none.
+/// Returns the answer of `estimate` for `curve`, with its confidence. Returns `None` if the middles give
+/// no answer.
 pub fn decide<T: PartialEq>(
     curve: &Curve,
     estimate: impl Fn(&[(f64, f64)]) -> Option<T>,
@@ -61,8 +62,8 @@ pub fn decide<T: PartialEq>(
     })
 }
 
-/// Curves drawn at random, the same for the same curve. Every point lies anywhere in its interval: the
-/// noise of neighbours is not the same.
+/// Returns curves drawn at random, the same for the same curve. Every point lies anywhere in its
+/// interval, independently of its neighbours, as noise does.
 fn drawn(curve: &Curve) -> impl Iterator<Item = Vec<(f64, f64)>> {
     let mut rng = Rng::new(1);
     (0..DRAWN).map(move |_| {
@@ -73,14 +74,15 @@ fn drawn(curve: &Curve) -> impl Iterator<Item = Vec<(f64, f64)>> {
     })
 }
 
-/// A number from 0 to 1.
+/// Returns a random number from 0 to 1.
 fn share(rng: &mut Rng) -> f64 {
     const STEPS: usize = 1 << 24;
     rng.below(STEPS) as f64 / (STEPS - 1) as f64
 }
 
-/// The median of values that should be one number, such as the ratio of two clocks; its confidence
-/// is the share of them within `within` of it. `None` without any.
+/// Returns the median of values that should be one number, such as the ratio of two clocks. The
+/// confidence is the share of values that differ from the median by at most the fraction `within`.
+/// Returns `None` without values.
 pub fn settled(values: impl IntoIterator<Item = f64>, within: f64) -> Option<Found<f64>> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);

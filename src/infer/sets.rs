@@ -1,38 +1,39 @@
-//! What a set of a cache tells. Ways and sets, from lists whose elements lie a fixed distance apart:
-//! Drepper's Figure 6.5. Which line a full set evicts, from lists that are a little too long for it, and
-//! from sequences of accesses that policies serve differently: as A. Abel and J. Reineke infer it from
-//! counted misses ("Reverse Engineering of Cache Replacement Policies in Intel Microprocessors and Their
-//! Evaluation", ISPASS 2014), here from times.
+//! Properties of the sets of a cache. Ways and sets, from lists whose elements lie a fixed distance
+//! apart (Drepper's Figure 6.5). The victim in a full set, from lists that are slightly too long for the
+//! set, and from access sequences that policies serve differently. A. Abel and J. Reineke infer it so
+//! from counted misses ("Reverse Engineering of Cache Replacement Policies in Intel Microprocessors and
+//! Their Evaluation", ISPASS 2014); here it is inferred from times.
 
 use alloc::vec::Vec;
 
 use super::{Curve, Found, decide};
 use crate::stats::Interval;
 
-/// Times of short lists: for each distance between two elements in bytes, the time of a step over
-/// the number of elements.
+/// Times of short lists: for each distance between two elements in bytes, the time per step over the
+/// number of elements.
 pub type Conflicts<'a> = &'a [(f64, &'a Curve)];
 
 /// Sets and ways of a cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sets {
-    /// Bytes after which an address falls into the same set: sets x line.
+    /// Bytes after which addresses fall into the same set again: sets x line.
     pub period: f64,
-    /// Lines of a set.
+    /// Lines per set.
     pub ways: u32,
 }
 
 impl Sets {
-    /// Bytes of the cache.
+    /// Returns the bytes of the cache.
     pub fn size(&self) -> f64 {
         self.period * f64::from(self.ways)
     }
 }
 
-/// What a step costs more before elements count as in conflict.
+/// The factor by which a step must cost more before elements count as in conflict.
 const DEARER: f64 = 1.25;
 
-/// The longest list, up to which all are as fast as the shortest. `None` if none is slower.
+/// Returns the length of the longest list up to which all are as fast as the shortest. `None` if none is
+/// slower.
 fn fits(points: &[(f64, f64)]) -> Option<u32> {
     let first = points.first()?.1;
     let at = points.iter().position(|(_, time)| *time > first * DEARER)?;
@@ -40,23 +41,24 @@ fn fits(points: &[(f64, f64)]) -> Option<u32> {
     Some(*length as u32)
 }
 
-/// The longest list, up to which all cost less than `limit` a step. `None` if none costs more.
+/// Returns the length of the longest list up to which all cost at most `limit` per step. `None` if none
+/// costs more.
 fn fits_below(points: &[(f64, f64)], limit: f64) -> Option<u32> {
     let at = points.iter().position(|(_, time)| *time > limit)?;
     let (length, _) = points.get(at.checked_sub(1)?)?;
     Some(*length as u32)
 }
 
-/// The sets of the nearest cache: the shortest lists that no longer fit are those whose elements
-/// all fall into one set, and the smallest distance at which that is so is how far sets repeat.
+/// Returns the sets of the nearest cache. The shortest lists that no longer fit are those whose elements
+/// all fall into one set, and the smallest distance of such lists is the period of the sets. Returns
 /// `None` if no list is in conflict.
 pub fn sets(conflicts: Conflicts<'_>) -> Option<Found<Sets>> {
     sets_by(conflicts, fits)
 }
 
-/// The sets of a cache behind the nearest, likewise: lists fit in it as long as a step costs less
-/// than `limit`, between its own latency and that of what lies behind. Where lists of some lengths
-/// only were measured, the ways are the longest of these that fits.
+/// Returns the sets of a cache beyond the nearest, in the same way as [`sets`]. Lists fit as long as a
+/// step costs at most `limit`, which lies between the latency of the cache and that of the next level.
+/// If only some lengths were measured, the ways are the longest measured length that fits.
 pub fn sets_within(conflicts: Conflicts<'_>, limit: f64) -> Option<Found<Sets>> {
     sets_by(conflicts, |points| fits_below(points, limit))
 }
@@ -81,9 +83,10 @@ fn sets_by(
     })
 }
 
-/// The share of steps that miss, list by list, from the times of lists of growing length that all
-/// fall into one set of `ways`: the shortest hit always, and the longest, four times the ways or
-/// so, miss almost always whatever the policy. Empty without both.
+/// Returns the share of steps that miss, per list longer than the ways, from the times of lists of
+/// growing length that all fall into one set of `ways` ways. The shortest list always hits. The longest,
+/// of about four times the ways, almost always misses whatever the policy. Returns an empty list if the
+/// longest list is shorter than twice the ways or no slower than the shortest.
 pub fn lost(points: &[(f64, f64)], ways: u32) -> Vec<(u32, f64)> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return Vec::new();
@@ -97,16 +100,17 @@ pub fn lost(points: &[(f64, f64)], ways: u32) -> Vec<(u32, f64)> {
         .filter(|(length, _)| *length > f64::from(ways));
     longer
         .map(|(length, time)| {
-            // A miss of a short list can cost more than one of a long one, and no more than all
-            // can miss.
+            // A miss of a short list can cost more than a miss of a long list, but the share cannot
+            // exceed 1.
             let share = (time - hit) / (miss - hit);
             (*length as u32, share.clamp(0.0, 1.0))
         })
         .collect()
 }
 
-/// The policy that explains best what lists of growing length lose: the one of `known`, each with
-/// the share of misses by length, that lies nearest in the mean square. `None` without curves.
+/// Returns the policy that best explains the misses of lists of growing length: the policy in `known`,
+/// each given with its share of misses per length, with the smallest mean square difference. Returns
+/// `None` without curves.
 pub fn policy<'a>(
     times: &Curve,
     ways: u32,
@@ -130,40 +134,39 @@ pub fn policy<'a>(
     })
 }
 
-/// A policy, and how many accesses of a round it has miss in each of some sequences: one number for
-/// every state that it may settle in, of which some policies have several.
+/// A policy, and the number of misses per round that it has in each of several sequences: one number per
+/// state that the policy may settle in. Some policies have several such states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known<'a> {
-    /// Its name.
+    /// The name of the policy.
     pub name: &'a str,
-    /// Misses a round, sequence by sequence.
+    /// Misses per round, sequence by sequence.
     pub misses: Vec<Vec<f64>>,
 }
 
-/// How far the misses of a round may well lie from those of a policy, as a share of them: what a
-/// miss costs depends a little on what else is under way.
+/// The expected relative error of the misses per round: the cost of a miss depends slightly on what else
+/// is in flight.
 const COST: f64 = 0.06;
 
-/// Misses of a round that may well be somebody else's doing.
+/// Misses per round that other users of the cache may cause.
 const FOREIGN: f64 = 0.4;
 
-/// The most that a sequence counts against a policy, in these distances: something else may have
-/// been at work in one of them.
+/// The largest distance that a sequence contributes, in units of the expected error: a sequence may have
+/// been disturbed.
 const MOST: f64 = 3.0;
 
-/// What a miss of these sequences may cost, over the cost that it was taken for: the same for all of
-/// them.
+/// Factors on the assumed cost of a miss, which is the same for all these sequences.
 const SCALES: [f64; 9] = [0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25];
 
-/// The mean square distance up to which a policy explains what was measured: one sequence that
-/// counts the most, of eight, and the others near.
+/// The mean square distance up to which a policy explains the measurement: one of eight sequences with
+/// the largest distance, and the others near.
 const ENOUGH: f64 = 1.5;
 
-/// What the next policy may lie further away and be as good.
+/// The additional distance up to which another policy counts as equally good.
 const AS_GOOD: f64 = 0.3;
 
-/// How far a policy lies from what was measured, if a miss costs the same in all sequences: the
-/// mean square over them.
+/// Returns the distance of a policy from the measurement, if a miss costs the same in all sequences: the
+/// mean square over the sequences.
 fn far(known: &Known<'_>, missed: &[(f64, f64)]) -> f64 {
     let with = |scale: f64| {
         let sequences = known.misses.iter().zip(missed);
@@ -178,9 +181,9 @@ fn far(known: &Known<'_>, missed: &[(f64, f64)]) -> f64 {
     SCALES.into_iter().map(with).fold(f64::INFINITY, f64::min)
 }
 
-/// The names of those of `known` that explain best how many accesses of a round missed in each
-/// sequence, all that do so about equally well; empty if none of them explains it. `None` without
-/// sequences.
+/// Returns the names of the policies in `known` that best explain how many accesses per round missed in
+/// each sequence: all that do so about equally well. Empty if no policy explains the misses. Returns
+/// `None` without sequences.
 pub fn replacement<'a>(missed: &[Interval], known: &[Known<'a>]) -> Option<Found<Vec<&'a str>>> {
     let curve: Vec<(f64, Interval)> = missed
         .iter()

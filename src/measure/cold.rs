@@ -1,15 +1,15 @@
 //! Memory that no cache holds.
 
-// Flushes lines by address, because a pattern owns the region by then.
+// Flushes lines by address, because a pattern already owns the region.
 #![allow(unsafe_code)]
 
 use crate::cpu::{Features, clflush, clflushopt, mfence};
 use crate::mem::LINE;
 
-/// Flushes the lines of `bytes` bytes from the line at `first` on.
+/// Flushes the lines of `bytes` bytes, starting with the line at `first`.
 ///
-/// A pattern that was just laid out leaves part of itself in the caches, and a walk over much
-/// more than they hold would find it there on its first lap, and never again.
+/// A pattern that was laid out a moment ago is partly in the caches. A walk over much more than they
+/// hold would hit it on its first lap, and never again.
 ///
 /// # Safety
 /// The bytes are mapped and readable.

@@ -1,27 +1,27 @@
-//! The loop that both protocols share: sample, look, stop.
+//! The loop that both protocols share: sample, check, stop.
 
 use super::sample::{hardly_any, seldom};
 use super::{Buffers, Ended, Monitor, Outcome, Plan, Sample};
 use crate::stats::Summary;
 use crate::time::{start, yardstick};
 
-/// Samples between two looks at the interval: sorting costs, and disturbs the caches.
+/// Samples between two checks of the interval: sorting takes time, and disturbs the caches.
 pub(super) const BETWEEN_LOOKS: usize = 5;
 
-/// How many times as many samples it takes where hardly any was undisturbed.
+/// The factor on the least number of samples where hardly any sample is undisturbed.
 const RESTLESS: usize = 6;
 
-/// How many budgets are spent on samples so long that one has no room for the least number of them.
+/// The number of budgets that may be spent to reach the least number of samples, where samples are long.
 const PATIENCE: u64 = 2;
 
-/// The two timed stretches of a sample, and the checksum of the second.
+/// The two timed stretches of a sample, and the checksum of the second stretch.
 pub(super) struct Stretches {
     pub short: u64,
     pub long: u64,
     pub checksum: u64,
 }
 
-/// Takes samples of `operations` operations until the plan is met. `None` if there was not one.
+/// Takes samples of `operations` operations until the plan is met. Returns `None` without any sample.
 pub(super) fn collect(
     plan: &Plan<'_>,
     watch: &mut dyn Monitor,
@@ -54,7 +54,7 @@ pub(super) fn collect(
     Outcome::of(&mut buffers, taken, operations, watch, ended, checksum)
 }
 
-/// A sample with the yardstick beside it, and its checksum.
+/// Takes a sample, times the yardstick after it, and returns the sample and its checksum.
 pub(super) fn sample(
     watch: &mut dyn Monitor,
     take: &mut dyn FnMut() -> Stretches,
@@ -71,21 +71,21 @@ pub(super) fn sample(
     (sample, stretches.checksum)
 }
 
-/// Whether samples are enough to go by, of which `quiet` were not disturbed: at least `least` of
-/// those, or, where nobody is ever left alone, several times as many of the others.
+/// Whether there are enough samples, of which `quiet` were undisturbed: at least `least` undisturbed
+/// samples or, on a core that is nearly always shared, several times as many samples of any kind.
 pub(super) fn enough(quiet: usize, taken: usize, least: usize) -> bool {
     let of_those = quiet >= least && !seldom(quiet, taken);
     of_those || hardly_any(quiet, taken) && taken >= RESTLESS * least
 }
 
-/// Whether the budget is spent after `ticks`.
+/// Whether the budget is spent after `ticks` ticks.
 pub(super) fn spent(ticks: u64, taken: usize, plan: &Plan<'_>) -> bool {
     let lacking = taken < plan.least && ticks / PATIENCE <= plan.budget_ticks;
     ticks > plan.budget_ticks && !lacking
 }
 
-/// Whether `summary` is as exact as asked for: the reach of the interval from the median itself,
-/// not from the interval's middle.
+/// Whether `summary` is as precise as asked for. The reach of the interval counts from the median, not
+/// from the interval's middle.
 pub(super) fn precise(summary: &Summary, precision: f64) -> bool {
     let reach = (summary.interval.hi - summary.median).max(summary.median - summary.interval.lo);
     summary.median > 0.0 && reach <= precision * summary.median

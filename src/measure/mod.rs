@@ -1,13 +1,13 @@
-//! The measuring protocol: how ticks become a number that carries its doubt.
+//! The measuring protocol: converts ticks to a number with its uncertainty.
 //!
-//! Two protocols. [`steady()`] times a [`Kernel`](crate::kernel::Kernel) for N and for 2N
-//! operations and takes the difference, so that everything which happens once (fences, call,
-//! loop entry, the last miss) leaves. [`one_shot()`] times single operations, each after a
-//! preparation of its own, against an empty stretch. Both go on until the 95 % interval of the
-//! median is within the plan's precision, or the plan's budget is spent, and say which.
+//! There are two protocols. [`steady()`] times a [`Kernel`](crate::kernel::Kernel) for N and for 2N
+//! operations and takes the difference, so that costs that occur once (fences, call, loop entry, the
+//! last miss) cancel. [`one_shot()`] times single operations, each after its own preparation, against an
+//! empty stretch. Both continue until the 95 % interval of the median is within the plan's precision, or
+//! until the plan's budget is spent, and report which.
 //!
-//! Beside them, [`in_turn()`] compares two kernels, and [`distribution()`] keeps what each single
-//! operation took. With the feature `std`, `bench::Bench` does all of it without anything to lend.
+//! [`in_turn()`] compares two kernels, and [`distribution()`] records the time of each single operation.
+//! With the feature `std`, `bench::Bench` does all of this without buffers to lend.
 
 #[cfg(hosted)]
 mod cold;

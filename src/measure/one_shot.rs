@@ -1,4 +1,4 @@
-//! Single operations, each after a preparation of its own.
+//! Single operations, each after its own preparation.
 
 use core::hint::black_box;
 
@@ -33,24 +33,25 @@ use crate::time::{start, stop};
 /// println!("{ticks} ticks");
 /// ```
 pub trait Shot {
-    /// Brings the memory into the state in which the operation is to find it. Not timed.
+    /// Brings the memory into the state that the operation starts from. Not timed.
     fn prepare(&mut self);
 
-    /// Does the operation and returns a value that proves it.
+    /// Does the operation and returns a checksum that proves it.
     fn shoot(&mut self) -> u64;
 
-    /// How many operations one shot is: the lines of a run that is flushed at once, the pages of a
-    /// mapping. A sample is ticks per operation. The same for every shot.
+    /// Returns the number of operations per shot: the lines of a run that is flushed at once, the pages
+    /// of a mapping. A sample is in ticks per operation. Must be the same for every shot.
     fn operations(&self) -> u64 {
         1
     }
 }
 
-/// Shots whose mean makes one sample, at the most. The time-stamp counter of some CPUs advances in
-/// steps of tens of ticks; a mean over shots that begin at random phases of the step resolves less.
+/// The largest number of shots whose mean makes one sample. The time-stamp counter of some CPUs advances
+/// in steps of tens of ticks. A mean over shots that begin at random phases of the step has a finer
+/// resolution.
 const SHOTS: u64 = 16;
 
-/// Measures ticks of an operation of a [`Shot`], the cost of the empty stretch taken off.
+/// Measures ticks per operation of a [`Shot`], less the cost of an empty stretch.
 ///
 /// [`Plan::warm_up`] and [`Plan::sample_ticks`] do not apply. Returns `None` as
 /// [`steady`](super::steady()) does.
@@ -79,13 +80,13 @@ pub fn one_shot(
     })
 }
 
-/// Times `shots` shots one by one, each after its preparation, and records the ticks of each in
-/// `histogram`, the cost of the empty stretch taken off. Nothing is averaged and nothing left out:
-/// interruptions are part of a distribution.
+/// Times `shots` shots separately, each after its preparation, and records the ticks of each in
+/// `histogram`, less the cost of an empty stretch. Nothing is averaged or left out: interruptions are
+/// part of a distribution.
 ///
-/// Fifteen shots that are not recorded come first: the empty stretch behind each finds memory as cold as
-/// it is for the shot. The time-stamp counter of some CPUs advances in steps of tens of ticks, and values
-/// lie that far apart then. Ends early where `stop` answers true.
+/// Fifteen shots that are not recorded come first: the empty stretch after each finds memory as cold as
+/// the shot does. The time-stamp counter of some CPUs advances in steps of tens of ticks, and values
+/// then lie that far apart. Ends early when `stop` returns true.
 pub fn distribution(
     shot: &mut dyn Shot,
     shots: u64,
@@ -95,7 +96,7 @@ pub fn distribution(
     each_shot(shot, shots, &mut |ticks| histogram.record(ticks), stop);
 }
 
-/// The same, where `record` gets the ticks of each shot.
+/// Like [`distribution`], but passes the ticks of each shot to `record`.
 pub(crate) fn each_shot(
     shot: &mut dyn Shot,
     shots: u64,
@@ -119,8 +120,9 @@ pub(crate) fn each_shot(
     }
 }
 
-/// Fewer than [`SHOTS`] where these leave no time for as many samples as are wanted at least: one
-/// sample tells nothing of how far the next would be from it. Found by a shot that is no sample.
+/// Returns the shots per sample: fewer than [`SHOTS`] if otherwise there were no time for the least
+/// number of samples, because a single sample does not show how far the next would differ. Takes one
+/// shot to find out, which is no sample.
 fn shots_a_sample(shot: &mut dyn Shot, plan: &Plan<'_>) -> u64 {
     if plan.stopped() {
         return 1;
@@ -140,7 +142,7 @@ fn timed(shot: &mut dyn Shot) -> (u64, u64) {
     (stop() - begin, checksum)
 }
 
-/// Ticks of a stretch with nothing in it but a call that does nothing, as [`timed`] has one.
+/// Times an empty stretch: a call that does nothing, in place of the call in [`timed`].
 #[inline(never)]
 pub(super) fn empty() -> u64 {
     struct Nothing;

@@ -1,31 +1,31 @@
-//! How long to measure and how exactly, what a sample is, what became of a set of samples, and a timing
-//! as a line that `linefill compare` reads.
+//! The plan of a measurement, its samples and their summary, and a timing as a line that `linefill
+//! compare` reads.
 
 use core::fmt::{self, Write as _};
 use core::sync::atomic::AtomicBool;
 
 use crate::stats::{Interval, Summary};
 
-/// Undisturbed samples that are too few to go by: not even their extremes hold the median in 95 of
-/// 100 cases.
+/// A number of undisturbed samples that is too small: even their extremes contain the median in fewer
+/// than 95 of 100 cases.
 const FEW: usize = 5;
 
-/// Of so many samples one at least must be undisturbed.
+/// At least one in this many samples must be undisturbed.
 const ONE_OF: usize = 6;
 
-/// Whether `quiet` undisturbed samples of those `taken` are too few to go by.
+/// Whether `quiet` undisturbed samples out of `taken` are too few.
 pub(super) fn hardly_any(quiet: usize, taken: usize) -> bool {
     quiet <= FEW || seldom(quiet, taken)
 }
 
-/// Whether the thread was alone so seldom that samples which seem undisturbed are not: whoever is
-/// there nearly all the time comes and goes between two looks as well.
+/// Whether the core was shared so often that seemingly undisturbed samples are not: a user that is
+/// nearly always there also comes and goes between two checks.
 pub(super) fn seldom(quiet: usize, taken: usize) -> bool {
     quiet * ONE_OF < taken
 }
 
-/// How many times as long the disturbed samples took as the undisturbed ones, by their medians. `None`
-/// unless there are enough of both.
+/// Returns the time of the disturbed samples over that of the undisturbed ones, by their medians.
+/// Returns `None` unless there are enough of both.
 #[cfg(hosted)]
 pub(crate) fn slowed(samples: &[Sample]) -> Option<f64> {
     let median_of = |disturbed: bool| {
@@ -40,41 +40,41 @@ pub(crate) fn slowed(samples: &[Sample]) -> Option<f64> {
     Some(median_of(true)? / median_of(false)?)
 }
 
-/// One sample. Its value is `(long - short) / operations` ticks per operation.
+/// A sample. Its value is `(long - short) / operations` ticks per operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Ticks of N operations ([`steady`](super::steady)), or of the empty stretch
+    /// Ticks of N operations ([`steady`](super::steady)), or of an empty stretch
     /// ([`one_shot`](super::one_shot)).
     pub short: u64,
-    /// Ticks of 2N operations, or of the one operation.
+    /// Ticks of 2N operations, or of the single operation.
     pub long: u64,
-    /// Ticks that [`yardstick::CYCLES`](crate::time::yardstick::CYCLES) core cycles took beside it.
+    /// Ticks of [`yardstick::CYCLES`](crate::time::yardstick::CYCLES) core cycles next to the sample.
     pub yardstick: u64,
-    /// Whether something took the CPU away meanwhile, or a share of it, as far as the [`Monitor`]
-    /// could see.
+    /// Whether something took the CPU or a share of it meanwhile, as far as the [`Monitor`] could see.
     pub disturbed: bool,
 }
 
 impl Sample {
-    /// Ticks per operation, if the longer stretch is longer by `operations` operations.
+    /// Returns ticks per operation, if the longer stretch has `operations` more operations.
     pub fn value(&self, operations: u64) -> f64 {
         (self.long as f64 - self.short as f64) / operations as f64
     }
 }
 
-/// Says whether the thread was left alone. The operating system knows; bare metal need not ask.
+/// Observes whether the thread is disturbed. The operating system knows; bare metal has nothing to ask.
 pub trait Monitor {
-    /// A state that changes when the thread is preempted, moved to another CPU, or shares its core.
+    /// Returns a state that changes when the thread is preempted, moved to another CPU, or shares its
+    /// core.
     fn state(&mut self) -> u64;
 
-    /// Whether the state says anything. Provided: it does.
+    /// Whether the state carries information. By default true.
     fn watches(&self) -> bool {
         true
     }
 }
 
-/// Watches nothing: no sample is left out, and [`Outcome::disturbed`] is `None`. With the feature `std`
-/// there is a monitor that watches: `bench::DisturbanceMonitor`.
+/// A monitor that watches nothing: no sample is left out, and [`Outcome::disturbed`] is `None`. With the
+/// feature `std`, `bench::DisturbanceMonitor` is a monitor that watches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoMonitor;
 
@@ -94,36 +94,38 @@ impl Monitor for NoMonitor {
 pub enum Ended {
     /// The interval of the median became as narrow as the plan asks.
     Precise,
-    /// The budget was spent first: the number is as good as it got, and says so.
+    /// The budget was spent before the precision was reached.
     Budget,
-    /// The caller's buffer was full first.
+    /// The caller's buffer was full before the precision was reached.
     Full,
-    /// Somebody asked to stop.
+    /// The stop flag of the plan was set.
     Stopped,
 }
 
-/// What a measurement came to.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Samples taken; they lie at the front of the caller's buffer.
+    /// The number of samples taken, which lie at the front of the caller's buffer.
     pub taken: usize,
     /// Operations by which the longer stretch of each sample exceeds the shorter.
     pub operations: u64,
-    /// Ticks per operation, over the undisturbed samples (over all, if too few were undisturbed).
+    /// Ticks per operation, over the undisturbed samples, or over all samples if too few were
+    /// undisturbed.
     pub ticks: Summary,
-    /// Core cycles per tick while the samples were taken; `None` if the yardstick gave nothing.
+    /// Core cycles per tick while the samples were taken; `None` if the yardstick gave no value.
     pub core_per_tick: Option<f64>,
-    /// How many samples were disturbed, as far as the [`Monitor`] could see; `None` if nobody watched.
+    /// The number of disturbed samples, as far as the [`Monitor`] could see; `None` without a monitor
+    /// that watches.
     pub disturbed: Option<usize>,
     /// Why sampling ended.
     pub ended: Ended,
-    /// What the kernel returned last: the checksum of its work.
+    /// The last checksum that the kernel returned.
     pub checksum: u64,
 }
 
 impl Outcome {
-    /// What the first `taken` samples in `buffers` come to; `None` if there are none.
+    /// Summarises the first `taken` samples in `buffers`. Returns `None` if there are none.
     pub(super) fn of(
         buffers: &mut Buffers<'_>,
         taken: usize,
@@ -143,42 +145,42 @@ impl Outcome {
         })
     }
 
-    /// Core cycles per operation; `None` if the yardstick gave nothing.
+    /// Returns core cycles per operation, or `None` if the yardstick gave no value.
     ///
-    /// Ticks are converted by the median of [`core_per_tick`](Self::core_per_tick), so the interval is
-    /// that of the ticks.
+    /// Ticks are converted by the median [`core_per_tick`](Self::core_per_tick), so the interval is that
+    /// of the ticks.
     pub fn core_cycles(&self) -> Option<Summary> {
         self.core_per_tick.map(|ratio| self.ticks.scaled(ratio))
     }
 
-    /// Whether disturbed samples had to do, because hardly any other was taken.
+    /// Whether disturbed samples were used, because hardly any other was taken.
     pub fn restless(&self) -> bool {
         self.ticks.n > self.taken - self.disturbed.unwrap_or(0)
     }
 }
 
-/// Where samples go: the caller's memory, because measuring allocates nothing.
+/// The memory for samples, lent by the caller because measuring does not allocate.
 #[derive(Debug)]
 pub struct Buffers<'a> {
-    /// The samples in the order in which they were taken. Its length is the most that are taken.
+    /// The samples in the order in which they are taken. Its length is the largest number of samples.
     pub samples: &'a mut [Sample],
     /// As many numbers as there are samples, for sorting.
     pub scratch: &'a mut [f64],
 }
 
 impl Buffers<'_> {
-    /// The most samples that fit.
+    /// Returns the largest number of samples that fit.
     pub(super) fn room(&self) -> usize {
         self.samples.len().min(self.scratch.len())
     }
 
-    /// How many of the first `taken` samples were not disturbed.
+    /// Returns how many of the first `taken` samples were not disturbed.
     pub(super) fn quiet(&self, taken: usize) -> usize {
         let samples = &self.samples[..taken];
         samples.iter().filter(|sample| !sample.disturbed).count()
     }
 
-    /// Summarises the first `taken` samples, the disturbed ones left out unless [hardly
+    /// Summarises the first `taken` samples. Leaves out the disturbed samples unless [hardly
     /// any](hardly_any) would be left.
     pub(super) fn summary(&mut self, taken: usize, operations: u64) -> Option<Summary> {
         let all = hardly_any(self.quiet(taken), taken);
@@ -190,7 +192,7 @@ impl Buffers<'_> {
         summary_of(kept, self.scratch)
     }
 
-    /// The median ratio of core cycles to ticks beside the first `taken` samples.
+    /// Returns the median ratio of core cycles to ticks over the first `taken` samples.
     pub(super) fn core_per_tick(&mut self, taken: usize) -> Option<f64> {
         let ratios = self.samples[..taken]
             .iter()
@@ -212,7 +214,7 @@ pub(super) fn summary_of(
     Summary::of(&mut scratch[..count])
 }
 
-/// When sampling starts, how long a sample is, and when sampling stops. Times are TSC ticks.
+/// When sampling starts, how long a sample is, and when sampling stops. Times are in TSC ticks.
 ///
 /// ```
 /// use linefill::measure::Plan;
@@ -230,38 +232,38 @@ pub(super) fn summary_of(
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Plan<'a> {
-    /// Operations run before the first sample, to bring caches and predictors to their steady
-    /// state: usually one lap of the working set.
+    /// Operations run before the first sample, to bring caches and predictors to their steady state:
+    /// usually one lap of the working set.
     pub warm_up: u64,
     /// Ticks after which the warm-up ends even if operations are left.
     pub warm_up_ticks: u64,
     /// Whether the warm-up is repeated until two in a row take equally long: a working set that hardly
-    /// fits a shared cache comes to rest in it, or beside it, after several laps.
+    /// fits a shared cache settles in the cache, or outside, after several laps.
     pub until_steady: bool,
-    /// Ticks that the shorter stretch of a sample should last. Well above the cost of the fences,
-    /// well below the period of the timer interrupt.
+    /// Ticks that the shorter stretch of a sample should last: well above the cost of the fences, well
+    /// below the period of the timer interrupt.
     pub sample_ticks: u64,
-    /// Samples taken even if the first few already agree.
+    /// The least number of samples, even if the first few agree.
     pub least: usize,
-    /// The half width of the 95 % interval of the median, as a share of it, at which to stop.
+    /// The half width of the 95 % interval, as a fraction of the median, at which sampling stops.
     pub precision: f64,
-    /// Ticks after which sampling ends, precise or not; twice as many until there are as many samples
-    /// as wanted at least.
+    /// Ticks after which sampling ends, precise or not; doubled until the least number of samples is
+    /// reached.
     pub budget_ticks: u64,
     /// Ends the measurement before the next sample once it is set.
     pub stop: Option<&'a AtomicBool>,
 }
 
 impl Plan<'_> {
-    /// A plan for a counter of `hz` ticks per second: samples of 20 us, at least 15, to 1 %, for at
-    /// most `budget` seconds after a warm-up of at most as long.
+    /// Returns a plan for a counter of `hz` ticks per second: samples of 20 us, at least 15, to 1 %, for
+    /// at most `budget` seconds after a warm-up of at most as long.
     pub fn of_seconds(hz: f64, budget: f64) -> Self {
         let ticks = |seconds: f64| (seconds * hz) as u64;
         Plan::of_ticks(ticks(20e-6), ticks(budget))
     }
 
-    /// A plan of samples of `sample` ticks, at least 15, to 1 %, for at most `budget` ticks after a
-    /// warm-up of at most as long.
+    /// Returns a plan of samples of `sample` ticks, at least 15, to 1 %, for at most `budget` ticks
+    /// after a warm-up of at most as long.
     pub const fn of_ticks(sample: u64, budget: u64) -> Self {
         Plan {
             warm_up: 0,
@@ -275,7 +277,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The same plan after this many operations without samples: usually one lap of the working set.
+    /// Sets the number of operations before the first sample: usually one lap of the working set.
     pub fn warm_up(self, operations: u64) -> Self {
         Plan {
             warm_up: operations,
@@ -283,15 +285,15 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether somebody asked to stop.
+    /// Whether the stop flag is set.
     pub(super) fn stopped(&self) -> bool {
         self.stop
             .is_some_and(|stop| stop.load(core::sync::atomic::Ordering::Relaxed))
     }
 }
 
-/// What a function takes, as a line of kind `function` (docs/FORMAT.md): print one per function, keep the
-/// output, and `linefill compare OLD NEW --fail-if 'NAME > 1.05'` holds a later one against it.
+/// The time of a function, as a line of kind `function` (docs/FORMAT.md). Print one line per function
+/// and keep the output; `linefill compare OLD NEW --fail-if 'NAME > 1.05'` compares a later run with it.
 ///
 /// ```
 /// use linefill::measure::FunctionLine;
@@ -304,11 +306,11 @@ impl Plan<'_> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FunctionLine<'a> {
-    /// The name, by which it is found again.
+    /// The name, which identifies the function in later runs.
     pub name: &'a str,
     /// The 95 % interval per operation, in nanoseconds.
     pub nanoseconds: Interval,
-    /// The same in core cycles, if they are known. Where both lines have them, they are compared.
+    /// The interval in core cycles, if known. Compared where both lines have it.
     pub cycles: Option<Interval>,
 }
 

@@ -1,5 +1,5 @@
-//! N against 2N operations of a kernel that goes on where it stopped; two such kernels in turn, and the
-//! ratio of what they take; and runs timed from beginning to end.
+//! N against 2N operations of a kernel that continues where it stopped; two such kernels interleaved,
+//! and the ratio of their times; and runs timed from beginning to end.
 
 use core::hint::black_box;
 
@@ -10,16 +10,18 @@ use crate::kernel::Kernel;
 use crate::stats::Summary;
 use crate::time::{start, stop};
 
-/// The most operations in the shorter stretch; a kernel that does nothing would double forever.
+/// The largest number of operations in the shorter stretch: a kernel that does nothing would double
+/// forever.
 const MOST_OPERATIONS: u64 = 1 << 40;
 
 /// Measures ticks per operation of `kernel` in its steady state.
 ///
-/// Warms up, finds the number of operations N that last [`Plan::sample_ticks`], then samples N
-/// and 2N operations until the plan is met. The kernel goes on from sample to sample where it
-/// stopped, so that a working set of any size is covered in turn.
+/// Warms up, finds the number of operations N that lasts [`Plan::sample_ticks`], then samples N and 2N
+/// operations until the plan is met. The kernel continues from sample to sample where it stopped, so
+/// that the samples together cover a working set of any size.
 ///
-/// Returns `None` if `buffers` have no room for a sample, or if it was stopped before the first.
+/// Returns `None` if `buffers` have no room for a sample, or if the measurement was stopped before the
+/// first sample.
 pub fn steady(
     kernel: &mut dyn Kernel,
     plan: &Plan<'_>,
@@ -34,8 +36,8 @@ pub fn steady(
     )
 }
 
-/// The same for whatever `time` times: it does as many operations as it is told and returns their
-/// ticks and a checksum. For kernels that run elsewhere, on several threads at once for one.
+/// Like [`steady()`], for a closure `time` that does the given number of operations and returns their
+/// ticks and a checksum. For kernels that run elsewhere, for example on several threads at once.
 pub fn in_stretches(
     time: &mut dyn FnMut(u64) -> (u64, u64),
     plan: &Plan<'_>,
@@ -49,7 +51,7 @@ pub fn in_stretches(
     })
 }
 
-/// N operations and twice as many.
+/// Times N operations, and then twice as many.
 pub(super) fn pair(time: &mut dyn FnMut(u64) -> (u64, u64), operations: u64) -> Stretches {
     let (short, _) = time(operations);
     let (long, checksum) = time(2 * operations);
@@ -60,9 +62,9 @@ pub(super) fn pair(time: &mut dyn FnMut(u64) -> (u64, u64), operations: u64) -> 
     }
 }
 
-/// The same from beginning to end, a stretch of N a sample. For kernels on several threads of
-/// which one stretch is unlike the next, in step or apart: the difference of two such stretches
-/// tells nothing of either. What a stretch begins with counts, so that it must be long.
+/// Like [`in_stretches`], with samples of one stretch of N operations, timed from beginning to end. For
+/// kernels on several threads whose stretches differ, in step or apart: the difference of two such
+/// stretches says nothing about either. The start of a stretch counts, so the stretch must be long.
 pub fn in_long_stretches(
     time: &mut dyn FnMut(u64) -> (u64, u64),
     plan: &Plan<'_>,
@@ -81,7 +83,7 @@ pub fn in_long_stretches(
     })
 }
 
-/// Runs `operations` and returns their ticks and the kernel's checksum.
+/// Runs `operations` operations, and returns their ticks and the kernel's checksum.
 #[inline(never)]
 pub(super) fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
     let begin = start();
@@ -89,12 +91,12 @@ pub(super) fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
     (stop() - begin, checksum)
 }
 
-/// Stretches that are all long enough before their number of operations counts as enough: an
-/// interruption makes a single operation look long, and where the host of a guest lets one of two
-/// CPUs wait, every other stretch is interrupted.
+/// The number of stretches that must all be long enough before their number of operations counts as
+/// enough. An interruption makes a single operation look long, and where the host of a guest makes one
+/// of two CPUs wait, every other stretch is interrupted.
 const TRIES: usize = 7;
 
-/// The number of operations that last as long as the plan's sample, by doubling.
+/// Returns the number of operations that lasts as long as the plan's sample, found by doubling.
 pub(super) fn lasting(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>) -> u64 {
     let mut operations = 1;
     while operations < MOST_OPERATIONS {
@@ -102,19 +104,19 @@ pub(super) fn lasting(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>) 
         let Some(ticks) = tries.find(|&ticks| ticks < plan.sample_ticks) else {
             break;
         };
-        // Close to the aim, in proportion; far from it, at most eightfold, as the first few
-        // operations of a cold kernel say little.
+        // Near the target, grow in proportion. Far from it, grow at most eightfold, because the first
+        // few operations of a cold kernel say little.
         let factor = plan.sample_ticks / ticks.max(1);
         operations = operations.saturating_mul(factor.clamp(2, 8));
     }
     operations
 }
 
-/// By how much two laps differ that agree, as a share.
+/// The relative difference up to which two laps agree.
 const AGREE: f64 = 0.03;
 
-/// Runs the plan's warm-up in stretches of `operations`, or if it is to come to rest, in laps without a
-/// pause until two agree.
+/// Runs the plan's warm-up in stretches of `operations` operations or, with [`Plan::until_steady`], in
+/// whole laps until two agree.
 pub(super) fn warm_up(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>, operations: u64) {
     let began = start();
     if plan.until_steady && plan.warm_up > 0 {
@@ -136,10 +138,10 @@ pub(super) fn warm_up(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>, 
     }
 }
 
-/// Measures ticks per operation of runs of `operations` operations, a run a sample. `time` prepares
-/// and does one, and returns what is to be taken off its ticks, its ticks, and a checksum. For runs of
-/// milliseconds, of which the cost of the empty stretch is nothing, and which cannot go on where
-/// they stopped.
+/// Measures ticks per operation of runs of `operations` operations, one run per sample. `time` prepares
+/// and does a run, and returns the ticks to subtract, the ticks of the run, and a checksum. For runs of
+/// milliseconds, where the cost of an empty stretch is negligible, and which cannot continue where they
+/// stopped.
 ///
 /// The first run warms up and is not a sample. [`Plan::warm_up`] and [`Plan::sample_ticks`] do not
 /// apply. Returns `None` as [`steady`](super::steady()) does.
@@ -163,25 +165,26 @@ pub fn in_whole(
     })
 }
 
-/// What two kernels took that were measured in turn.
+/// The result of two kernels measured interleaved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Paired {
-    /// The first and the second.
+    /// The outcomes of the first and the second kernel.
     pub outcomes: [Outcome; 2],
-    /// How many times as long an operation of the first takes as one of the second: over the pairs of
-    /// samples of which neither was disturbed (over all, if too few were undisturbed). `None` if in no
-    /// pair both took more time for more operations: one of them does nothing.
+    /// Time per operation of the first kernel over that of the second: over the pairs of samples of
+    /// which neither was disturbed, or over all pairs if too few were undisturbed. `None` if there is no
+    /// pair in which both took more time for more operations, because one kernel does nothing.
     pub ratio: Option<Summary>,
 }
 
-/// Measures two kernels in turn, each as [`steady`](super::steady()) does, a sample of one beside a
+/// Measures two kernels interleaved, each as [`steady`](super::steady()) does, a sample of one next to a
 /// sample of the other, until the ratio is as precise as `plan` asks.
 ///
-/// What slows both down for a while (the core's clock, a neighbour) leaves the ratio. Which of the two
-/// goes first changes from pair to pair. Both find the caches as the other left them.
+/// Effects that slow both down for a while (the core's clock, a neighbour) cancel in the ratio. The
+/// kernel that goes first alternates from pair to pair. Each finds the caches as the other left them.
 ///
-/// Returns `None` if `buffers` have no room for a sample, or if it was stopped before the first.
+/// Returns `None` if `buffers` have no room for a sample, or if the measurement was stopped before the
+/// first sample.
 pub fn in_turn(
     kernels: [&mut dyn Kernel; 2],
     plan: &Plan<'_>,
@@ -234,14 +237,14 @@ pub fn in_turn(
     })
 }
 
-/// How many of the first `taken` pairs were disturbed in neither half.
+/// Returns how many of the first `taken` pairs were undisturbed in both halves.
 fn quiet(buffers: &[Buffers<'_>; 2], taken: usize) -> usize {
     let [first, second] = buffers.each_ref().map(|one| &one.samples[..taken]);
     let pairs = first.iter().zip(second);
     pairs.filter(|(a, b)| !a.disturbed && !b.disturbed).count()
 }
 
-/// The ratio over the first `taken` pairs.
+/// Returns the summary of the ratio over the first `taken` pairs.
 fn ratio(buffers: &mut [Buffers<'_>; 2], taken: usize, operations: [u64; 2]) -> Option<Summary> {
     let all = hardly_any(quiet(buffers, taken), taken);
     let [first, second] = buffers;

@@ -1,47 +1,48 @@
-//! What caches gain and cost: where data is used again (the computation that opens Drepper's section 3),
-//! between two hyper-threads (Drepper 3.3.4 and Figure 3.23), and as a slowdown spread over the
+//! The gain and the cost of caches: where data are reused (the computation that opens Drepper's section
+//! 3), shared by two hyper-threads (Drepper 3.3.4 and Figure 3.23), and as a slowdown divided by the
 //! operations that may have caused it (Sestoft 4.1).
 
-/// Data that is used again and again, and fits the cache.
+/// Data that are reused and fit the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reuse {
-    /// Elements, each of which memory delivers by itself.
+    /// The number of elements, each of which is loaded from memory separately.
     pub elements: u64,
-    /// How often each is used.
+    /// The number of uses per element.
     pub uses: u64,
 }
 
 impl Reuse {
-    /// The paper's: 100 elements, 100 times each.
+    /// The paper's example: 100 elements, 100 uses each.
     pub const DREPPER: Reuse = Reuse {
         elements: 100,
         uses: 100,
     };
 
-    /// Time without a cache, if an access to memory takes `memory`.
+    /// Returns the time without a cache, if an access to memory takes `memory`.
     pub fn without_cache(&self, memory: f64) -> f64 {
         self.elements as f64 * self.uses as f64 * memory
     }
 
-    /// Time with a cache that answers in `cache`: the first use of an element goes to memory.
+    /// Returns the time with a cache that answers in `cache`; the first use of an element goes to
+    /// memory.
     pub fn with_cache(&self, cache: f64, memory: f64) -> f64 {
         let again = self.uses.saturating_sub(1) as f64;
         let first = self.uses.min(1) as f64;
         self.elements as f64 * (first * memory + again * cache)
     }
 
-    /// The share of the time that the cache saves.
+    /// Returns the share of the time that the cache saves.
     pub fn saved(&self, cache: f64, memory: f64) -> f64 {
         1.0 - self.with_cache(cache, memory) / self.without_cache(memory)
     }
 }
 
-/// A program on a core with one level of cache, as the paper models both.
+/// A program on a core with one level of cache, as modelled in the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HyperThread {
-    /// The share of instructions that access memory: `Fmem`, 0 to 1.
+    /// The share of instructions that access memory, 0 to 1: `Fmem`.
     pub accesses: f64,
-    /// Time of an instruction that does not: `Tproc`.
+    /// Time of an instruction that does not access memory: `Tproc`.
     pub instruction: f64,
     /// Time of an access that hits: `Tcache`.
     pub hit: f64,
@@ -50,49 +51,51 @@ pub struct HyperThread {
 }
 
 impl HyperThread {
-    /// Time of an instruction in the mean, if `hits` (0 to 1) of the accesses hit: `Texe / N`.
+    /// Returns the mean time per instruction, if the share `hits` (0 to 1) of the accesses hit: `Texe /
+    /// N`.
     pub fn time(&self, hits: f64) -> f64 {
         let access = hits * self.hit + (1.0 - hits) * self.miss;
         (1.0 - self.accesses) * self.instruction + self.accesses * access
     }
 
-    /// What two threads may lose of twice the hit rate of one: `A` in `G2 >= 2 G1 - A`.
+    /// Returns what two threads may lose of twice the hit rate of one thread: `A` in `G2 >= 2 G1 - A`.
     ///
-    /// Each of two threads must take at most twice the time that one takes alone, and the times are
-    /// straight lines in the hit rate: `A` is the time without any hit over the time that hits can
-    /// save. It is above 1, and the closer to 1 the further away memory is.
+    /// Each of two threads must take at most twice the time that one thread takes alone, and the times
+    /// are linear in the hit rate. `A` is the time without any hit over the time that hits can save. It
+    /// is above 1, and closer to 1 the slower memory is.
     pub fn allowance(&self) -> f64 {
         let (nothing_hits, all_hit) = (self.time(0.0), self.time(1.0));
         nothing_hits / (nothing_hits - all_hit)
     }
 }
 
-/// The least hit rate with which each of two threads must get by, if one thread has `alone` (0 to 1): of
-/// a core, nothing but the [allowance](HyperThread::allowance) need be known, as of the paper's Pentium 4.
+/// Returns the smallest hit rate that each of two threads needs, if one thread alone has the hit rate
+/// `alone` (0 to 1). Only the [allowance](HyperThread::allowance) of the core must be known, as for the
+/// paper's Pentium 4.
 pub fn least_hit_rate(alone: f64, allowance: f64) -> f64 {
     (2.0 * alone - allowance).max(0.0)
 }
 
-/// A run that took longer than another, and what it did.
+/// A run that took longer than another run, and its operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Seconds that it took longer.
+    /// Additional seconds of the run.
     pub seconds: f64,
-    /// Operations of one iteration that are to blame.
+    /// Operations per iteration to which the time is attributed.
     pub operations: f64,
-    /// Iterations of the run.
+    /// Iterations per run.
     pub iterations: f64,
-    /// Threads that ran side by side.
+    /// Threads that ran in parallel.
     pub threads: f64,
 }
 
 impl Spread {
-    /// Nanoseconds by which the run as a whole took longer, for each operation.
+    /// Returns the additional nanoseconds of the whole run per operation.
     pub fn wall(&self) -> f64 {
         self.seconds * 1e9 / (self.operations * self.iterations)
     }
 
-    /// Nanoseconds by which a thread took longer for each of its own operations.
+    /// Returns the additional nanoseconds of a thread per its own operation.
     pub fn thread(&self) -> f64 {
         self.wall() * self.threads
     }

@@ -1,10 +1,11 @@
-//! How long the cycles are that Sestoft's ways to fill an array lead onto (his appendix A.2).
+//! The lengths of the cycles that result from Sestoft's ways to fill an array (his appendix A.2).
 
-/// The expected length of the cycle that `a[k] = random(size)`, followed from anywhere, runs onto.
+/// Returns the expected length of the cycle that is reached from any start in the array `a[k] =
+/// random(size)`.
 ///
-/// `(Q + 1) / 2` with Ramanujan's `Q(n) = 1 + (n-1)/n + (n-1)(n-2)/n^2 + ...`, which is close to
+/// It is `(Q + 1) / 2` with Ramanujan's `Q(n) = 1 + (n-1)/n + (n-1)(n-2)/n^2 + ...`, which is close to
 /// `sqrt(pi n / 8)` for large `n` (Flajolet and Odlyzko, "Random Mapping Statistics", 1989). Zero
-/// for no elements.
+/// without elements.
 pub fn cycle_of_function(size: u64) -> f64 {
     if size == 0 {
         return 0.0;
@@ -13,7 +14,7 @@ pub fn cycle_of_function(size: u64) -> f64 {
     let mut term = 1.0;
     let mut q = 0.0;
     let mut step = 1.0;
-    // Terms fall like exp(-k^2 / 2n): after some ten sqrt(n) of them nothing is added.
+    // Terms fall like exp(-k^2 / 2n): after about ten sqrt(n) terms nothing is added.
     while term > 1e-18 {
         q += term;
         term *= 1.0 - step / n;
@@ -22,8 +23,8 @@ pub fn cycle_of_function(size: u64) -> f64 {
     (q + 1.0) / 2.0
 }
 
-/// The chance that the cycle through one element of a random permutation of `size` elements has at
-/// least `length` of them.
+/// Returns the probability that the cycle through one element of a random permutation of `size` elements
+/// has at least `length` elements.
 pub fn long_cycles(size: u64, length: u64) -> f64 {
     let longer = (size + 1).saturating_sub(length.max(1));
     if size == 0 {
@@ -37,7 +38,7 @@ mod tests {
     extern crate std;
     use super::*;
 
-    /// The mean over every function on `size` elements and every start.
+    /// Returns the mean over every function on `size` elements and every start.
     fn mean_of_all(size: usize) -> f64 {
         let functions = size.pow(size as u32);
         let mut sum = 0;

@@ -1,19 +1,19 @@
-//! What bounds a rate: lines under way (Little's law), a station that clients use in turns, a chain of
-//! additions, and the part that stays as slow as it was (Amdahl's law).
+//! Bounds of a rate: lines in flight (Little's law), a station that clients use one after another, a
+//! chain of additions, and the part that does not become faster (Amdahl's law).
 //!
-//! And how far ahead of a walk to prefetch (Drepper, section 6.3.2: far enough that the line is there
-//! when it is needed). A walk takes `work` a step when nothing misses. A prefetch is made at each step
-//! for the node `distance` steps later, and arrives `latency` later. Steps are all alike in the long run,
-//! so one takes the longer of both: the work, or a `distance`-th of the latency, which is Little's law
-//! for as many lines in flight.
+//! Also the distance at which to prefetch ahead of a walk (Drepper, section 6.3.2: far enough that the
+//! line is there when it is needed). A step takes `work` if nothing misses. Each step prefetches the
+//! node `distance` steps later, which arrives after `latency`. In the long run all steps are alike, so a
+//! step takes the longer of `work` and `latency / distance`, which is Little's law for `distance` lines
+//! in flight.
 
-/// How many misses are in flight in the mean, if an operation misses `misses` times and takes
-/// `time`, while a miss takes `latency`, in the same unit.
+/// Returns the mean number of misses in flight, if an operation misses `misses` times and takes `time`,
+/// and a miss takes `latency`, in the same unit.
 ///
-/// A stationary system of any kind holds L = λW (J. Little, Operations Research 9, 1961): misses
-/// begin at the rate `misses / time`, and each stays outstanding for `latency`. The mean is over
-/// all time; Intel's L1D_PEND_MISS.PENDING / PENDING_CYCLES is over the cycles with a miss
-/// outstanding, and so never less.
+/// Any stationary system has L = λW (J. Little, Operations Research 9, 1961): misses begin at the rate
+/// `misses / time`, and each is outstanding for `latency`. The mean is over all time. Intel's
+/// L1D_PEND_MISS.PENDING / PENDING_CYCLES is a mean over the cycles with a miss outstanding, and so
+/// never less.
 ///
 /// ```
 /// // A miss of 160 ns at every operation of 20 ns.
@@ -23,16 +23,16 @@ pub fn in_flight(misses: f64, latency: f64, time: f64) -> f64 {
     misses * latency / time
 }
 
-/// Time from one use of a station to the next of the same client, where `clients` use it for `service` each,
-/// one after the other, and do something else for `think` in between.
+/// Returns the time from one use of a station to the next by the same client. Each of `clients` clients
+/// uses the station for `service`, one after another, and does something else for `think` in between.
 ///
-/// Clients that wait for nobody come back after `think + service`. A station that is never idle serves one
-/// client in `service`, and each comes back after all others. By operational analysis no system is faster
-/// than either (P. Denning and J. Buzen, Computing Surveys 10(3), 1978; Lazowska, Zahorjan, Graham and
-/// Sevcik, Quantitative System Performance, 1984, chapter 5, asymptotic bounds), and one with equal times
-/// reaches the bounds. By Little's law the throughput of all clients is their number over this time, at most
-/// `1 / service`, and each spends this time less `think` at the station: with many clients
-/// `clients * service - think`.
+/// A client that never waits comes back after `think + service`. A station that is never idle serves one
+/// client per `service`, and each client comes back after all others. By operational analysis no system
+/// is faster than either bound (P. Denning and J. Buzen, Computing Surveys 10(3), 1978; Lazowska,
+/// Zahorjan, Graham and Sevcik, Quantitative System Performance, 1984, chapter 5, asymptotic bounds),
+/// and a system with equal times reaches the bounds. By Little's law the throughput of all clients is
+/// their number over this time, at most `1 / service`. Each client spends this time less `think` at the
+/// station: with many clients `clients * service - think`.
 ///
 /// ```
 /// # use linefill::model::closed_cycle;
@@ -44,8 +44,8 @@ pub fn closed_cycle(clients: f64, think: f64, service: f64) -> f64 {
     (think + service).max(clients * service)
 }
 
-/// The least number of steps ahead at which a prefetch arrives in time: latency over work, rounded
-/// up. Both in the same unit, and positive.
+/// Returns the smallest number of steps ahead at which a prefetch arrives in time: latency over work,
+/// rounded up. Both are in the same unit, and positive.
 ///
 /// ```
 /// # use linefill::model::steps_ahead;
@@ -58,7 +58,7 @@ pub fn steps_ahead(latency: f64, work: f64) -> u32 {
     whole.saturating_add(u32::from(f64::from(whole) < exact))
 }
 
-/// What a step takes with a prefetch `distance` steps ahead, at least 1.
+/// Returns the time per step with a prefetch `distance` steps ahead, at least 1.
 ///
 /// ```
 /// # use linefill::model::step_with_prefetch;
@@ -70,7 +70,8 @@ pub fn step_with_prefetch(latency: f64, work: f64, distance: u32) -> f64 {
     work.max(latency / f64::from(distance))
 }
 
-/// The share of the time that is saved if what takes `share` of it becomes `factor` times as fast.
+/// Returns the share of the time that is saved if a part that takes `share` of it becomes `factor` times
+/// as fast.
 ///
 /// Drepper's Figure 3.32 compares memory modules of 667 and 800 MHz: memory that takes all the time
 /// would save `saved(1.0, 800.0 / 667.0)`, 16.6 %, and be 20 % faster.
@@ -78,11 +79,11 @@ pub fn saved(share: f64, factor: f64) -> f64 {
     share * (1.0 - 1.0 / factor)
 }
 
-/// Time of an addition in sums of `additions` each that follow one another, of which each addition
-/// waits `latency` for the one before. Of a core that has `window` additions under way at a time.
+/// Returns the time per addition in consecutive sums of `additions` additions each, on a core that has
+/// `window` additions in flight. Each addition of a sum waits `latency` for the one before.
 ///
-/// A sum does not wait for the one before it. The window reaches over `window / additions` of them
-/// beyond the one that retires, and all these go on side by side.
+/// A sum does not wait for the sum before it. The window reaches over `window / additions` sums beyond
+/// the retiring sum, and all these overlap.
 ///
 /// ```
 /// # use linefill::model::addition_in_sums;
@@ -108,7 +109,7 @@ mod tests {
         assert_eq!(in_flight(1.0, 100.0, 400.0), 0.25);
     }
 
-    /// A station of equal times, client by client: who comes first is served first.
+    /// A station with equal times, client by client, in the order of arrival.
     fn simulated(clients: usize, think: f64, service: f64) -> f64 {
         const TURNS: usize = 1000;
         let mut back = vec![0.0; clients];

@@ -1,7 +1,7 @@
-//! Closed formulas: what the documents compute, and what a machine's own numbers predict.
+//! Closed formulas: the computations of the documents, and predictions from a machine's own numbers.
 //!
-//! Nothing here measures. A formula takes its parameters as plain numbers, in whatever unit of time
-//! the caller uses, and needs neither an operating system nor an allocator.
+//! Nothing here measures. A formula takes its parameters as plain numbers, in any unit of time, and
+//! needs neither an operating system nor an allocator.
 
 mod caches;
 mod chain;

@@ -1,44 +1,45 @@
-//! What a step of a walk in random order costs, from the latency of each level and the reach of
-//! the TLBs.
+//! The cost of a step of a walk in random order, from the latency of each level and the reach of the
+//! TLBs.
 //!
-//! The walk visits every element once a lap, in a random order that stays the same. A level is
-//! taken to replace what was used longest ago. Both are enough for a closed formula: an element
-//! alone on its line is found again only if everything that its set has to hold fits, and one of
-//! several on a line by what the others brought. No parameter is fitted to a curve.
+//! The walk visits every element once per lap, in a random order that stays the same. Levels are assumed
+//! to replace the least recently used line. This permits a closed formula: an element alone on its line
+//! hits only if everything that its set has to hold fits; with several elements per line, a step also
+//! hits lines that the other elements loaded. No parameter is fitted to a curve.
 
 #[cfg(not(feature = "std"))]
 use crate::float::Float as _;
 use alloc::vec::Vec;
 use core::iter::successors;
 
-/// How the lines of a working set are spread over the sets of a level.
+/// How the lines of a working set are distributed over the sets of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Evenly: indexed by address bits below those that pages change, as L1d is.
+    /// Evenly: indexed by address bits inside a page, as in L1d.
     Even,
-    /// By chance, but the lowest bits of a line's number: by physical addresses, as in L2.
+    /// By chance, except for the lowest bits of a line's number: indexed by physical addresses, as in
+    /// L2.
     ByChance,
-    /// By a hash of all bits, as in the last level: lines that are left out make room for others.
+    /// By a hash of all bits, as in the last level: lines that are not used leave room for others.
     Hashed,
 }
 
 /// A level of the hierarchy, or a TLB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// Bytes that it holds, or reaches.
+    /// Bytes that the level holds, or that the TLB covers.
     pub bytes: f64,
-    /// Ways; as many as entries if it is fully associative.
+    /// Ways; as many as entries if fully associative.
     pub ways: f64,
     /// How sets are chosen.
     pub placement: Placement,
-    /// Time of a step that is found here: for a level of data from load to use, for a TLB what it
-    /// adds to that.
+    /// Time of a step that hits here: for a cache, the load-to-use latency; for a TLB, the time that it
+    /// adds to the latency.
     pub cost: f64,
 }
 
 impl Level {
-    /// The share of steps that find their element here, if `bytes` are walked and `mates` elements
-    /// share what the level holds as one: a line, or a page.
+    /// Returns the share of steps that hit here in a walk through `bytes` bytes, where `mates` elements
+    /// share a line, or a page.
     pub fn hits(&self, bytes: f64, mates: f64) -> f64 {
         let filling = self.ways * bytes / self.bytes;
         match self.placement {
@@ -49,15 +50,16 @@ impl Level {
         }
     }
 
-    /// A set that has to hold `filling` of `ways`: one part of the sets holds the whole number
-    /// below it, the other one more.
+    /// Returns the share of hits if each set has to hold `filling` lines of `ways` ways: some sets hold
+    /// the whole number below, the others one more.
     fn hits_of_even_sets(&self, filling: f64, mates: f64) -> f64 {
         let (fewer, share) = (filling.floor(), filling.fract());
         let more = share * (fewer + 1.0) / filling.max(f64::MIN_POSITIVE);
         (1.0 - more) * self.hits_of_set(fewer, mates) + more * self.hits_of_set(fewer + 1.0, mates)
     }
 
-    /// A line's companions in its set are as many as chance brings: Poisson's distribution.
+    /// Returns the share of hits if the number of a line's companions in its set has a Poisson
+    /// distribution.
     fn hits_by_chance(&self, filling: f64, mates: f64) -> f64 {
         let first = (-filling).exp();
         let chances = successors(Some((0.0, first)), |&(companions, chance): &(f64, f64)| {
@@ -71,12 +73,12 @@ impl Level {
             .sum()
     }
 
-    /// The share of steps that hit in a set that has to hold `lines`.
+    /// Returns the share of steps that hit in a set that has to hold `lines` lines.
     ///
-    /// A line with `mates` elements is visited as often a lap, at random moments. It is still there
-    /// if fewer lines than there are ways were visited since: the next visit of a line follows
-    /// within the share `g` of a lap with the chance `1 - (1 - g)^(mates - 1)`, and meanwhile
-    /// `1 - (1 - g)^mates` of all lines are visited.
+    /// A line with `mates` elements is visited as many times per lap, at random moments. It hits if
+    /// fewer lines than there are ways were visited since its last visit. The next visit of a line
+    /// follows within the fraction `g` of a lap with the probability `1 - (1 - g)^(mates - 1)`, and
+    /// meanwhile `1 - (1 - g)^mates` of all lines are visited.
     fn hits_of_set(&self, lines: f64, mates: f64) -> f64 {
         if lines <= self.ways {
             return 1.0;
@@ -86,30 +88,30 @@ impl Level {
     }
 }
 
-/// Beyond so many lines per set, chance makes no difference to speak of.
+/// With more lines per set than this, chance makes no noticeable difference.
 const MOST_FILLING: f64 = 500.0;
 
-/// The TLBs, and what misses them.
+/// The TLBs, and the cost of misses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Translation {
     /// Bytes of a page.
     pub page: f64,
-    /// From the first to the last; the cost of the first is nothing, since every load waits for it.
+    /// From the first to the last. The cost of the first is zero, because every load waits for it.
     pub tlbs: Vec<Level>,
     /// Loads of page-table entries that a page walk waits for: one natively, two in a guest, whose
-    /// tables are translated too. What is above the last table fits the walker's own caches.
+    /// tables are translated too. Entries above the last table fit the walker's own caches.
     pub loads: f64,
 }
 
 /// Bytes of a page-table entry.
 const ENTRY: f64 = 8.0;
 
-/// The parameters of a machine that a walk in random order depends on. All times in one unit.
+/// The parameters of a machine that determine a walk in random order. All times are in one unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walk {
     /// The caches, from the nearest to the last.
     pub levels: Vec<Level>,
-    /// Time of a step that no cache holds.
+    /// Time of a step that misses all caches.
     pub memory: f64,
     /// Bytes of a line.
     pub line: f64,
@@ -118,17 +120,18 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Time of a step through `bytes` in elements of `element` bytes, which touch one line each.
+    /// Returns the time per step through `bytes` bytes in elements of `element` bytes, which touch one
+    /// line each.
     pub fn step(&self, bytes: f64, element: f64) -> f64 {
         self.load(bytes, self.line / element) + self.translate(bytes, element)
     }
 
-    /// Time of a load where `mates` elements share a line.
+    /// Returns the time per load where `mates` elements share a line.
     fn load(&self, bytes: f64, mates: f64) -> f64 {
-        // Elements larger than a line leave lines between them untouched: fewer lines are walked,
-        // over fewer sets where the lowest bits choose them, so that a level fills up as if all were.
-        // Where a hash does, it holds those that are used, and the other half of each's pair, which
-        // is prefetched.
+        // Elements larger than a line leave lines between them untouched. Fewer lines are walked, over
+        // fewer sets where the lowest bits choose the sets, so a level fills up as if all lines were
+        // used. Where a hash chooses the sets, the level holds only the used lines, and the other line
+        // of each pair, which is prefetched.
         let used = (2.0 * mates).min(1.0);
         let mut found = 0.0;
         let mut time = 0.0;
@@ -144,7 +147,8 @@ impl Walk {
         time + (1.0 - found) * self.memory
     }
 
-    /// Time that translation adds to a step through `bytes` in elements of `element` bytes.
+    /// Returns the time that translation adds to a step through `bytes` bytes in elements of `element`
+    /// bytes.
     pub fn translate(&self, bytes: f64, element: f64) -> f64 {
         let Some(translation) = &self.translation else {
             return 0.0;
@@ -204,16 +208,17 @@ mod tests {
         walk.levels
             .push(level(4096.0, 16.0, Placement::Hashed, 50.0));
         let step = |kib: f64, element| walk.step(kib * 1024.0, element);
-        // L2 is left at the same working set; eight times its size in all lines leaves both.
+        // The walk outgrows L2 at the same working set; eight times its size in all lines outgrows both
+        // levels.
         assert!(step(8192.0, 64.0) > 400.0);
         assert!((50.0..55.0).contains(&step(8192.0, 512.0)));
-        // Of two lines the other is prefetched.
+        // The other line of a pair is prefetched.
         assert_eq!(step(8192.0, 128.0), step(8192.0, 64.0));
     }
 
     #[test]
     fn companions_on_a_line_keep_some_steps_near() {
-        // Eight elements a line and twice the size of L1d: 1 - (1/2)^(7/8) of the steps hit.
+        // Eight elements per line and twice the size of L1d: 1 - (1/2)^(7/8) of the steps hit.
         let hits = walk().levels[0].hits(65536.0, 8.0);
         assert!((hits - 0.4547).abs() < 1e-4, "{hits}");
         assert_eq!(walk().levels[0].hits(65536.0, 1.0), 0.0);
@@ -240,7 +245,7 @@ mod tests {
             .map(|(page, loads)| with(page, loads).step(bytes, 64.0));
         assert_eq!(huge, walk().step(bytes, 64.0));
         assert!(huge < base && base < guest, "{huge} {base} {guest}");
-        // In L1d the first TLB reaches everything.
+        // In L1d the first TLB covers everything.
         assert_eq!(with(4096.0, 1.0).step(16384.0, 64.0), 4.0);
     }
 }

@@ -1,9 +1,10 @@
 //! The value behind several passes, which are the independent units.
 //!
-//! Passes are few, so that their own variance says little of how far the mean of two may be from the
-//! value. The variance between the passes of similar points is known far better: it is the prior that the
-//! variance of each point is moderated by (Smyth 2004, Linear models and empirical Bayes methods for
-//! assessing differential expression, section 6.2). All of it on logarithms: passes differ by a share.
+//! There are few passes, so their own variance says little about how far their mean may be from the
+//! value. The variance between the passes of similar points is known far better. It is the prior that
+//! moderates the variance of each point (Smyth 2004, Linear models and empirical Bayes methods for
+//! assessing differential expression, section 6.2). All computations are on logarithms, because passes
+//! differ by a ratio.
 
 #[cfg(not(feature = "std"))]
 use crate::float::Float as _;
@@ -12,73 +13,76 @@ use alloc::vec::Vec;
 use super::Interval;
 use super::student::{bisect, digamma, t_quantile, trigamma};
 
-/// What a variance between passes is before the point's own passes are known: `dof` times `variance` over
-/// a chi-square of `dof` degrees of freedom. Of logarithms.
+/// The distribution of a variance between passes before the point's own passes are known: `dof` times
+/// `variance` over a chi-square of `dof` degrees of freedom. The variance is of logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
-    /// Degrees of freedom: by how many passes' worth the prior is known.
+    /// Degrees of freedom: the prior is worth this many passes.
     pub dof: f64,
     /// The typical variance.
     pub variance: f64,
 }
 
-/// What the passes over a point come to.
+/// The value estimated from the passes over a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The confidence interval of the value; of two steady states, both of theirs and all between.
+    /// The confidence interval of the value. With two steady states, the hull of both intervals.
     pub interval: Interval,
     /// The intervals of two steady states, the smaller first, if there are two.
     pub states: Option<[Interval; 2]>,
 }
 
-/// By how much wider intervals are than passes want that are normally distributed, divided by their number:
-/// those of the kept records have heavier tails, of which two passes show nothing and ten nearly all.
+/// Factor for heavy tails: intervals are wider by this, divided by the number of passes, than for a
+/// normal distribution. The passes of the kept records have heavier tails, of which two passes show
+/// nothing and ten nearly all.
 const TAILS: f64 = 0.25;
 
-/// The least number of points from which a prior is estimated.
+/// The smallest number of points from which a prior is estimated.
 const ENOUGH: usize = 8;
 
-/// A standard deviation below that of any clock: variances are at least its square. Without it, points
-/// whose passes agree to the tick have no logarithm of a variance.
+/// A standard deviation below the resolution of any clock. Its square is added to variances: otherwise a
+/// point whose passes agree to the tick would have no logarithm of a variance.
 const RESOLUTION: f64 = 5e-4;
 
-/// How many standard deviations a pass lies from the median at most, of four and more passes; a pass that
-/// lies farther was disturbed by something that no monitor saw, and is moved there.
+/// The largest distance of a pass from the median, in standard deviations, among [`TELLING`] and more
+/// passes. A pass that lies farther was disturbed by something that no monitor saw, and is moved to this
+/// distance.
 const OUTLYING: f64 = 5.0;
 
-/// The least number of passes of which one can be told to be disturbed.
+/// The smallest number of passes among which a single one can be recognised as disturbed.
 const TELLING: usize = 4;
 
-/// By how many standard deviations within them two groups of passes lie apart that are two steady states.
-/// Below 0.1 % of sets of ten passes that are normally distributed have such a gap, and 0.1 % of four.
+/// The smallest gap between two groups of passes that count as two steady states, in standard deviations
+/// within the groups. Fewer than 0.1 % of sets of ten normally distributed passes have such a gap, and
+/// 0.1 % of sets of four.
 const APART: f64 = 6.0;
 
-/// The error with which two passes are called two steady states.
+/// The error probability of taking two passes for two steady states.
 const SELDOM: f64 = 0.01;
 
-/// So many passes that agree are a steady state however many others there are: disturbances seldom take
-/// as long as each other four times.
+/// This many passes that agree are a steady state however many others there are: four disturbances
+/// seldom take equally long.
 const STATE: usize = 4;
 
-/// A gap of the logarithm that is called two steady states at least.
+/// The smallest gap of the logarithm that counts as two steady states.
 const NOTABLE: f64 = 0.03;
 
 impl Prior {
-    /// The prior of a run with too few points: that of the kept records, see METHODOLOGY.md.
+    /// The prior of a run with too few points, from the kept records: see METHODOLOGY.md.
     pub const KEPT: Prior = Prior {
         dof: 1.0,
         variance: 0.006 * 0.006,
     };
 
-    /// The priors of groups of similar points, from the logarithms of the passes of each point. `None` if
-    /// few of all points have two.
+    /// Estimates the priors of groups of similar points from the logarithms of the passes of each point.
+    /// Returns `None` if too few points have two passes.
     ///
-    /// The logarithm of a point's variance has a known mean and variance besides those of the prior: the
-    /// rest is the prior's. How restless points are differs more between groups than within: each group
-    /// has a mean of its own, drawn towards the mean of all the more, the fewer points it has (the best
-    /// linear prediction of a random effect; Searle, Casella and McCulloch 1992, Variance components,
-    /// chapter 7, with the variances by analysis of variance, section 3.6). What is unknown of that mean
-    /// costs degrees of freedom.
+    /// The logarithm of a point's variance has a known mean and variance in addition to those of the
+    /// prior; the rest is the prior's. Variances differ more between groups than within. Each group has
+    /// its own mean, which is drawn towards the mean of all the more, the fewer points the group has
+    /// (the best linear prediction of a random effect; Searle, Casella and McCulloch 1992, Variance
+    /// components, chapter 7, with the variances by analysis of variance, section 3.6). The remaining
+    /// uncertainty of that mean costs degrees of freedom.
     pub fn of_groups(groups: &[Vec<Vec<f64>>]) -> Option<Vec<Self>> {
         let rows: Vec<Vec<[f64; 2]>> = groups.iter().map(|of| variances(of)).collect();
         let count = rows.iter().map(Vec::len).sum::<usize>();
@@ -103,10 +107,11 @@ impl Prior {
                 let left = squares - squares_within - (some - 1.0) * within;
                 (within, (left / (count - sizes)).max(0.0))
             }
-            // Too few groups have several points to tell what is within from what is between them.
+            // Too few groups have several points to separate the variance within groups from that
+            // between them.
             false => (squares / (count - 1.0), 0.0),
         };
-        // How well a group's mean is known from its points beside the mean of all.
+        // The weight of a group's own mean against the mean of all.
         let weight = |count: f64| match between > 0.0 {
             true => between / (between + within / count.max(f64::MIN_POSITIVE)),
             false => 0.0,
@@ -118,8 +123,8 @@ impl Prior {
                 false => mean,
             };
             let left = (within - own).max(0.0) + between * (1.0 - weight);
-            // Half the degrees of freedom, from those of two passes to points that are all alike. With
-            // fewer, one pass would say nothing of its value.
+            // Half the degrees of freedom, bounded below by those of two passes and above by those of
+            // identical points. With fewer, a single pass would say nothing about its value.
             let (least, most) = (0.5_f64, 100.0_f64);
             let half = bisect(least.ln(), most.ln(), |ln| trigamma(ln.exp()) > left).exp();
             Prior {
@@ -130,15 +135,15 @@ impl Prior {
         Some(known.iter().map(prior).collect())
     }
 
-    /// What passes come to, with at most `error` of the intervals beside the value. `None` without a pass,
-    /// or if one is not positive throughout.
+    /// Estimates the value behind passes, where a share of at most `error` of the intervals misses the
+    /// value. Returns `None` without passes, or if a pass is not wholly positive.
     pub fn estimate(self, passes: &[Interval], error: f64) -> Option<Estimate> {
         if passes.is_empty() || passes.iter().any(|pass| pass.lo <= 0.0) {
             return None;
         }
         let mut logs: Vec<f64> = passes.iter().map(|pass| pass.middle().ln()).collect();
         logs.sort_by(f64::total_cmp);
-        // The reach of a pass is 1.96 standard deviations of its median.
+        // The half width of a pass's interval is 1.96 standard deviations of its median.
         let reach = |pass: &Interval| (pass.hi / pass.lo).ln() / 2.0 / 1.96;
         let within =
             passes.iter().map(|pass| reach(pass).powi(2)).sum::<f64>() / passes.len() as f64;
@@ -167,15 +172,15 @@ impl Prior {
         })
     }
 
-    /// The variance of passes of this sum of squares, and what degrees of freedom it has.
+    /// Returns the moderated variance of passes with this sum of squares, and its degrees of freedom.
     fn moderated(self, squares: f64, dof: f64) -> (f64, f64) {
         let all = self.dof + dof;
         ((self.dof * self.variance + squares) / all, all)
     }
 
-    /// Where sorted passes fall into two steady states, if they do: two that differ as the prior all but
-    /// excludes, or two groups with a wide gap between them, each of a third of the passes or of
-    /// [`STATE`] of them.
+    /// Returns where sorted passes divide into two steady states, if they do: two passes that differ
+    /// more than the prior permits, or two groups with a wide gap between them, each of a third of the
+    /// passes or of [`STATE`] passes.
     fn two_states(self, logs: &[f64]) -> Option<usize> {
         if let [low, high] = logs {
             let likely = t_quantile(SELDOM, self.dof) * (2.0 * self.variance).sqrt();
@@ -190,9 +195,9 @@ impl Prior {
         (gap(&cut) > (APART * variance.sqrt()).max(NOTABLE)).then_some(cut)
     }
 
-    /// Moves outlying passes nearer (Huber 1964, Robust estimation of a location parameter). Returns how
-    /// many there are without those; their variance is that of all divided by their number less one
-    /// (Tukey and McLaughlin 1963, Less vulnerable confidence and significance procedures).
+    /// Moves outlying passes nearer (Huber 1964, Robust estimation of a location parameter). Returns the
+    /// number of other passes. The variance to use is the sum of squares of all passes over that number
+    /// less one (Tukey and McLaughlin 1963, Less vulnerable confidence and significance procedures).
     fn winsorize(self, sorted: &mut [f64]) -> usize {
         let count = sorted.len();
         if count < TELLING {
@@ -200,7 +205,7 @@ impl Prior {
         }
         let middle = super::median(sorted).unwrap_or_default();
         let mut distances = sorted.to_vec();
-        // As many standard deviations of a normal distribution as its median absolute deviation is 1.
+        // The standard deviation of a normal distribution with this median absolute deviation.
         let deviation = 1.4826 * super::mad(&mut distances, middle).unwrap_or_default();
         let dof = count as f64 - 1.0;
         let (variance, _) = self.moderated(dof * deviation * deviation, dof);
@@ -214,8 +219,8 @@ impl Prior {
     }
 }
 
-/// Of the points with several passes, the logarithm of the variance, and the variance of that logarithm
-/// which comes of so few passes.
+/// Returns, for each point with several passes, the logarithm of the variance, and the variance of that
+/// logarithm due to the small number of passes.
 fn variances(points: &[Vec<f64>]) -> Vec<[f64; 2]> {
     let several = points.iter().filter(|passes| passes.len() > 1);
     let row = |passes: &Vec<f64>| {
@@ -227,7 +232,7 @@ fn variances(points: &[Vec<f64>]) -> Vec<[f64; 2]> {
     several.map(row).collect()
 }
 
-/// The mean, and the sum of the squares of the distances from it.
+/// Returns the mean, and the sum of the squared distances from it.
 fn spread(values: &[f64]) -> (f64, f64) {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     (
@@ -294,7 +299,8 @@ mod tests {
         assert!(estimate(&[10.0, 20.0]).states.is_some());
         assert_eq!(estimate(&[10.0, 10.3]).states, None);
         assert_eq!(estimate(&[10.0, 10.2, 10.5, 10.6]).states, None);
-        // Of many passes a state needs no third, but more of them than disturbances that happen to agree.
+        // Among many passes a state need not be a third, but it must have more passes than disturbances
+        // that agree by chance.
         let mixed = |few: usize| estimate(&[vec![10.0; 16 - few], vec![20.0; few]].concat());
         assert!(mixed(5).states.is_some() && mixed(4).states.is_some());
         assert_eq!(mixed(3).states, None);
@@ -309,7 +315,7 @@ mod tests {
         assert_eq!(PRIOR.estimate(&[], 0.05), None);
     }
 
-    /// The prior of planted points is found again.
+    /// The estimate recovers the prior of planted points.
     #[test]
     fn the_prior_is_estimated_from_points() {
         let mut rng = crate::pattern::Rng::new(7);
@@ -341,7 +347,7 @@ mod tests {
                     "{found:?} of {deviation}"
                 );
             }
-            // All in one group, they differ by more than their groups.
+            // In a single group, the points differ by more than within their groups.
             let together = Prior::of_groups(&[groups.concat()]).unwrap();
             assert!(together[0].dof < 0.8 * f64::from(dof), "{together:?}");
         }
@@ -349,7 +355,7 @@ mod tests {
         assert_eq!(Prior::of_groups(&[few]), None);
     }
 
-    /// A group of one point hardly moves from the mean of all, and one of none not at all.
+    /// A group of one point hardly moves from the mean of all, and an empty group not at all.
     #[test]
     fn a_small_group_is_drawn_towards_the_others() {
         let point = |deviation: f64| vec![-deviation, deviation];

@@ -3,14 +3,14 @@
 /// Buckets per power of two.
 const STEPS: usize = 1 << STEP_BITS;
 const STEP_BITS: u32 = 5;
-/// A bucket for each value below [`STEPS`], and [`STEPS`] for each power of two from there on.
+/// A bucket for each value below [`STEPS`], and [`STEPS`] buckets for each power of two above.
 const BUCKETS: usize = STEPS * (u64::BITS - STEP_BITS + 1) as usize;
 
-/// How often each value was seen: of ticks, cycles, nanoseconds or anything else that is a `u64`.
+/// The number of occurrences of each value: ticks, cycles, nanoseconds or any other `u64`.
 ///
-/// Values share a bucket with those that differ by at most 1/32: a [`quantile`](Self::quantile) lies
-/// within [`RELATIVE_ERROR`](Self::RELATIVE_ERROR) of the value that was recorded. Values below 32, the
-/// least and the greatest are exact. All of `u64` fits, in 7.5 KiB without an allocator.
+/// Values in one bucket differ by at most 1/32: a [`quantile`](Self::quantile) lies within
+/// [`RELATIVE_ERROR`](Self::RELATIVE_ERROR) of the recorded value. Values below 32, the smallest and the
+/// largest are exact. All of `u64` fits, in 7.5 KiB without an allocator.
 ///
 /// ```
 /// use linefill::stats::Histogram;
@@ -34,10 +34,11 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// The most by which a quantile differs from the value recorded, as a share of it: half a bucket.
+    /// The largest difference between a quantile and the recorded value, as a fraction of the value:
+    /// half a bucket.
     pub const RELATIVE_ERROR: f64 = 0.5 / STEPS as f64;
 
-    /// Nothing seen yet.
+    /// Returns an empty histogram.
     pub const fn new() -> Self {
         Histogram {
             counts: [0; BUCKETS],
@@ -47,7 +48,7 @@ impl Histogram {
         }
     }
 
-    /// Counts a value. A bucket stays at `u32::MAX` once it is there.
+    /// Counts a value. The count of a bucket saturates at `u32::MAX`.
     #[inline]
     pub fn record(&mut self, value: u64) {
         let bucket = &mut self.counts[bucket(value)];
@@ -57,7 +58,7 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Adds what `other` has seen.
+    /// Adds the values of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (own, more) in self.counts.iter_mut().zip(&other.counts) {
             *own = own.saturating_add(*more);
@@ -67,30 +68,30 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// How many values were recorded.
+    /// Returns the number of recorded values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The least value; `None` if there is none.
+    /// Returns the smallest value, or `None` if there is none.
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The greatest value; `None` if there is none.
+    /// Returns the largest value, or `None` if there is none.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The value that a share `q` (0 to 1) of all values does not exceed: 0.5 is the median, 0.999 the
-    /// p99.9, which is the greatest value where there are fewer than a thousand. `None` if there is no
-    /// value.
+    /// Returns the value that a share `q` (0 to 1) of all values does not exceed: 0.5 is the median.
+    /// 0.999 is the p99.9, which is the largest value if there are fewer than a thousand. Returns `None`
+    /// if there is no value.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let last = self.count.checked_sub(1)?;
         let place = q.clamp(0.0, 1.0) * self.count as f64;
         let whole = place as u64;
         let rank = whole + u64::from((whole as f64) < place);
-        // The extremes are known better than by their buckets.
+        // The extremes are known exactly, unlike their buckets.
         match rank.saturating_sub(1).min(last) {
             0 => return Some(self.min),
             place if place == last => return Some(self.max),
@@ -108,8 +109,8 @@ impl Histogram {
         Some(self.max)
     }
 
-    /// The buckets that hold values, in ascending order: the least and the greatest value of each, and
-    /// how many were recorded.
+    /// Returns the buckets that hold values, in ascending order: the smallest and the largest value of
+    /// each, and the number of recorded values.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
         let buckets = self.counts.iter().enumerate();
         buckets
@@ -128,7 +129,7 @@ impl Default for Histogram {
 }
 
 impl core::fmt::Display for Histogram {
-    /// `p50 12, p90 14, p99 80, p99.9 312, max 4711 of 10000`
+    /// Prints `p50 12, p90 14, p99 80, p99.9 312, max 4711 of 10000`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Some(max) = self.max() else {
             return f.write_str("nothing recorded");
@@ -140,19 +141,19 @@ impl core::fmt::Display for Histogram {
     }
 }
 
-/// The bucket of a value.
+/// Returns the bucket of a value.
 #[inline]
 fn bucket(value: u64) -> usize {
     if value < STEPS as u64 {
         return value as usize;
     }
     let shift = value.ilog2() - STEP_BITS;
-    // Between STEPS and twice as many.
+    // At least STEPS, and less than twice STEPS.
     let step = (value >> shift) as usize;
     STEPS * shift as usize + step
 }
 
-/// The least and the greatest value of a bucket.
+/// Returns the smallest and the largest value of a bucket.
 fn values(bucket: usize) -> (u64, u64) {
     if bucket < STEPS {
         return (bucket as u64, bucket as u64);
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!(next, 0, "the last bucket ends with the greatest value");
     }
 
-    /// Quantiles against those of the sorted values, over many orders of magnitude.
+    /// Quantiles agree with those of the sorted values, over many orders of magnitude.
     #[test]
     fn quantiles_lie_within_the_stated_error() {
         let mut rng = Rng::new(7);
@@ -200,7 +201,7 @@ mod tests {
             let rank = (q * values.len() as f64).ceil().max(1.0);
             let wanted = values[rank as usize - 1] as f64;
             let got = histogram.quantile(q).unwrap() as f64;
-            // Half a bucket, and its middle is rounded down.
+            // Half a bucket, whose middle is rounded down.
             let error = Histogram::RELATIVE_ERROR * wanted + 0.5;
             assert!((got - wanted).abs() <= error, "{q}: {got} {wanted}");
         }

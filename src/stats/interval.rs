@@ -1,9 +1,9 @@
-//! Intervals, and arithmetic that carries them along.
+//! Intervals, and arithmetic on them.
 
 #[cfg(all(feature = "experiments", not(feature = "std")))]
 use crate::float::Float as _;
 
-/// A closed interval that is believed to hold a value.
+/// A closed interval that is believed to contain a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// Lower end.
@@ -15,19 +15,19 @@ pub struct Interval {
 /// The [doubt](Interval::doubt) above which an interval counts as noisy.
 pub const NOISY: f64 = 0.015;
 
-/// On which side of a threshold an interval lies.
+/// The side of a threshold on which an interval lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Wholly below it.
+    /// Wholly below the threshold.
     Below,
-    /// Across it: the data do not decide.
+    /// Across the threshold: the data do not decide.
     Across,
-    /// At or above it.
+    /// At or above the threshold.
     Above,
 }
 
 impl Interval {
-    /// The interval between two ends, in either order.
+    /// Returns the interval between two ends, in either order.
     pub fn new(a: f64, b: f64) -> Self {
         Interval {
             lo: a.min(b),
@@ -35,7 +35,7 @@ impl Interval {
         }
     }
 
-    /// The interval of a value known exactly.
+    /// Returns the interval of a value known exactly.
     pub const fn exact(value: f64) -> Self {
         Interval {
             lo: value,
@@ -43,12 +43,12 @@ impl Interval {
         }
     }
 
-    /// The middle.
+    /// Returns the middle.
     pub fn middle(self) -> f64 {
         (self.lo + self.hi) / 2.0
     }
 
-    /// Half the width as a share of the middle; infinite if the middle is zero.
+    /// Returns half the width as a fraction of the middle; infinite if the middle is zero.
     pub fn doubt(self) -> f64 {
         let middle = self.middle();
         if middle == 0.0 {
@@ -57,15 +57,15 @@ impl Interval {
         (self.hi - self.lo) / 2.0 / middle.abs()
     }
 
-    /// Whether the doubt exceeds [`NOISY`]: the third digit of the middle is not to be trusted.
+    /// Whether the doubt exceeds [`NOISY`]: the third digit of the middle is then unreliable.
     pub fn is_noisy(self) -> bool {
         self.doubt() > NOISY
     }
 
-    /// The same interval, at least `share` of its middle to either side.
+    /// Widens the interval to at least `share` of its middle on either side.
     ///
-    /// An interval from one set of samples says nothing of what would have differed with other
-    /// physical pages or another minute; comparisons between cases add that doubt back.
+    /// An interval from one set of samples says nothing about differences due to other physical pages or
+    /// another minute. Comparisons between cases add that uncertainty.
     pub fn widened(self, share: f64) -> Self {
         let reach = self.middle().abs() * share;
         Interval {
@@ -74,13 +74,13 @@ impl Interval {
         }
     }
 
-    /// The interval with the same middle and `share` of the width.
+    /// Returns the interval with the same middle and `share` of the width.
     pub fn narrowed(self, share: f64) -> Self {
         let reach = share * (self.hi - self.lo) / 2.0;
         Interval::new(self.middle() - reach, self.middle() + reach)
     }
 
-    /// Both intervals and all between them.
+    /// Returns the smallest interval that contains both.
     pub fn hull(self, other: Self) -> Self {
         Interval {
             lo: self.lo.min(other.lo),
@@ -88,7 +88,7 @@ impl Interval {
         }
     }
 
-    /// The smaller of two values.
+    /// Returns the interval of the smaller of two values.
     pub fn least(self, other: Self) -> Self {
         Interval {
             lo: self.lo.min(other.lo),
@@ -96,7 +96,7 @@ impl Interval {
         }
     }
 
-    /// The larger of two values.
+    /// Returns the interval of the larger of two values.
     pub fn most(self, other: Self) -> Self {
         Interval {
             lo: self.lo.max(other.lo),
@@ -104,7 +104,7 @@ impl Interval {
         }
     }
 
-    /// The median of several intervals, end by end. `None` if there are none.
+    /// Returns the median of several intervals, bound by bound, or `None` if there are none.
     #[cfg(feature = "alloc")]
     pub fn median_of(intervals: &[Self]) -> Option<Self> {
         let median = |end: fn(&Self) -> f64| {
@@ -115,7 +115,8 @@ impl Interval {
         Some(Interval::new(median(|i| i.lo)?, median(|i| i.hi)?))
     }
 
-    /// The quotient of two positive quantities. `None` unless both are positive throughout.
+    /// Returns the quotient of two positive quantities. `None` unless both intervals are wholly
+    /// positive.
     pub fn ratio(self, to: Self) -> Option<Self> {
         (self.lo > 0.0 && to.lo > 0.0).then(|| Interval {
             lo: self.lo / to.hi,
@@ -123,10 +124,10 @@ impl Interval {
         })
     }
 
-    /// The quotient of two positive quantities whose doubts have nothing to do with each other: relative
-    /// half widths add up like standard deviations, since both hardly ever lie at their ends at once
-    /// (Zou and Donner 2008, "Construction of confidence limits about effect measures"). `None` unless
-    /// both are positive throughout.
+    /// Returns the quotient of two positive quantities with independent uncertainties. Relative half
+    /// widths add up like standard deviations, because both quantities hardly ever lie at their ends at
+    /// once (Zou and Donner 2008, "Construction of confidence limits about effect measures"). `None`
+    /// unless both intervals are wholly positive.
     #[cfg(any(feature = "std", feature = "experiments"))]
     pub fn quotient(self, to: Self) -> Option<Self> {
         let logs = |of: Self| {
@@ -140,8 +141,8 @@ impl Interval {
         })
     }
 
-    /// The difference of two quantities whose doubts have nothing to do with each other: half widths add
-    /// up like standard deviations, as in [`quotient`](Self::quotient).
+    /// Returns the difference of two quantities with independent uncertainties. Half widths add up like
+    /// standard deviations, as in [`quotient`](Self::quotient).
     #[cfg(feature = "std")]
     pub fn difference(self, less: Self) -> Self {
         let middle = self.middle() - less.middle();
@@ -149,12 +150,12 @@ impl Interval {
         Interval::new(middle - reach, middle + reach)
     }
 
-    /// The interval in another unit.
+    /// Converts the interval to another unit.
     pub fn scaled(self, factor: f64) -> Self {
         Interval::new(self.lo * factor, self.hi * factor)
     }
 
-    /// Where it lies as seen from `threshold`.
+    /// Returns the side of `threshold` on which the interval lies.
     pub fn side_of(self, threshold: f64) -> Side {
         if self.hi < threshold {
             Side::Below
@@ -167,7 +168,7 @@ impl Interval {
 }
 
 impl core::fmt::Display for Interval {
-    /// `middle [lo, hi]`, with three significant digits or more.
+    /// Prints `middle [lo, hi]`, with three significant digits or more.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let digits = match self.middle().abs() {
             size if size >= 100.0 => 0,

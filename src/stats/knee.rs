@@ -1,21 +1,21 @@
-//! Where a rising curve steps up.
+//! The steps of a rising curve.
 
 use super::{Interval, Side};
 
-/// A step of a curve: between two neighbouring points, or a run of them.
+/// A step of a curve: between two neighbouring points, or over a run of points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
     /// Index of the last point before the rise.
     pub before: usize,
     /// Index of the first point after the rise.
     pub after: usize,
-    /// Value after the rise over value before it.
+    /// The value after the rise over the value before it.
     pub rise: f64,
 }
 
-/// Finds the steps of a curve of positive `values`: maximal runs of neighbours, the one at `i + 1`
-/// at least `slope(i)` times the one at `i` (1.08 for 8 %), kept if the whole run rises by at
-/// least `total`. Calls `found` with each, from left to right.
+/// Finds the steps of a curve of positive `values`. A step is a maximal run in which each value at `i +
+/// 1` is at least `slope(i)` times the value at `i` (1.08 for 8 %). It is kept if the whole run rises by
+/// at least the factor `total`. Calls `found` with each step, from left to right.
 pub fn knees(
     values: &[f64],
     slope: impl Fn(usize) -> f64,
@@ -44,12 +44,12 @@ pub fn knees(
     }
 }
 
-/// Between which x a curve rises past `level`: the last one up to which every point certainly lies
-/// below it, and the first one from which on every point certainly does not. `points` are x and
-/// value, from left to right. `None` if the first point is not certainly below, or the last not
+/// Returns the x between which a curve rises past `level`: the last x up to which every point certainly
+/// lies below the level, and the first x from which on every point certainly does not. `points` are x
+/// and value, in ascending x. Returns `None` if the first point is not certainly below, or the last not
 /// certainly above.
 ///
-/// Points whose intervals lie across the level make the answer wider, never wrong.
+/// Points whose intervals contain the level make the answer wider, but never wrong.
 pub fn crossing(points: &[(f64, Interval)], level: f64) -> Option<Interval> {
     let sides = || points.iter().map(|(_, value)| value.side_of(level));
     let below = sides().take_while(|side| *side == Side::Below).count();

@@ -2,15 +2,15 @@
 //!
 //! Formulas of Abramowitz and Stegun, Handbook of Mathematical Functions: 6.1.40 (ln gamma), 6.3.18
 //! (digamma), 6.4.12 (trigamma), 26.5.8 (the incomplete beta function as a continued fraction), 26.7.1
-//! (Student's t by it).
+//! (Student's t by the incomplete beta function).
 
 #[cfg(not(feature = "std"))]
 use crate::float::Float as _;
 
-/// Below this the asymptotic series are not exact enough; the recurrences lead up to it.
+/// Below this the asymptotic series are not accurate enough, and the recurrences are applied up to it.
 const LARGE: f64 = 10.0;
 
-/// The factor by which t leaves `error` of its distribution beyond it, half on each side.
+/// Returns the t beyond which `error` of its distribution lies, half on each side.
 pub(super) fn t_quantile(error: f64, dof: f64) -> f64 {
     let beyond = |ln_t: f64| {
         let t = ln_t.exp();
@@ -20,7 +20,7 @@ pub(super) fn t_quantile(error: f64, dof: f64) -> f64 {
     bisect(-10.0, 60.0, |ln_t| beyond(ln_t) > error).exp()
 }
 
-/// The least number from which on `below` does not hold; it holds up to it.
+/// Returns the point at which `below` changes from true to false.
 pub(super) fn bisect(mut lo: f64, mut hi: f64, below: impl Fn(f64) -> bool) -> f64 {
     while hi - lo > 1e-7 * hi.abs().max(1.0) {
         let middle = (lo + hi) / 2.0;
@@ -32,7 +32,7 @@ pub(super) fn bisect(mut lo: f64, mut hi: f64, below: impl Fn(f64) -> bool) -> f
     (lo + hi) / 2.0
 }
 
-/// The logarithm of the gamma function of a positive number.
+/// Returns the logarithm of the gamma function of a positive number.
 fn ln_gamma(mut x: f64) -> f64 {
     let mut below = 0.0;
     while x < LARGE {
@@ -45,7 +45,7 @@ fn ln_gamma(mut x: f64) -> f64 {
     (x - 0.5) * x.ln() - x + 0.5 * core::f64::consts::TAU.ln() + series - below
 }
 
-/// The derivative of [`ln_gamma`].
+/// Returns the derivative of [`ln_gamma`].
 pub(super) fn digamma(mut x: f64) -> f64 {
     let mut below = 0.0;
     while x < LARGE {
@@ -57,7 +57,7 @@ pub(super) fn digamma(mut x: f64) -> f64 {
     x.ln() - 0.5 / x - series - below
 }
 
-/// The derivative of [`digamma`].
+/// Returns the derivative of [`digamma`].
 pub(super) fn trigamma(mut x: f64) -> f64 {
     let mut below = 0.0;
     while x < LARGE {
@@ -69,12 +69,12 @@ pub(super) fn trigamma(mut x: f64) -> f64 {
     (1.0 + 0.5 / x + series) / x + below
 }
 
-/// The regularised incomplete beta function of `x` from 0 to 1.
+/// Returns the regularised incomplete beta function of `x` from 0 to 1.
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
-    // The fraction converges quickly on this side of the mean.
+    // The fraction converges fast on this side of the mean.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(b, a, 1.0 - x);
     }
@@ -82,12 +82,13 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     ln_front.exp() / a / beta_fraction(a, b, x)
 }
 
-/// The continued fraction of the incomplete beta function, from its end.
+/// Evaluates the continued fraction of the incomplete beta function, from its end.
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
-    // As many as grow with the square root of the larger parameter, and some for the digits.
+    // The number of terms needed grows with the square root of the larger parameter; 30 more give the
+    // digits.
     let terms = 30 + 2 * a.max(b).sqrt() as u32;
     let mut rest = 1.0;
-    // A plain loop: quick without optimisation too, and this is what judging a run spends its time on.
+    // A plain loop is fast without optimisation too, and judging a run spends its time here.
     let mut term = terms;
     while term > 0 {
         let m = f64::from(term / 2);
@@ -109,7 +110,7 @@ mod tests {
         assert!((found / wanted - 1.0).abs() < 2e-4, "{found}, not {wanted}");
     }
 
-    /// Values as every table of Student's t has them.
+    /// Values from tables of Student's t.
     #[test]
     fn quantiles_of_t_are_those_of_the_tables() {
         for (error, dof, wanted) in [

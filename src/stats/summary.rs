@@ -1,15 +1,15 @@
-//! Order statistics, and what is kept of a set of samples.
+//! Order statistics, and the summary of a set of samples.
 
 use super::Interval;
 
 /// Median, spread and extremes of a set of samples, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// How many samples.
+    /// The number of samples.
     pub n: usize,
     /// The median.
     pub median: f64,
-    /// The median absolute deviation from it.
+    /// The median absolute deviation from the median.
     pub mad: f64,
     /// The smallest sample.
     pub min: f64,
@@ -18,7 +18,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises `values`, and reorders them. `None` if there are none.
+    /// Summarises `values`, and reorders them. Returns `None` if there are none.
     pub fn of(values: &mut [f64]) -> Option<Self> {
         values.sort_unstable_by(f64::total_cmp);
         let center = median(values)?;
@@ -33,7 +33,7 @@ impl Summary {
         })
     }
 
-    /// The same in another unit, of which one of this unit has `factor` (above 0).
+    /// Converts the summary to another unit, by a `factor` above 0.
     pub fn scaled(self, factor: f64) -> Self {
         Summary {
             n: self.n,
@@ -44,7 +44,7 @@ impl Summary {
         }
     }
 
-    /// A summary of one value known exactly, as a count is.
+    /// Returns the summary of one value known exactly, such as a count.
     pub fn exact(value: f64) -> Self {
         Summary {
             n: 1,
@@ -56,21 +56,22 @@ impl Summary {
     }
 }
 
-/// The 95 % confidence interval of the median of sorted values, from order statistics.
+/// Returns the 95 % confidence interval of the median of sorted values, from order statistics.
 ///
-/// The ranks are `n/2 -+ 1.96 sqrt(n)/2`, the normal approximation of the binomial count of
-/// samples below the true median; no shape of the distribution is assumed. Below six samples
-/// even the extremes cover less than 95 %, and the extremes are what is returned.
+/// The ranks are `n/2 -+ 1.96 sqrt(n)/2`, the normal approximation of the binomial count of samples
+/// below the true median. No shape of the distribution is assumed. Below six samples even the extremes
+/// cover less than 95 %, and the extremes are returned.
 fn interval_of_median(sorted: &[f64]) -> Interval {
     let n = sorted.len();
-    // 1.96 / 2 = 0.98, squared 0.9604: rounds the reach up without a floating square root.
+    // 1.96 / 2 = 0.98, squared 0.9604: rounds the reach up without a floating-point square root.
     let reach = (9604 * n / 10_000).isqrt() + 1;
     let low = (n / 2).saturating_sub(reach);
     let high = (n.div_ceil(2) + reach).saturating_sub(1).min(n - 1);
     Interval::new(sorted[low], sorted[high])
 }
 
-/// The median of sorted values: the middle one, or the mean of the middle two. `None` if empty.
+/// Returns the median of sorted values: the middle value, or the mean of the middle two. `None` if
+/// empty.
 pub fn median(sorted: &[f64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;
     if sorted.len() % 2 == 1 {
@@ -79,7 +80,7 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
     Some((sorted[sorted.len() / 2 - 1] + upper) / 2.0)
 }
 
-/// The `q`-quantile (0 to 1) of sorted values, by linear interpolation between neighbours.
+/// Returns the `q`-quantile (0 to 1) of sorted values, by linear interpolation between neighbours.
 /// `None` if empty.
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
@@ -90,8 +91,8 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     Some(sorted[below] * (1.0 - share) + sorted[above] * share)
 }
 
-/// The median absolute deviation of `values` from `center`. Overwrites `values` with the sorted
-/// deviations. `None` if empty.
+/// Returns the median absolute deviation of `values` from `center`. Overwrites `values` with the sorted
+/// deviations. Returns `None` if empty.
 pub fn mad(values: &mut [f64], center: f64) -> Option<f64> {
     for value in values.iter_mut() {
         *value = (*value - center).abs();

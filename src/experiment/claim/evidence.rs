@@ -9,9 +9,9 @@ use crate::pmu::Quantity;
 use crate::prelude::*;
 use crate::stats::{Interval, Prior};
 
-/// The least uncertainty of a number that is compared with another case's, as a share of it. The
-/// passes show what other physical pages or another minute change, and the interval contains it;
-/// two passes show only a part of it.
+/// The smallest uncertainty of a number that is compared with another case's number, as a fraction of
+/// the number. The interval contains what other physical pages or another minute changed between passes,
+/// but two passes show only a part of such changes.
 const BETWEEN_CASES: f64 = 0.01;
 
 /// The points of one experiment on one machine.
@@ -23,21 +23,21 @@ pub struct Evidence<'a> {
     pub points: &'a [Point],
     /// The unit in which the points are judged.
     pub unit: Unit,
-    /// Working sets that stay in the last level only by chance, if they are known.
+    /// Working sets that stay in the last level only by chance, if known.
     pub uncertain: Option<Range>,
 }
 
-/// A curve as it is drawn.
+/// A curve as drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Its label.
+    /// The label.
     pub label: String,
-    /// Its points: x, and y as an interval.
+    /// The points: x, and y as an interval.
     pub points: Vec<(f64, Interval)>,
 }
 
 impl<'a> Evidence<'a> {
-    /// These points, on a machine whose last level ends at a certain size.
+    /// Returns the evidence of `points`, without uncertain working sets.
     pub fn new(machine: &'a Machine, points: &'a [Point], unit: Unit) -> Self {
         Evidence {
             machine,
@@ -49,17 +49,17 @@ impl<'a> Evidence<'a> {
 }
 
 impl Evidence<'_> {
-    /// Whether the working set `x` lies in `range` on every walk through it. In the last level, sets
-    /// that leave it or stay by chance do not.
+    /// Whether the working set `x` lies in `range` on every walk through it. Working sets that stay in
+    /// the last level only by chance are not sure to lie in its range.
     pub(crate) fn is_sure(&self, range: Range, x: f64) -> bool {
         let by_chance = self.uncertain.is_some_and(|of| of.holds(x));
         range.holds(x) && !(by_chance && range == self.machine.ranges.llc)
     }
 
-    /// The points of a series, from left to right.
+    /// Returns the points of a series, in ascending x.
     ///
     /// # Errors
-    /// If it has no points; with the points' own reason if they were untestable.
+    /// If the series has no points. The reason is the points' own reason if they were untestable.
     pub fn series(&self, label: &str) -> Testable<Vec<(f64, Interval)>> {
         let mut reason = None;
         let mut points = Vec::new();
@@ -78,8 +78,8 @@ impl Evidence<'_> {
         Ok(points)
     }
 
-    /// The points of a series pass by pass, from left to right. Counted and untestable points are
-    /// left out.
+    /// Returns the points of a series with each pass, in ascending x. Leaves out counted and untestable
+    /// points.
     pub(crate) fn pass_by_pass(&self, label: &str) -> Vec<(f64, Vec<Pass>)> {
         let of_series = self.points.iter().filter(|point| point.series == label);
         let mut points: Vec<(f64, Vec<Pass>)> = of_series
@@ -95,8 +95,8 @@ impl Evidence<'_> {
         points
     }
 
-    /// The value behind `passes`, which are ratios of these points to each other; or the range of all
-    /// ratios if it is unknown how passes differ. `None` if there are no ratios.
+    /// Estimates the value behind `passes`, which are ratios of these points to each other. Returns the
+    /// range of all ratios if it is unknown how passes differ, and `None` if there are no ratios.
     pub(crate) fn ratio_of(&self, points: &[(&str, f64)], passes: &[Interval]) -> Option<Interval> {
         let confidence = |&(label, x): &(&str, f64)| {
             let measured = self.point(label, x).ok().and_then(Point::measured);
@@ -115,15 +115,15 @@ impl Evidence<'_> {
         estimate.map(|of| of.interval).or_else(all)
     }
 
-    /// The passes of a series at `x`; none if it was not timed there.
+    /// Returns the passes of a series at `x`. Empty if the series was not timed there.
     pub(crate) fn passes_at(&self, label: &str, x: f64) -> Vec<Pass> {
         let measured = self.point(label, x).ok().and_then(Point::measured);
         let passes = measured.and_then(|of| of.passes(self.unit, self.machine.rate));
         passes.unwrap_or_default()
     }
 
-    /// The value behind the ratios of a point to another that was measured in turn with it, pass by pass,
-    /// each by its series and x. `None` if they have no pass in common.
+    /// Estimates the ratio of a point to another point measured interleaved with it, pass by pass. Each
+    /// point is given by its series and x. Returns `None` if they have no pass in common.
     ///
     /// # Errors
     /// If a pass has no ratio.
@@ -140,10 +140,10 @@ impl Evidence<'_> {
         Ok(self.ratio_of(&[of, to], &each))
     }
 
-    /// The value of a series at `x`, with the uncertainty of a comparison between cases.
+    /// Returns the value of a series at `x`, with the uncertainty of a comparison between cases.
     ///
     /// # Errors
-    /// If it was not measured there.
+    /// If the series was not measured there.
     pub fn at(&self, label: &str, x: f64) -> Testable<Interval> {
         let point = self.point(label, x)?;
         point
@@ -151,10 +151,10 @@ impl Evidence<'_> {
             .map(|value| widened(point, value))
     }
 
-    /// What this place in the distribution of single runs of a series at `x` comes to, for a run.
+    /// Returns this percentile of the distribution of single runs of a series at `x`, per run.
     ///
     /// # Errors
-    /// If it was not measured there, or not run by run.
+    /// If the series was not measured there, or not run by run.
     pub(crate) fn percentile(&self, label: &str, x: f64, place: Percentile) -> Testable<Interval> {
         match &self.point(label, x)?.state {
             State::Measured(measured) => measured.percentile(place, self.unit, self.machine.rate),
@@ -163,13 +163,13 @@ impl Evidence<'_> {
         }
     }
 
-    /// How this place in the distributions of single runs of a series at `x` compares with their median,
-    /// pass by pass: an interval that holds all of their ratios.
+    /// Returns the ratio of this percentile to the median, in the distributions of single runs of a
+    /// series at `x`: an interval that contains the ratio of every pass.
     ///
     /// # Errors
-    /// As above, and if a median is not positive.
+    /// If the series was not measured there, or not run by run, or if a median is not positive.
     pub(crate) fn over_median(&self, label: &str, x: f64, place: Percentile) -> Testable<Interval> {
-        // The reason why there is none.
+        // For the reason if there is no percentile.
         self.percentile(label, x, place)?;
         let measured = self.point(label, x)?.measured();
         let runs = measured.map_or(&[][..], |of| &of.runs);
@@ -182,11 +182,11 @@ impl Evidence<'_> {
         all.ok_or_else(|| Untestable("no run was timed by itself".to_owned()))
     }
 
-    /// The time of the slowest thread of a series at `x` over that of the fastest, for as many
-    /// operations: as uncertain as the time of the point.
+    /// Returns the time of the slowest thread of a series at `x` over the time of the fastest, for the
+    /// same number of operations. It is as uncertain as the time of the point.
     ///
     /// # Errors
-    /// If it was not measured there, or on one thread.
+    /// If the series was not measured there, or on one thread.
     pub(crate) fn spread(&self, label: &str, x: f64) -> Testable<Interval> {
         let point = self.point(label, x)?;
         point.interval(self.unit, self.machine.rate)?;
@@ -201,11 +201,11 @@ impl Evidence<'_> {
         Ok(spread.widened(ticks.doubt() + BETWEEN_CASES))
     }
 
-    /// The time of a series at `x` in round trips of a line between the first two threads, as long as they
-    /// were at the time.
+    /// Returns the time of a series at `x` in round trips of a line between the first two threads, as
+    /// measured at the same time.
     ///
     /// # Errors
-    /// If it was not measured there, or no round trip beside it.
+    /// If the series was not measured there, or without a round trip.
     pub(crate) fn round_trips(&self, label: &str, x: f64) -> Testable<Interval> {
         let point = self.point(label, x)?;
         point.interval(self.unit, self.machine.rate)?;
@@ -227,11 +227,11 @@ impl Evidence<'_> {
             .ok_or_else(|| Untestable(format!("`{label}` was not measured at {x}")))
     }
 
-    /// The count of `quantity` per operation of a series at `x`, with the uncertainty of a
+    /// Returns the count of `quantity` per operation of a series at `x`, with the uncertainty of a
     /// comparison between cases.
     ///
     /// # Errors
-    /// If the point was not measured, or if the quantity was not counted there: the reason why this
+    /// If the point was not measured, or if the quantity was not counted there, with the reason why this
     /// machine does not count it.
     pub fn count(&self, label: &str, x: f64, quantity: Quantity) -> Testable<Interval> {
         let point = self.point(label, x)?;
@@ -246,7 +246,7 @@ impl Evidence<'_> {
         Ok(value.widened(BETWEEN_CASES))
     }
 
-    /// The reason why a measured point has no count of `quantity`.
+    /// Returns the reason why a measured point has no count of `quantity`.
     fn uncounted(&self, label: &str, x: f64, quantity: Quantity) -> Untestable {
         match self.machine.counting.event(quantity) {
             Err(reason) => reason,
@@ -254,8 +254,8 @@ impl Evidence<'_> {
         }
     }
 
-    /// The counts of `quantity` along a series, from left to right, without the points where it was not
-    /// counted.
+    /// Returns the counts of `quantity` along a series, in ascending x. Leaves out points where it was
+    /// not counted.
     pub fn counts(&self, label: &str, quantity: Quantity) -> Vec<(f64, Interval)> {
         let of_series = self.points.iter().filter(|point| point.series == label);
         let mut points: Vec<(f64, Interval)> = of_series
@@ -269,8 +269,8 @@ impl Evidence<'_> {
         points
     }
 
-    /// The level of a series over a range of x: the median of its points there, bound by bound, with
-    /// the uncertainty of a comparison between cases.
+    /// Returns the level of a series over a range of x, with the uncertainty of a comparison between
+    /// cases. The bounds of the level are the medians of the bounds of the points there.
     ///
     /// # Errors
     /// If no point of the series lies in the range.
@@ -284,8 +284,8 @@ impl Evidence<'_> {
         Interval::median_of(&inside).ok_or_else(|| self.nothing_in(label, range))
     }
 
-    /// The value of a series at the memory size. It does not depend on how much of a shared last level
-    /// the ladder found.
+    /// Returns the value of a series at the memory size, which does not depend on how much of a shared
+    /// last level the ladder found.
     ///
     /// # Errors
     /// If the series has no points, or none in memory.
@@ -294,7 +294,7 @@ impl Evidence<'_> {
         self.at(label, self.machine.memory_size()?)
     }
 
-    /// The reason why a series has no point to judge in a range.
+    /// Returns the reason why a series has no point to judge in a range.
     fn nothing_in(&self, label: &str, range: Range) -> Untestable {
         let mib = |bytes: f64| bytes / 1048576.0;
         Untestable(match self.uncertain {
@@ -308,7 +308,8 @@ impl Evidence<'_> {
         })
     }
 
-    /// The rightmost point of a series, with the uncertainty of a comparison between cases.
+    /// Returns the point of a series with the largest x, with the uncertainty of a comparison between
+    /// cases.
     ///
     /// # Errors
     /// If the series has no points.
@@ -318,17 +319,17 @@ impl Evidence<'_> {
         Ok((x, value.widened(BETWEEN_CASES)))
     }
 
-    /// One curve per series, in the order in which the series were measured.
+    /// Returns one curve per series, in the order in which the series were measured.
     pub fn curves(&self) -> Vec<Curve> {
         self.curves_of(|_| true)
     }
 
-    /// The curves of the series whose label is wanted.
+    /// Returns the curves of the series for whose label `wanted` returns true.
     pub(crate) fn curves_of(&self, wanted: impl Fn(&str) -> bool) -> Vec<Curve> {
         self.curves_of_labels(&wanted)
     }
 
-    /// Compiled once, where the other is for every way to choose.
+    /// Takes a trait object, so that it is compiled once instead of once per closure.
     fn curves_of_labels(&self, wanted: &dyn Fn(&str) -> bool) -> Vec<Curve> {
         let mut labels: Vec<&str> = Vec::new();
         for point in self.points {
@@ -348,7 +349,7 @@ impl Evidence<'_> {
     }
 }
 
-/// A count is exact, a time is not.
+/// Widens the value of a timed point. A count is exact.
 fn widened(point: &Point, value: Interval) -> Interval {
     match point.state {
         State::Counted(_) => value,
@@ -356,7 +357,7 @@ fn widened(point: &Point, value: Interval) -> Interval {
     }
 }
 
-/// The quotient of two values that were measured apart.
+/// Returns the quotient of two values that were measured separately.
 ///
 /// # Errors
 /// If either interval is not wholly positive: the difference of two noisy stretches may be negative.
@@ -369,13 +370,13 @@ pub(crate) fn ratio(of: impl Value, to: impl Value) -> Testable<Interval> {
     })
 }
 
-/// The difference of two values, whose doubts add up.
+/// Returns the difference of two values, whose uncertainties add up.
 pub(crate) fn minus(of: Interval, less: Interval) -> Interval {
     Interval::new(of.lo - less.hi, of.hi - less.lo)
 }
 
-/// The time of one load as a share of another's, which misses. An empty stretch is subtracted from
-/// both, so a hit may have a time near zero or below.
+/// Returns the time of a load as a fraction of the time of a load that misses. An empty stretch is
+/// subtracted from both, so the time of a hit may be near zero or negative.
 ///
 /// # Errors
 /// If the interval of the miss is not wholly positive.
@@ -385,41 +386,42 @@ pub(crate) fn share_of_miss(load: Interval, miss: Interval) -> Testable<Interval
             "a load of a flushed line took {miss}, which is not certainly above zero",
         )));
     }
-    // The end of the miss that makes the share smallest, or largest, depends on its sign.
+    // Which bound of the miss makes the fraction smallest or largest depends on the sign of the load's
+    // bound.
     let least = load.lo / if load.lo > 0.0 { miss.hi } else { miss.lo };
     let most = load.hi / if load.hi > 0.0 { miss.lo } else { miss.hi };
     Ok(Interval::new(least, most))
 }
 
-/// A value and its place.
+/// The extreme of several values, and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Extreme<P> {
     /// The place.
     pub(crate) at: P,
-    /// The value, with the uncertainty of all values together.
+    /// The extreme, with the uncertainty of all values together.
     pub(crate) value: Interval,
 }
 
-/// The reason why there is no extreme.
+/// Returns the reason why there is no extreme.
 pub(crate) fn none() -> Untestable {
     Untestable("no point that the claim needs was measured".to_owned())
 }
 
 impl<P> Extreme<P> {
-    /// The largest of several values, each with its place.
+    /// Returns the largest of several values, each given with its place.
     ///
     /// # Errors
-    /// If there is no value; with the reason of the first that is missing.
+    /// If there is no value, or the reason of the first missing value.
     pub(crate) fn most(
         values: impl IntoIterator<Item = Testable<(P, Interval)>>,
     ) -> Testable<Self> {
         Extreme::of(values, |seen, value| (value.hi > seen.hi, seen.most(value)))
     }
 
-    /// The smallest of several values, each with its place.
+    /// Returns the smallest of several values, each given with its place.
     ///
     /// # Errors
-    /// As above.
+    /// If there is no value, or the reason of the first missing value.
     pub(crate) fn least(
         values: impl IntoIterator<Item = Testable<(P, Interval)>>,
     ) -> Testable<Self> {
@@ -428,7 +430,8 @@ impl<P> Extreme<P> {
         })
     }
 
-    /// The extreme by `further`: whether a value lies further out than those before, and the extreme of all.
+    /// Returns the extreme by `further`, which returns whether a value exceeds the extreme so far, and
+    /// the new extreme.
     fn of(
         values: impl IntoIterator<Item = Testable<(P, Interval)>>,
         further: fn(Interval, Interval) -> (bool, Interval),

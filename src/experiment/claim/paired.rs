@@ -1,11 +1,11 @@
-//! Ratios of series that were measured in turn.
+//! Ratios of series that were measured interleaved.
 
 use crate::experiment::{Curve, Evidence, Range, Testable, Untestable};
 use crate::prelude::*;
 use crate::stats::Interval;
 
-/// The ratio of two series that were measured in turn on the same memory in the same order: the
-/// median over the range of the points' [ratios](paired_points), end by end.
+/// Returns the ratio of two series that were measured interleaved, on the same memory in the same order:
+/// the median over the range of the points' [ratios](paired_points), bound by bound.
 pub(crate) fn paired(e: &Evidence<'_>, of: &str, to: &str, range: Range) -> Testable<Interval> {
     let inside: Vec<Interval> = paired_points(e, of, to)?
         .into_iter()
@@ -19,12 +19,11 @@ pub(crate) fn paired(e: &Evidence<'_>, of: &str, to: &str, range: Range) -> Test
     })
 }
 
-/// The ratios of two series that were measured in turn, point by point from left to right.
+/// Returns the ratios of two series that were measured interleaved, point by point in ascending x.
 ///
-/// Layouts, physical pages and the time of day are the same for both series of a pass, so each pass
-/// gives a ratio of its own. The value of the ratio is estimated from these.
-/// Half a percent of uncertainty is added, so that a ratio on its threshold is not decided by its
-/// third digit.
+/// Layouts, physical pages and the time of day are the same for both series within a pass, so each pass
+/// gives one ratio. The value is estimated from the ratios of all passes. Half a percent of uncertainty
+/// is added, so that the third digit of a ratio does not decide a claim whose threshold it is close to.
 pub(crate) fn paired_points(
     e: &Evidence<'_>,
     of: &str,
@@ -41,10 +40,10 @@ pub(crate) fn paired_points(
     Ok(ratios)
 }
 
-/// The time of one series over another's at `x`, pass by pass.
+/// Returns the time of one series over another's at `x`, from their passes.
 ///
 /// # Errors
-/// If one of them was not measured there; with the point's own reason if it was untestable.
+/// If either series was not measured there, with the point's own reason if it was untestable.
 pub(crate) fn paired_at(e: &Evidence<'_>, of: &str, to: &str, x: f64) -> Testable<Interval> {
     let points = paired_points(e, of, to)?;
     if let Some((_, ratio)) = points.into_iter().find(|point| point.0 == x) {
@@ -56,7 +55,7 @@ pub(crate) fn paired_at(e: &Evidence<'_>, of: &str, to: &str, x: f64) -> Testabl
     )))
 }
 
-/// By how many percent `slow` exceeds `base`, point by point.
+/// Returns the curve of the percentage by which `slow` exceeds `base`, point by point.
 pub(crate) fn slowdown(e: &Evidence<'_>, label: &str, base: &str, slow: &str) -> Option<Curve> {
     let bases = e.series(base).ok()?;
     let points = e
@@ -117,7 +116,7 @@ mod tests {
     #[test]
     fn drift_that_both_series_share_cancels() {
         let machine = crate::experiment::machine::tests::unknown();
-        // Everything takes twice as long in the second pass.
+        // All times double in the second pass.
         let passes = [("a", 10.0), ("b", 11.0), ("a", 20.0), ("b", 22.0)];
         let points = merged(passes.map(|(series, time)| timed(series, time)).to_vec());
         let evidence = Evidence::new(&machine, &points, Unit::CoreCycles);
@@ -140,7 +139,7 @@ mod tests {
         assert!(slower.lo > 1.08 && slower.hi < 1.12, "{slower}");
     }
 
-    /// Passes over the one alone would not tell more about the ratio.
+    /// Additional passes over only one of the series do not narrow the interval of the ratio.
     #[test]
     fn the_interval_of_a_ratio_is_that_of_the_passes_of_both() {
         let machine = crate::experiment::machine::tests::unknown();

@@ -1,4 +1,4 @@
-//! The statement of a claim: its origin, how it is decided, and its document's value.
+//! The statement of a claim: its origin, how it is decided, and the document's value.
 
 use super::takeaway::{Shown, Takeaway, Touches};
 use super::verdict::{Judged, Judgement, Verdict};
@@ -6,27 +6,27 @@ use crate::experiment::{Evidence, Untestable};
 
 /// A statement about memory, with code that can refute it.
 ///
-/// Made by the function that names how it is decided: [`measured`], [`counted`], [`simulated`],
-/// [`computed`] or [`reported`].
+/// Constructed by the function named after the way it is decided: [`measured`], [`counted`],
+/// [`simulated`], [`computed`] or [`reported`].
 #[derive(Clone, Copy)]
 pub struct Claim {
-    /// Its permanent name: the experiment's id, a dot and a number that no other claim ever gets.
+    /// The permanent name: the experiment's id, a dot and a number that no other claim ever gets.
     pub id: &'static str,
-    /// How it is decided.
+    /// How the claim is decided.
     pub kind: Kind,
-    /// Its origin.
+    /// The origin of the claim.
     pub origin: Origin,
-    /// The claim in words, with its threshold: a sentence that stands by itself.
+    /// The claim in words, with its threshold: a self-contained sentence.
     pub text: &'static str,
     /// The document's value for the first number of the judgement.
     pub then: Option<Then>,
-    /// How the first number of the judgement reads as a finding, if it can be one.
+    /// How the first number of the judgement reads as a finding, if it can be a finding.
     pub takeaway: Option<Takeaway>,
-    /// A sentence on what follows if it holds, or nothing.
+    /// A sentence on what follows if the claim holds, or empty.
     pub holding: &'static str,
-    /// A sentence on what follows if it does not hold, or nothing.
+    /// A sentence on what follows if the claim does not hold, or empty.
     pub failing: &'static str,
-    /// Decides it.
+    /// Decides the claim.
     judge: fn(&Evidence<'_>) -> Judged,
 }
 
@@ -36,7 +36,7 @@ pub struct Claim {
 pub enum Kind {
     /// Timed on this machine.
     Measured,
-    /// Counted: by this machine's counters, or in code compiled for it.
+    /// Counted by this machine's counters, or in code compiled for this machine.
     Counted,
     /// Found by the simulator, on the caches of this machine or of the document.
     Simulated,
@@ -56,7 +56,7 @@ impl Kind {
         Kind::Reported,
     ];
 
-    /// The kind in one word.
+    /// Returns the kind in one word.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Measured => "measured",
@@ -67,13 +67,13 @@ impl Kind {
         }
     }
 
-    /// The kind with this name.
+    /// Returns the kind with this name.
     pub fn named(name: &str) -> Option<Self> {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether the verdict says something about this machine. Arithmetic and the simulator give the
-    /// same verdicts on every machine, and a report of the system is no measurement.
+    /// Whether the verdict is about this machine. Arithmetic and the simulator give the same verdicts on
+    /// every machine, and a report of the system is no measurement.
     pub const fn is_of_this_machine(self) -> bool {
         matches!(self, Kind::Measured | Kind::Counted)
     }
@@ -102,7 +102,7 @@ impl Document {
         Document::Tensor,
     ];
 
-    /// Its name in lists.
+    /// Returns the name of the document in lists.
     pub const fn name(self) -> &'static str {
         match self {
             Document::Drepper => "Drepper",
@@ -121,12 +121,12 @@ pub enum Origin {
     Document {
         /// The document.
         document: Document,
-        /// Where: section, and figure or table if one shows it.
+        /// The section, and the figure or table if one shows the claim.
         section: &'static str,
     },
-    /// The claim is ours.
+    /// The claim is this project's own.
     Ours {
-        /// Why we ask it.
+        /// Why the claim is tested.
         reason: &'static str,
     },
 }
@@ -140,7 +140,7 @@ impl core::fmt::Display for Origin {
     }
 }
 
-/// Drepper says it in `section`.
+/// Returns the origin of a claim in `section` of Drepper.
 pub const fn drepper(section: &'static str) -> Origin {
     Origin::Document {
         document: Document::Drepper,
@@ -148,7 +148,7 @@ pub const fn drepper(section: &'static str) -> Origin {
     }
 }
 
-/// Sestoft says it in `section`.
+/// Returns the origin of a claim in `section` of Sestoft.
 pub const fn sestoft(section: &'static str) -> Origin {
     Origin::Document {
         document: Document::Sestoft,
@@ -156,7 +156,7 @@ pub const fn sestoft(section: &'static str) -> Origin {
     }
 }
 
-/// Startin says it in `section`.
+/// Returns the origin of a claim in `section` of Startin.
 pub const fn startin(section: &'static str) -> Origin {
     Origin::Document {
         document: Document::Startin,
@@ -164,7 +164,7 @@ pub const fn startin(section: &'static str) -> Origin {
     }
 }
 
-/// The post on tensors says it in `section`.
+/// Returns the origin of a claim in `section` of the post on tensors.
 pub const fn tensor(section: &'static str) -> Origin {
     Origin::Document {
         document: Document::Tensor,
@@ -172,7 +172,7 @@ pub const fn tensor(section: &'static str) -> Origin {
     }
 }
 
-/// No document makes the claim: we ask, for this reason.
+/// Returns the origin of a claim that no document makes, tested for this reason.
 pub const fn ours(reason: &'static str) -> Origin {
     Origin::Ours { reason }
 }
@@ -180,15 +180,15 @@ pub const fn ours(reason: &'static str) -> Origin {
 /// A document's value for the quantity of a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Then {
-    /// Least value.
+    /// The smallest value.
     pub lo: f64,
-    /// Greatest value.
+    /// The largest value.
     pub hi: f64,
-    /// The machine on which it was measured; empty if the document does not say.
+    /// The machine on which the value was measured; empty if the document does not name it.
     pub machine: &'static str,
 }
 
-/// A claim that is timed on this machine.
+/// Returns a claim that is timed on this machine.
 pub const fn measured(
     id: &'static str,
     origin: Origin,
@@ -198,7 +198,7 @@ pub const fn measured(
     Claim::new(id, Kind::Measured, origin, text, judge)
 }
 
-/// A claim that is counted.
+/// Returns a claim that is counted.
 pub const fn counted(
     id: &'static str,
     origin: Origin,
@@ -208,7 +208,7 @@ pub const fn counted(
     Claim::new(id, Kind::Counted, origin, text, judge)
 }
 
-/// A claim that the simulator decides.
+/// Returns a claim that the simulator decides.
 pub const fn simulated(
     id: &'static str,
     origin: Origin,
@@ -218,7 +218,7 @@ pub const fn simulated(
     Claim::new(id, Kind::Simulated, origin, text, judge)
 }
 
-/// A claim that arithmetic decides.
+/// Returns a claim that arithmetic decides.
 pub const fn computed(
     id: &'static str,
     origin: Origin,
@@ -228,7 +228,7 @@ pub const fn computed(
     Claim::new(id, Kind::Computed, origin, text, judge)
 }
 
-/// A claim that CPUID or the system decides.
+/// Returns a claim that CPUID or the system decides.
 pub const fn reported(
     id: &'static str,
     origin: Origin,
@@ -259,12 +259,12 @@ impl Claim {
         }
     }
 
-    /// The same; the document has `value` for the first number of the judgement, on `machine`.
+    /// Sets the document's value for the first number of the judgement, measured on `machine`.
     pub const fn then(self, value: f64, machine: &'static str) -> Self {
         self.then_between(value, value, machine)
     }
 
-    /// The same; the document has `lo` to `hi`.
+    /// Sets the document's range of values, `lo` to `hi`, for the first number of the judgement.
     pub const fn then_between(self, lo: f64, hi: f64, machine: &'static str) -> Self {
         Claim {
             then: Some(Then { lo, hi, machine }),
@@ -272,7 +272,7 @@ impl Claim {
         }
     }
 
-    /// The same, with how its number reads as a finding beside the document's own.
+    /// Sets how the first number of the judgement reads as a finding beside the document's number.
     pub const fn takeaway(
         self,
         shown: Shown,
@@ -286,7 +286,7 @@ impl Claim {
         }
     }
 
-    /// The same, with what to do about the finding if the claim holds, and if it does not.
+    /// Sets what to do about the finding if the claim holds, and if it does not. Needs a takeaway.
     pub const fn advice(self, holding: &'static str, failing: &'static str) -> Self {
         let takeaway = match self.takeaway {
             Some(takeaway) => Some(takeaway.advice(holding, failing)),
@@ -295,17 +295,17 @@ impl Claim {
         Claim { takeaway, ..self }
     }
 
-    /// The same, with a sentence on what follows if it holds.
+    /// Sets the sentence on what follows if the claim holds.
     pub const fn holding(self, holding: &'static str) -> Self {
         Claim { holding, ..self }
     }
 
-    /// The same, with a sentence on what follows if it does not hold.
+    /// Sets the sentence on what follows if the claim does not hold.
     pub const fn failing(self, failing: &'static str) -> Self {
         Claim { failing, ..self }
     }
 
-    /// The sentence that follows from a verdict, or nothing.
+    /// Returns the sentence that follows from a verdict, or an empty string.
     pub const fn follows(&self, verdict: Verdict) -> &'static str {
         match verdict {
             Verdict::Holds => self.holding,
@@ -314,7 +314,7 @@ impl Claim {
         }
     }
 
-    /// The judgement; a reason why it cannot be tested becomes an untestable one.
+    /// Judges the claim. The reason why it cannot be tested becomes an untestable judgement.
     pub fn decide(&self, evidence: &Evidence<'_>) -> Judgement {
         (self.judge)(evidence).unwrap_or_else(|Untestable(reason)| Judgement {
             verdict: Verdict::Untestable,

@@ -1,22 +1,22 @@
-//! The finding in a claim's number, whatever the verdict is.
+//! The finding in a claim's number, whatever the verdict.
 
 use super::verdict::Verdict;
 use crate::prelude::*;
 
 /// The text of a claim's number in a list of findings, and advice.
 ///
-/// Only claims whose document has a number for the same quantity have one: a finding compares the
-/// document's number with this machine's.
+/// Only claims whose document has a number for the same quantity have a takeaway, because a finding
+/// compares the document's number with this machine's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Takeaway {
     /// The quantity, as the first cell of a row: `Random over sequential access, in memory`.
     pub subject: &'static str,
-    /// A sentence without its full stop, with `{now}` for this machine's number. It is true
-    /// whatever that number is.
+    /// A sentence without its full stop, with `{now}` for this machine's number. It must be true
+    /// whatever the number is.
     pub headline: &'static str,
     /// How the number is shown.
     pub shown: Shown,
-    /// How many programs it concerns.
+    /// How many programs the finding concerns.
     pub touches: Touches,
     /// What to do if the claim holds, and if it does not.
     advice: [&'static str; 2],
@@ -47,7 +47,7 @@ pub enum Touches {
 }
 
 impl Touches {
-    /// The weight of a change in a ranking.
+    /// Returns the weight of a change in a ranking.
     pub const fn weight(self) -> f64 {
         match self {
             Touches::Few => 0.3,
@@ -59,7 +59,7 @@ impl Touches {
 }
 
 impl Takeaway {
-    /// A number that is shown as `shown`.
+    /// Returns a takeaway without advice.
     pub(super) const fn new(
         shown: Shown,
         touches: Touches,
@@ -75,7 +75,7 @@ impl Takeaway {
         }
     }
 
-    /// The same, with what to do if the claim holds and if it does not.
+    /// Sets what to do if the claim holds, and if it does not.
     pub(super) const fn advice(self, holding: &'static str, failing: &'static str) -> Self {
         Takeaway {
             advice: [holding, failing],
@@ -83,7 +83,7 @@ impl Takeaway {
         }
     }
 
-    /// What to do, or nothing if the claim is not decided.
+    /// Returns what to do, or an empty string if the claim is not decided.
     pub const fn advice_on(&self, verdict: Verdict) -> &'static str {
         match verdict {
             Verdict::Holds => self.advice[0],
@@ -94,7 +94,7 @@ impl Takeaway {
 }
 
 impl Shown {
-    /// The length of a bar for this number: the factor, the share, or the saved share.
+    /// Returns the length of a bar for this number: the factor, the share, or the saved share.
     pub fn amount(self, value: f64) -> f64 {
         match self {
             Shown::Times | Shown::Share => value,
@@ -102,7 +102,7 @@ impl Shown {
         }
     }
 
-    /// The number with its unit, in two digits: `3.7x`, `77 %`.
+    /// Returns the number with its unit, in two digits: `3.7x`, `77 %`.
     pub fn text(self, value: f64) -> String {
         match self {
             Shown::Times => format!("{}x", factor(value)),
@@ -110,7 +110,7 @@ impl Shown {
         }
     }
 
-    /// The number as a word of a sentence: `3.7 times`, `77 %`.
+    /// Returns the number as a word of a sentence: `3.7 times`, `77 %`.
     pub fn words(self, value: f64) -> String {
         match self {
             Shown::Times => format!("{} times", factor(value)),
@@ -119,7 +119,7 @@ impl Shown {
     }
 }
 
-/// Two digits, or three near 1, where two digits tell too little.
+/// Formats a factor in two digits, or in three below 2, where two are too few.
 fn factor(value: f64) -> String {
     match value.abs() {
         size if size >= 9.95 => format!("{value:.0}"),

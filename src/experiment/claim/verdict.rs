@@ -7,11 +7,11 @@ use crate::stats::{Interval, Side};
 /// Whether a claim holds on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Verdict {
-    /// The whole interval lies where the claim says.
+    /// The whole interval lies where the claim puts it.
     Holds,
-    /// The whole interval lies elsewhere: a finding.
+    /// The whole interval lies elsewhere, which is a finding.
     DoesNotHold,
-    /// The interval contains the threshold: noise, or a true tie.
+    /// The interval contains the threshold, by noise or because of a true tie.
     Inconclusive,
     /// The claim cannot be tested on this machine.
     Untestable,
@@ -26,14 +26,14 @@ impl Verdict {
         Verdict::Untestable,
     ];
 
-    /// The verdict with this name.
+    /// Returns the verdict with this name.
     pub fn named(name: &str) -> Option<Self> {
         Verdict::ALL
             .into_iter()
             .find(|verdict| verdict.name() == name)
     }
 
-    /// The verdict in words.
+    /// Returns the verdict in words.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
@@ -44,19 +44,19 @@ impl Verdict {
     }
 }
 
-/// A verdict with the numbers behind it.
+/// A verdict with the numbers it is based on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// The numbers, in a sentence.
+    /// The numbers, as a sentence.
     pub numbers: String,
-    /// The first of them, for comparison with a document's; `None` if there is none.
+    /// The first number, for comparison with a document's; `None` if there is none.
     pub value: Option<Interval>,
 }
 
 impl Judgement {
-    /// A judgement without a number for comparisons.
+    /// Returns a judgement without a number for comparisons.
     pub fn in_words(verdict: Verdict, numbers: String) -> Self {
         Judgement {
             verdict,
@@ -84,15 +84,15 @@ impl Judgement {
 /// A judgement, or the reason why there is none.
 pub type Judged = Testable<Judgement>;
 
-/// A threshold for readers: five digits, or the whole number if it has more.
+/// Rounds a threshold for display to five digits, or to a whole number if it has more.
 pub(crate) fn rounded(value: f64) -> f64 {
     let magnitude = value.abs().log10().floor();
     let digits = (4.0 - magnitude).clamp(0.0, 20.0) as usize;
     format!("{value:.digits$}").parse().unwrap_or(value)
 }
 
-/// An interval in words beside the bounds of a claim, with enough digits to see on which side of a
-/// bound each of its ends lies, and at most three more than usual.
+/// Formats an interval beside the bounds of a claim, with enough digits to show on which side of a bound
+/// each end lies, and at most three more than usual.
 fn beside(value: Interval, bounds: [f64; 2]) -> String {
     let [lo, hi, middle] = [value.lo, value.hi, value.middle()];
     let few = match middle.abs() {
@@ -117,7 +117,7 @@ fn beside(value: Interval, bounds: [f64; 2]) -> String {
 
 /// The value by which a claim is judged: an interval, or the reason why there is none.
 pub trait Value {
-    /// The interval.
+    /// Returns the interval.
     ///
     /// # Errors
     /// The reason why there is none.
@@ -136,7 +136,7 @@ impl Value for Testable<Interval> {
     }
 }
 
-/// Claims that `what` is `least` or more.
+/// Judges the claim that `what` is `least` or more.
 ///
 /// # Errors
 /// If there is no value.
@@ -150,7 +150,7 @@ pub fn at_least(what: &str, value: impl Value, least: f64) -> Judged {
     Ok(Judgement::on(what, value, verdict, [least, f64::INFINITY]))
 }
 
-/// Claims that `what` is below `most`.
+/// Judges the claim that `what` is below `most`.
 ///
 /// # Errors
 /// If there is no value.
@@ -169,7 +169,7 @@ pub fn at_most(what: &str, value: impl Value, most: f64) -> Judged {
     ))
 }
 
-/// Claims that `what` lies between `least` and `most`.
+/// Judges the claim that `what` lies between `least` and `most`.
 ///
 /// # Errors
 /// If there is no value.
@@ -185,10 +185,10 @@ pub fn between(what: &str, value: impl Value, least: f64, most: f64) -> Judged {
     Ok(Judgement::on(what, value, verdict, [least, most]))
 }
 
-/// The same judgement with an additional note.
+/// Adds a note to a judgement.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no judgement.
 pub fn noted(judged: Judged, note: impl core::fmt::Display) -> Judged {
     let judgement = judged?;
     let numbers = format!("{}; {note}", judgement.numbers);
@@ -198,8 +198,8 @@ pub fn noted(judged: Judged, note: impl core::fmt::Display) -> Judged {
     })
 }
 
-/// Claims that all parts hold: fails if one part fails, and is otherwise as undecided as the most
-/// undecided part. Without parts there is nothing to judge.
+/// Judges the claim that all parts hold. Fails if a part fails; otherwise the verdict is that of the
+/// least decided part. Without parts the claim is untestable.
 ///
 /// # Errors
 /// The reason of the first part that cannot be judged.
@@ -208,11 +208,11 @@ pub fn all_of(parts: impl IntoIterator<Item = Judged>) -> Judged {
     Ok(whole(&parts))
 }
 
-/// What the parts say together.
+/// Merges the judgements of all parts.
 fn whole(parts: &[Judgement]) -> Judgement {
     let numbers = parts.iter().map(|part| part.numbers.as_str());
     let numbers = numbers.collect::<Vec<_>>().join("; ");
-    // From the verdict that decides the whole to the one that decides nothing.
+    // In descending order of precedence for the whole.
     let order = [
         Verdict::DoesNotHold,
         Verdict::Untestable,
@@ -233,8 +233,9 @@ fn whole(parts: &[Judgement]) -> Judgement {
     }
 }
 
-/// A judgement that fails only if no other guest uses the last level. In a virtual machine, other
-/// guests may have filled it meanwhile, so `does not hold` becomes untestable: no further pass decides it.
+/// Makes a `does not hold` untestable in a virtual machine. For claims that fail only if no other guest
+/// uses the last level: other guests may have filled it meanwhile, and further passes do not decide
+/// that.
 ///
 /// # Errors
 /// If there is no judgement.
@@ -249,7 +250,7 @@ pub(crate) fn unless_strangers(e: &Evidence<'_>, judged: Judged) -> Judged {
     ))
 }
 
-/// A judgement whose numbers tell nothing about the claim, for this reason.
+/// Makes a judgement untestable whose numbers say nothing about the claim, for this reason.
 pub(crate) fn untestable(judgement: Judgement, reason: &str) -> Judgement {
     Judgement {
         verdict: Verdict::Untestable,
@@ -319,7 +320,7 @@ mod tests {
         assert!(rounded(f64::INFINITY).is_infinite());
     }
 
-    /// Which side of the bound an end lies on can be read.
+    /// The printed digits show on which side of the bound an end lies.
     #[test]
     fn numbers_have_the_digits_that_decide() {
         let numbers = |judged: Judged| judged.unwrap().numbers;

@@ -27,7 +27,7 @@ use crate::os::{
     futex, preempt, sampler, split_locks,
 };
 
-/// Linux, by [`os`].
+/// Linux as a host, through [`os`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Linux;
 
@@ -190,7 +190,7 @@ impl Host for Linux {
     }
 }
 
-/// What [`os`] gave, as an experiment takes it.
+/// Boxes a value of [`os`] as the trait object that experiments take.
 trait Boxed<T: ?Sized> {
     fn boxed(self) -> Box<T>;
 }
@@ -249,7 +249,7 @@ impl Backing for Memory {
     }
 }
 
-/// `mmap(MAP_POPULATE)` of so many bytes.
+/// `mmap(MAP_POPULATE)` of `bytes` bytes.
 #[derive(Debug)]
 struct MapPopulate {
     bytes: usize,
@@ -342,8 +342,8 @@ impl Prefetchers for Ready {
 }
 
 impl Counting {
-    /// What the CPU of this thread counts: opens every quantity's event for a moment. Also the
-    /// events of those that are counted.
+    /// Probes what the CPU of this thread counts, by opening every quantity's event for a moment. Also
+    /// returns the event of each counted quantity.
     pub fn probe(place: &Place) -> (Self, Vec<(Quantity, Event)>) {
         let mut counted = Vec::new();
         let answers = Quantity::ALL.map(|quantity| {
@@ -359,7 +359,7 @@ impl Counting {
     }
 }
 
-/// Why an event is not counted, with the setting that would let it.
+/// Returns why an event is not counted, with the setting that would allow it.
 fn reason(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Paranoid(_) => format!("{refusal}; `{}` allows it", refusal.mend()),

@@ -1,4 +1,4 @@
-//! What Linux tells of its machine and of this process, as numbers.
+//! Numbers that Linux reports about its machine and this process.
 
 use crate::host::{Lack, Told};
 use crate::os::limits::{level_2_cache, memory_here};
@@ -7,10 +7,10 @@ use crate::os::preempt::current_cpu;
 use crate::os::sysfs::CpuMask;
 use crate::os::{Sysfs, Unreadable};
 
-/// The number.
+/// Returns the number.
 ///
 /// # Errors
-/// If the kernel does not tell it.
+/// If the kernel does not report it.
 pub(super) fn number(what: Told) -> Result<f64, Lack> {
     let cpu = current_cpu().unwrap_or(0);
     let sysfs = Sysfs::live();
@@ -44,7 +44,7 @@ pub(super) fn number(what: Told) -> Result<f64, Lack> {
             bytes.ok_or_else(|| Lack::refused("sysconf does not report the size of L2"))
         }
         Told::Level2 => {
-            // The L2 of the CPU on which this thread runs, since cores may be of two kinds.
+            // The L2 of this thread's CPU, because cores may be of two kinds.
             let caches = sysfs.caches(cpu).map_err(Lack::refused)?;
             let mut second = caches.iter().filter(|cache| cache.level == 2);
             let second = second.find(|cache| cache.holds_data());
@@ -58,10 +58,10 @@ pub(super) fn number(what: Told) -> Result<f64, Lack> {
     }
 }
 
-/// Finds a quantity of a CPU, given the hyper-threads of its core and the CPU itself.
+/// Returns a quantity of a CPU, given the hyper-threads of its core and the CPU itself, both as masks.
 type OfCpu = fn(&Sysfs, usize, &CpuMask, &CpuMask) -> Result<usize, Unreadable>;
 
-/// Finds something of every CPU that is online.
+/// Calls `find` for every CPU that is online.
 fn of_each(find: OfCpu) -> Result<Vec<usize>, Lack> {
     let sysfs = Sysfs::live();
     let online = sysfs.online().map_err(Lack::refused)?;

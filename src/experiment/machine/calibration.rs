@@ -1,10 +1,10 @@
-//! What predictions know of a machine besides its ladder: the rate at which each level delivers and
-//! takes lines, what the prefetchers leave of memory's latency, what a page beyond the first TLB
-//! costs, a line's way to another core, a floating-point addition, and the arithmetic of a batch of
+//! The parameters of predictions besides the ladder: the rates at which each level delivers and takes
+//! lines, the part of memory's latency that prefetchers do not hide, the cost of a page beyond the first
+//! TLB, a line's round trip to another core, a floating-point addition, and the arithmetic of a batch of
 //! orders.
 //!
-//! Every run measures these points once, beside the ladder and under its name. They are parameters:
-//! a point of an experiment that has the same set-up is no test of a prediction.
+//! Every run measures these points once, together with the ladder and under its name. They are
+//! parameters: an experiment's point with the same set-up does not test a prediction.
 
 use crate::cpu::Core;
 use crate::experiment::machine::ladder::laps;
@@ -19,22 +19,22 @@ use crate::pattern::{Arrangement, Layout, Order, Orders};
 use crate::prelude::*;
 use core::iter::successors;
 
-/// What streams do.
+/// The accesses of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// Load lines.
+    /// Loads of lines.
     Loads,
-    /// Store to lines, which come and go.
+    /// Stores to lines, which are read and written back.
     Stores,
-    /// Store to lines past the caches.
+    /// Stores to lines past the caches.
     NonTemporal,
 }
 
 impl Stream {
-    /// All of them.
+    /// All streams.
     pub const ALL: [Stream; 3] = [Stream::Loads, Stream::Stores, Stream::NonTemporal];
 
-    /// The series of its points.
+    /// Returns the series of the stream's points.
     pub const fn series(self) -> &'static str {
         match self {
             Stream::Loads => "stream of loads",
@@ -52,22 +52,22 @@ impl Stream {
     }
 }
 
-/// Walks in memory whose next address a prefetcher can tell: what it leaves of the latency.
+/// Walks in memory whose next address a prefetcher can predict: the latency that prefetchers leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// To the next line.
     NextLine,
-    /// Over three lines to the fourth: inside the window of 512 bytes that the paper names.
+    /// To every fourth line: inside the window of 512 bytes that the paper names.
     FourLines,
     /// To the same line of the next page.
     Page,
 }
 
 impl Left {
-    /// All of them.
+    /// All walks.
     pub const ALL: [Left; 3] = [Left::NextLine, Left::FourLines, Left::Page];
 
-    /// The series of its point.
+    /// Returns the series of the walk's point.
     pub const fn series(self) -> &'static str {
         match self {
             Left::NextLine => "a walk in memory to the next line",
@@ -76,7 +76,7 @@ impl Left {
         }
     }
 
-    /// The order in which all lines are visited.
+    /// Returns the order in which all lines are visited.
     const fn order(self) -> Order {
         match self {
             Left::NextLine => Order::Sequential,
@@ -88,54 +88,55 @@ impl Left {
     }
 }
 
-/// The series of the step to another page each time.
+/// The series of the walk to another page in each step.
 const PAGES: &str = "a walk in order, one line a page";
 
-/// The series of the line that goes to another core and back.
+/// The series of the round trip of a line to another core and back.
 const ROUND_TRIP: &str = "a line to the nearest core and back, by lock cmpxchg";
 
-/// The series of the sum.
+/// The series of the dependent floating-point addition.
 const FLOAT_ADDITION: &str = "a floating-point addition that waits for the one before";
 
-/// The series of the arithmetic of a batch of orders, and how the orders lie.
+/// The series of the arithmetic of a batch of orders, and the layout of the orders.
 const ORDERS: [(&str, Arrangement); 2] = [
     ("a batch of orders in L1d", Arrangement::Split),
     ("a batch of orders in L1d, by vectors", Arrangement::Apart),
 ];
 
-/// Pages that no first-level TLB holds and every second-level one does, with lines that fit L1d.
+/// A number of pages that exceeds every first-level TLB and fits every second-level TLB, with lines that
+/// fit L1d.
 const A_FEW_PAGES: usize = 256;
 
-/// Bytes of the accesses of a stream: the widest that nearly every CPU has.
+/// Bytes per access of a stream: the widest access that nearly every CPU has.
 const WIDTH: usize = 32;
 
 /// A TLB of loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// 1 is nearest to the core.
+    /// The level; 1 is nearest to the core.
     pub level: u8,
-    /// Bytes of the pages that it holds.
+    /// Bytes of the page sizes that it holds.
     pub pages: Vec<u64>,
-    /// Entries.
+    /// The number of entries.
     pub entries: u32,
-    /// Ways, if known.
+    /// The number of ways, if known.
     pub ways: Option<u32>,
 }
 
-/// The parameters of predictions besides the ladder. Empty in records that have none.
+/// The parameters of predictions besides the ladder. Empty if read from a record without them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration {
-    /// Core cycles per line, by what the stream does and its working set.
+    /// The stream, its working set in bytes, and its core cycles per line.
     streams: Vec<(Stream, f64, f64)>,
-    /// Core cycles of a step to another page, whose translation the second-level TLB has.
+    /// Core cycles per step to another page whose translation is in the second-level TLB.
     page_step: Option<f64>,
-    /// Core cycles of a line's way to the nearest core and back.
+    /// Core cycles of a line's round trip to the nearest core.
     round_trip: Option<f64>,
-    /// Core cycles of a step, by what the prefetchers see of the walk.
+    /// Core cycles per step of each predictable walk.
     left: Vec<(Left, f64)>,
-    /// Core cycles of a floating-point addition that waits for the one before.
+    /// Core cycles per dependent floating-point addition.
     float_addition: Option<f64>,
-    /// Core cycles of the arithmetic of a batch of orders, one by one and by vectors.
+    /// Core cycles of the arithmetic of a batch of orders: scalar, and by vectors.
     orders: [Option<f64>; 2],
     tlbs: Vec<Reach>,
     guest: bool,
@@ -143,8 +144,8 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// What is known before anything is measured: the TLBs of loads as CPUID reports them, whether a
-    /// hypervisor's tables translate addresses a second time, and the core.
+    /// Returns what is known before anything is measured: the TLBs of loads as CPUID reports them,
+    /// whether a hypervisor's tables translate addresses a second time, and the core.
     pub fn known(tlbs: Vec<Reach>, guest: bool, core: Option<&'static Core>) -> Self {
         Calibration {
             tlbs,
@@ -154,29 +155,30 @@ impl Calibration {
         }
     }
 
-    /// The TLB of `level` that translates loads from pages of so many bytes.
+    /// Returns the TLB of `level` that translates loads from pages of `page` bytes.
     pub fn tlb(&self, level: u8, page: u64) -> Option<&Reach> {
         let mut tlbs = self.tlbs.iter();
         tlbs.find(|tlb| tlb.level == level && tlb.pages.contains(&page))
     }
 
-    /// Loads of table entries that a page walk waits for: in a guest those of both tables.
+    /// Returns the loads of table entries that a page walk waits for. A guest's walks load from both
+    /// tables.
     pub fn table_loads(&self) -> f64 {
         if self.guest { 2.0 } else { 1.0 }
     }
 
-    /// Whether this is a virtual machine: its last level may be shared with strangers, and what it
-    /// is told of processors and caches is its host's choice.
+    /// Whether this is a virtual machine. Its last level may be shared with other guests, and its host
+    /// chooses what is reported about processors and caches.
     pub fn is_guest(&self) -> bool {
         self.guest
     }
 
-    /// The core, if it is known.
+    /// Returns the core, if known.
     pub fn core(&self) -> Option<&'static Core> {
         self.core
     }
 
-    /// The same with what these points tell; others of the ladder's are passed over.
+    /// Adds the values that these points measured. Ignores other points of the ladder.
     pub fn with(mut self, points: &[Point], machine: &Machine) -> Self {
         for point in points {
             let Some(measured) = point.measured().filter(|of| of.took_time()) else {
@@ -203,15 +205,15 @@ impl Calibration {
         self
     }
 
-    /// Core cycles per line of a stream in a range of working sets, where it was measured.
+    /// Returns the core cycles per line of a stream in a range of working sets, if measured there.
     pub fn line(&self, stream: Stream, range: Range) -> Option<f64> {
         let mut rows = self.streams.iter();
         let row = rows.find(|(of, at, _)| *of == stream && range.holds(*at))?;
         Some(row.2)
     }
 
-    /// Core cycles per line of a stream whose working set of `bytes` reaches beyond `cache` bytes:
-    /// between the two measured working sets around it, in proportion to their logarithms.
+    /// Returns the core cycles per line of a stream whose working set of `bytes` bytes exceeds `cache`
+    /// bytes. Interpolates on logarithmic scales between the two nearest measured working sets.
     pub fn line_beyond(&self, stream: Stream, cache: f64, bytes: f64) -> Option<f64> {
         let of = |row: &&(Stream, f64, f64)| row.0 == stream && row.1 > cache;
         let rows = || self.streams.iter().filter(of);
@@ -228,46 +230,46 @@ impl Calibration {
         }
     }
 
-    /// Core cycles of a step to another page that the second-level TLB translates.
+    /// Returns the core cycles per step to another page that the second-level TLB translates.
     pub fn page_step(&self) -> Option<f64> {
         self.page_step
     }
 
-    /// Core cycles of a line's way to the nearest core and back.
+    /// Returns the core cycles of a line's round trip to the nearest core.
     pub fn round_trip(&self) -> Option<f64> {
         self.round_trip
     }
 
-    /// Core cycles of a step in memory that the prefetchers foresee.
+    /// Returns the core cycles per step of a walk in memory that prefetchers predict.
     pub fn left(&self, left: Left) -> Option<f64> {
         let mut rows = self.left.iter();
         rows.find(|(of, _)| *of == left).map(|(_, cycles)| *cycles)
     }
 
-    /// Core cycles of a floating-point addition that waits for the one before.
+    /// Returns the core cycles per dependent floating-point addition.
     pub fn float_addition(&self) -> Option<f64> {
         self.float_addition
     }
 
-    /// Core cycles of the arithmetic of a batch of orders.
+    /// Returns the core cycles of the arithmetic of a batch of orders.
     pub(crate) fn orders(&self, vectors: bool) -> Option<f64> {
         self.orders[usize::from(vectors)]
     }
 }
 
-/// The middle in core cycles, or in ticks without a yardstick: as the ladder is.
+/// Returns the middle of the interval in core cycles, or in ticks without a yardstick, as in the ladder.
 pub(crate) fn cycles(measured: &Measured, machine: &Machine) -> f64 {
     let cycles = measured.interval(Unit::CoreCycles, machine.rate);
     cycles.unwrap_or(measured.ticks.interval).middle()
 }
 
-/// What is measured on a machine whose ladder is known.
+/// Returns the calibration's cases for a machine whose ladder is known.
 pub fn calibrating(machine: &Machine) -> Vec<Case> {
     let ranges = &machine.ranges;
     let mut cases = Vec::new();
     let memory = machine.in_memory();
-    // A stream keeps more of a cache that is shared than a walk does, so that the ladder does not
-    // tell how far the last level reaches for it.
+    // A stream keeps more of a shared cache than a walk does, so the ladder does not show how much of
+    // the last level a stream can use.
     let first = 4.0 * ranges.l1.hi.max(ranges.l2.hi).max(LINE as f64);
     let octaves = successors(Some(first as usize), |bytes| bytes.checked_mul(2));
     let l2 = Some(machine.middle_of(ranges.l2)).filter(|&bytes| ranges.l2.holds(bytes as f64));
@@ -278,7 +280,7 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
         .collect();
     for stream in Stream::ALL {
         for &bytes in &sizes {
-            // Those that go past the caches go to memory from anywhere.
+            // Stores past the caches go to memory from any working set.
             if stream == Stream::NonTemporal && bytes != memory {
                 continue;
             }
@@ -290,7 +292,7 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
             cases.push(Case::new(stream.series(), bytes as f64, setup));
         }
     }
-    // Below the last level only those are of use that may still be in it.
+    // Laps are useful only for working sets that may lie in the last level.
     let shared = successors(sizes.get(1).map(|first| first / 2), |bytes| {
         bytes.checked_mul(2)
     });
@@ -348,7 +350,7 @@ mod tests {
         };
         let line = |bytes| known.line_beyond(Stream::Loads, 5e5, bytes).unwrap();
         assert_eq!((line(1e6), line(1e8)), (20.0, 80.0));
-        // Half the way by the logarithm, of either.
+        // Halfway on both logarithmic scales.
         assert!((line(1e7) - 40.0).abs() < 1e-9);
         assert_eq!((line(1e3), line(1e12)), (20.0, 80.0));
         assert_eq!(known.line_beyond(Stream::NonTemporal, 0.0, 1e6), None);

@@ -5,24 +5,23 @@ use crate::host::{CpuLocation, Nearness};
 use crate::order;
 use crate::prelude::*;
 
-/// Which CPUs a second thread, a third and so on take.
+/// The CPUs that the second and further threads get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
-    /// Cores before hyper-threads, and near ones before far ones.
+    /// Cores before hyper-threads, and near CPUs before far ones.
     #[default]
     Near,
-    /// Cores before hyper-threads, and far ones before near ones: other packages, other last
-    /// levels.
+    /// Cores before hyper-threads, and far CPUs before near ones: other packages, other last levels.
     Far,
-    /// Whatever shares most: the hyper-threads of a core before the next core.
+    /// CPUs that share the most come first: the hyper-threads of a core before the next core.
     Siblings,
 }
 
 impl Placement {
-    /// All of them.
+    /// All placements.
     pub const ALL: [Placement; 3] = [Placement::Near, Placement::Far, Placement::Siblings];
 
-    /// Its name in a record.
+    /// Returns the name in a record.
     pub const fn name(self) -> &'static str {
         match self {
             Placement::Near => "near",
@@ -31,7 +30,7 @@ impl Placement {
         }
     }
 
-    /// The placement of this name.
+    /// Returns the placement with this name.
     pub fn named(name: &str) -> Option<Self> {
         Placement::ALL
             .into_iter()
@@ -39,29 +38,29 @@ impl Placement {
     }
 }
 
-/// The CPUs of this process, the measuring one first, and what they share. Empty where a record
-/// does not tell.
+/// The CPUs of this process, the measuring CPU first, and what they share. Empty if a record does not
+/// list them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuOrder {
-    /// The seats, in the order in which threads take them.
+    /// The CPUs, in the order in which threads get them.
     seats: Vec<CpuLocation>,
 }
 
 impl CpuOrder {
-    /// The cpu_order in which the first thread sits on `first`, or on the first of `seats` if that
-    /// is none of them, and the others near it.
+    /// Returns the order in which the first thread gets `first`, or the first of `seats` if `first` is
+    /// not among them. The other threads get CPUs near it.
     pub fn around(first: Option<usize>, seats: Vec<CpuLocation>) -> Self {
         CpuOrder::placed(first, seats, Placement::Near)
     }
 
-    /// The same, with the others where `placement` has them.
+    /// Like [`CpuOrder::around`], with the other threads placed by `placement`.
     pub fn placed(first: Option<usize>, mut seats: Vec<CpuLocation>, placement: Placement) -> Self {
         let centre = seats.iter().find(|seat| Some(seat.cpu) == first);
         let Some(centre) = centre.or(seats.first()).copied() else {
             return CpuOrder::default();
         };
         order::by_key(&mut seats, |seat| {
-            // The centre stands for its core; of another core, its first CPU does.
+            // The measuring CPU represents its core; every other core is represented by its first CPU.
             let rank = if seat.core == centre.core {
                 usize::from(seat.cpu != centre.cpu)
             } else {
@@ -79,24 +78,24 @@ impl CpuOrder {
                     let far = near.map(|near| Nearness::ALL.len() - near);
                     (rank, far, seat.cpu, 0)
                 }
-                // Within what is equally near the CPUs of a core follow one another.
+                // Among CPUs that are equally near, the CPUs of a core follow one another.
                 Placement::Siblings => (usize::from(near.is_some()), near, seat.core, seat.cpu),
             }
         });
         CpuOrder { seats }
     }
 
-    /// The seats in the order in which threads take them.
+    /// Returns the CPUs in the order in which threads get them.
     pub fn seats(&self) -> &[CpuLocation] {
         &self.seats
     }
 
-    /// How many CPUs there are.
+    /// Returns the number of CPUs.
     pub fn cpus(&self) -> usize {
         self.seats.len()
     }
 
-    /// How many cores they are.
+    /// Returns the number of cores.
     pub fn cores(&self) -> usize {
         let mut cores: Vec<usize> = self.seats.iter().map(|seat| seat.core).collect();
         cores.sort_unstable();
@@ -104,7 +103,8 @@ impl CpuOrder {
         cores.len()
     }
 
-    /// The CPUs of `threads` threads; from the first again where there are more threads than CPUs.
+    /// Returns the CPUs of `threads` threads, starting again at the first CPU if there are more threads
+    /// than CPUs.
     ///
     /// # Errors
     /// If no CPU is known.
@@ -116,10 +116,10 @@ impl CpuOrder {
         Ok(cpus.take(threads).collect())
     }
 
-    /// The measuring CPU and the first other one that shares just this with it.
+    /// Returns the measuring CPU and the first other CPU of exactly this nearness to it.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such CPU.
     pub fn pair(&self, nearness: Nearness) -> Testable<[usize; 2]> {
         let none = || Untestable(format!("no two CPUs here: {}", nearness.name()));
         let (first, others) = self.seats.split_first().ok_or_else(none)?;
@@ -127,24 +127,24 @@ impl CpuOrder {
         Ok([first.cpu, other.ok_or_else(none)?.cpu])
     }
 
-    /// How near the nearest two cores are to each other.
+    /// Returns the nearness of the measuring CPU to the nearest CPU on another core.
     ///
     /// # Errors
-    /// If there is one core.
+    /// If there is only one core.
     pub(crate) fn nearest_core(&self) -> Testable<Nearness> {
         self.nearest()
             .ok_or_else(|| Untestable("the test needs two cores, and there is one".to_owned()))
     }
 
-    /// The nearest two CPUs on different cores.
+    /// Returns the measuring CPU and the nearest CPU on another core.
     ///
     /// # Errors
-    /// If there is one core.
+    /// If there is only one core.
     pub(crate) fn two_cores(&self) -> Testable<[usize; 2]> {
         self.pair(self.nearest_core()?)
     }
 
-    /// What the nearest two CPUs on different cores share, if there are two.
+    /// Returns the nearness of the measuring CPU to the nearest CPU on another core, if there is one.
     pub fn nearest(&self) -> Option<Nearness> {
         let (first, others) = self.seats.split_first()?;
         let near = others.iter().map(|seat| first.to(seat));
@@ -156,7 +156,7 @@ impl CpuOrder {
 mod tests {
     use super::*;
 
-    /// Two packages of two cores with two threads each, numbered as Linux does: cores first.
+    /// Returns two packages of two cores with two threads each, numbered as Linux does: cores first.
     fn sockets() -> Vec<CpuLocation> {
         let seat = |cpu: usize| CpuLocation {
             cpu,

@@ -1,14 +1,13 @@
-//! The ladder: walks in random order through growing working sets, from which all ranges come; and
-//! a sparse one that tells where L2 ends.
+//! The ladder: walks in random order through growing working sets, from which all ranges derive, and a
+//! sparse ladder that shows where L2 ends.
 //!
-//! On a walk's way round, whoever else uses the core's caches takes lines away: a lap through 1 MiB
-//! takes a tenth of a millisecond, and a neighbour needs no longer to fill L2. A walk that leaves
-//! out seven lines of eight meets the others in an eighth of the sets, so that it leaves L2 at the
-//! same working set, but it comes round eight times as often, and what is used more often is what a
-//! cache keeps. That wants sets which the lowest bits of a line's number choose, as in every L2 that
-//! is known; where a hash took more of them in, a sparse walk would end later than a dense one. (A
-//! Zen 4's does from one line of sixteen on.) One line of two or four is no better than all of them:
-//! the prefetcher of a line's other half brings in what is left out.
+//! Other users of the core's caches evict lines between two visits of a walk: a lap through 1 MiB takes
+//! a tenth of a millisecond, in which a neighbour can fill L2. A walk over one line of eight uses an
+//! eighth of the sets, so it outgrows L2 at the same working set. It visits each line eight times as
+//! often, and a cache keeps lines that are used more often. This requires that the lowest bits of a
+//! line's number choose the set, as in every known L2. If a hash took in more bits, a sparse walk would
+//! outgrow L2 later than a dense walk, as it does on Zen 4 from one line of sixteen on. A walk over one
+//! line of two or four has no advantage: the prefetcher of the adjacent line loads the lines left out.
 
 use crate::experiment::machine::half_octaves;
 use crate::experiment::shared::walk::WalkSetup;
@@ -22,32 +21,33 @@ use crate::time::Rate;
 pub const SPARSE: &str = "random walk, one line of eight";
 
 /// Walks through working sets that a shared last level holds wholly, partly or not at all, sampled once
-/// two laps agree. A walk that starts in memory and comes round slowly loses its lines to whoever shares
-/// the level, and stays in memory; one that starts in the caches comes round quickly and keeps them.
-/// Between the two lies what nobody can promise.
+/// two laps agree. A walk that starts in memory is slow, loses its lines to other users of the level,
+/// and stays in memory. A walk that starts in the caches is fast and keeps its lines. For working sets
+/// where the two differ, the result depends on chance.
 pub const LAPS: [(LapsFrom, &str); 2] = [
     (LapsFrom::Memory, "laps until two agree, from memory"),
     (LapsFrom::Caches, "laps until two agree, from the caches"),
 ];
 
-/// These walks through `bytes`.
+/// Returns these walks through `bytes` bytes.
 pub(crate) fn laps(bytes: usize, seed: u64) -> impl Iterator<Item = Case> {
     let of_each = LAPS.into_iter();
     of_each.map(move |(start, series)| of_lines(series, 1, bytes, seed).laps_from(start))
 }
 
-/// The lines of which they use one.
+/// The sparse walks use one line of this many.
 pub(crate) const LINES: usize = 8;
 
-/// Their working sets, in bytes: from inside every L1d to behind every L2.
+/// The working sets of the sparse walks, in bytes: from inside every L1d to beyond every L2.
 const SPARSE_SETS: (usize, usize) = (12 << 10, 16 << 20);
 
-/// A rung of the ladder. Caches are to show, not the TLB: in 2 MiB pages where there are any.
+/// Returns a rung of the ladder. It uses 2 MiB pages where available, to show the caches and not the
+/// TLB.
 pub(crate) fn rung(bytes: usize, seed: u64) -> Case {
     of_lines(LADDER, 1, bytes, seed)
 }
 
-/// The sparse walks through up to `largest` bytes, two an octave.
+/// Returns the sparse walks through up to `largest` bytes, two per octave.
 pub fn sparse_rungs(largest: usize, seed: u64) -> impl Iterator<Item = Case> {
     let (least, most) = SPARSE_SETS;
     half_octaves(24, 1)
@@ -56,11 +56,12 @@ pub fn sparse_rungs(largest: usize, seed: u64) -> impl Iterator<Item = Case> {
         .map(move |bytes| of_lines(SPARSE, LINES, bytes, seed))
 }
 
-/// How often the sparse walks are laid out anew in a pass: which pages crowd which sets is chance.
+/// Layouts of the sparse walks per pass: which sets are crowded depends on the physical pages, by
+/// chance.
 const DRAWS: u32 = 2;
 
-/// The sparse walks of a pass, each with the number of its layout, which is its pass in a record: there
-/// are more of them than passes.
+/// Returns the sparse walks of a pass, each with the number of its layout. A record stores that number
+/// as the pass, so there are more such passes than passes of the run.
 pub fn sparse_of_pass(largest: usize, seed: u64, pass: u32) -> impl Iterator<Item = (u32, Case)> {
     let draws = pass * DRAWS..(pass + 1) * DRAWS;
     draws.flat_map(move |draw| {
@@ -69,8 +70,8 @@ pub fn sparse_of_pass(largest: usize, seed: u64, pass: u32) -> impl Iterator<Ite
     })
 }
 
-/// The largest rung in bytes: well into memory, if the last of the caches is as large as `reported`, and
-/// no larger than `largest`.
+/// Returns the largest rung in bytes: well into memory if the last-level cache is as large as reported,
+/// and at most `largest`.
 pub fn ladder_limit(reported: [Option<f64>; 3], largest: u64) -> usize {
     const LEAST: f64 = 256.0 * 1048576.0;
     const MOST: f64 = 1024.0 * 1048576.0;
@@ -79,7 +80,7 @@ pub fn ladder_limit(reported: [Option<f64>; 3], largest: u64) -> usize {
     wanted.min(largest as f64) as usize
 }
 
-/// A walk in random order over one line of so many in `bytes`.
+/// Returns a walk in random order through `bytes` bytes, over one line of every `lines`.
 pub(crate) fn of_lines(series: &str, lines: usize, bytes: usize, seed: u64) -> Case {
     let stride = lines * LINE;
     let setup = WalkSetup {
@@ -93,7 +94,7 @@ pub(crate) fn of_lines(series: &str, lines: usize, bytes: usize, seed: u64) -> C
     Case::new(series, bytes as f64, setup).in_large_pages()
 }
 
-/// The rung that a point of the ladder makes, in core cycles, or in ticks without a yardstick.
+/// Returns the rung of a point of the ladder, in core cycles, or in ticks without a yardstick.
 pub fn rung_of(point: &Point, rate: Rate) -> Option<Rung> {
     let State::Measured(measured) = &point.state else {
         return None;
@@ -120,7 +121,7 @@ mod tests {
         for case in cases {
             assert_eq!(case.series, SPARSE);
             assert_eq!(case.pages, PageRequest::HugeIfAny);
-            // It ends with the last line that is used of as many eights as fit.
+            // The span ends with the last used line, in as many groups of eight as fit.
             let span = case.setup.bytes() as f64;
             let ends = case.x - (2 * LINES * LINE) as f64..=case.x;
             assert!(ends.contains(&span), "{span} of {}", case.x);

@@ -1,4 +1,4 @@
-//! The machine on which experiments run, as far as their cases and claims depend on it.
+//! The machine on which experiments run, as far as cases and claims depend on it.
 
 pub mod calibration;
 pub mod cpu_order;
@@ -16,49 +16,49 @@ use crate::prelude::*;
 use crate::stats::Interval;
 use crate::time::Rate;
 
-/// The machine: what it says of itself, and what was measured of it. Plain data, so that it can
-/// be read back from a record.
+/// The machine: what it reports about itself, and what was measured. Plain data, so that it can be read
+/// back from a record.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// The caches that CPUID reports; empty in some virtual machines.
     pub caches: Vec<Cache>,
     /// Published load-to-use latency of L1d in core cycles, if the microarchitecture is known.
     pub load_to_use: Option<u32>,
-    /// What the load and store ports move to and from L1d, if the microarchitecture is known.
+    /// The bytes that the load and store ports move to and from L1d, if the microarchitecture is known.
     pub ports: Option<Ports>,
-    /// Which events it counts.
+    /// The events that the machine counts.
     pub counting: Counting,
-    /// The CPUs that threads may have.
+    /// The CPUs that threads may use.
     pub cpu_order: CpuOrder,
-    /// The memory nodes; none where the system tells of none.
+    /// The memory nodes. Empty where the system reports none.
     pub nodes: Vec<MemoryNode>,
     /// Ticks per second.
     pub rate: Rate,
-    /// Decides every random layout.
+    /// The seed of every random layout.
     pub seed: u64,
     /// The measured ladder: a random walk, one line per element, in ascending working sets.
     pub ladder: Vec<Rung>,
-    /// The ranges derived from it.
+    /// The ranges derived from the ladder.
     pub ranges: Ranges,
-    /// What predictions know besides.
+    /// The other parameters of predictions.
     pub calibration: Calibration,
     /// The largest working set that experiments may use, in bytes.
     pub largest: usize,
-    /// Whether to measure more points, longer.
+    /// Whether to measure more points, and for longer.
     pub full: bool,
-    /// Whether the hardware prefetchers were switched off for all of it.
+    /// Whether the hardware prefetchers were switched off during the whole run.
     pub prefetchers_off: bool,
 }
 
 impl Machine {
-    /// The cache of `level` that holds data, if CPUID reports it.
+    /// Returns the cache of `level` that holds data, if CPUID reports it.
     pub fn data_cache(&self, level: u8) -> Option<&Cache> {
         data_cache(&self.caches, level)
     }
 
-    /// The working sets of a curve: powers of two from 4 KiB (1 KiB in a full run, as in the
-    /// paper) to the [memory size](Self::in_memory), or to the largest allowed in a full run,
-    /// which adds the half steps.
+    /// Returns the working sets of a curve: powers of two from 4 KiB to the [memory
+    /// size](Self::in_memory). In a full run, from 1 KiB, as in the paper, to the largest allowed size,
+    /// with half steps.
     pub fn working_sets(&self) -> Vec<usize> {
         let (first, step, to) = if self.full {
             (20, 1, self.largest)
@@ -70,8 +70,8 @@ impl Machine {
             .collect()
     }
 
-    /// Every `step`-th of them in a quick run, the largest always: for curves whose shape takes
-    /// few points, and for claims about the largest.
+    /// Returns every `step`-th of the working sets in a quick run, always with the largest: for curves
+    /// whose shape needs few points, and for claims about the largest working set.
     pub fn few_working_sets(&self, step: usize) -> Vec<usize> {
         let step = if self.full { 1 } else { step };
         let mut sizes: Vec<usize> = self
@@ -84,11 +84,11 @@ impl Machine {
         sizes
     }
 
-    /// A working set inside the memory range, a power of two: at least four times the last-level
+    /// Returns a working set inside the memory range, a power of two: at least four times the last-level
     /// cache, or the largest allowed if that is smaller.
     ///
-    /// What CPUID reports counts too, where four times that can be afforded: what of a shared
-    /// cache is usable differs from run to run, and the working sets should not.
+    /// A cache size that CPUID reports counts too, up to 64 MiB. The usable part of a shared cache
+    /// differs from run to run, but the working sets should not.
     pub fn in_memory(&self) -> usize {
         const AFFORDABLE: f64 = (64 << 20) as f64;
         let reported = self.ranges.capacities.iter().filter_map(|at| at.reported);
@@ -101,10 +101,10 @@ impl Machine {
         wanted.map_or(largest, |wanted| wanted.min(largest))
     }
 
-    /// The place on the axis of a working set that a claim about memory is judged at.
+    /// Returns the x of a working set at which a claim about memory is judged.
     ///
     /// # Errors
-    /// If it is too small to lie in memory: no more may be allocated.
+    /// If the working set is too small to lie in memory, because no more may be allocated.
     pub fn place_in_memory(&self, bytes: usize) -> Testable<f64> {
         let memory = self.ranges.memory;
         let x = bytes as f64;
@@ -117,18 +117,20 @@ impl Machine {
         )))
     }
 
-    /// The place of the [memory size](Self::in_memory), at which most claims about memory are judged.
+    /// Returns the x of the [memory size](Self::in_memory), at which most claims about memory are
+    /// judged.
     ///
     /// # Errors
-    /// As above.
+    /// As for [`Machine::place_in_memory`].
     pub fn memory_size(&self) -> Testable<f64> {
         self.place_in_memory(self.in_memory())
     }
 
-    /// The published load-to-use latency of L1d in core cycles, beside what was `measured`.
+    /// Returns the published load-to-use latency of L1d in core cycles. The reason for its absence
+    /// mentions `measured`.
     ///
     /// # Errors
-    /// If none is published for this core.
+    /// If no latency is published for this core.
     pub(crate) fn published_latency(&self, measured: Interval) -> Testable<f64> {
         self.load_to_use.map(f64::from).ok_or_else(|| {
             Untestable(format!(
@@ -137,10 +139,10 @@ impl Machine {
         })
     }
 
-    /// The time of a random access in a range: the median of the ladder's rungs there.
+    /// Returns the time of a random access in a range: the median of the ladder's rungs there.
     ///
     /// # Errors
-    /// If the ladder has none there.
+    /// If the ladder has no rung there.
     pub(crate) fn access_in(&self, range: Range) -> Testable<Interval> {
         let rungs = self.ladder.iter();
         let inside = rungs.filter(|rung| range.holds(rung.working_set));
@@ -152,9 +154,9 @@ impl Machine {
         })
     }
 
-    /// One working set for each range that holds one, from L1d to memory: few enough for a quick
-    /// run of many series. A range can be empty, such as that of a last level of which no more
-    /// than L2's size is ours.
+    /// Returns one working set for each range that contains one, from L1d to memory: few enough for a
+    /// quick run of many series. A range can be empty, for example that of a last level whose available
+    /// part is no larger than L2.
     pub fn one_a_range(&self) -> Vec<usize> {
         let ranges = &self.ranges;
         let caches = [ranges.l1, ranges.l2, ranges.llc].map(|range| (range, self.middle_of(range)));
@@ -165,7 +167,8 @@ impl Machine {
             .collect()
     }
 
-    /// The working sets of a curve in a full run, [one a range](Self::one_a_range) in a quick one.
+    /// Returns the working sets of a curve in a full run, or [one per range](Self::one_a_range) in a
+    /// quick run.
     pub fn working_sets_or_one_a_range(&self) -> Vec<usize> {
         if self.full {
             self.working_sets()
@@ -174,7 +177,7 @@ impl Machine {
         }
     }
 
-    /// A working set in the middle of a range, on a whole number of lines.
+    /// Returns a working set in the middle of a range, in whole lines.
     pub fn middle_of(&self, range: Range) -> usize {
         let hi = range.hi.min(self.largest as f64);
         let middle = (range.lo * hi).sqrt() as usize;
@@ -182,14 +185,15 @@ impl Machine {
     }
 }
 
-/// The cache of `level` that holds data.
+/// Returns the cache of `level` that holds data.
 pub(crate) fn data_cache(caches: &[Cache], level: u8) -> Option<&Cache> {
     caches
         .iter()
         .find(|cache| cache.level == level && cache.kind != CacheKind::Instruction)
 }
 
-/// Working sets of 2^(k/2) bytes for k from `first` in steps of `step`, rounded down to lines.
+/// Returns working sets of 2^(k/2) bytes for k from `first` in steps of `step`, rounded down to whole
+/// lines.
 pub(crate) fn half_octaves(first: u32, step: usize) -> impl Iterator<Item = usize> {
     (first..90).step_by(step).map(|k| {
         let bytes = 2f64.powf(f64::from(k) / 2.0) as usize;
@@ -201,7 +205,7 @@ pub(crate) fn half_octaves(first: u32, step: usize) -> impl Iterator<Item = usiz
 pub(crate) mod tests {
     use super::*;
 
-    /// A machine of which nothing is known.
+    /// Returns a machine of which nothing is known.
     pub fn unknown() -> Machine {
         Machine {
             caches: Vec::new(),

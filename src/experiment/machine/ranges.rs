@@ -1,7 +1,7 @@
-//! Which working sets live where, from a measured ladder.
+//! The ranges of working sets that each cache level and memory hold, from a measured ladder.
 //!
-//! CPUID may report a last-level cache of which this guest gets a slice, so sizes found by
-//! measuring come first, and CPUID is the guess they are held against.
+//! CPUID may report a last-level cache of which this guest gets only a slice. Measured sizes therefore
+//! come first, and CPUID is the guess they are compared with.
 
 use crate::prelude::*;
 use crate::stats::{Interval, knees};
@@ -11,21 +11,21 @@ use crate::stats::{Interval, knees};
 pub struct Rung {
     /// Working set in bytes.
     pub working_set: f64,
-    /// Core cycles (ticks, without a yardstick) a step.
+    /// Core cycles per step (ticks, without a yardstick).
     pub cost: Interval,
 }
 
 /// A closed range of working sets, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// The smallest.
+    /// The smallest working set.
     pub lo: f64,
-    /// The largest.
+    /// The largest working set.
     pub hi: f64,
 }
 
 impl Range {
-    /// One working set alone.
+    /// Returns the range of a single working set.
     pub const fn at(x: f64) -> Self {
         Range { lo: x, hi: x }
     }
@@ -40,7 +40,8 @@ impl core::fmt::Display for Range {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let kib = |bytes: f64| bytes / 1024.0;
         if self.hi < self.lo {
-            // A level that is less than four times the one before it leaves no working set between.
+            // No working set lies clearly inside a level that is less than four times as large as the
+            // level before.
             let (least, most) = (kib(self.lo), kib(self.hi));
             write!(
                 f,
@@ -54,20 +55,20 @@ impl core::fmt::Display for Range {
     }
 }
 
-/// The capacity of a cache level: what CPUID says, and what the ladder shows.
+/// The capacity of a cache level: as CPUID reports it, and as the ladder shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
     /// Cache level, 1 to 3.
     pub level: u8,
-    /// Bytes by CPUID.
+    /// Bytes according to CPUID.
     pub reported: Option<f64>,
-    /// Bytes by measurement: where the cost crosses the geometric mean of the plateaus beside the
-    /// step. Good to a factor of 1.5.
+    /// Measured bytes: where the cost crosses the geometric mean of the plateaus on both sides of the
+    /// step. Accurate to a factor of 1.5.
     pub measured: Option<f64>,
 }
 
 impl Capacity {
-    /// The bytes that a working set here can count on.
+    /// Returns the bytes that a working set can count on.
     pub fn usable(&self) -> f64 {
         match (self.reported, self.measured) {
             (Some(reported), Some(measured)) => reported.min(measured),
@@ -80,7 +81,7 @@ impl Capacity {
 /// The ranges of working sets over which the documents' checks are stated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranges {
-    /// The capacities behind them, from L1d to the last level.
+    /// The capacities from which the ranges derive, from L1d to the last level.
     pub capacities: Vec<Capacity>,
     /// 4 KiB to half of L1d.
     pub l1: Range,
@@ -92,7 +93,7 @@ pub struct Ranges {
     pub memory: Range,
 }
 
-/// Sizes assumed where neither CPUID nor the ladder shows a level: small enough for any x86-64.
+/// Sizes assumed where neither CPUID nor the ladder shows a level: small enough for any x86-64 CPU.
 const SMALLEST: [f64; 3] = [32.0 * 1024.0, 256.0 * 1024.0, 2.0 * 1024.0 * 1024.0];
 
 impl Ranges {
@@ -113,7 +114,7 @@ impl Ranges {
             bytes => bytes,
         };
         let (l1, l2) = (usable(0), usable(1));
-        // Where there is no third level, memory begins behind the second.
+        // Without a third level, memory begins after the second.
         let llc = usable(2).max(l2);
         Ranges {
             l1: Range {
@@ -137,7 +138,7 @@ impl Ranges {
     }
 }
 
-/// The working sets at which the ladder steps up.
+/// Returns the working sets at which the ladder steps up.
 fn steps_of(ladder: &[Rung]) -> Vec<f64> {
     let points: Vec<(f64, Interval)> = ladder
         .iter()
@@ -146,11 +147,11 @@ fn steps_of(ladder: &[Rung]) -> Vec<f64> {
     steps(&points)
 }
 
-/// What a curve rises by in an octave of working sets before it counts as leaving its plateau.
+/// The factor by which a curve rises per octave of working sets before it counts as leaving its plateau.
 const PLATEAU: f64 = 1.15;
 
-/// The x at which a rising curve steps up: where it crosses the geometric mean of the plateaus
-/// beside each step. Points that are not positive are noise and left out.
+/// Returns each x at which a rising curve steps up: where it crosses the geometric mean of the plateaus
+/// on both sides of the step. Ignores points that are not positive, which are noise.
 pub fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
     let points: Vec<(f64, f64)> = points
         .iter()
@@ -159,7 +160,7 @@ pub fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
         .collect();
     let costs: Vec<f64> = points.iter().map(|(_, cost)| *cost).collect();
     let mut steps = Vec::new();
-    // A plateau is not level: the TLB, the rows of memory and the last few hits see to that.
+    // A plateau is not level, because of the TLB, the rows of memory and the remaining cache hits.
     let slope = |index: usize| {
         let octaves = (points[index + 1].0 / points[index].0).log2();
         PLATEAU.powf(octaves)
@@ -177,8 +178,8 @@ pub fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
     steps
 }
 
-/// Whether the ladder has stepped up once for each of `levels` caches and is flat since four
-/// rungs: what follows is memory too.
+/// Whether the ladder has stepped up once for each of `levels` caches and its last four rungs are flat.
+/// Larger working sets then lie in memory too.
 pub(crate) fn flat_in_memory(ladder: &[Rung], levels: usize) -> bool {
     let [.., first, _, _, last] = ladder else {
         return false;
@@ -187,9 +188,9 @@ pub(crate) fn flat_in_memory(ladder: &[Rung], levels: usize) -> bool {
     flat && steps_of(ladder).len() >= levels
 }
 
-/// Gives each level the step nearest to the size reported for it, within a factor of 64 below (a
-/// guest may get a small slice of the last level) and 2 above, every step at most once and in
-/// order. Levels behind the last one reported take the steps that are left, in turn.
+/// Assigns each level the step nearest to its reported size, within a factor of 64 below (a guest may
+/// get a small slice of the last level) and 2 above. Uses every step at most once and in order. Levels
+/// after the last reported level get the remaining steps in order.
 fn assign(steps: &[f64], reported: [Option<f64>; 3]) -> [Option<f64>; 3] {
     let mut measured = [None; 3];
     let mut free = steps;
@@ -207,7 +208,7 @@ fn assign(steps: &[f64], reported: [Option<f64>; 3]) -> [Option<f64>; 3] {
     measured
 }
 
-/// The index of the step nearest to `size`, within what a cache of that size can show.
+/// Returns the index of the step nearest to `size`, within the range that a cache of that size can show.
 fn nearest(steps: &[f64], size: f64) -> Option<usize> {
     let distance = |step: f64| (step / size).ln().abs();
     steps

@@ -10,21 +10,22 @@ use crate::experiment::{
 };
 use crate::stats::{Interval, Prior, quantile};
 
-/// The most by which another thread of its core slows work down, if the run does not tell. Such work
-/// gets half of the core's instructions, or somewhat less if both threads have misses in flight.
+/// The largest slowdown by another thread of the same core, if the run does not show it. Such work gets
+/// half of the core's instructions, or somewhat less if both threads have misses in flight.
 const BESIDE_ANOTHER: f64 = 2.5;
 
-/// The share of disturbed points that are slowed by at most the amount that the run shows.
+/// The share of disturbed points that are slowed down by at most the amount that the run shows.
 const MOST: f64 = 0.975;
 
-/// The least number of points for that amount: the largest of so many is hardly ever below it.
+/// The smallest number of points from which that amount is taken: the largest of this many slowdowns is
+/// hardly ever below it.
 const TELLING: usize = 100;
 
-/// Why a point of two threads on two cores is untestable.
+/// The reason why a point of two threads on two cores is untestable.
 const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the system reports: data \
                         that one wrote lies in the other's L1d";
 
-/// Why a point of a negative time is untestable.
+/// The reason why a point with a negative time is untestable.
 const NEGATIVE: &str = "the time of an operation came out negative: the stretches that were subtracted \
                         began in different states";
 
@@ -36,31 +37,31 @@ const NEGATIVE: &str = "the time of an operation came out negative: the stretche
 pub struct Doubt {
     priors: BTreeMap<Alike, Priors>,
     slowed: Slowed,
-    /// What its points are judged for.
+    /// The kind of judgement.
     judged: Judging,
 }
 
-/// The most by which disturbed work is slower than undisturbed work, as the points of the run show
-/// that have samples of both.
+/// The largest slowdown of disturbed work over undisturbed work, from the points of the run that have
+/// samples of both.
 #[derive(Clone, Debug, PartialEq)]
 struct Slowed {
-    /// By the residence of the data, if there are enough points;
+    /// By the residence of the data, where there are enough points.
     of_kind: BTreeMap<Residence, f64>,
-    /// otherwise.
+    /// For all other residences.
     others: f64,
 }
 
-/// Similar points: of one series of an experiment, with their data in the same level.
+/// The key of similar points: of one series of an experiment, with their data in the same level.
 type Alike = (&'static str, String, Residence);
 
-/// How passes over points of a kind differ.
+/// How passes over similar points differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Priors {
-    /// In ticks,
+    /// In ticks.
     ticks: Prior,
-    /// in core cycles, each by the clock of its pass,
+    /// In core cycles, with each pass converted by its own clock.
     cycles: Prior,
-    /// and as a ratio to the point that was measured in turn.
+    /// As a ratio to the point measured interleaved.
     ratios: Prior,
 }
 
@@ -88,7 +89,7 @@ impl Slowed {
 }
 
 impl Priors {
-    /// For points without any similar points.
+    /// For points without similar points.
     const KEPT: Priors = Priors {
         ticks: Prior::KEPT,
         cycles: Prior::KEPT,
@@ -96,23 +97,24 @@ impl Priors {
     };
 }
 
-/// The level that holds the data of a point: passes over points of one kind differ similarly.
+/// The level that holds the data of a point. Passes over points with the same residence differ
+/// similarly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Residence {
-    /// One thread, in a working set that fits L1d,
+    /// One thread, whose working set fits L1d.
     L1,
-    /// L2,
+    /// One thread, whose working set fits L2.
     L2,
-    /// a level before memory,
+    /// One thread, whose working set lies between L2 and the range of memory.
     Llc,
-    /// or none.
+    /// One thread, whose working set lies in the range of memory.
     Memory,
     /// Several threads.
     Threads,
 }
 
 impl Residence {
-    /// The kind of a point whose case has a working set of `bytes` bytes.
+    /// Returns the residence of a point whose case has a working set of `bytes` bytes.
     pub fn of(machine: &Machine, measured: &Measured, bytes: usize) -> Self {
         let capacity = |index: usize| machine.ranges.capacities.get(index);
         let fits = |index| capacity(index).is_some_and(|of| bytes as f64 <= of.usable());
@@ -129,19 +131,19 @@ impl Residence {
 /// The logarithms of the passes over points: one list per point.
 type OfPoints = Vec<Vec<f64>>;
 
-/// The same by groups of similar points.
+/// The logarithms of passes, by groups of similar points.
 #[derive(Debug, Default)]
 struct Logs(BTreeMap<Alike, OfPoints>);
 
 impl Logs {
-    /// Adds the passes over a point, as [`logs`] of them.
+    /// Adds the passes over a point, as returned by [`logs`].
     fn add(&mut self, alike: &Alike, passes: impl Iterator<Item = Interval>) {
         let of_alike = self.0.entry(alike.clone()).or_default();
         of_alike.push(logs(passes));
     }
 
-    /// The priors of similar points, each kind by itself, or all kinds together if one kind has too few
-    /// points.
+    /// Returns the priors of similar points, estimated per residence. Residences with too few points are
+    /// estimated together with all others.
     fn priors(self) -> BTreeMap<Alike, Prior> {
         let mut kinds: BTreeMap<Residence, Vec<(Alike, OfPoints)>> = BTreeMap::new();
         for (alike, points) in self.0 {
@@ -180,7 +182,7 @@ fn alikes(groups: &[(Alike, OfPoints)]) -> impl Iterator<Item = Alike> {
 }
 
 impl Doubt {
-    /// The uncertainty of a run on `machine`, from the points of its experiments.
+    /// Estimates the uncertainty of a run on `machine` from the points of its experiments.
     pub fn of(machine: &Machine, experiments: &[(&'static Experiment, Vec<Point>)]) -> Self {
         let [mut ticks, mut cycles, mut ratios] = [(); 3].map(|()| Logs::default());
         let mut slowed: BTreeMap<Residence, Vec<f64>> = BTreeMap::new();
@@ -230,12 +232,13 @@ impl Doubt {
         }
     }
 
-    /// The same for a judgement of a run that judges [several times](super).
+    /// Sets the kind of judgement, for a run that judges [several times](super).
     pub fn judged(self, judged: Judging) -> Self {
         Doubt { judged, ..self }
     }
 
-    /// The point of an experiment as claims are judged on it. `bytes` is the working set of its case.
+    /// Returns the point of an experiment as claims are judged on it. `bytes` is the working set of its
+    /// case.
     pub fn apply(
         &self,
         experiment: &'static Experiment,
@@ -258,7 +261,7 @@ impl Doubt {
             let priors = self.priors.get(&alike).unwrap_or(&Priors::KEPT);
             settle(measured, priors, self.judged);
         }
-        // Two maps that are held against each other may differ by less than nothing.
+        // The difference between two mappings that are compared may be negative.
         if measured.crew.is_none() && measured.ticks.interval.hi < 0.0 {
             point.state = State::Untestable(Untestable(NEGATIVE.to_owned()));
             return point;
@@ -285,7 +288,8 @@ impl Doubt {
     }
 }
 
-/// A point that is shown by itself, without a claim that is judged on it: untestable if it took no time at all.
+/// Makes a point untestable if it took no positive time. For points that are shown without a claim that
+/// is judged on them.
 pub fn possible(point: Point) -> Point {
     if point.measured().is_none_or(Measured::took_time) {
         return point;
@@ -315,7 +319,7 @@ fn settle(measured: &mut Measured, priors: &Priors, judged: Judging) {
         measured.ticks.interval = ticks.interval;
     }
 }
-/// The logarithms of the middles, or none if an interval is not wholly positive.
+/// Returns the logarithms of the middles, or none if an interval is not wholly positive.
 fn logs(intervals: impl Iterator<Item = Interval>) -> Vec<f64> {
     let log = |of: Interval| (of.lo > 0.0).then(|| of.middle().ln());
     intervals
@@ -328,7 +332,7 @@ fn in_cycles(pass: &Pass) -> Option<Interval> {
     Some(pass.interval.scaled(pass.core_per_tick?))
 }
 
-/// The undisturbed passes of a point.
+/// Returns the undisturbed passes of a point.
 fn clean(measured: &Measured) -> impl Iterator<Item = Pass> {
     let passes = measured.passes.iter().copied();
     passes.filter(|pass| pass.quality == Quality::Clean)
@@ -342,7 +346,7 @@ mod tests {
     use crate::experiment::merged;
     use crate::experiment::quality::passes::tests::pass;
 
-    /// The point as it is judged if nothing is known of others.
+    /// Returns the point as judged if no other points are known.
     fn doubted(point: &Point) -> Point {
         let machine = crate::experiment::machine::tests::unknown();
         Doubt::of(&machine, &[]).apply(crate::experiment::find("E18").unwrap(), &machine, point, 0)
@@ -372,7 +376,7 @@ mod tests {
         assert!(after.passes.iter().all(doubtful));
     }
 
-    /// Two threads on one core are not what was to be measured, unless a pass had two.
+    /// Two threads on one core are not the intended measurement, unless they had two cores in some pass.
     #[test]
     fn what_was_always_on_one_core_is_untestable() {
         let state = |passes: [Quality; 2]| {

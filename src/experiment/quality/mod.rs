@@ -1,13 +1,14 @@
-//! How good a point is: its passes, what disturbed them, and the doubt that follows.
+//! The quality of a point: its passes, their disturbances, and the resulting uncertainty.
 //!
 //! A claim asks on which side of a threshold a value lies. Its verdict is a one-sided test, which may be
-//! wrong in 5 %, so 10 % of the two-sided intervals may miss their value (Schuirmann 1987, A comparison
-//! of the two one-sided tests procedure and the power approach). Claims that are undecided after the first
-//! passes are measured in further passes and judged again: all judgements (looks) share that error. It may
-//! be divided freely if the division is fixed before (Lan and DeMets 1983, Discrete sequential boundaries
-//! for clinical trials). Early looks get little of it, as in O'Brien and Fleming 1979 (A multiple testing
-//! procedure for clinical trials), and the last judgement gets what the looks before it left, whenever the
-//! time of the run ends. By Bonferroni's inequality the sum holds however the passes depend on each other.
+//! wrong in 5 % of cases, so 10 % of the two-sided intervals may miss their value (Schuirmann 1987, A
+//! comparison of the two one-sided tests procedure and the power approach). Claims that are undecided
+//! after the first passes are measured in further passes and judged again. All judgements (looks) share
+//! that error. It may be divided freely if the division is fixed in advance (Lan and DeMets 1983,
+//! Discrete sequential boundaries for clinical trials). Early looks get little of it, as in O'Brien and
+//! Fleming 1979 (A multiple testing procedure for clinical trials). The last judgement gets what earlier
+//! looks left, whenever the time of the run ends. By Bonferroni's inequality the sum holds however the
+//! passes depend on each other.
 
 pub mod doubt;
 pub mod passes;
@@ -15,25 +16,25 @@ pub mod passes;
 /// The share of intervals that may miss their value, in all judgements together.
 const ALL: f64 = 0.1;
 
-/// After how many passes claims are judged: the number doubles each time.
+/// The numbers of passes after which claims are judged; each is twice the one before.
 pub const LOOKS: [u32; 5] = [2, 4, 8, 16, 32];
 
-/// The share of [`ALL`] that each look takes if claims may be measured further after it.
+/// The share of [`ALL`] that each look gets if claims may be measured further after it.
 const SHARES: [f64; LOOKS.len()] = [0.1, 0.1, 0.15, 0.25, 0.4];
 
-/// A judgement on the claims of a run.
+/// The kind of judgement on the claims of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judging {
-    /// The only one: every point has the passes that were planned.
+    /// The only judgement: every point has the planned passes.
     Only,
     /// A look, after which undecided claims are measured in further passes.
     Look,
-    /// The last one of a run that looked before.
+    /// The last judgement of a run with earlier looks.
     Last,
 }
 
 impl Judging {
-    /// The share of intervals that may miss their value, of points with so many passes.
+    /// Returns the share of intervals that may miss their value, for points with `passes` passes.
     pub(super) fn error(self, passes: usize) -> f64 {
         let looks = LOOKS.into_iter().zip(SHARES);
         let before = |(look, _): &(u32, f64)| (*look as usize) < passes;

@@ -1,9 +1,9 @@
 //! Merges several passes over the same cases.
 //!
-//! A selection is measured from end to end more than once: the same case in other physical pages,
-//! in another random order, a minute later. Consecutive samples agree with each other
-//! far better than with those of another minute, above all in memory that other guests
-//! share. Only passes show by how much.
+//! A selection is measured from end to end more than once: the same case in other physical pages, in
+//! another random order, a minute later. Consecutive samples agree far better with each other than with
+//! samples of another minute, above all in memory that other guests share. Only passes show the
+//! difference.
 
 use crate::experiment::{Count, Measured, Point, State, ThreadStats};
 use crate::measure::Ended;
@@ -15,9 +15,9 @@ use alloc::collections::btree_map::Entry;
 /// One of several passes over a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pass {
-    /// Its interval.
+    /// The interval of the pass.
     pub interval: Interval,
-    /// Its quality.
+    /// The quality of the pass.
     pub quality: Quality,
     /// Core cycles per tick meanwhile; `None` if the yardstick gave no value.
     pub core_per_tick: Option<f64>,
@@ -30,14 +30,15 @@ pub struct Pass {
 pub enum Quality {
     /// Enough samples had the core to themselves.
     Clean,
-    /// Only disturbed samples were available, or the host had the threads far apart.
+    /// Only disturbed samples were available, or the host had placed the threads far apart.
     Disturbed,
-    /// Two threads that should have a core each shared one core.
+    /// Two threads that should have had a core each shared one core.
     SharedCore,
 }
 
 impl Quality {
-    /// The quality of a measurement by these threads, whose samples were disturbed or not.
+    /// Returns the quality of a measurement with these threads. `disturbed` is whether its samples were
+    /// disturbed.
     pub(crate) fn of(threads: Option<ThreadStats>, disturbed: bool) -> Self {
         match threads {
             Some(threads) if threads.one_core => Quality::SharedCore,
@@ -47,12 +48,12 @@ impl Quality {
     }
 }
 
-/// A pass is remote if a line's round trip took more than this times the shortest one between the
-/// same CPUs. Less is noise; a core of another last level is three times as far.
+/// A pass is remote if a line's round trip took more than this times the shortest one between the same
+/// CPUs. Smaller factors are noise; a core of another last level is three times as far.
 const REMOTE: f64 = 2.0;
 
-/// Marks passes as disturbed in which the host had the first two CPUs farther apart than at other
-/// times: the cores of a guest's CPUs change, and do not always share a cache.
+/// Marks passes as disturbed in which the host had the first two CPUs farther apart than at other times:
+/// the cores of a guest's CPUs change, and do not always share a cache.
 pub fn mark_remote<'p>(points: impl IntoIterator<Item = &'p mut Point>) {
     let mut shortest: BTreeMap<[usize; 2], f64> = BTreeMap::new();
     let mut passes = Vec::new();
@@ -92,7 +93,7 @@ pub fn merged(points: Vec<Point>) -> Vec<Point> {
     groups.into_iter().map(one).collect()
 }
 
-/// One point of all passes over a case. Untestable passes count only if all passes are untestable.
+/// Merges all passes over a case. Untestable passes count only if all passes are untestable.
 fn one(mut passes: Vec<Point>) -> Point {
     let measured: Vec<Measured> = passes
         .iter()
@@ -108,9 +109,9 @@ fn one(mut passes: Vec<Point>) -> Point {
     point
 }
 
-/// The passes' measurements as one: the median of their medians, in an interval that contains all of
-/// their intervals, which is the range of what one run may show. Only passes of the best quality
-/// count. [`Doubt`](crate::experiment::Doubt) estimates their value.
+/// Merges the measurements of passes: the median of their medians, in an interval that contains all
+/// their intervals, which is the range that one run may show. Only passes of the best quality count.
+/// [`Doubt`](crate::experiment::Doubt) estimates their value.
 fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     if passes.len() < 2 {
         return passes.pop();
@@ -163,7 +164,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         disturbed,
         quality,
         ended,
-        // Samples of several passes have different lengths; the record has them pass by pass.
+        // Samples of several passes have different lengths. The record has them pass by pass.
         samples: Vec::new(),
         passes: each,
         counts,
@@ -174,8 +175,8 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     })
 }
 
-/// The passes' counts merged per quantity: an interval that contains the counts of all passes in which
-/// it was counted.
+/// Merges the counts of passes per quantity, in an interval that contains the counts of all passes in
+/// which the quantity was counted.
 fn counted_together(passes: &[Measured]) -> Vec<Count> {
     let mut together: Vec<Count> = Vec::new();
     for count in passes.iter().flat_map(|pass| &pass.counts) {
@@ -191,9 +192,9 @@ fn counted_together(passes: &[Measured]) -> Vec<Count> {
     together
 }
 
-/// The values of several points, pass by pass: all points of a pass meet the same conditions. Only the
-/// passes in which each point was undisturbed count, or, without such a pass, the least disturbed
-/// passes of each point, all together.
+/// Returns the values of several points, pass by pass: all points of a pass meet the same conditions.
+/// Only passes in which each point was undisturbed count. Without such a pass, returns one row in which
+/// each point's interval contains its own least disturbed passes.
 pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interval; N]> {
     let passes = points.iter().map(|point| point.len()).min().unwrap_or(0);
     let together: Vec<[Interval; N]> = (0..passes)
@@ -274,7 +275,7 @@ pub(crate) mod tests {
         point
     }
 
-    /// Of a pass that was less undisturbed than others nothing is left but its own interval.
+    /// A pass of lower quality than the best contributes only its own interval.
     #[test]
     fn the_most_undisturbed_passes_count() {
         let of = |first, second| {
@@ -318,8 +319,8 @@ pub(crate) mod tests {
             members: 4,
             ..known([0, 1], ticks)
         };
-        // The round trips of threads of one core, and of threads that wait for each other, say
-        // nothing. Two CPUs that are always far apart are as the system says.
+        // Round trips between threads of one core, or between threads that wait for each other, say
+        // nothing. Two CPUs that are always far apart are as the system reports.
         let expected = [
             (known([0, 1], 200.0), Clean),
             (known([0, 1], 390.0), Clean),
@@ -344,8 +345,8 @@ pub(crate) mod tests {
         assert_eq!(qualities, expected.map(|(_, quality)| quality));
     }
 
-    /// Passes in which one of two was not alone say nothing of the two, unless there is no other: then
-    /// each is taken by itself, from where it was the least disturbed.
+    /// Passes in which one of two points was disturbed say nothing about both, unless there are no other
+    /// passes: then each point is represented by its least disturbed passes.
     #[test]
     fn points_are_held_against_each_other_where_both_were_alone() {
         let pass = |value: f64, quality| Pass {

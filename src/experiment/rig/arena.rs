@@ -1,49 +1,51 @@
-//! Memory for one case after the other.
+//! Memory that the cases of a run share, one case after another.
 
 use crate::experiment::{PageRequest, Testable, Untestable};
 use crate::host::{Backing, Granted, Heap, Host, Lack, MemoryPolicy, Pages};
 use crate::mem::{LINE, Region};
 use crate::prelude::*;
 
-/// Keeps one mapping of each kind and lends it to the cases in turn: mapping and
-/// populating a quarter of a gigabyte for every point would take longer than measuring it. Memory of
-/// other nodes than those of most cases is new for each case.
+/// Keeps one mapping per kind of page and lends it to the cases one after another: mapping and
+/// populating a quarter of a gigabyte for every point would take longer than measuring it. Memory on
+/// nodes that only one case asks for is mapped anew for each such case.
 #[derive(Debug)]
 pub struct Arena {
     host: &'static dyn Host,
     /// The nodes of all memory, unless a case names others.
     policy: MemoryPolicy,
-    /// Memory on nodes that a case names.
+    /// Memory on the nodes that a case names.
     placed: Slot,
     base: Slot,
     huge: Slot,
     giant: Slot,
     reserved: Slot,
-    /// What is counted and not timed, where the host has no memory in pages of a given size.
+    /// Memory for cases that are counted and not timed, where the host has no memory in pages of the
+    /// given size.
     heap: Slot,
 }
 
-/// What a slot holds.
+/// The kind of memory in a slot.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// Pages that are all there.
+    /// Pages populated at mapping.
     Populated(Pages),
-    /// Pages that come when they are touched.
+    /// Pages populated at the first touch.
     Reserved,
     /// Memory of the allocator.
     Heap,
 }
 
-/// The memory of one kind of page.
+/// The memory of one kind.
 #[derive(Debug, Default)]
 struct Slot {
     memory: Option<Box<dyn Backing>>,
-    /// Kept until there is new memory, so that the system cannot hand out the same frames again.
+    /// The previous memory, kept until there is new memory, so that the system cannot hand out the same
+    /// frames again.
     outgoing: Option<Box<dyn Backing>>,
 }
 
 impl Arena {
-    /// Of the memory of a host.
+    /// Returns an arena without memory, which maps memory of `host` on demand.
     pub fn on(host: &'static dyn Host) -> Self {
         Arena {
             host,
@@ -57,7 +59,7 @@ impl Arena {
         }
     }
 
-    /// Has all memory lie on these nodes from now on.
+    /// Places all memory on the nodes of `policy` from now on, and drops the memory held.
     pub fn put_on(&mut self, policy: MemoryPolicy) {
         *self = Arena {
             policy,
@@ -65,12 +67,12 @@ impl Arena {
         };
     }
 
-    /// The nodes of all memory, unless a case names others.
+    /// Returns the nodes of all memory, unless a case names others.
     pub fn policy(&self) -> &MemoryPolicy {
         &self.policy
     }
 
-    /// Has the next case laid out in other physical pages.
+    /// Makes the next case get other physical pages.
     pub fn renew(&mut self) {
         let Arena {
             placed,
@@ -86,7 +88,7 @@ impl Arena {
         }
     }
 
-    /// A region of `bytes` in the pages wished for, and what was really granted.
+    /// Returns a region of `bytes` bytes in the requested pages, and the pages that the system granted.
     ///
     /// # Errors
     /// If the system refuses the memory or the pages, with its reason.
@@ -95,10 +97,10 @@ impl Arena {
         slot?.region(bytes)
     }
 
-    /// The same on nodes that a case names, if it does.
+    /// Like [`Arena::region`], but on the nodes of `policy` if it names any.
     ///
     /// # Errors
-    /// Also if it lies on other nodes.
+    /// As for [`Arena::region`], and if the memory lies on other nodes.
     pub fn region_on(
         &mut self,
         bytes: usize,
@@ -111,10 +113,10 @@ impl Arena {
         }
     }
 
-    /// The same in memory that no other case gets, whose pages may be moved.
+    /// Like [`Arena::region_on`], in memory that no other case gets, whose pages may be moved.
     ///
     /// # Errors
-    /// Likewise.
+    /// As for [`Arena::region_on`].
     pub fn new_region(
         &mut self,
         bytes: usize,
@@ -141,8 +143,8 @@ impl Arena {
         slot.region(bytes)
     }
 
-    /// The same for what is counted and not timed: memory of the allocator serves where the host has
-    /// none in pages of a given size.
+    /// Like [`Arena::region`], for cases that are counted and not timed: where the host has no memory in
+    /// pages of a given size, memory of the allocator is used.
     ///
     /// # Errors
     /// If the memory or the pages are refused, with the reason.
@@ -161,8 +163,8 @@ impl Arena {
         }
     }
 
-    /// The slot that holds as many bytes in the pages wished for; and that of the allocator. Memory in
-    /// other pages goes if there is not enough for both.
+    /// Returns the slot with at least `bytes` bytes in the requested pages, and the slot of the
+    /// allocator's memory. Releases the memory in other pages if there is not enough for both.
     fn slot(&mut self, bytes: usize, wish: PageRequest) -> (Result<&mut Slot, Lack>, &mut Slot) {
         let Arena {
             host,
@@ -197,7 +199,7 @@ impl Arena {
         };
         let mut held = slot.hold(host, bytes, kind, policy);
         if held.is_err() {
-            // All of them, so that no short circuit keeps one.
+            // Release every slot: a short circuit would keep some.
             let released = others.map(|slot| slot.release());
             if released.contains(&true) {
                 held = slot.hold(host, bytes, kind, policy);
@@ -222,19 +224,19 @@ impl Kind {
     }
 }
 
-/// Whole lines, and never none: a count may need no memory at all.
+/// Rounds up to whole lines, at least one: a count may need no memory at all.
 fn whole_lines(bytes: usize) -> usize {
     bytes.next_multiple_of(LINE).max(LINE)
 }
 
 impl Slot {
-    /// Gives its memory back; whether it had some.
+    /// Releases the memory of the slot. Returns whether there was any.
     fn release(&mut self) -> bool {
         let outgoing = self.outgoing.take().is_some();
         self.memory.take().is_some() || outgoing
     }
 
-    /// Has memory of at least `bytes`: what is there, or a new mapping.
+    /// Ensures that the slot holds at least `bytes` bytes: keeps its memory, or maps new memory.
     fn hold(
         &mut self,
         host: &dyn Host,
@@ -248,8 +250,8 @@ impl Slot {
             .as_ref()
             .is_none_or(|memory| memory.bytes().len() < bytes)
         {
-            // Memory that is too small goes first, and so does outgoing memory if there is not
-            // enough for both.
+            // Memory that is too small is released first. Outgoing memory is released too if there is
+            // not enough for both.
             self.memory = None;
             let memory = match kind.map(host, bytes, policy) {
                 Err(_) if self.outgoing.take().is_some() => kind.map(host, bytes, policy),
@@ -261,7 +263,7 @@ impl Slot {
         Ok(())
     }
 
-    /// The first `bytes` of the memory that it holds.
+    /// Returns the first `bytes` bytes of the slot's memory.
     fn region(&mut self, bytes: usize) -> Testable<(Region<'_>, Granted)> {
         let memory = self.memory.as_mut();
         let memory = memory.ok_or_else(|| Untestable("no memory is held".to_owned()))?;
@@ -278,7 +280,7 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    /// What is left of the memory of a host that has little.
+    /// Bytes left on a host with little memory.
     static LEFT: AtomicUsize = AtomicUsize::new(3 * MIB);
 
     #[derive(Debug)]
@@ -344,7 +346,7 @@ mod tests {
         assert_eq!(region(2, PageRequest::Huge), Ok(2));
         assert_eq!(region(3, PageRequest::Huge), Ok(3));
         assert_eq!(region(2, PageRequest::Base), Ok(2));
-        // More than there is at all.
+        // More than the host has in all.
         assert!(region(4, PageRequest::Base).is_err());
         assert_eq!(region(3, PageRequest::Giant), Ok(3));
     }

@@ -1,4 +1,4 @@
-//! The rig: measures a case on this thread, and the ladder that all ranges come from.
+//! The rig: measures a case on this thread, and measures the ladder from which all ranges derive.
 
 pub mod arena;
 pub mod prepared;
@@ -18,46 +18,46 @@ use crate::prelude::*;
 use crate::time::Rate;
 use core::sync::atomic::AtomicBool;
 
-/// How long a stretch is whose events are counted for themselves, in nanoseconds: some rare
-/// events fall into it, and few interrupts.
+/// Length in nanoseconds of a stretch whose events are counted separately from its time: long enough for
+/// some rare events, short enough to avoid most interrupts.
 const COUNTED_NANOS: f64 = 1e6;
 
-/// Samples as long as a stretch whose events are counted beside its time: some rare ones fall into
-/// it.
+/// Length, in samples, of a stretch whose events are counted after its time: long enough for some rare
+/// events.
 const COUNTED_SAMPLES: u64 = 3;
 
-/// The most samples that a point keeps.
+/// The largest number of samples that a point keeps.
 const MOST_SAMPLES: usize = 400;
 
-/// How much time a point may take in a pass, in seconds, and how many passes there are.
+/// The time that a point may take per pass, in seconds, and the number of passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
-    /// The most that a warm-up takes.
+    /// The longest warm-up.
     pub warm_up: f64,
-    /// The most that sampling takes.
+    /// The longest sampling.
     pub sampling: f64,
-    /// How often a selection is measured from end to end.
+    /// How many times a selection is measured from end to end.
     pub passes: u32,
 }
 
 impl Effort {
-    /// For a run of about three minutes. The warm-up ends before a lap of memory does: times are the same as after
-    /// a whole one.
+    /// For a run of about three minutes. The warm-up ends before one lap of memory is complete: times
+    /// are the same as after a complete lap.
     pub const QUICK: Effort = Effort {
         warm_up: 0.05,
         sampling: 0.035,
         passes: 2,
     };
 
-    /// For a run that shows that everything works, in one pass.
+    /// For a run that only shows that everything works, in one pass.
     pub const SMOKE: Effort = Effort {
         warm_up: 0.01,
         sampling: 0.004,
         passes: 1,
     };
 
-    /// For a run that takes its time: more points rather than longer ones, since passes over a point
-    /// differ more than its samples do.
+    /// For a long run: more points rather than longer ones, because passes over a point differ more than
+    /// the samples of a pass.
     pub const FULL: Effort = Effort {
         warm_up: 0.2,
         sampling: 0.08,
@@ -71,14 +71,14 @@ pub struct Rig<'a> {
     rate: Rate,
     context: Context,
     effort: Effort,
-    /// How much of the effort's sampling there is time for.
+    /// The fraction of the effort's sampling time that is available.
     share: f64,
     stop: &'a AtomicBool,
     monitor: Box<dyn Watch>,
     arena: Arena,
-    /// Pages that replace those of every case, if any.
+    /// Pages that replace the pages of every case, if any.
     pages: Option<PageRequest>,
-    /// What can be counted, and by which event.
+    /// The quantities that can be counted, and the event for each.
     counters: Vec<(Quantity, Event)>,
     /// The CPU whose interrupts are counted.
     interrupts: Option<usize>,
@@ -87,7 +87,7 @@ pub struct Rig<'a> {
 }
 
 impl<'a> Rig<'a> {
-    /// A rig that measures until `stop` is set, on the CPU that this thread is on.
+    /// Returns a rig that measures on this thread's CPU until `stop` is set.
     pub fn new(rate: Rate, context: Context, effort: Effort, stop: &'a AtomicBool) -> Self {
         Rig {
             rate,
@@ -105,8 +105,8 @@ impl<'a> Rig<'a> {
         }
     }
 
-    /// Measures every case in `pages`, whatever it asks for, save those that are [about their own
-    /// pages](Case::in_its_own_pages), and addresses without memory: nothing could back all of those.
+    /// Measures every case in `pages`, whatever it asks for. Exceptions are cases [about their own
+    /// pages](Case::in_its_own_pages), and addresses without memory, which could not all be backed.
     pub fn with_pages(self, pages: Option<Pages>) -> Self {
         Rig {
             pages: pages.map(PageRequest::from),
@@ -122,33 +122,33 @@ impl<'a> Rig<'a> {
         self
     }
 
-    /// Counts by these events what cases are asked to have counted.
+    /// Counts requested quantities by these events.
     pub fn with_counters(self, counters: Vec<(Quantity, Event)>) -> Self {
         Rig { counters, ..self }
     }
 
-    /// Counts the interrupts of this CPU while each point is sampled: it has to be the one that measures.
+    /// Counts the interrupts of this CPU while each point is sampled. It must be the measuring CPU.
     pub fn with_interrupts(self, interrupts: Option<usize>) -> Self {
         Rig { interrupts, ..self }
     }
 
-    /// Has sampling take this share of its time from the next case on.
+    /// Makes sampling take this fraction of its time from the next case on.
     pub fn sample_for(&mut self, share: f64) {
         self.share = share;
     }
 
-    /// Has the next case laid out in other physical pages.
+    /// Makes the next case get other physical pages.
     pub fn move_house(&mut self) {
         self.arena.renew();
     }
 
-    /// Measures a case. `None` if it was stopped before the first sample.
+    /// Measures a case. Returns `None` if it was stopped before the first sample.
     pub fn measure(&mut self, case: &Case) -> Option<Point> {
         self.measure_and_count(case, &[])
     }
 
-    /// Measures a case, and then counts what this rig can count of `wanted`. `None` if it was
-    /// stopped before the first sample.
+    /// Measures a case, and then counts the quantities in `wanted` that this rig can count. Returns
+    /// `None` if it was stopped before the first sample.
     pub fn measure_and_count(&mut self, case: &Case, wanted: &[Quantity]) -> Option<Point> {
         let state = match self.state_of(case, wanted) {
             Ok(state) => state?,
@@ -161,7 +161,7 @@ impl<'a> Rig<'a> {
         })
     }
 
-    /// The pages that a case gets, as far as the system has them.
+    /// Returns the pages to request for a case.
     fn pages_for(&self, case: &Case) -> PageRequest {
         match (case.pages, self.pages) {
             (_, Some(pages)) if !case.own_pages && case.pages != PageRequest::Reserved => pages,
@@ -205,7 +205,7 @@ impl<'a> Rig<'a> {
         Ok(Some(State::Measured(Box::new(measured))))
     }
 
-    /// Those of `wanted` that this rig can count and `point` does not have yet.
+    /// Returns the quantities in `wanted` that this rig can count and `point` lacks.
     pub fn missing(&self, point: &Point, wanted: &[Quantity]) -> Vec<Quantity> {
         let has = |quantity| {
             point
@@ -218,7 +218,7 @@ impl<'a> Rig<'a> {
         countable.filter(|&quantity| !has(quantity)).collect()
     }
 
-    /// What an operation of a case comes to of those of `wanted` that this rig can count.
+    /// Counts, per operation of a case, the quantities in `wanted` that this rig can count.
     pub fn counts(&mut self, case: &Case, wanted: &[Quantity]) -> Vec<Count> {
         let wanted = self.events(wanted);
         let events: Vec<Event> = wanted.iter().map(|(_, event)| *event).collect();
@@ -226,15 +226,15 @@ impl<'a> Rig<'a> {
         named(&wanted, each)
     }
 
-    /// Counts `events` of an operation of a case, in stretches of some milliseconds: nothing if the
-    /// case is a number, and no operation.
+    /// Counts `events` per operation of a case, in stretches of some milliseconds. Returns nothing if
+    /// the case is a number without operations.
     ///
     /// # Errors
     /// If the case cannot run here.
     pub fn count(&mut self, case: &Case, events: &[Event]) -> Testable<Vec<Result<Each, Refusal>>> {
         let plan = Plan {
             sample_ticks: self.rate.ticks(COUNTED_NANOS),
-            // One sample, of which the number of operations is wanted.
+            // A single sample, needed only for its number of operations.
             budget_ticks: 0,
             ..self.plan()
         };
@@ -252,7 +252,7 @@ impl<'a> Rig<'a> {
         Ok(prepared.each(events, outcome.operations))
     }
 
-    /// Those of `wanted` that this rig can count, with their events.
+    /// Returns the quantities in `wanted` that this rig can count, with their events.
     fn events(&self, wanted: &[Quantity]) -> Vec<(Quantity, Event)> {
         let known = self.counters.iter();
         let asked = |counter: &&(Quantity, Event)| wanted.contains(&counter.0);
@@ -268,10 +268,10 @@ impl<'a> Rig<'a> {
         }
     }
 
-    /// Measures the ladder: a random walk, one line per element, from 4 KiB up to `largest` bytes
-    /// in half octaves, in 2 MiB pages where there are any: it is to show caches, not the TLB.
-    /// Beyond 256 MiB it ends once memory's own level is flat. Calls `each` with every rung; rungs
-    /// that could not be measured are left out.
+    /// Measures the ladder: a random walk, one line per element, from 4 KiB up to `largest` bytes in
+    /// half octaves. It uses 2 MiB pages where available, so that it shows the caches and not the TLB.
+    /// Beyond 256 MiB it ends once the level of memory is flat. Calls `each` with every rung. Rungs that
+    /// could not be measured are left out.
     pub fn ladder(
         &mut self,
         largest: usize,
@@ -296,10 +296,10 @@ impl<'a> Rig<'a> {
     }
 }
 
-/// The working set that the ladder reaches in any case, if it may.
+/// The working set that the ladder reaches in any case, if `largest` permits.
 const FARTHEST: usize = 256 << 20;
 
-/// What came of a steady or single measurement, as a point keeps it.
+/// Converts the outcome of a measurement to the form that a point keeps.
 fn measured(outcome: Outcome, prepared: &PreparedCase<'_>, samples: Vec<Sample>) -> Measured {
     Measured {
         ticks: outcome.ticks,
@@ -320,7 +320,7 @@ fn measured(outcome: Outcome, prepared: &PreparedCase<'_>, samples: Vec<Sample>)
     }
 }
 
-/// What was counted of an operation, of all events that the PMU had a counter for.
+/// Counts `wanted` per operation. Leaves out events for which the PMU had no counter.
 fn counts(
     prepared: &mut PreparedCase<'_>,
     wanted: &[(Quantity, Event)],
@@ -330,7 +330,7 @@ fn counts(
     named(wanted, prepared.each(&events, operations))
 }
 
-/// The same for events that were counted already.
+/// Pairs counted events with the quantities they count. Leaves out refused events.
 fn named(wanted: &[(Quantity, Event)], each: Vec<Result<Each, Refusal>>) -> Vec<Count> {
     let pairs = wanted.iter().zip(each);
     let count = |(&(quantity, _), each): (&(Quantity, Event), Result<Each, Refusal>)| {
@@ -351,7 +351,7 @@ mod tests {
     use crate::experiment::Linux;
     use crate::experiment::shared::arithmetic::RegisterSetup;
 
-    /// Pages for all cases are for all but those that are about their own.
+    /// Pages for all cases apply to all cases except those about their own pages.
     #[test]
     fn a_case_about_its_own_pages_keeps_them() {
         let stop = AtomicBool::new(false);

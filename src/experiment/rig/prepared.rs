@@ -1,4 +1,4 @@
-//! A case laid out in memory: timed, then counted.
+//! A case laid out in memory, which is timed and then counted.
 
 // Flushes the memory of a pattern before it is walked.
 #![allow(unsafe_code)]
@@ -20,9 +20,9 @@ use crate::time::Rate;
 /// A case laid out in memory.
 pub(crate) struct PreparedCase<'m> {
     pub workload: Workload<'m>,
-    /// The pages that it got.
+    /// The pages that the system granted.
     pub granted: Granted,
-    /// The threads, once they were timed, if it takes several.
+    /// Statistics of the threads, once timed, if the case has several.
     pub threads: Option<ThreadStats>,
     laps_from: Option<LapsFrom>,
     context: Context,
@@ -32,7 +32,7 @@ pub(crate) struct PreparedCase<'m> {
 }
 
 impl<'m> PreparedCase<'m> {
-    /// Lays `case` out in `pages`.
+    /// Lays out `case` in `pages`.
     pub fn new(
         case: &Case,
         arena: &'m mut Arena,
@@ -51,7 +51,7 @@ impl<'m> PreparedCase<'m> {
         };
         let first = region.bytes().as_ptr();
         let length = region.len();
-        // To flush addresses without memory would give them some.
+        // Flushing addresses without memory would populate them.
         let sparse = pages == PageRequest::Reserved;
         let bytes = if sparse { 0 } else { length };
         let workload = setup.prepare(region, &context)?;
@@ -70,11 +70,11 @@ impl<'m> PreparedCase<'m> {
         })
     }
 
-    /// Times it, from cold memory on unless it asks for warm. `None` if it was stopped before the first sample, or if
-    /// there is nothing to time.
+    /// Times the case, from cold memory unless it asks for warm caches. Returns `None` if it was stopped
+    /// before the first sample, or if there is nothing to time.
     ///
     /// # Errors
-    /// If it takes threads or a second process that cannot be had.
+    /// If it needs threads or a second process that cannot be started.
     pub fn time(
         &mut self,
         rate: Rate,
@@ -157,18 +157,19 @@ impl<'m> PreparedCase<'m> {
         }))
     }
 
-    /// How runs of so many operations spread, each timed by itself; `None` if nobody asks, or if it is a
-    /// workload that is not timed so. Its threads do nothing else afterwards.
+    /// Returns the distribution of runs of `operations` operations, each timed separately. Returns
+    /// `None` if `operations` is `None`, or if single runs of this workload cannot be timed. The threads
+    /// of the workload are of no further use afterwards.
     ///
     /// # Errors
-    /// If it takes threads that cannot be had.
+    /// If a thread cannot be started or kept on its CPU.
     pub fn run_by_run(&mut self, operations: Option<u64>) -> Testable<Option<Distribution>> {
         let of = operations
             .map(|operations| runs::one_by_one(self.context.host, &mut self.workload, operations));
         of.unwrap_or(Ok(None))
     }
 
-    /// What an operation does.
+    /// Returns the work per operation.
     pub fn work(&self) -> Work {
         match &self.workload {
             Workload::Steady { kernel, .. } => kernel.work(),
@@ -180,8 +181,9 @@ impl<'m> PreparedCase<'m> {
         }
     }
 
-    /// Counts `events` of an operation, around stretches of `operations` and twice as many. As
-    /// many events at a time as the PMU counts, so that none takes turns with another.
+    /// Counts `events` per operation, around stretches of `operations` operations and twice as many.
+    /// Counts at a time only as many events as the PMU has counters for, so that no event is
+    /// multiplexed.
     pub fn each(&mut self, events: &[Event], operations: u64) -> Vec<Result<Each, Refusal>> {
         let host = self.context.host;
         let mut counts = Vec::with_capacity(events.len());
@@ -227,10 +229,10 @@ impl<'m> PreparedCase<'m> {
     }
 }
 
-/// What comes of `measure` while a second process is at work.
+/// Runs `measure` while a second process works.
 ///
 /// # Errors
-/// If there is none, or if it stopped meanwhile: nothing was measured beside it then.
+/// If the process cannot be started, or if it stopped before the end: the measurement is then void.
 fn while_at_work<T>(
     host: &dyn Host,
     load: BackgroundLoad,
@@ -248,16 +250,16 @@ fn while_at_work<T>(
     }
 }
 
-/// Where the pages of a case have to lie that CPUs touch first.
+/// Where the pages of a case whose CPUs touch them first must lie.
 pub(super) struct Home {
-    /// The nodes asked for, or that of the CPU that touches all of them; otherwise any.
+    /// The nodes asked for, or else the node of the CPU that touches all pages; otherwise any node.
     policy: MemoryPolicy,
-    /// That CPU.
+    /// The CPU that touches all pages, if there is one.
     cpu: Option<usize>,
 }
 
 impl Home {
-    /// That of the pages of `case`; `None` where there are no several nodes.
+    /// Returns the home of the pages of `case`, or `None` on a host with fewer than two nodes.
     pub fn of(case: &Case, arena: &Arena, host: &dyn Host) -> Option<Home> {
         let nodes = host.nodes().ok()?;
         if nodes.len() < 2 {
@@ -269,17 +271,17 @@ impl Home {
         let asked = asked.into_iter().find(|policy| !policy.nodes().is_empty());
         let policy = match (asked, near) {
             (Some(asked), _) => asked.clone(),
-            // Where it has no memory, the kernel takes the next that has.
+            // If that node has no memory, the kernel takes the nearest node that has some.
             (None, Some(node)) if node.has_memory() => MemoryPolicy::Bind(node.id),
             _ => MemoryPolicy::Default,
         };
         Some(Home { policy, cpu })
     }
 
-    /// What was granted, with the nodes on which so many bytes from an address on lie now.
+    /// Returns `granted` with the nodes on which the `bytes` bytes from `first` on lie now.
     ///
     /// # Errors
-    /// If that cannot be told, or they lie elsewhere.
+    /// If the nodes are unknown, or not those required.
     pub fn found(
         &self,
         host: &dyn Host,

@@ -1,4 +1,4 @@
-//! Runs of a kernel, timed one by one.
+//! Runs of a kernel, each timed separately.
 
 use crate::experiment::sync::{Mutex, PoisonError};
 use crate::prelude::*;
@@ -11,15 +11,15 @@ use crate::kernel::{Kernel, Register, Work};
 use crate::measure::{Shot, each_shot};
 use crate::time::start;
 
-/// Ticks from the call of a round to its start: enough for members that sleep to wake up.
+/// Ticks from the call of a round to its start: enough for sleeping members to wake up.
 const AHEAD: u64 = 100_000;
 
-/// Ticks after which no further run is begun, a few seconds: whoever waits for a thread that the host
-/// has put to sleep may wait milliseconds in every run.
+/// Ticks after which no further run is started, a few seconds: if the host has put another thread to
+/// sleep, every run may wait milliseconds for it.
 const LONGEST: u64 = 10_000_000_000;
 
-/// Times [`RUNS`] runs of `operations` operations one by one: on this thread, or on the first of several
-/// while the others work. `None` if single runs are nothing for this workload.
+/// Times [`RUNS`] runs of `operations` operations separately: on this thread, or on the first of several
+/// threads while the others work. Returns `None` if single runs of this workload cannot be timed.
 ///
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
@@ -58,7 +58,7 @@ pub(super) fn one_by_one(
                 ahead: AHEAD,
                 keep_on: true,
             };
-            // The first does all of its runs in one operation, and the others go on until it is done.
+            // The first member does all its runs in one operation. The others continue until it is done.
             host.team(members, manner, &mut |team| {
                 team.round(1);
             })?;
@@ -69,7 +69,7 @@ pub(super) fn one_by_one(
     Ok(Distribution::of(&mut ticks, operations))
 }
 
-/// Times runs into `ticks` until it is full, or until [`LONGEST`] is over.
+/// Appends the ticks of runs to `ticks` until it is full, or until [`LONGEST`] has passed.
 fn time(shot: &mut dyn Shot, ticks: &mut Vec<u64>) {
     let room = ticks.capacity() - ticks.len();
     let began = start();
@@ -77,7 +77,7 @@ fn time(shot: &mut dyn Shot, ticks: &mut Vec<u64>) {
     each_shot(shot, room as u64, &mut |run| ticks.push(run), over);
 }
 
-/// Some operations of a kernel.
+/// A run of some operations of a kernel.
 struct Run<'k, 'm> {
     kernel: &'k mut (dyn Kernel + 'm),
     operations: u64,
@@ -91,7 +91,8 @@ impl Shot for Run<'_, '_> {
     }
 }
 
-/// A kernel that is timed run by run in its first operation, and goes on as it is behind it.
+/// A kernel whose first operation times separate runs of the kernel inside. Later operations run that
+/// kernel as usual.
 struct OneByOne<'m> {
     kernel: Box<dyn Kernel + Send + 'm>,
     operations: u64,
@@ -126,7 +127,7 @@ mod tests {
     use crate::os::allowed;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Counts its operations, and the runs that they come in.
+    /// Counts its operations and its runs.
     #[derive(Clone, Default)]
     struct Counting(Arc<[AtomicU64; 2]>);
 
@@ -151,7 +152,7 @@ mod tests {
         let found = one_by_one(&Linux, &mut workload, 7).unwrap().unwrap();
         let [operations, runs] = kernel.counts();
         assert_eq!((found.count, found.operations), (RUNS as u64, 7));
-        // Those before the first that counts are runs as well.
+        // Warm-up runs before the first sample are counted as well.
         assert!(runs >= RUNS as u64 && operations == 7 * runs, "{runs}");
     }
 

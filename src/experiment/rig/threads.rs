@@ -1,4 +1,4 @@
-//! Kernels on several threads at once: which of them a sample is, and how it is taken.
+//! Kernels on several threads at once: which member's time a sample is, and how samples are taken.
 
 use crate::experiment::{Run, Testable, Untestable};
 use crate::host::{Host, RoundOptions, RunAhead, Team, Worker, WorkerTime};
@@ -9,56 +9,55 @@ use crate::time::Rate;
 use core::cell::Cell;
 use core::time::Duration;
 
-/// Which member's time a sample is.
+/// The member of a team whose time is taken as a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SampleOf {
-    /// The quickest member's, as in Drepper's figures.
+    /// The fastest member, as in Drepper's figures.
     Fastest,
-    /// The median member's.
+    /// The median member.
     Median,
-    /// The slowest member's, from the common start: the time that all of it takes, as in Sestoft's
-    /// table.
+    /// The slowest member, timed from the common start: the time that the whole team takes, as in
+    /// Sestoft's table.
     Slowest,
-    /// The first member's, whom the others help.
+    /// The first member, which the others help.
     First,
 }
 
-/// How the members of a measured team spread.
+/// Statistics of a measured team's members.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
 pub struct ThreadStats {
-    /// How many threads there were.
+    /// The number of threads.
     pub members: u32,
-    /// On how many CPUs.
+    /// The number of CPUs they run on.
     pub cpus: u32,
-    /// Median of the quickest member's ticks per operation.
+    /// Median of the fastest member's ticks per operation.
     pub fastest: f64,
-    /// Median of the slowest member's.
+    /// Median of the slowest member's ticks per operation.
     pub slowest: f64,
-    /// The CPUs of the first two, if there are two.
+    /// The CPUs of the first two members, if there are at least two.
     #[cfg_attr(feature = "record", serde(skip_serializing_if = "Option::is_none"))]
     pub pair: Option<[usize; 2]>,
-    /// Whether the first two had one core together in most rounds, though the system says that they
-    /// had two.
+    /// Whether the first two members shared one core in most rounds, although the system reports two
+    /// cores.
     #[cfg_attr(
         feature = "lab",
         serde(default, skip_serializing_if = "std::ops::Not::not")
     )]
     pub one_core: bool,
-    /// Median of the ticks that a line took from the first to the second and back, by
-    /// `lock cmpxchg`, at the beginning of each round; nothing if the system says that they had one
-    /// core.
+    /// Median ticks that a line took from the first member to the second and back by `lock cmpxchg`,
+    /// measured at the start of each round. `None` if the system reports that they share a core.
     #[cfg_attr(feature = "record", serde(skip_serializing_if = "Option::is_none"))]
     pub round_trip: Option<f64>,
-    /// How far the helper was ahead, if it is a walk with one.
+    /// How far the helper ran ahead, for a walk with a helper.
     #[cfg_attr(feature = "record", serde(skip_serializing_if = "Option::is_none"))]
     pub lead: Option<RunAhead>,
 }
 
 impl ThreadStats {
-    /// The same of two passes: the quickest of the quickest, the slowest of the slowest; of a
-    /// helper's leads the least and the most, and between them those of the first pass; between
-    /// two round trips.
+    /// Merges the statistics of two passes. Keeps the smaller `fastest` and the larger `slowest`. The
+    /// lead covers the least and the most of both, with its other fields from the first pass. The round
+    /// trip is the mean.
     pub fn with(self, other: ThreadStats) -> ThreadStats {
         let lead = match (self.lead, other.lead) {
             (Some(one), Some(other)) => Some(RunAhead {
@@ -85,15 +84,15 @@ impl ThreadStats {
 /// Nanoseconds from the call of a round to its start.
 const AHEAD: f64 = 30_000.0;
 
-/// How long a point waits in all for the host to give two CPUs a core each that it has put on one.
+/// The longest total time that a point waits for the host to separate two CPUs that it has put on one
+/// core.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A member that starts later than this share of its time after the others has not met them all
-/// along.
+/// A member that starts later than 1/`LATE` of its time has not run beside the others throughout.
 const LATE: u64 = 10;
 
-/// Runs of which the quickest counts, where two kinds are held against each other: who is put to
-/// sleep in one of them makes it several times as long.
+/// Repetitions of each run, of which the fastest counts, where two kinds of run are compared: a member
+/// put to sleep makes a run several times as long.
 const TRIES: usize = 4;
 
 /// Counts the rounds in which a member was disturbed.
@@ -105,7 +104,7 @@ impl Monitor for Disturbed<'_> {
     }
 }
 
-/// Measures ticks per operation of `members` that run at once, each doing its own operations.
+/// Measures the ticks per operation of `members` that run at once, each doing its own operations.
 ///
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
@@ -123,9 +122,9 @@ pub(crate) fn at_once(
         ahead: rate.ticks(AHEAD),
         keep_on: alone && !in_step,
     };
-    // Members that share a CPU take turns of milliseconds, of which a sample is to hold some.
-    // A helper gets into its stride anew in every stretch, and walks along one list are in step in
-    // some stretches and apart in others: those are timed from beginning to end.
+    // Members that share a CPU alternate every few milliseconds, so a sample must span several turns. A
+    // helper regains its lead in every stretch, and walks along one list are in step in some stretches
+    // and apart in others: both are timed from beginning to end.
     let nanos = match pace {
         _ if !alone => 10e6,
         SampleOf::First | SampleOf::Fastest => 500e3,
@@ -146,7 +145,7 @@ pub(crate) fn at_once(
             }
             let all = spread.add(team, operations);
             let turns = team.turns();
-            // Helpers sleep and come late as they please.
+            // Helpers may sleep and start late.
             let disturbed = match pace {
                 SampleOf::First => alone && turns.first().is_some_and(apart),
                 _ => all,
@@ -165,18 +164,18 @@ pub(crate) fn at_once(
     Ok(outcome.map(|outcome| (outcome, spread.crew())))
 }
 
-/// Runs that members share.
+/// Runs whose operations the members share.
 pub(crate) struct Runs<'r> {
-    /// Prepares one.
+    /// Prepares a run.
     pub renew: &'r mut dyn FnMut(Run),
-    /// Operations of a run, by all members together.
+    /// Operations per run, of all members together.
     pub operations: u64,
-    /// The share of another run's time that is taken off each.
+    /// The fraction of another run's time that is subtracted from each run's time.
     pub less: Option<f64>,
 }
 
-/// Measures ticks per operation of runs that `members` share, from their common start until the
-/// last of them is done.
+/// Measures the ticks per operation of runs that `members` share, from their common start until the last
+/// member is done.
 ///
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
@@ -236,7 +235,7 @@ pub(crate) fn runs(
     Ok(outcome.map(|outcome| (outcome, spread.crew())))
 }
 
-/// What `lead` finds who leads the members through rounds.
+/// Starts the members, and returns the result of `lead`, which leads them through rounds.
 ///
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
@@ -254,26 +253,26 @@ fn led<T>(
     found.ok_or_else(|| Untestable("the threads were never led".to_owned()))
 }
 
-/// Whether a member was disturbed, or has not met the others all along.
+/// Whether a member was disturbed, or did not run beside the others throughout.
 fn apart(turn: &WorkerTime) -> bool {
     turn.disturbed || turn.late > turn.ticks / LATE
 }
 
-/// How the members did in each round.
+/// Times of the members in each round.
 struct Spread {
     members: usize,
     cpus: usize,
-    /// The CPUs of the first two.
+    /// The CPUs of the first two members.
     pair: Option<[usize; 2]>,
     fastest: Vec<f64>,
     slowest: Vec<f64>,
-    /// Rounds in which the first two had one core.
+    /// Rounds in which the first two members shared one core.
     on_one_core: usize,
     round_trips: Vec<f64>,
 }
 
 impl Spread {
-    /// No round yet; and whether each member has a CPU to itself.
+    /// Returns statistics without rounds, and whether each member has a CPU to itself.
     fn of(members: &[Worker<'_>]) -> (Self, bool) {
         let mut cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
         cpus.sort_unstable();
@@ -294,7 +293,7 @@ impl Spread {
         (spread, alone)
     }
 
-    /// Adds the team's last round, of `operations` operations, and says whether it was disturbed.
+    /// Adds the team's last round, of `operations` operations. Returns whether it was disturbed.
     fn add(&mut self, team: &dyn Team, operations: u64) -> bool {
         let turns = team.turns();
         let each = |turn: &WorkerTime| turn.ticks as f64 / operations as f64;
@@ -303,7 +302,7 @@ impl Spread {
         self.slowest.extend(values().reduce(f64::max));
         self.on_one_core += usize::from(team.one_core());
         self.round_trips.extend(team.round_trip());
-        // Members that share a CPU disturb each other; that is what is measured.
+        // Members that share a CPU disturb each other, which is the effect under test.
         self.members == self.cpus && (team.one_core() || turns.iter().any(apart))
     }
 
@@ -326,7 +325,7 @@ impl Spread {
     }
 }
 
-/// The ticks and the checksum of a round.
+/// Returns the ticks and the checksum of a round.
 fn stretch(turns: &[WorkerTime], pace: SampleOf) -> (u64, u64) {
     let first = turns.first().map_or(0, |turn| turn.ticks);
     let mut own: Vec<u64> = turns.iter().map(|turn| turn.ticks).collect();

@@ -1,4 +1,4 @@
-//! Chains of instructions that wait for each other, and arithmetic on few bytes.
+//! Chains of dependent instructions, and arithmetic on few bytes.
 
 use crate::experiment::machine::predict::{Basis, Flow, moved};
 use crate::experiment::prelude::*;
@@ -16,7 +16,7 @@ impl Setup for RegisterSetup {
     }
 }
 
-/// A chain of additions of two `f64`. An operation is an addition.
+/// A chain of additions of two `f64`. One operation is one addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AdditionSetup;
 
@@ -26,7 +26,7 @@ impl Setup for AdditionSetup {
     }
 }
 
-/// Rounds of a chain of divisions with stores after it. An operation is a round.
+/// Rounds of a chain of divisions followed by stores. One operation is one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PendingSetup {
     /// Stores per round.
@@ -44,14 +44,14 @@ impl Setup for PendingSetup {
     }
 }
 
-/// Orders, and the sum of the unpaid ones. An operation is a batch of 16 orders.
+/// Orders, and the sum of the unpaid orders. One operation is a batch of 16 orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OrdersSetup {
     /// Batches of orders.
     pub batches: usize,
-    /// Their layout.
+    /// The layout of the orders.
     pub arrangement: Arrangement,
-    /// Decides the prices, and which are paid.
+    /// Seed for the prices, and for which orders are paid.
     pub seed: u64,
 }
 
@@ -73,7 +73,7 @@ impl Setup for OrdersSetup {
         Ok(Workload::steady(sum, period))
     }
 
-    /// The lower of two roofs: the arithmetic, which takes as long as in L1d, and the lines.
+    /// Predicts the lower of two roofs: the arithmetic, which takes as long as in L1d, and the lines.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let vectors = self.arrangement == Arrangement::Apart;
         let arithmetic = parameters.calibration().orders(vectors)?;

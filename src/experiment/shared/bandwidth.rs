@@ -1,4 +1,4 @@
-//! Memory that is read, written, updated or copied at full speed by one thread, by several, or
+//! Memory that is read, written, updated or copied at full speed by one thread, by several threads, or
 //! beside a second process.
 
 use crate::experiment::machine::predict::{Flow, moved};
@@ -17,7 +17,7 @@ pub enum Mover {
 }
 
 impl Mover {
-    /// The vectors that it needs.
+    /// Returns the vectors that the mover needs.
     fn vector(self, context: &Context) -> Testable<Vector> {
         match self {
             Mover::String => Ok(Vector::Sse2),
@@ -30,14 +30,14 @@ impl Mover {
     }
 }
 
-/// Blocks, and the operation on them. An operation is a block of 512 bytes.
+/// Blocks, and the operation on them. One operation is a block of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BandwidthSetup {
-    /// Bytes of all blocks, with all parts if there are several.
+    /// Bytes of all blocks, in all parts if there are several.
     pub bytes: usize,
-    /// What is done.
+    /// The operation on the blocks.
     pub motion: Motion,
-    /// By what.
+    /// The instructions used.
     pub mover: Mover,
 }
 
@@ -86,19 +86,18 @@ impl Setup for BandwidthSetup {
 pub struct Background {
     /// Bytes that it works on.
     pub bytes: usize,
-    /// What it does to them, with the same vectors.
+    /// The operation on them, with the same vectors.
     pub motion: Motion,
     /// The CPU of the process.
     pub cpu: usize,
 }
 
-/// Blocks, the operation on them, and a second process beside it. An operation is a block of 512
-/// bytes.
+/// Blocks, the operation on them, and a second process beside it. One operation is a block of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BesideSetup {
-    /// What is measured.
+    /// The measured operation.
     pub measured: BandwidthSetup,
-    /// What runs beside it.
+    /// The second process.
     pub background: Background,
 }
 
@@ -131,25 +130,27 @@ impl Setup for BesideSetup {
     }
 }
 
-/// Whose blocks several threads work on.
+/// Which blocks each of several threads works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
-    /// All threads have the same blocks, and begin at evenly spaced places.
+    /// All threads work on the same blocks, and begin at evenly spaced places.
     All,
-    /// Each thread has as many of its own, which it touched first: they lie on its own node.
+    /// Each thread works on as many blocks, which it touched first and which therefore lie on its own
+    /// node.
     Each,
 }
 
-/// Blocks, and what several threads do to them at the same time. An operation is a block of 512 bytes.
+/// Blocks, and the operation of several threads on them at the same time. One operation is a block of
+/// 512 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BandwidthTeamSetup {
-    /// Bytes that a thread works on, both halves included where there are two.
+    /// Bytes that a thread works on, in all parts if there are several.
     pub bytes: usize,
-    /// What is done.
+    /// The operation on the blocks.
     pub motion: Motion,
-    /// By what.
+    /// The instructions used.
     pub mover: Mover,
-    /// Whose they are.
+    /// Whether the threads share the blocks.
     pub owner: Owner,
     /// The CPU of each thread.
     pub cpus: Vec<usize>,
@@ -174,7 +175,7 @@ impl Setup for BandwidthTeamSetup {
             Owner::All => self.together(region, vector, &mut period),
             Owner::Each => self.apart(context.host, region, vector, &mut period),
         };
-        // Of two equally fast samples, the more disturbed one.
+        // With two threads of the same speed, the median is the more disturbed thread.
         Ok(Workload::at_once(members?, SampleOf::Median, period))
     }
 }
@@ -205,7 +206,7 @@ impl BandwidthTeamSetup {
         let parts = region.into_bytes().chunks_exact_mut(self.bytes.max(1));
         let mut members = Vec::with_capacity(self.cpus.len());
         for (part, &cpu) in parts.zip(&self.cpus) {
-            // Pages of the hugetlb pool stay where they are before Linux 5.18.
+            // Pages of the hugetlb pool cannot be moved before Linux 5.18.
             let _ = host.first_touched_on(part, cpu);
             let part = Region::new(part)?;
             let kernel = Bandwidth::new(part, self.motion, vector)?;

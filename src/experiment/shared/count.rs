@@ -5,16 +5,16 @@ use crate::experiment::prelude::*;
 use crate::host::Host;
 use crate::mem::Region;
 
-/// How a number is found that is counted and not timed.
+/// How the number is obtained.
 #[derive(Clone, Copy)]
 enum Found {
-    /// By looking at so many bytes of memory.
+    /// By inspecting this many bytes of memory.
     In(usize, fn(Region<'_>, u64) -> Testable<f64>),
     /// By arithmetic.
     Computed(fn(u64) -> Testable<f64>),
     /// By asking the host.
     Asked(fn(&'static dyn Host, u64) -> Testable<f64>),
-    /// In the table of cores; with the reason why it may be missing.
+    /// From the table of cores, with the reason to give if the number is missing.
     Published(fn(&Core) -> Fact<u32>, &'static str),
 }
 
@@ -27,7 +27,7 @@ pub struct CountSetup {
 }
 
 impl CountSetup {
-    /// What `find` finds in `bytes` bytes of memory; `argument` is the case's own.
+    /// Returns a number that `find` finds in `bytes` bytes of memory. `find` also gets `argument`.
     pub(crate) const fn in_memory(
         name: &'static str,
         bytes: usize,
@@ -42,7 +42,7 @@ impl CountSetup {
         }
     }
 
-    /// What `compute` computes from `argument`.
+    /// Returns a number that `compute` computes from `argument`.
     pub const fn computed(
         name: &'static str,
         argument: u64,
@@ -56,7 +56,7 @@ impl CountSetup {
         }
     }
 
-    /// What the host answers to `ask`; `argument` is the case's own.
+    /// Returns a number that `ask` gets from the host. `ask` also gets `argument`.
     pub(crate) const fn asked(
         name: &'static str,
         argument: u64,
@@ -70,7 +70,7 @@ impl CountSetup {
         }
     }
 
-    /// A published number of this core, and the reason if there is none.
+    /// Returns a published number of this core, with the reason to give if it is missing.
     pub(crate) const fn published(
         name: &'static str,
         fact: fn(&Core) -> Fact<u32>,
@@ -83,7 +83,7 @@ impl CountSetup {
         }
     }
 
-    /// Its case at `x`, whose series has its name.
+    /// Returns the case of this number at `x`, in a series of the same name.
     pub fn at(self, x: impl Into<f64>) -> Case {
         Case::new(self.name, x, self)
     }
@@ -123,23 +123,23 @@ impl Setup for CountSetup {
     }
 }
 
-/// A number, how it is found, and the bounds that a claim gives it.
+/// A number, how it is found, and the bounds that a claim gives for it.
 pub(crate) struct Counted {
-    /// Names it.
+    /// The name of the number.
     pub series: &'static str,
-    /// Finds it.
+    /// Finds the number.
     pub count: fn() -> Testable<f64>,
-    /// Its least and its greatest allowed value.
+    /// The smallest and the largest allowed value.
     pub within: (f64, f64),
 }
 
 impl Counted {
-    /// A number that must equal `said`.
+    /// Returns a number that must equal `said`.
     pub const fn exactly(series: &'static str, said: f64, count: fn() -> Testable<f64>) -> Self {
         Counted::within(series, (said, said), count)
     }
 
-    /// A number that must lie within bounds.
+    /// Returns a number that must lie within bounds.
     pub const fn within(
         series: &'static str,
         within: (f64, f64),
@@ -152,12 +152,12 @@ impl Counted {
         }
     }
 
-    /// One case per number.
+    /// Returns one case per number.
     pub fn cases(rows: &'static [Counted]) -> impl Iterator<Item = Case> {
         rows.iter().map(|row| Case::new(row.series, 0.0, row))
     }
 
-    /// Claims that all of these numbers lie within their bounds.
+    /// Judges the claim that all of these numbers lie within their bounds.
     pub fn all(e: &Evidence<'_>, rows: &[Counted]) -> Judged {
         all_of(rows.iter().map(|row| {
             let (least, most) = row.within;

@@ -15,26 +15,26 @@ use core::hint::black_box;
 /// What was done to a line before it is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// It was flushed from all caches.
+    /// Flushed from all caches.
     Flushed,
-    /// It was flushed and loaded again.
+    /// Flushed and loaded again.
     Loaded,
-    /// It was flushed and prefetched, and the prefetch had time to arrive.
+    /// Flushed and prefetched, with time for the prefetch to arrive.
     Prefetched(Hint),
 }
 
 /// One load of a line whose place is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HintSetup {
-    /// Where the line is.
+    /// The place of the line.
     pub place: Place,
-    /// Bytes of the sweep that comes before: well beyond the last-level cache.
+    /// Bytes of the sweep before the shots: well beyond the last-level cache.
     pub past_bytes: usize,
-    /// Decides which lines.
+    /// Seed for the choice of lines.
     pub seed: u64,
 }
 
-/// Checks that a hint is one that this CPU executes.
+/// Checks that this CPU executes the hint.
 pub(crate) fn executed(hint: Hint, context: &Context) -> Testable<()> {
     match hint != Hint::Write || context.features.has(Feature::Prefetchw) {
         true => Ok(()),
@@ -47,7 +47,7 @@ pub(crate) fn executed(hint: Hint, context: &Context) -> Testable<()> {
 /// Bytes of the lines to choose from: no more pages than the smallest L1 dTLB covers.
 const BYTES: usize = 16 * PAGE;
 
-/// Ticks that a prefetch is given to arrive: several times the latency of any memory.
+/// Ticks that a prefetch gets to arrive: several times the latency of any memory.
 const PATIENCE: u64 = 5000;
 
 impl Setup for HintSetup {
@@ -81,9 +81,9 @@ impl Setup for HintSetup {
     }
 }
 
-/// A walk along `region` in order, which uses every prefetched line. A CPU may judge by past accesses
-/// whether prefetches into its outer levels are worth their bandwidth, and drop the program's
-/// prefetches with its own.
+/// Returns a sequential walk along `region`, which uses every prefetched line. A CPU may judge by past
+/// accesses whether prefetches into its outer levels are worth their bandwidth, and drop the program's
+/// prefetches along with its own.
 fn sweep(region: Region<'_>) -> Testable<Walk<'_>> {
     let layout = Layout::npad(7);
     let count = layout.count(region.len());
@@ -91,7 +91,7 @@ fn sweep(region: Region<'_>) -> Testable<Walk<'_>> {
     Ok(Walk::new(ring, Step::Follow)?)
 }
 
-/// Steps of the sweep, and shots after which it is repeated, because a CPU may judge anew.
+/// Steps of the sweep.
 const STEPS: u64 = 1_000_000;
 const SHOTS: u32 = 120;
 
@@ -114,8 +114,8 @@ impl Shot for LineShot<'_> {
         self.shots += 1;
         self.line = self.rng.below(self.region.len() / LINE) * LINE;
         let line = &raw const self.region.bytes()[self.line];
-        // The line in the other half of the page keeps the translation in the TLB: a prefetch
-        // may be dropped if it misses there. It is no neighbour that a prefetcher would pair up.
+        // Loading the line in the other half of the page keeps the translation in the TLB: a prefetch
+        // may be dropped on a TLB miss. A prefetcher does not pair it with the chosen line.
         black_box(self.region.word(self.line ^ (PAGE / 2)));
         // SAFETY: the line lies in the region.
         unsafe { clflush(line) };

@@ -1,4 +1,4 @@
-//! Loads and stores of one width: of whole lines in a row, or in bursts at chosen places.
+//! Loads and stores of one width: of consecutive whole lines, or in bursts at chosen places.
 
 use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::prelude::*;
@@ -7,12 +7,12 @@ use crate::kernel::{
 };
 use crate::mem::{LINE, Region};
 
-/// Lines, and a way to fill them. An operation is a line.
+/// Lines, and a way to fill them. One operation is a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FillSetup {
     /// Bytes of all lines together.
     pub bytes: usize,
-    /// How they are filled.
+    /// How the lines are filled.
     pub way: FillWay,
 }
 
@@ -27,7 +27,7 @@ impl Setup for FillSetup {
         Ok(Workload::steady(fill, period))
     }
 
-    /// Only whole lines.
+    /// Predicts only fills of whole lines.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let none = Flow {
             width: Some(16),
@@ -48,14 +48,14 @@ impl Setup for FillSetup {
     }
 }
 
-/// Lines that are read 16, 32 or 64 bytes at a time. An operation is a line.
+/// Lines that are read 16, 32 or 64 bytes at a time. One operation is a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LoadSetup {
     /// Bytes of all lines together.
     pub bytes: usize,
-    /// Bytes of a load.
+    /// Bytes per load.
     pub width: usize,
-    /// By `movntdqa` rather than `movdqa`, or their wider forms.
+    /// Whether to load with `movntdqa` instead of `movdqa`, or with their wider forms.
     pub non_temporal: bool,
 }
 
@@ -81,7 +81,7 @@ impl Setup for LoadSetup {
         Ok(Workload::steady(load, period))
     }
 
-    /// On ordinary memory a non-temporal load is a load.
+    /// Predicts a non-temporal load as an ordinary load, which it is on ordinary memory.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let flow = Flow {
             loaded: LINE,
@@ -102,11 +102,11 @@ static LINES: Model = Model {
 /// Accesses of one width at chosen places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BurstSetup {
-    /// Their places.
+    /// The places of the accesses.
     pub places: Places,
     /// Loads or stores.
     pub transfer: Transfer,
-    /// Bytes of an access: 4, 8, 16, 32 or 64.
+    /// Bytes per access: 4, 8, 16, 32 or 64.
     pub width: usize,
 }
 
@@ -117,7 +117,7 @@ impl Setup for BurstSetup {
 
     fn prepare<'m>(&self, mut region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let width = Width::of(self.width, context.features).ok_or_else(|| no_width(self.width))?;
-        // All untouched pages of a mapping share one page of zeros.
+        // All untouched pages of a mapping share one zero page.
         region.bytes_mut()[..self.bytes()].fill(1);
         let burst = Burst::new(region, self.places, self.transfer, width)?;
         let period = burst.round();
@@ -125,7 +125,7 @@ impl Setup for BurstSetup {
     }
 }
 
-/// The reason why no access of `bytes` bytes can be made.
+/// Returns the reason why accesses of `bytes` bytes are impossible here.
 pub(crate) fn no_width(bytes: usize) -> Untestable {
     Untestable(format!("this CPU has no accesses of {bytes} bytes"))
 }

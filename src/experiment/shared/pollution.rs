@@ -1,4 +1,4 @@
-//! How much of a hot set remains after other data passed through the cache.
+//! How much of a hot set remains after other data have passed through the cache.
 
 // Loads and stores lines of a region past the cache, by address.
 #![allow(unsafe_code)]
@@ -18,19 +18,19 @@ use core::hint::black_box;
 /// How the other data pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Passage {
-    /// Not at all.
+    /// No data pass.
     Nothing,
-    /// Each line prefetched with `prefetcht0` some lines ahead, then loaded.
+    /// Each line is prefetched with `prefetcht0` some lines ahead, then loaded.
     T0,
-    /// Each line prefetched with `prefetchnta` some lines ahead, then loaded.
+    /// Each line is prefetched with `prefetchnta` some lines ahead, then loaded.
     Nta,
-    /// Each line loaded.
+    /// Each line is loaded.
     Load,
-    /// Each line loaded by four `movntdqa`.
+    /// Each line is loaded by four `movntdqa`.
     NonTemporalLoad,
-    /// Each line written.
+    /// Each line is written.
     Store,
-    /// Each line written by four `movntdq`.
+    /// Each line is written by four `movntdq`.
     NonTemporalStore,
 }
 
@@ -43,12 +43,12 @@ pub struct PollutionSetup {
     pub passing: usize,
     /// How they pass.
     pub passage: Passage,
-    /// Decides the order of the ring.
+    /// Seed for the order of the ring.
     pub seed: u64,
 }
 
 impl PollutionSetup {
-    /// A hot set of half of L2, and four times as many bytes that pass.
+    /// Returns a hot set of half of L2, and at least four times as many passing bytes.
     pub fn in_l2(machine: &Machine, passage: Passage) -> Self {
         let hot = (machine.ranges.l2.hi as usize).next_multiple_of(LINE);
         PollutionSetup {
@@ -60,7 +60,7 @@ impl PollutionSetup {
     }
 }
 
-/// How many lines ahead of its load a passing line is prefetched.
+/// The number of lines between a prefetch and the load of the prefetched line.
 const AHEAD: usize = 16;
 
 impl Setup for PollutionSetup {
@@ -106,28 +106,29 @@ impl Setup for PollutionSetup {
     }
 }
 
-/// Byte offset of the line that passes as number `index`, round and round.
+/// Returns the byte offset of the passing line number `index`, cyclically.
 ///
 /// The lines pass in an order that no hardware prefetcher follows: prefetchers fetch into L2 whatever
-/// the hint says. The step is 0.618 of the whole, so that neighbours in time are never neighbours
+/// the hint says. The step is 0.618 of the number of lines, so that consecutive lines are never adjacent
 /// in memory, and odd, so that it meets every line of a power of two.
 fn scattered(index: usize, lines: usize) -> usize {
     let step = (lines as f64 * 0.618) as usize | 1;
     index.wrapping_mul(step) % lines * LINE
 }
 
-/// Writes zeroes to a whole line by non-temporal stores: four of 16 bytes, or eight of 8 in a program
-/// without vectors.
+/// Writes zeros to a whole line by non-temporal stores: four of 16 bytes, or eight of 8 bytes in a
+/// program without vectors.
 pub(crate) fn stream_line(line: &mut [u8]) {
     #[cfg(target_feature = "sse2")]
     for quarter in line.chunks_exact_mut(16) {
         let to = quarter.as_mut_ptr().cast::<__m128i>();
-        // SAFETY: the chunk has 16 bytes, and lines start on a multiple of them; all zeroes are a vector.
+        // SAFETY: the chunk has 16 bytes and is aligned to 16, as lines are; all zeros are a valid
+        // vector.
         unsafe { movntdq(to, core::mem::zeroed()) };
     }
     #[cfg(not(target_feature = "sse2"))]
     for eighth in line.chunks_exact_mut(8) {
-        // SAFETY: the chunk has 8 bytes, and lines start on a multiple of them.
+        // SAFETY: the chunk has 8 bytes and is aligned to 8, as lines are.
         unsafe { crate::cpu::movnti64(eighth.as_mut_ptr().cast(), 0) };
     }
 }
@@ -142,7 +143,7 @@ struct PollutionShot<'m> {
 }
 
 impl PollutionShot<'_> {
-    /// Lets the line at byte `at` pass; `ahead` is the place of a line that passes later.
+    /// Passes the line at byte `at`. `ahead` is the byte offset of a line that passes later.
     fn pass(&mut self, at: usize, ahead: usize) {
         let bytes = self.passing.bytes_mut();
         match self.passage {
@@ -163,7 +164,7 @@ impl PollutionShot<'_> {
                 let Some(sse41) = self.sse41 else { return };
                 #[cfg(target_feature = "sse2")]
                 for quarter in bytes[at..at + LINE].chunks_exact(16) {
-                    // SAFETY: the chunk has 16 bytes, and lines start on a multiple of them.
+                    // SAFETY: the chunk has 16 bytes and is aligned to 16, as lines are.
                     black_box(unsafe { movntdqa(sse41, quarter.as_ptr().cast()) });
                 }
             }

@@ -13,7 +13,7 @@ use crate::pattern::Rng;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Where the lines are, and in which state of the MESI protocol, before they are accessed.
+/// Where the lines are before they are accessed, and in which state of the MESI protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Held {
     /// Modified in the measuring core's own cache.
@@ -28,31 +28,31 @@ pub enum Held {
     Shared,
 }
 
-/// The access that is timed.
+/// The timed access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Want {
-    /// To read the line: a load.
+    /// A load, which needs the line only for reading.
     Read,
-    /// To own it: a locked addition. A core may begin the next one before it owns the line (Zen 5
-    /// does), so that additions one after the other show what a program sees of their throughput.
-    /// If the core has a copy of the line, it has the value and thus the next address, and the
+    /// A locked addition, which needs ownership of the line. A core may begin the next addition before
+    /// it owns the line (Zen 5 does), so consecutive additions show the throughput that a program sees.
+    /// If the core has a copy of the line, it has the value and therefore the next address, and the
     /// latency of the upgrade does not show.
     Own,
-    /// The same with an `mfence` after it, so that nothing begins before the line is owned: the
-    /// latency of a transfer or of an upgrade, plus the fence.
+    /// A locked addition followed by an `mfence`, so that nothing begins before the line is owned. Shows
+    /// the latency of a transfer or of an upgrade, plus the fence.
     OwnFenced,
 }
 
 /// Accesses to lines that other cores hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RemoteSetup {
-    /// Which core holds them.
+    /// Which core holds the lines, and in which state.
     pub held: Held,
-    /// What is timed.
+    /// The timed access.
     pub want: Want,
-    /// The CPUs of the others.
+    /// The CPUs of the other threads.
     pub others: Vec<usize>,
-    /// Decides in which order the lines are accessed.
+    /// Seed for the order in which the lines are accessed.
     pub seed: u64,
 }
 
@@ -63,15 +63,16 @@ static TRANSFER: Model = Model {
     leaves_out: "the advantage of a load that needs only a copy",
 };
 
-/// Lines of one shot: few enough for every L1d.
+/// Lines per shot: few enough for every L1d.
 pub(crate) const LINES: usize = 64;
 
-/// A line whose first word is the number of the next to be accessed.
+/// A line whose first word is the number of the next line to access.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Line([AtomicU64; LINE / 8]);
 
-/// The request of the measuring thread to the others; the bits above count the requests.
+/// The request of the measuring thread to the others, in the lowest bit. The bits above count the
+/// requests.
 #[derive(Clone, Copy)]
 #[repr(u64)]
 pub(crate) enum Ask {
@@ -79,7 +80,7 @@ pub(crate) enum Ask {
     Write = 1,
 }
 
-/// The state that all threads share: each part on its own lines.
+/// The state that all threads share. Each part has its own lines.
 #[derive(Debug)]
 pub(crate) struct Table {
     lines: Box<[Line]>,
@@ -93,7 +94,7 @@ impl Table {
         let mut order: Vec<usize> = (0..LINES).map(|number| number * APART).collect();
         let mut rng = Rng::new(seed);
         for place in (2..LINES).rev() {
-            // The first stays, because a shot begins there.
+            // The first line stays in place, because a shot begins there.
             order.swap(place, 1 + rng.below(place));
         }
         for (place, &from) in order.iter().enumerate() {
@@ -107,29 +108,29 @@ impl Table {
         }
     }
 
-    /// All lines. Every [`APART`]th is accessed.
+    /// Returns all lines. Every [`APART`]th line is accessed.
     pub(crate) fn lines(&self) -> &[Line] {
         &self.lines
     }
 
-    /// The words that are accessed.
+    /// Returns the words that are accessed.
     fn words(&self) -> impl Iterator<Item = &AtomicU64> {
         self.lines.iter().step_by(APART).map(|line| &line.0[0])
     }
 
-    /// Reads them all, and returns their sum.
+    /// Reads all accessed words, and returns their sum.
     pub(crate) fn read(&self) -> u64 {
         self.words().map(|word| word.load(Ordering::Relaxed)).sum()
     }
 
-    /// Modifies them all, and leaves them as they are.
+    /// Modifies the lines of all accessed words without changing the values.
     pub(crate) fn write(&self) {
         for word in self.words() {
             add_nothing(word);
         }
     }
 
-    /// Another thread's step: does what is requested, if the request differs from `seen`.
+    /// Does one step of another thread: carries out the request, if it differs from `seen`.
     fn serve(&self, seen: &mut u64) {
         let request = self.request.0[0].load(Ordering::Acquire);
         if request == *seen {
@@ -146,14 +147,14 @@ impl Table {
     }
 }
 
-/// `lock xadd` of 0: leaves the word unchanged and its line modified. Compilers replace an addition
-/// of a known 0 by a load.
+/// Does a `lock xadd` of 0, which leaves the word unchanged and its line modified. The 0 is hidden
+/// because compilers replace an addition of a known 0 by a load.
 #[inline]
 fn add_nothing(word: &AtomicU64) -> u64 {
     word.fetch_add(core::hint::black_box(0), Ordering::Relaxed)
 }
 
-/// The other threads, as the measuring one sees them.
+/// The other threads, as seen by the measuring thread.
 pub(crate) struct Others {
     table: Arc<Table>,
     others: Vec<Box<dyn Guard>>,
@@ -175,7 +176,7 @@ impl Others {
         })
     }
 
-    /// Requests something of the others, and waits until they have done it.
+    /// Sends a request to the other threads, and waits until all have carried it out.
     pub(crate) fn ask(&mut self, ask: Ask) {
         let before = self.table.done.0[0].load(Ordering::Relaxed);
         self.requests += 1;
@@ -197,7 +198,7 @@ struct Remote {
 }
 
 impl Remote {
-    /// Starts the others.
+    /// Starts the other threads.
     fn new(host: &dyn Host, setup: &RemoteSetup) -> Result<Self, Lack> {
         let table = Arc::new(Table::new(setup.seed));
         Ok(Remote {
@@ -210,7 +211,7 @@ impl Remote {
 
     fn flush(&self) {
         for word in self.table.words() {
-            // SAFETY: the word is a reference's, so it can be loaded.
+            // SAFETY: the word is borrowed, so its address can be loaded.
             unsafe { clflush(word.as_ptr().cast()) };
         }
         mfence();
@@ -233,7 +234,7 @@ impl Shot for Remote {
         mfence();
     }
 
-    /// Returns the number of the line after the last.
+    /// Returns the number of the line after the last one accessed.
     fn shoot(&mut self) -> u64 {
         let lines = &*self.table.lines;
         let mut at = 0;
@@ -258,13 +259,13 @@ impl Shot for Remote {
 }
 
 impl Setup for RemoteSetup {
-    /// None of the region: the lines lie in memory that the threads own together.
+    /// Needs no region: the lines lie in memory that the threads own together.
     fn bytes(&self) -> usize {
         0
     }
 
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
-        // Two threads of one CPU would wait for the scheduler.
+        // Two threads on one CPU would wait for the scheduler.
         let host = context.host;
         if host
             .current_cpu()
@@ -287,8 +288,8 @@ impl Setup for RemoteSetup {
         ))
     }
 
-    /// Predicts a load: of an uncached line from memory, of another core's line by half a round trip. A
-    /// hit in the own cache is too short beside the fences of a shot.
+    /// Predicts a load: of an uncached line from the latency of memory, of another core's line from half
+    /// a round trip. A hit in the core's own cache is too short to predict beside the fences of a shot.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         (self.want == Want::Read).then_some(())?;
         match self.held {
@@ -310,7 +311,7 @@ mod tests {
     use crate::experiment::Linux;
     use crate::os::allowed;
 
-    /// Every line is accessed once, whichever core had it.
+    /// Every line is accessed once, whichever core held it.
     #[test]
     fn a_shot_goes_once_around_all_lines_in_every_state() {
         let cpus = allowed();

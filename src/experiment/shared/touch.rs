@@ -10,27 +10,27 @@ use core::hint::black_box;
 /// How pages are mapped or touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Touch {
-    /// A byte of each is written, for the first time.
+    /// A byte of each page is written, for the first time.
     Write,
-    /// A byte of each is read, for the first time.
+    /// A byte of each page is read, for the first time.
     Read,
-    /// A byte of each is written, for the first time, after one was read.
+    /// A byte of each page is written for the first time, after a byte was read.
     WriteAfterRead,
-    /// A byte of each is written, not for the first time.
+    /// A byte of each page is written, not for the first time.
     Again,
-    /// One `madvise(MADV_POPULATE_WRITE)` for all.
+    /// One `madvise(MADV_POPULATE_WRITE)` for all pages.
     Populate,
-    /// One `mmap(MAP_POPULATE)` for all.
+    /// One `mmap(MAP_POPULATE)` for all pages.
     MapPopulate,
 }
 
-/// Pages that are touched. An operation is a page. The set-up has its own pages, not a region's:
-/// before each shot they are given back to the kernel.
+/// Pages that are touched. One operation is one page. The set-up has its own pages instead of a
+/// region's: before each shot they are given back to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TouchSetup {
     /// The size of the pages.
     pub pages: Pages,
-    /// How many pages.
+    /// The number of pages.
     pub count: usize,
     /// How they are touched.
     pub touch: Touch,
@@ -76,10 +76,10 @@ impl Setup for TouchSetup {
 
 struct TouchShot {
     memory: Box<dyn Backing>,
-    /// Bytes of a page.
+    /// Bytes per page.
     page: usize,
     touch: Touch,
-    /// What maps populated pages, if that is timed.
+    /// The call that maps populated pages, if the call is timed.
     call: Option<Box<dyn Populate>>,
 }
 
@@ -99,7 +99,7 @@ impl TouchShot {
     }
 }
 
-/// The kernel repeats for every shot what it did at set-up: the same call on the same pages.
+/// Message of calls that cannot fail: each shot repeats a call of the set-up, on the same pages.
 const ONCE_MORE: &str = "the kernel did so before";
 
 impl Shot for TouchShot {
@@ -134,11 +134,11 @@ impl Shot for TouchShot {
     }
 }
 
-/// 4 KiB pages that threads of one process touch for the first time, give back and touch again. An operation
-/// is a page of each thread, which has pages of its own.
+/// 4 KiB pages that threads of one process touch for the first time, give back and touch again. Each
+/// thread has its own pages. One operation is one page of each thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TouchTeamSetup {
-    /// The pages of a thread.
+    /// Pages per thread.
     pub pages: usize,
     /// The CPU of each thread.
     pub cpus: Vec<usize>,
@@ -164,7 +164,7 @@ impl Setup for TouchTeamSetup {
     }
 }
 
-/// Writes to page after page, and gives all of them back behind the last.
+/// Writes to one page after another, and gives all pages back after the last.
 struct FirstTouches {
     memory: Box<dyn Backing>,
     next: usize,

@@ -12,18 +12,18 @@ use alloc::collections::BTreeSet;
 /// A ring and a walk along it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WalkSetup {
-    /// Where the elements lie.
+    /// The layout of the elements.
     pub layout: Layout,
-    /// How many there are.
+    /// The number of elements.
     pub count: usize,
-    /// In which order they are visited.
+    /// The order in which elements are visited.
     pub order: Order,
-    /// What is done to each element.
+    /// The step at each element.
     pub step: Step,
 }
 
 impl WalkSetup {
-    /// A `Follow` of as many elements as add up to `working_set` bytes (at least one).
+    /// Returns a `Follow` walk over as many elements as fit `working_set` bytes, at least one.
     pub fn follow(layout: Layout, working_set: usize, order: Order) -> Self {
         WalkSetup {
             layout,
@@ -33,8 +33,8 @@ impl WalkSetup {
         }
     }
 
-    /// Where the elements lie, for predictions. Elements that straddle lines, or that are read in two
-    /// places of several lines, are not predicted.
+    /// Returns the places of the elements, for predictions. Elements that straddle lines, or that are
+    /// read in two places of several lines, are not predicted.
     fn places(&self) -> Option<Places> {
         let layout = self.layout;
         let element = layout.element();
@@ -50,7 +50,7 @@ impl WalkSetup {
         })
     }
 
-    /// The same walk with another step.
+    /// Returns the same walk with another step.
     pub fn with(self, step: Step) -> Self {
         WalkSetup { step, ..self }
     }
@@ -67,7 +67,7 @@ impl Setup for WalkSetup {
         Ok(Workload::steady(walk, self.count as u64))
     }
 
-    /// A step that writes waits for the same load, but its lines go back.
+    /// Predicts the same load for a step that writes, but with lines that are written back.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let places = self.places()?;
         let stores = self.step != Step::Follow;
@@ -75,7 +75,7 @@ impl Setup for WalkSetup {
             Order::Random { .. } => random(parameters, places, None),
             Order::RandomInBlocks { pages, .. } => random(parameters, places, Some(pages)),
             Order::Sequential | Order::Backward => in_order(parameters, places, stores),
-            // All elements are visited, in so many rounds.
+            // All elements are visited, in as many rounds as a stride has elements.
             Order::Strided { elements } => {
                 let stride = elements * places.stride;
                 in_order(parameters, Places { stride, ..places }, stores)
@@ -89,8 +89,8 @@ impl Setup for WalkSetup {
 const NEAR: &str = "L1d";
 pub(crate) const FAR: &str = "memory";
 
-/// A random walk in L1d and one in memory, as in the table of the latency of each level, so that a run
-/// measures them once.
+/// Returns a random walk in L1d and a random walk in memory. They equal cases of the table of each
+/// level's latency, so that a run measures them once.
 pub(crate) fn near_and_far(machine: &Machine) -> [Case; 2] {
     let near = machine.middle_of(machine.ranges.l1);
     [(NEAR, near), (FAR, machine.in_memory())].map(|(series, bytes)| {
@@ -100,46 +100,46 @@ pub(crate) fn near_and_far(machine: &Machine) -> [Case; 2] {
     })
 }
 
-/// The latencies that they show, of L1d and of memory.
+/// Returns the latencies of L1d and of memory that the cases of [`near_and_far`] measured.
 ///
 /// # Errors
-/// If one of them was not measured.
+/// If one of the cases was not measured.
 pub(crate) fn latencies(e: &Evidence<'_>) -> Testable<[Interval; 2]> {
     let memory = e.machine.memory_size()?;
     let (_, near) = e.last(NEAR)?;
     Ok([near, e.at(FAR, memory)?])
 }
 
-/// Whose list a thread walks.
+/// Which list a thread walks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lists {
     /// All threads walk the same list, from its first element on.
     One,
-    /// Each has its own list, with the same layout.
+    /// Each thread has its own list, with the same layout.
     Own,
 }
 
 /// Threads that walk lists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CompanySetup {
-    /// Where the elements of a list lie.
+    /// The layout of the elements of a list.
     pub layout: Layout,
-    /// How many elements a list has.
+    /// The number of elements per list.
     pub count: usize,
     /// The order of the visits.
     pub order: Order,
-    /// What is done to each.
+    /// The step at each element.
     pub step: Step,
-    /// Whose list it is.
+    /// Whether the threads share one list.
     pub lists: Lists,
     /// The CPU of each thread, all different.
     pub cpus: Vec<usize>,
-    /// Which thread's time counts.
+    /// The thread whose time counts.
     pub pace: SampleOf,
 }
 
 impl CompanySetup {
-    /// Bytes of a list, on whole pages.
+    /// Returns the bytes of a list, rounded up to whole pages.
     fn span(&self) -> usize {
         self.layout.span(self.count).next_multiple_of(PAGE)
     }
@@ -178,7 +178,7 @@ impl CompanySetup {
     }
 }
 
-/// Checks that no two threads share a CPU: they would wait for the scheduler.
+/// Checks that no two threads share a CPU, because they would wait for the scheduler.
 pub(crate) fn all_different(cpus: &[usize]) -> Testable<()> {
     let different = cpus.iter().collect::<BTreeSet<_>>().len();
     match different == cpus.len() {
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// What each member's walk over its list leaves in the memory: the sum of all counters.
+    /// Returns the sum of all counters in memory after each member's walk over its list.
     fn counted(setup: &CompanySetup) -> u64 {
         let mut bytes = vec![0; setup.bytes() + 64];
         let mut region = Region::new(&mut bytes).unwrap();
@@ -232,7 +232,7 @@ mod tests {
         for mut member in setup.members(region.reborrow()).unwrap() {
             member.kernel.run(100);
         }
-        // Word 1 of 16 is the one that a walk increments.
+        // A walk increments word 1 of every 16 words.
         let counters = (0..words).filter(|word| word % 16 == 1);
         counters.map(|word| region.word(8 * word)).sum()
     }

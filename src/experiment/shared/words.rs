@@ -1,4 +1,4 @@
-//! Threads that share words: they increment them, take locks, hand a line on, or touch the fields of a
+//! Threads that share words: they increment words, take locks, hand a line on, or touch the fields of a
 //! structure.
 
 use crate::experiment::prelude::*;
@@ -8,17 +8,18 @@ use crate::kernel::{Access, Increment, IncrementWay, Kernel, RoundTrip, RoundTri
 use crate::mem::{LINE, PAGE, Region};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Where the words of the threads lie.
+/// The distance between the words of the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spacing {
     /// All threads have the same word.
     Shared,
-    /// Each has its own word, this many bytes after the word before: 8 is an array without gaps.
+    /// Each thread has its own word, this many bytes after the previous thread's word: 8 is an array
+    /// without gaps.
     Apart(usize),
 }
 
 impl Spacing {
-    /// Byte offset of the word of the thread `index`.
+    /// Returns the byte offset of the word of thread `index`.
     pub fn at(self, index: usize) -> usize {
         match self {
             Spacing::Shared => 0,
@@ -27,14 +28,14 @@ impl Spacing {
     }
 }
 
-/// Threads that increment.
+/// Threads that increment words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IncrementSetup {
-    /// How they increment.
+    /// How the threads increment.
     pub way: IncrementWay,
-    /// Where their words lie.
+    /// The distance between their words.
     pub spacing: Spacing,
-    /// The CPU of each.
+    /// The CPU of each thread.
     pub cpus: Vec<usize>,
 }
 
@@ -59,19 +60,19 @@ impl Setup for IncrementSetup {
     }
 }
 
-/// Threads that hand one line to each other. It lies on its own new page, which the first of their
-/// CPUs touched first: on a machine of several nodes, the home of the line is that CPU's node, and
-/// not the measuring CPU's for all pairs.
+/// Threads that hand one line to each other. The line lies on a new page, which the first thread's CPU
+/// touched first. On a machine with several nodes, the home of the line is therefore that CPU's node,
+/// and not the measuring CPU's node for all pairs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RoundTripSetup {
-    /// How they wait and pass the line on.
+    /// How the threads wait and pass the line on.
     pub way: RoundTripWay,
-    /// The CPU of each, all different: two threads on one CPU would wait for the scheduler.
+    /// The CPU of each thread, all different: two threads on one CPU would wait for the scheduler.
     pub cpus: Vec<usize>,
 }
 
 impl RoundTripSetup {
-    /// The threads, whose token is the word `token`.
+    /// Returns the threads, whose token is word number `token`.
     fn team<'m>(&self, region: Region<'m>, token: usize) -> Testable<Workload<'m>> {
         let threads = self.cpus.len();
         let words = region.into_atomics();
@@ -81,14 +82,14 @@ impl RoundTripSetup {
             Ok(Worker::new(cpu, kernel))
         });
         let members = members.collect::<Testable<_>>()?;
-        // All threads take equally long; their median is the least disturbed.
+        // All threads take equally long, so the median thread is the least disturbed.
         Ok(Workload::in_step(members, SampleOf::Median, 1))
     }
 }
 
 impl Setup for RoundTripSetup {
     fn bytes(&self) -> usize {
-        // Wherever a region begins, a whole page lies in two.
+        // Two pages contain a whole aligned page, wherever the region begins.
         2 * PAGE
     }
 
@@ -110,7 +111,7 @@ impl Setup for RoundTripSetup {
         self.team(region, token)
     }
 
-    /// The place and the owner of the line do not affect its accesses.
+    /// Traces without a home node: the place and the owner of the line do not affect its accesses.
     fn traced<'m>(&self, mut region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         region.bytes_mut().fill(0);
         self.team(region, 0)
@@ -126,44 +127,44 @@ pub enum WordWay {
     Plain,
 }
 
-/// A byte of the memory, and what is done to the 8 bytes around it.
+/// A byte of the memory, and the access to the 8 bytes around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SharedWord {
-    /// Its offset in the memory.
+    /// The offset of the byte in the memory.
     pub at: usize,
-    /// Whether it is incremented, and not only read.
+    /// Whether the word is incremented; otherwise it is only read.
     pub write: bool,
 }
 
-/// Threads that touch words, each its own words.
+/// Threads that touch words, each its own list of words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SharedFieldsSetup {
-    /// What each thread touches in a round.
+    /// The words that each thread touches in a round.
     pub words: Vec<Vec<SharedWord>>,
     /// How words are written.
     pub way: WordWay,
     /// The CPU of each thread.
     pub cpus: Vec<usize>,
-    /// Which thread's time counts.
+    /// The thread whose time counts.
     pub pace: SampleOf,
     /// Bytes of the memory.
     pub bytes: usize,
 }
 
-/// A thread that touches several words, or only reads. An operation is a round.
+/// A thread that touches several words, or only reads. One operation is one round.
 struct Rounds<'m> {
     words: &'m [AtomicU64],
     touched: Vec<SharedWord>,
     way: WordWay,
 }
 
-/// The word in which a byte lies.
+/// Returns the index of the word that contains a byte.
 fn word(at: usize) -> usize {
     at / size_of::<u64>()
 }
 
 impl Kernel for Rounds<'_> {
-    /// Returns the sum of what was read and written last.
+    /// Returns the sum of the values read or written in the last round.
     fn run(&mut self, operations: u64) -> u64 {
         let mut sum = 0_u64;
         for _ in 0..operations {
@@ -212,8 +213,8 @@ impl Kernel for Rounds<'_> {
 }
 
 impl SharedFieldsSetup {
-    /// The kernel of a thread: a single word that is written is incremented by the assembly that
-    /// B8 uses.
+    /// Returns the kernel of a thread. If the thread touches a single word and writes it, the kernel is
+    /// the assembly that B8 uses.
     fn kernel<'m>(
         &self,
         touched: &[SharedWord],
@@ -291,7 +292,7 @@ mod tests {
                 other => panic!("{other:?}"),
             };
             let run = |member: &mut Worker<'_>| member.kernel.run(10);
-            // The first counts to 10; the second reads that, too.
+            // The first member counts to 10, and the second reads that value too.
             let proofs: Vec<u64> = members.iter_mut().map(run).collect();
             assert_eq!(proofs, [10, 30, 10]);
             let works: Vec<[u32; 2]> = members

@@ -1,4 +1,4 @@
-//! A predicted time, the model behind it, and the parameters that models have.
+//! A predicted time, the model behind it, and the parameters of models.
 
 use crate::experiment::machine::calibration::{Calibration, Stream};
 use crate::experiment::{Machine, Measured, Range};
@@ -7,19 +7,19 @@ use crate::model::{Level, Placement, Translation, Walk};
 use crate::prelude::*;
 use crate::stats::median;
 
-/// Where the numbers of a model come from: the weakest of its sources.
+/// The source of a model's numbers: the weakest of its sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// CPUID, and points that every run measures before any experiment.
     Calibration,
-    /// Besides, a value that is published of the core.
+    /// Also a value that is published for the core.
     Published,
-    /// Besides, a constant that was chosen to match measured curves of some core.
+    /// Also a constant that was chosen to match measured curves of some core.
     Fitted,
 }
 
 impl Basis {
-    /// In words.
+    /// Returns the basis in words.
     pub const fn name(self) -> &'static str {
         match self {
             Basis::Calibration => "from calibration",
@@ -29,16 +29,16 @@ impl Basis {
     }
 }
 
-/// How times are predicted.
+/// A model that predicts times.
 #[derive(Debug, PartialEq)]
 pub struct Model {
-    /// What it goes by, for a reader of a table.
+    /// A description of the model for readers of a table.
     pub name: &'static str,
-    /// Where its numbers come from.
+    /// The source of its numbers.
     pub basis: Basis,
     /// The median error up to which a prediction counts as good.
     pub bar: f64,
-    /// What it leaves out, to be said where it is wrong: a sentence's end.
+    /// What the model leaves out, shown where it is wrong. It completes a sentence.
     pub leaves_out: &'static str,
 }
 
@@ -47,15 +47,15 @@ pub struct Model {
 pub struct Forecast {
     /// Core cycles per operation.
     pub cycles: f64,
-    /// The model that says so.
+    /// The model that predicts the time.
     pub model: &'static Model,
-    /// Whether the calibration measured this very quantity, so that the prediction is no test of the
+    /// Whether the calibration measured this quantity itself, so that the prediction does not test the
     /// model.
     pub own_quantity: bool,
 }
 
 impl Model {
-    /// A time that follows from other quantities than the predicted one.
+    /// Returns a forecast of a time that follows from other quantities than the predicted one.
     pub(in crate::experiment) fn forecast(&'static self, cycles: f64) -> Forecast {
         Forecast {
             cycles,
@@ -66,7 +66,7 @@ impl Model {
 }
 
 impl Forecast {
-    /// The same of work that takes at least so many cycles, whatever it waits for.
+    /// Raises the forecast to `cycles`, for work that takes at least this long whatever it waits for.
     pub(in crate::experiment) fn at_least(self, cycles: f64) -> Self {
         if cycles <= self.cycles {
             return self;
@@ -74,7 +74,8 @@ impl Forecast {
         self.model.forecast(cycles)
     }
 
-    /// What `model` makes of this time: of the same quantity still, if hardly anything.
+    /// Replaces the forecast by `cycles`, as adjusted by `model`. The quantity counts as the same if the
+    /// time changes by at most `model.bar`.
     pub(in crate::experiment) fn then(self, cycles: f64, model: &'static Model) -> Self {
         let same = (cycles / self.cycles - 1.0).abs() <= self.model.bar;
         Forecast {
@@ -91,19 +92,20 @@ pub struct Parameters<'a> {
     pub machine: &'a Machine,
     /// Bytes of a page.
     pub page: usize,
-    /// Core cycles of a line's way between the point's own threads, if it has several.
+    /// Core cycles of a line's round trip between the point's own threads, if there are several.
     apart: Option<f64>,
 }
 
-/// Between levels, where a rung counts as of the one alone: a quarter of an octave from either end.
+/// Between levels, the distance at which a rung belongs to one level alone: a quarter of an octave.
 const BEYOND: f64 = 1.19;
 
-/// A cache that holds less than its size by this factor is one of which we have a share.
+/// A cache whose measured size is less than the reported size by more than this factor is partly
+/// available.
 const SHARED: f64 = 1.5;
 
 impl<'a> Parameters<'a> {
-    /// Those of `machine` as they were when a point was measured: in pages as it names them, and
-    /// with threads as far apart as its own were.
+    /// Returns the parameters of `machine` for a measured point: with the pages that the point had, and
+    /// the round trip between its threads.
     pub fn at(machine: &'a Machine, measured: &Measured) -> Self {
         let page = match measured.pages.as_str() {
             pages if pages.starts_with("2 MiB") => 2 << 20,
@@ -122,28 +124,28 @@ impl<'a> Parameters<'a> {
         &self.machine.calibration
     }
 
-    /// Core cycles of a load that finds its line in L1d.
+    /// Returns the core cycles of a load that hits L1d.
     pub(in crate::experiment) fn l1(&self) -> Option<f64> {
         self.latency(self.machine.ranges.l1)
     }
 
-    /// Core cycles of a load from memory.
+    /// Returns the core cycles of a load from memory.
     pub(in crate::experiment) fn memory(&self) -> Option<f64> {
         self.latency(self.machine.ranges.memory)
     }
 
-    /// Core cycles of a line's way to another core and back: to that of the point's second thread,
-    /// as far as it was at the time, or to the nearest.
+    /// Returns the core cycles of a line's round trip to another core: to the core of the point's second
+    /// thread, as measured with the point, or else to the nearest core.
     pub(in crate::experiment) fn round_trip(&self) -> Option<f64> {
         self.apart.or(self.calibration().round_trip())
     }
 
-    /// Core cycles of a floating-point addition that waits for the one before.
+    /// Returns the core cycles of a dependent floating-point addition.
     pub(in crate::experiment) fn float_addition(&self) -> Option<f64> {
         self.calibration().float_addition()
     }
 
-    /// The ladder's cost in a range.
+    /// Returns the ladder's cost in a range.
     fn latency(&self, range: Range) -> Option<f64> {
         let rungs = self.machine.ladder.iter();
         let inside = rungs.filter(|rung| range.holds(rung.working_set));
@@ -152,9 +154,10 @@ impl<'a> Parameters<'a> {
         median(&costs)
     }
 
-    /// The ladder's cost around a range that is empty, because a level is less than four times as
-    /// large as the one before it: that of the rungs that are larger than the one and smaller than the
-    /// other. A range's ends are twice the one and half the other.
+    /// Returns the ladder's cost around a range that is empty, because a level is less than four times
+    /// as large as the level before it. Uses the rungs that are larger than the level before and smaller
+    /// than the level. The ends of a range are twice the size of the level before, and half the size of
+    /// the level.
     fn latency_near(&self, range: Range) -> Option<f64> {
         self.latency(Range {
             lo: range.lo / 2.0 * BEYOND,
@@ -162,7 +165,7 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// The levels, and what a load costs that waits for its line from each.
+    /// Returns the levels, with the cost of a load that waits for its line from each.
     pub(crate) fn latencies(&self) -> Option<Walk> {
         let walk = self.levels(|range| self.latency(range).or_else(|| self.latency_near(range)))?;
         Some(Walk {
@@ -171,8 +174,8 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// The levels, and what a line costs from each in a stream of a working set. L1d is where the
-    /// lines go; beyond L2 the working set itself decides.
+    /// Returns the levels, with the cost of a line from each in a stream over a working set of `bytes`
+    /// bytes. L1d costs nothing, because lines go there; beyond L2 the working set determines the cost.
     pub(crate) fn lines(&self, stream: Stream, bytes: f64) -> Option<Walk> {
         let ranges = &self.machine.ranges;
         self.levels(|range| match range {
@@ -182,15 +185,16 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// The caches at the cost that each range of working sets has, without TLBs. A level that has no
-    /// range to itself, and no cost, is left out. `None` where another cost is not known.
+    /// Returns the caches, with the cost of each range of working sets, without TLBs. Leaves out a level
+    /// with an empty range and no cost. Returns `None` if another cost is unknown.
     fn levels(&self, cost: impl Fn(Range) -> Option<f64>) -> Option<Walk> {
         let ranges = &self.machine.ranges;
         let level = |index: usize, range, placement| {
             let reported = self.machine.data_cache(index as u8 + 1);
             let ways = reported.and_then(|cache| cache.ways).unwrap_or(16);
             let capacity = ranges.capacities.get(index)?;
-            // Where CPUID tells and the ladder agrees, the size is exact; a share is as measured.
+            // Where CPUID and the ladder agree, the reported size is exact. Otherwise the usable size
+            // counts.
             let bytes = match (capacity.reported, capacity.measured) {
                 (Some(reported), Some(measured)) if measured * SHARED >= reported => reported,
                 _ => capacity.usable(),
@@ -222,8 +226,8 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// The TLBs, if CPUID tells both and what the second costs was measured. What a page walk costs
-    /// follows from the latencies: its loads find the tables in the caches, or do not.
+    /// Returns the TLBs, if CPUID reports both and the cost of the second was measured. The cost of a
+    /// page walk follows from the latencies of the levels in which its loads find the tables.
     fn translation(&self) -> Option<Translation> {
         let known = self.calibration();
         let second = known.page_step()? - self.l1()?;

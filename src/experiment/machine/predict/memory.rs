@@ -1,5 +1,5 @@
-//! The time of accesses: walks that wait for lines, streams that move them, and what the core has under
-//! way.
+//! The time of accesses: walks that wait for lines, streams that move lines, and operations in flight in
+//! the core.
 
 use crate::cpu::{Core, Fact};
 use crate::experiment::machine::calibration::{Left, Stream};
@@ -30,23 +30,24 @@ static STRIDED: Model = Model {
                  did",
 };
 
-/// Up to this stride, one of four lines stands for all; beyond it, one of a page.
+/// Up to this stride, the measured walk to every fourth line stands for all strides; beyond it, the walk
+/// to the next page.
 const QUARTER_PAGE: usize = PAGE / 4;
 
-/// Elements of a walk: their number, the bytes from one to the next, and whether the offset in the
-/// page rotates.
+/// The elements of a walk: their number, the distance between consecutive elements, and whether the
+/// offset in the page rotates.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::experiment) struct Places {
-    /// How many.
+    /// The number of elements.
     pub count: usize,
-    /// Bytes from one to the next.
+    /// Bytes from one element to the next.
     pub stride: usize,
-    /// Whether they lie in all sets, though they lie a page apart.
+    /// Whether the elements are spread over all sets although they lie a page apart.
     pub rotating: bool,
 }
 
 impl Places {
-    /// Lines one after the other.
+    /// Returns the places of consecutive lines.
     pub const fn lines(count: usize) -> Self {
         Places {
             count,
@@ -55,12 +56,13 @@ impl Places {
         }
     }
 
-    /// Whether they lie in some of the sets alone.
+    /// Whether the elements lie in only some of the sets.
     const fn crowded(self) -> bool {
         self.stride > LINE && !self.rotating
     }
 
-    /// Bytes that the levels see: elements larger than a line leave lines between them untouched.
+    /// Returns the bytes that the levels see: elements larger than a line leave lines between them
+    /// untouched.
     fn bytes(self) -> f64 {
         (self.count * self.stride.min(LINE)) as f64
     }
@@ -73,8 +75,8 @@ fn common(mut a: usize, mut b: usize) -> usize {
     a
 }
 
-/// The same levels for lines that lie in some of the sets alone: L1d's are chosen by the address,
-/// those of others by as much of it as lies in the page.
+/// Shrinks the levels for lines that lie in only some of the sets. The address chooses a set of L1d; the
+/// address bits inside the page choose the sets of the other levels.
 fn crowded(mut walk: Walk, places: Places, page: usize) -> Walk {
     if !places.crowded() {
         return walk;
@@ -92,9 +94,9 @@ fn crowded(mut walk: Walk, places: Places, page: usize) -> Walk {
     walk
 }
 
-/// Core cycles of a step at random, `pages` of the walk's being in use at a time.
+/// Predicts the core cycles per step of a random walk, in which `pages` pages are in use at a time.
 ///
-/// A walk over whole lines, to which page walks add next to nothing, is what the ladder measured.
+/// The ladder measured this quantity itself for a walk over whole lines to which page walks add little.
 pub(in crate::experiment) fn random(
     parameters: &Parameters<'_>,
     places: Places,
@@ -122,10 +124,10 @@ pub(in crate::experiment) fn random(
     })
 }
 
-/// Core cycles of a step to the next element; `stores` if it is written.
+/// Predicts the core cycles per step to the next element, which is written if `stores`.
 ///
-/// A step over more than a line waits for what the prefetchers leave of a miss. That is measured in
-/// memory alone: in a cache, nothing is said of such a walk.
+/// A step over more than a line waits for the part of a miss that prefetchers do not hide. It was
+/// measured only in memory: such walks in a cache beyond L1d are not predicted.
 pub(in crate::experiment) fn in_order(
     parameters: &Parameters<'_>,
     places: Places,
@@ -160,7 +162,7 @@ pub(in crate::experiment) fn in_order(
     Some(IN_ORDER.forecast(parameters.l1()?.max(a_line * share)))
 }
 
-/// What an operation moves.
+/// The bytes that an operation moves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::experiment) struct Flow {
     /// Bytes loaded.
@@ -171,15 +173,16 @@ pub(in crate::experiment) struct Flow {
     pub updated: usize,
     /// Bytes stored past the caches.
     pub bypassing: usize,
-    /// Bytes of an access; none if one instruction moves all.
+    /// Bytes per access; `None` if one instruction moves all.
     pub width: Option<usize>,
 }
 
-/// The time of an operation that moves so much of `bytes` that are gone through again and again.
-/// Loads and non-temporal stores overlap; lines that come and lines that come and go share a way.
+/// Predicts the time of an operation that moves the bytes of `flow`, cyclically over `bytes` bytes.
+/// Cached accesses and non-temporal stores overlap. Lines that are loaded, and lines that are loaded and
+/// written back, share one path, so their times add up.
 ///
-/// A stream of loads alone, or of one kind of stores, is what the calibration measured, unless the
-/// ports limit it.
+/// The calibration measured this quantity itself for a stream of loads alone or of one kind of stores,
+/// unless the ports limit it.
 pub(in crate::experiment) fn moved(
     parameters: &Parameters<'_>,
     bytes: usize,
@@ -207,7 +210,7 @@ pub(in crate::experiment) fn moved(
     let lines = through.max(past);
     let mut cycles = lines;
     if let Some(ports) = parameters.machine.ports {
-        // A string instruction takes the widest accesses there are.
+        // A string instruction is assumed to use the widest accesses.
         let width = flow.width.unwrap_or(64);
         let roof = |moved: usize, a_cycle: Option<u32>| {
             let a_cycle = f64::from(a_cycle?);
@@ -230,20 +233,20 @@ pub(in crate::experiment) fn moved(
     })
 }
 
-/// A published number of the machine's core.
+/// Returns a published number of the machine's core.
 fn published(parameters: &Parameters<'_>, fact: impl Fn(&Core) -> Fact<u32>) -> Option<u32> {
     fact(parameters.calibration().core()?).value()
 }
 
-/// Operations that the core has under way at most, if published.
+/// Returns the size of the core's reorder buffer in operations, if published.
 pub(in crate::experiment) fn window(parameters: &Parameters<'_>) -> Option<f64> {
     published(parameters, |core| core.reorder_buffer).map(f64::from)
 }
 
-/// How many of `wanted` misses are under way at once. `None` if that depends on a number that is
-/// not published.
+/// Returns how many of `wanted` misses are in flight at once. Returns `None` if that depends on an
+/// unpublished number.
 pub(in crate::experiment) fn in_flight(parameters: &Parameters<'_>, wanted: usize) -> Option<f64> {
-    /// Every core since Core 2 keeps as many.
+    /// Every core since Core 2 has this many.
     const ANY: usize = 8;
     match published(parameters, |core| core.outstanding_misses) {
         Some(most) => Some(wanted.min(most as usize) as f64),

@@ -1,8 +1,8 @@
-//! What the machine's parameters predict for an experiment's own cases.
+//! Predictions for an experiment's own cases from the machine's parameters.
 //!
-//! The parameters are the ladder, CPUID, what is published of the core, and the few points of
-//! [`calibrating`]. Each [`Model`] says whether a constant of it was fitted to curves. A point whose
-//! quantity the calibration measured is drawn, and not counted.
+//! The parameters are the ladder, CPUID, published values of the core, and the few points of
+//! [`calibrating`]. Each [`Model`] states whether one of its constants was fitted to curves. A point
+//! whose quantity the calibration measured is drawn but not counted.
 
 use crate::experiment::machine::calibration::{calibrating, cycles};
 pub use crate::experiment::machine::predict::forecast::{Basis, Forecast, Model, Parameters};
@@ -17,44 +17,44 @@ use crate::stats::{Interval, Summary, median};
 mod forecast;
 mod memory;
 
-/// The predicted curves of an experiment, and how well they did.
+/// The predicted curves of an experiment, and their accuracy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// The experiment's curves, drawn from predicted points, in the unit of the evidence.
     pub curves: Vec<Curve>,
-    /// The points that have both times, each set-up once.
+    /// The points with both a predicted and a measured time, each set-up once.
     pub points: Vec<Compared>,
-    /// The largest error with which the prediction counts as good.
+    /// The largest error at which the prediction counts as good.
     pub bar: f64,
-    /// By which models.
+    /// The models used.
     pub models: Vec<&'static Model>,
-    /// What the models of those points leave out that miss the bar, the most frequent first.
+    /// What the models leave out of the points that miss their bar, the most frequent first.
     pub lacks: Vec<&'static str>,
 }
 
-/// A predicted time beside the measured one.
+/// The error of a predicted time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// The whole set-up. Experiments share points: those of one set-up are one measurement.
+    /// The whole set-up. Experiments share points: points of one set-up are one measurement.
     pub setup: String,
     /// |predicted / measured - 1|.
     pub error: f64,
-    /// Whether the calibration measured this very quantity.
+    /// Whether the calibration measured this quantity itself.
     pub own_quantity: bool,
 }
 
 impl Prediction {
-    /// The points that test a model.
+    /// Returns the points that test a model.
     pub fn counted(&self) -> impl Iterator<Item = &Compared> {
         self.points.iter().filter(|point| !point.own_quantity)
     }
 
-    /// The median error of those; `None` if all points are predicted from their own quantity.
+    /// Returns the median error of the points that test a model; `None` if there are no such points.
     pub fn error(&self) -> Option<f64> {
         middle(self.counted().map(|point| point.error).collect())
     }
 
-    /// Whether half of the counted points miss the bar.
+    /// Whether the median error of the counted points exceeds the bar.
     pub fn poor(&self) -> bool {
         self.error().is_some_and(|error| error > self.bar)
     }
@@ -65,19 +65,19 @@ fn middle(mut errors: Vec<f64>) -> Option<f64> {
     median(&errors)
 }
 
-/// How well the predictions of a record did.
+/// The accuracy of a record's predictions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
     /// The median error of the points that test a model, each set-up counted once.
     pub error: f64,
-    /// How many points those are.
+    /// The number of points that test a model.
     pub points: usize,
-    /// How many other points are predicted from their own quantity.
+    /// The number of other points, which are predicted from their own quantity.
     pub own_quantity: usize,
 }
 
 impl Outcome {
-    /// What predictions come to; `None` if no point tests a model.
+    /// Summarises predictions. Returns `None` if no point tests a model.
     pub fn of<'a>(predictions: impl Iterator<Item = &'a Prediction>) -> Option<Self> {
         let mut points: Vec<&Compared> = predictions.flat_map(|of| &of.points).collect();
         order::by(&mut points, |one, other| one.setup.cmp(&other.setup));
@@ -92,7 +92,7 @@ impl Outcome {
     }
 }
 
-/// What is predicted for the points of an experiment, if anything is.
+/// Predicts the points of an experiment. Returns `None` if no point is predicted.
 pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Prediction> {
     let machine = evidence.machine;
     let parameters: Vec<String> = calibrating(machine)
@@ -160,7 +160,7 @@ pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Pr
     })
 }
 
-/// A time of `cycles` in the place of the one that was measured.
+/// Replaces the measured time by a time of `cycles`.
 fn instead(measured: &Measured, cycles: f64) -> Measured {
     let ticks = cycles / measured.core_per_tick.unwrap_or(1.0);
     Measured {
@@ -176,7 +176,7 @@ fn instead(measured: &Measured, cycles: f64) -> Measured {
         counts: Vec::new(),
         runs: Vec::new(),
         confidence: None,
-        // All threads alike.
+        // All threads take the same time.
         crew: measured.crew.map(|crew| ThreadStats {
             fastest: ticks,
             slowest: ticks,
@@ -186,7 +186,7 @@ fn instead(measured: &Measured, cycles: f64) -> Measured {
     }
 }
 
-/// What models leave out of the points that `missed` their bar, the most frequent first.
+/// Returns what models leave out of the points that `missed` their bar, the most frequent first.
 fn lacks(missed: &[&'static str]) -> Vec<&'static str> {
     let mut found: Vec<(&'static str, usize)> = Vec::new();
     for &lack in missed {
