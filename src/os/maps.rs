@@ -23,9 +23,9 @@ impl Spread {
         read(Path::new("/proc/self/maps")).map(|maps| Self::of(&maps))
     }
 
-    /// Counts the tables of the process whose `maps` file has this text. Only mappings with a name
-    /// count: files, the heap, the stack, and those that the kernel puts into every process. A program
-    /// maps the unnamed ones as it runs.
+    /// Counts the tables of the process whose `maps` file has this text. Only named mappings
+    /// count: files, the heap, the stack, and the mappings that the kernel adds to every process. A program
+    /// creates unnamed mappings while it runs.
     pub fn of(maps: &str) -> Self {
         let mut tables = BTreeSet::new();
         for line in maps.lines() {

@@ -24,12 +24,12 @@ const VICTIM: &str = "LINEFILL_TEST_VICTIM";
 /// The variable that is set in a process that runs one test alone.
 const ALONE: &str = "LINEFILL_TEST_ALONE";
 
-/// Makes this process the parent of every orphan among its descendants, those in sessions of their own
-/// included, if it runs one test alone. If not, starts a process that runs the test `name` of `module`
-/// alone, and panics unless it passes there.
+/// In a process that runs one test alone: makes the process the parent of every orphan among its descendants, also
+/// of orphans in other sessions, and returns `true`. Otherwise runs the test `name` of `module` alone in a new
+/// process, panics unless it passes there, and returns `false`.
 fn adopting(module: &str, name: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
-        // SAFETY: a number alone.
+        // SAFETY: the call takes a number only.
         let adopted = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
         assert_eq!(adopted, 0);
         return true;
@@ -60,7 +60,7 @@ fn none_is_left(what: &str) {
     }
 }
 
-/// The processes whose parent is `parent`.
+/// Returns the processes whose parent is `parent`.
 fn children_of(parent: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -82,7 +82,7 @@ fn chore(cpu: usize) -> BackgroundLoad {
     }
 }
 
-/// Two threads that hand a token to each other.
+/// Lets two threads hand a token to each other.
 fn threads_at_work(cpus: &[usize], rounds: usize) {
     let mut memory = vec![0; 256];
     let words = Region::new(&mut memory).unwrap().into_atomics();
@@ -102,7 +102,7 @@ fn threads_at_work(cpus: &[usize], rounds: usize) {
     .unwrap();
 }
 
-/// Not a test of its own: what the processes below do.
+/// Not a test: the work of the processes that the tests below start and end.
 #[test]
 fn start_workers() {
     let Ok(how) = std::env::var(VICTIM) else {
@@ -129,14 +129,16 @@ fn start_workers() {
     }
 }
 
-/// A process that starts workers and ends them, again and again, or ends itself.
+/// Starts a process whose output nobody reads.
+fn silent(command: &mut Command) -> Child {
+    let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// Starts a process that starts workers and ends them, again and again, or ends itself.
 fn victim(how: &str) -> Child {
-    common::child::exact(module_path!(), "start_workers")
-        .env(VICTIM, how)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+    let mut command = common::child::exact(module_path!(), "start_workers");
+    silent(command.env(VICTIM, how))
 }
 
 fn send(child: &Child, signal: i32) {
@@ -204,11 +206,7 @@ fn kill_runs(folder: &Folder, command: impl Fn(usize) -> Command, kills: usize) 
             break;
         }
         let _ = fs::remove_file(&record);
-        let mut run = command(round)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut run = silent(&mut command(round));
         let began = Instant::now();
         let id = run.id();
         let measuring = || {
@@ -258,7 +256,7 @@ fn a_run_that_is_killed_leaves_neither_thread_nor_process() {
     assert!(!two_cpus || with_workers > 0, "none had a second process");
 }
 
-/// The process that would put the prefetchers back has nothing to wait for then.
+/// The guardian process, which restores the prefetchers, ends when its run has ended.
 #[test]
 fn neither_does_the_guardian_of_a_register_stay() {
     use std::os::unix::fs::FileExt;
@@ -279,12 +277,7 @@ fn neither_does_the_guardian_of_a_register_stay() {
     }
     for pause in [0, 5, 20, 60] {
         let mut command = folder.linefill(&["run", "E35", "--memory", "1MiB", "--allow-msr"]);
-        command.env("LINEFILL_ROOT", folder.at("root"));
-        let mut run = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut run = silent(command.env("LINEFILL_ROOT", folder.at("root")));
         // Until the guardian is there, or the run has ended: no register may be known here.
         while run.try_wait().unwrap().is_none() && children_of(run.id()).is_empty() {
             std::thread::sleep(Duration::from_micros(200));

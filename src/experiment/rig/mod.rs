@@ -60,7 +60,7 @@ impl Effort {
     /// the samples of a pass.
     pub const FULL: Effort = Effort {
         warm_up: 0.2,
-        sampling: 0.08,
+        sampling: 0.04,
         passes: 2,
     };
 }

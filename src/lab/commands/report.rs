@@ -63,7 +63,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Status> {
 fn over_time(args: &ReportArgs, record: &Record, path: PathBuf, out: PathBuf) -> Result<Status> {
     let timeline = Timeline::of(record);
     write_page(record, &timeline, &out)?;
-    let told = WatchSummary {
+    let summary = WatchSummary {
         command: "linefill report",
         header: &record.header,
         end: record
@@ -74,7 +74,7 @@ fn over_time(args: &ReportArgs, record: &Record, path: PathBuf, out: PathBuf) ->
         record: path,
         page: Some(out),
     };
-    print(&told, args.shown.format())?;
+    print(&summary, args.shown.format())?;
     Ok(Status::Done)
 }
 

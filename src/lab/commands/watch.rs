@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         aloud: args.format == Format::Table,
         stop,
     })?;
-    let told = WatchSummary {
+    let summary = WatchSummary {
         command: "linefill watch",
         header: &watched.record.header,
         end: watched
@@ -95,6 +95,6 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         record: watched.path,
         page: watched.page,
     };
-    print(&told, args.format)?;
+    print(&summary, args.format)?;
     Ok(Status::unless_stopped(watched.interrupted))
 }

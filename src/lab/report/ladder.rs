@@ -272,7 +272,7 @@ fn table(ladder: &Ladder) -> Markup {
                         td colspan="2" { b { (range(misses)) } }
                     }
                 }
-                @for (name, pages) in ["dTLB", "L2 TLB"].into_iter().zip(ladder.pages) {
+                @for (name, pages) in ["dTLB", "STLB"].into_iter().zip(ladder.pages) {
                     @if let Some(pages) = pages {
                         tr {
                             th scope="row" { (name) }

@@ -114,9 +114,9 @@ fn pairs(scheme: &Scheme, measured: &Measured) -> Option<String> {
             "{pair} bytes are better still, by {over} times: neighbouring lines disturb each other \
              here."
         ),
-        false => format!(
-            "{line} bytes suffice on this CPU; {pair} are for those that fetch lines in pairs."
-        ),
+        false => {
+            format!("{line} bytes suffice on this CPU. CPUs that fetch lines in pairs need {pair}.")
+        }
     })
 }
 

@@ -186,7 +186,7 @@ fn in_words(subject: &Subject, fault: Fault) -> String {
         _ => "a signal",
     };
     let did = match (fault.signal, fault.address) {
-        (libc::SIGILL, _) => "executed what is no instruction of this CPU".to_owned(),
+        (libc::SIGILL, _) => "executed an instruction that this CPU does not have".to_owned(),
         (libc::SIGFPE, _) => "divided by zero, or its quotient is too large".to_owned(),
         (libc::SIGTRAP, _) => "ran into a breakpoint".to_owned(),
         (_, Some(address)) => format!("accessed address {address:#x}"),

@@ -104,7 +104,7 @@ struct Ring(Mapped);
 
 impl Ring {
     fn map(file: &File) -> io::Result<Self> {
-        // Writable, so that the kernel keeps unread records, and counts those that find no room.
+        // Writable, so that the kernel keeps unread records and counts lost records.
         let access = libc::PROT_READ | libc::PROT_WRITE;
         Mapped::new(MAPPED, access, libc::MAP_SHARED, Some(file)).map(Ring)
     }

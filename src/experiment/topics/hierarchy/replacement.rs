@@ -214,8 +214,8 @@ impl Setup for RevisitSetup {
 /// The name of the claimed policy.
 const LRU_NAME: &str = "LRU";
 
-/// The known policies, each with the simulator's name for it. The QLRU policies are those that Abel
-/// and Reineke name for Intel's caches. SRRIP is one of them, too.
+/// The known policies and their names in the simulator. Abel and Reineke found the QLRU policies in Intel's
+/// caches. SRRIP is a QLRU policy as well.
 const POLICIES: [(&str, &str); 8] = [
     (LRU_NAME, "lru"),
     ("round robin", "rr"),

@@ -1,0 +1,103 @@
+//! Kernels in the bare image: each agrees with its reference implementation on an emulated CPU. The
+//! kernels of AVX-512, which TCG does not know, run where there are KVM and a CPU that has it.
+#![cfg(feature = "lab")]
+
+use std::collections::BTreeSet;
+
+use super::bare::{PASSED, boot_on, have_qemu, large, plain};
+use crate::common::untested;
+use iced_x86::{Decoder, DecoderOptions, Mnemonic};
+use linefill::cpu::Features;
+use linefill::kernel::symbols;
+
+/// The features that a kernel's instructions need, by the names that records have for them.
+fn needed(kernel: &symbols::Code) -> BTreeSet<&'static str> {
+    let mut needed = BTreeSet::new();
+    for instruction in Decoder::new(64, kernel.bytes, DecoderOptions::NONE).iter() {
+        for operand in 0..instruction.op_count() {
+            let register = instruction.op_register(operand);
+            if register.is_zmm() {
+                needed.insert("avx512");
+            } else if register.is_ymm() {
+                needed.insert("avx2");
+            }
+        }
+        match instruction.mnemonic() {
+            Mnemonic::Movntdqa => needed.insert("sse4.1"),
+            Mnemonic::Vfmadd231pd => needed.insert("fma"),
+            _ => false,
+        };
+    }
+    needed
+}
+
+/// Every assembled kernel that the emulated CPU can run agrees with its reference implementation; those that it cannot run are not reported.
+#[test]
+fn every_kernel_agrees_with_its_reference_implementation() {
+    if !have_qemu() {
+        return;
+    }
+    let boot = plain();
+    let record = boot.record();
+    let header = &record.header;
+    let has = |needed: &&str| header.cpu.features.iter().any(|name| name == needed);
+    let expected: BTreeSet<_> = symbols::all()
+        .filter(|kernel| needed(kernel).iter().all(has))
+        .map(|kernel| kernel.name)
+        .collect();
+    assert_eq!(boot.agreed(), expected);
+    assert!(
+        boot.counts(expected.len()),
+        "no count of {}",
+        expected.len()
+    );
+}
+
+/// On the hardware, all of them: in ring 3, as some hypervisors beneath KVM interpret ring 0.
+#[test]
+fn every_kernel_there_is_agrees_on_the_hardware() {
+    if !have_qemu() {
+        return;
+    }
+    let kvm = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/kvm");
+    let features = Features::detect();
+    if kvm.is_err() || features.avx512().is_none() || features.fma().is_none() {
+        return untested::machine("needs /dev/kvm and a CPU with AVX-512");
+    }
+    // An inherited ARCH_CAPABILITIES stops QEMU where KVM will not set it.
+    let cpu = "host,arch-capabilities=off";
+    let machine = ["-accel", "kvm", "-cpu", cpu, "-m", "128"];
+    let boot = boot_on(machine, "ring=3 largest=65536");
+    assert_eq!(boot.status, Some(PASSED));
+    let all: BTreeSet<_> = symbols::all().map(|kernel| kernel.name).collect();
+    assert_eq!(boot.agreed(), all);
+    assert!(boot.counts(all.len()), "no count of {}", all.len());
+    for what in [
+        "stores of 16 bytes and less",
+        "a line that was flushed",
+        "loads of 16 bytes",
+        "stores and loads of 32 bytes",
+        "stores and loads of 64 bytes",
+    ] {
+        let name = format!("instructions: {what}");
+        assert!(boot.checks().contains(&(&name, true)), "no check `{name}`");
+    }
+}
+
+/// What passes over the kernels is said, and counts none of them as one that agrees.
+#[test]
+fn kernels_are_passed_over_by_a_word_alone() {
+    if !have_qemu() {
+        return;
+    }
+    let sentence = "# verify=off: no kernel is checked";
+    for boot in large() {
+        assert_eq!(boot.status, Some(PASSED));
+        assert!(boot.serial.contains(sentence), "no `{sentence}`");
+        assert!(boot.agreed().is_empty() && !boot.serial.contains("kernels agree"));
+    }
+    assert!(!plain().serial.contains(sentence));
+}
