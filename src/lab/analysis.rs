@@ -295,7 +295,7 @@ pub(crate) struct ExperimentPoints<'r> {
 
 /// Returns the machine and what was measured: the ladder, the experiments in the order of the registry, then
 /// the experiments that this version does not know.
-pub(crate) fn drawn(record: &Record) -> (Machine, Vec<ExperimentPoints<'_>>) {
+pub(crate) fn points_by_experiment(record: &Record) -> (Machine, Vec<ExperimentPoints<'_>>) {
     let by_id = points_by_id(&record.points);
     let ladder = by_id.get(MACHINE).map_or(&[][..], Vec::as_slice);
     let machine = machine_of(&record.header, ladder);

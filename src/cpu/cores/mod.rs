@@ -16,8 +16,8 @@
 //!        ..Core::UNKNOWN
 //!    };
 //!    ```
-//! 2. Add the core's events to its CSV file in `src/pmu/events`, under the mark that the row gives them
-//!    ("ZEN6").
+//! 2. Add the core's events to the vendor's CSV file in `src/pmu/events` (`intel_core.csv`, `intel_atom.csv` or
+//!    `amd.csv`), under the mark that the row gives them ("ZEN6").
 //! 3. Add a CPUID dump of the core to `tests/fixtures/cpuid`, and the expected results to
 //!    `tests/library/cpuid.rs`.
 //!

@@ -5,7 +5,7 @@ use crate::cpu::CacheKind;
 use crate::experiment::{
     Axis, Experiment, Machine, Measured, Point, SPARSE, State, Unit, Untestable,
 };
-use crate::lab::analysis::{Analysis, ExperimentPoints, drawn};
+use crate::lab::analysis::{Analysis, ExperimentPoints, points_by_experiment};
 use crate::lab::answer::machine_name;
 use crate::lab::record::{Header, PrefetchersLine, Record, VerdictLine};
 use crate::lab::watch::Timeline;
@@ -175,7 +175,7 @@ fn axis_cells(axis: Option<Axis>) -> [Cell; 2] {
 }
 
 fn points(record: &Record) -> Vec<Row> {
-    let (machine, experiments) = drawn(record);
+    let (machine, experiments) = points_by_experiment(record);
     let mut rows = Vec::new();
     for of in &experiments {
         let (curves, _) = of.curves(&machine);
@@ -235,7 +235,7 @@ fn point_row(
 }
 
 fn curves(record: &Record) -> Vec<Row> {
-    let (machine, experiments) = drawn(record);
+    let (machine, experiments) = points_by_experiment(record);
     let mut rows = Vec::new();
     for of in &experiments {
         let (curves, unit) = of.curves(&machine);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use rayon::prelude::*;
 
-use crate::lab::analysis::{ExperimentPoints, drawn};
+use crate::lab::analysis::{ExperimentPoints, points_by_experiment};
 use crate::lab::compare::{
     Difference, Failure, Gate, GateError, Outcome, Place, family_of, names_of,
 };
@@ -139,7 +139,7 @@ fn kept(path: &Path) -> Result<Kept> {
 
 /// The series of a record, with a value per place.
 fn series_of(record: &Record) -> Vec<(Series, Vec<Value>)> {
-    let (machine, experiments) = drawn(record);
+    let (machine, experiments) = points_by_experiment(record);
     let mut found = Vec::new();
     for of in &experiments {
         let (curves, unit) = of.curves(&machine);

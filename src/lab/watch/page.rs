@@ -293,7 +293,7 @@ fn chart(label: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup
         figcaption {
             "Dashed: the median of all rounds. Rings: values outside."
             @if shown.len() < figures.len() {
-                " ExperimentPoints are " (shown.len()) " of " (figures.len()) " places, those with values outside first."
+                " The chart shows " (shown.len()) " of " (figures.len()) " places. Places with values outside come first."
             }
             @if timeline.times.len() > DRAWN {
                 " Of rounds that share a column the value furthest from the median is drawn."
@@ -359,6 +359,7 @@ mod tests {
             "minutes since",
             "class=\"s outside",
             "1 of 40 rounds have a figure outside",
+            " The chart shows 5 of ",
         ] {
             let there = page.contains(part);
             assert_eq!(there, part != "seconds since 2025", "{part}");

@@ -133,7 +133,7 @@ struct SetOverfill {
     apart: usize,
 }
 
-fn crowd(machine: &Machine) -> Option<SetOverfill> {
+fn overfill(machine: &Machine) -> Option<SetOverfill> {
     let ways = |level| machine.data_cache(level)?.ways.map(|ways| ways as usize);
     let (l1, l2) = (ways(1)?, ways(2)?);
     let bytes = machine.data_cache(2)?.size as usize;
@@ -149,7 +149,7 @@ fn crowd(machine: &Machine) -> Option<SetOverfill> {
 fn held_together(e: &Evidence<'_>) -> Judged {
     let Some(SetOverfill {
         between, beyond, ..
-    }) = crowd(e.machine)
+    }) = overfill(e.machine)
     else {
         return Err(Untestable::because(
             "CPUID does not report the ways of L1d and L2",
@@ -217,9 +217,9 @@ fn cases(machine: &Machine) -> Vec<Case> {
             cases.push(Case::new(series, repeat as f64, setup));
         }
     }
-    if let Some(crowd) = crowd(machine) {
-        for count in [crowd.between, crowd.beyond] {
-            let layout = Layout::npad(7).spaced(crowd.apart);
+    if let Some(overfill) = overfill(machine) {
+        for count in [overfill.between, overfill.beyond] {
+            let layout = Layout::npad(7).spaced(overfill.apart);
             let order = Order::Random { seed: machine.seed };
             let setup = WalkSetup::follow(layout, count * LINE, order);
             cases.push(Case::new(ONE_SET, count as f64, setup).in_huge_pages());
