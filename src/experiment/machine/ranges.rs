@@ -150,6 +150,9 @@ fn steps_of(ladder: &[Rung]) -> Vec<f64> {
 /// The factor by which a curve rises per octave of working sets before it counts as leaving its plateau.
 const PLATEAU: f64 = 1.15;
 
+/// How many times as steep as a short shelf the rises on both sides of it are, at least.
+const SHELF: f64 = 8.0;
+
 /// Returns each x at which a rising curve steps up: where it crosses the geometric mean of the plateaus
 /// on both sides of the step. Ignores points that are not positive, which are noise.
 pub fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
@@ -160,10 +163,24 @@ pub fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
         .collect();
     let costs: Vec<f64> = points.iter().map(|(_, cost)| *cost).collect();
     let mut steps = Vec::new();
+    let octaves = |index: usize| (points[index + 1].0 / points[index].0).log2();
+    let steepness = |index: usize| (costs[index + 1] / costs[index]).ln() / octaves(index);
+    // A level that holds little more than the level before has two rungs, and the rises on both sides
+    // reach into them.
+    let is_shelf = |index: usize| {
+        let least = SHELF * steepness(index);
+        index > 0
+            && index + 2 < costs.len()
+            && steepness(index) < PLATEAU.powi(2).ln()
+            && [index - 1, index + 1]
+                .map(steepness)
+                .iter()
+                .all(|side| *side > least && *side > PLATEAU.ln())
+    };
     // A plateau is not level, because of the TLB, the rows of memory and the remaining cache hits.
-    let slope = |index: usize| {
-        let octaves = (points[index + 1].0 / points[index].0).log2();
-        PLATEAU.powf(octaves)
+    let slope = |index: usize| match is_shelf(index) {
+        true => f64::INFINITY,
+        false => PLATEAU.powf(octaves(index)),
     };
     knees(&costs, slope, 1.3, |knee| {
         let middle = (costs[knee.before] * costs[knee.after]).sqrt();
@@ -188,15 +205,19 @@ pub(crate) fn flat_in_memory(ladder: &[Rung], levels: usize) -> bool {
     flat && steps_of(ladder).len() >= levels
 }
 
-/// Assigns each level the step nearest to its reported size, within a factor of 64 below (a guest may
-/// get a small slice of the last level) and 2 above. Uses every step at most once and in order. Levels
-/// after the last reported level get the remaining steps in order.
+/// Assigns each level the step nearest to its reported size: at most twice that size, and for L1d and L2 at
+/// least a 64th of it. The last level has no least size, because a guest may get a slice of any size: of
+/// 300 MiB, 5 MiB were seen. Uses every step at most once and in order. Levels after the last reported level
+/// get the remaining steps in order.
 fn assign(steps: &[f64], reported: [Option<f64>; 3]) -> [Option<f64>; 3] {
     let mut measured = [None; 3];
     let mut free = steps;
     for (level, slot) in measured.iter_mut().enumerate() {
         let best = match reported[level] {
-            Some(size) => nearest(free, size),
+            Some(size) => {
+                let least = if level == 2 { 0.0 } else { size / 64.0 };
+                nearest(free, size, least)
+            }
             None if reported[level..] == [None; 3][level..] => (!free.is_empty()).then_some(0),
             None => None,
         };
@@ -208,13 +229,13 @@ fn assign(steps: &[f64], reported: [Option<f64>; 3]) -> [Option<f64>; 3] {
     measured
 }
 
-/// Returns the index of the step nearest to `size`, within the range that a cache of that size can show.
-fn nearest(steps: &[f64], size: f64) -> Option<usize> {
+/// Returns the index of the step nearest to `size`, of those from `least` to twice `size`.
+fn nearest(steps: &[f64], size: f64, least: f64) -> Option<usize> {
     let distance = |step: f64| (step / size).ln().abs();
     steps
         .iter()
         .enumerate()
-        .filter(|(_, step)| (size / 64.0..=size * 2.0).contains(*step))
+        .filter(|(_, step)| (least..=size * 2.0).contains(*step))
         .min_by(|a, b| distance(*a.1).total_cmp(&distance(*b.1)))
         .map(|(index, _)| index)
 }
@@ -260,6 +281,32 @@ mod tests {
         assert!(ranges.memory.holds(64.0 * MIB));
         assert!(ranges.llc.holds(4.0 * MIB));
         assert!(ranges.l2.holds(256.0 * KIB));
+    }
+
+    #[test]
+    fn a_slice_of_less_than_a_64th_is_found_too() {
+        // A guest of an Emerald Rapids: CPUID claims 300 MiB, and memory begins near 5 MiB.
+        let rungs = ladder(&[
+            (22.6 * KIB, 5.2),
+            (45.3 * KIB, 5.1),
+            (64.0 * KIB, 16.3),
+            (724.0 * KIB, 16.3),
+            (1448.0 * KIB, 16.3),
+            (2048.0 * KIB, 42.0),
+            (2896.0 * KIB, 96.0),
+            (4096.0 * KIB, 105.0),
+            (5792.0 * KIB, 310.0),
+            (8192.0 * KIB, 348.0),
+            (65536.0 * KIB, 345.0),
+            (262144.0 * KIB, 370.0),
+        ]);
+        let reported = [48.0 * KIB, 2.0 * MIB, 300.0 * MIB].map(Some);
+        let ranges = Ranges::from_ladder(&rungs, reported);
+        let l2 = ranges.capacities[1].usable();
+        assert!((1.5 * MIB..2.5 * MIB).contains(&l2), "{l2}");
+        let llc = ranges.capacities[2].usable();
+        assert!((4.0 * MIB..5.7 * MIB).contains(&llc), "{llc}");
+        assert!(ranges.memory.holds(32.0 * MIB));
     }
 
     #[test]
