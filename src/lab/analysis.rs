@@ -20,7 +20,8 @@ use crate::stats::Interval;
 
 /// Why the claims of an experiment with missing points are not judged: a curve that ends early could make a
 /// claim about its end hold or fail for no reason.
-const UNFINISHED: &str = "not measured to its end (run stopped)";
+const UNFINISHED: &str =
+    "not measured to its end: the run was stopped, or its time (--budget) was over";
 
 /// A record and everything that follows from it.
 #[derive(Clone, Debug)]

@@ -58,6 +58,11 @@ impl Progress {
         self.points += points;
     }
 
+    /// Takes away points that are not measured after all.
+    pub fn less(&mut self, points: u64) {
+        self.points = self.points.saturating_sub(points);
+    }
+
     /// Starts an experiment.
     pub fn begin(&mut self, title: String) {
         self.part = Some(Part {

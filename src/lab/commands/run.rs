@@ -52,7 +52,8 @@ pub(super) struct Args {
     #[arg(long, value_enum)]
     profile: Option<Profile>,
     /// How long measuring may take, such as 60s or 10m [default: 170s, and 19m for the full profile]. What
-    /// the first two passes leave open is measured again until then, or until it is decided.
+    /// the first two passes leave open is measured again until then, or until it is decided. What does not fit
+    /// into this time is left out of the second pass; the first pass has the default time at least.
     #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     budget: Option<Duration>,
     /// The folder for the record and the report.

@@ -144,8 +144,9 @@ fn reported(header: &Header) -> [Option<f64>; 3] {
 /// Measures every case that is not recorded yet, pass by pass over all experiments, until stopped.
 ///
 /// Each pass uses new memory: other physical pages and, because its seed differs, other random orders.
-/// Sampling is shortened if the run is behind schedule. Points that undecided claims depend on are measured
-/// [further](further) while there is time, among them points that were disturbed in every pass.
+/// Sampling is shortened if the run is behind schedule, and what does not fit into its time nevertheless is
+/// left out. Points that undecided claims depend on are measured [further](further) while there is time,
+/// among them points that were disturbed in every pass.
 pub(super) fn cases(
     state: &mut RunState<'_>,
     machine: &Machine,
@@ -155,7 +156,7 @@ pub(super) fn cases(
     stop: &AtomicBool,
 ) -> Result<()> {
     let mut progress: Option<Progress> = None;
-    'passes: for pass in 0..passes {
+    for pass in 0..passes {
         let plan = planned(experiments, machine, pass);
         for (experiment, cases) in &plan {
             schedule.plan(experiment.id, cases);
@@ -167,47 +168,113 @@ pub(super) fn cases(
         let progress = progress.get_or_insert_with(|| Progress::new(points * u64::from(passes)));
         state.rig.move_house();
         state.setups.clear();
-        for (index, (experiment, cases)) in plan.iter().enumerate() {
-            let of_passes = passes - pass - 1;
-            let sampling = schedule.sampling(&experiments[index..], of_passes, experiments);
-            state.rig.sample_for(sampling);
-            let began = Instant::now();
-            progress.begin(format!(
-                "{}/{passes} {} {}",
-                pass + 1,
-                experiment.id,
-                experiment.title
+        let mut this = Pass {
+            number: pass,
+            of: passes,
+            machine,
+            schedule: &mut schedule,
+            stop,
+        };
+        let left_out = this.measure(state, &plan, progress)?;
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        if pass == 0 && !left_out.is_empty() {
+            progress.found(&format!(
+                "no time is left for {}; more is measured with a larger --budget",
+                left_out.join(", ")
             ));
-            for case in cases {
-                if stop.load(Ordering::Relaxed) {
-                    break 'passes;
-                }
-                one(state, experiment, pass, case, progress)?;
-            }
-            schedule.took(experiment.id, began.elapsed());
-            progress.end();
-            if pass + 1 == passes
-                && let Some(found) = so_far(&state.store, experiment, machine)
-            {
-                progress.found(&found);
-            }
         }
     }
     if let Some(mut progress) = progress {
         state.rig.sample_for(1.0);
-        let over = || stop.load(Ordering::Relaxed) || schedule.is_over();
+        let over = || stop.load(Ordering::Relaxed) || schedule.is_over(passes);
         further(state, machine, experiments, &mut progress, &over)?;
         progress.finish();
     }
     Ok(())
 }
 
+/// A pass over all experiments.
+struct Pass<'a> {
+    number: u32,
+    /// The number of passes.
+    of: u32,
+    machine: &'a Machine,
+    schedule: &'a mut Schedule,
+    stop: &'a AtomicBool,
+}
+
+/// An experiment and its cases in a pass.
+type Planned = (&'static Experiment, Vec<Case>);
+
+impl Pass<'_> {
+    /// Measures the experiments, and returns the ids of those that were not measured to their end.
+    fn measure(
+        &mut self,
+        state: &mut RunState<'_>,
+        plan: &[Planned],
+        progress: &mut Progress,
+    ) -> Result<Vec<&'static str>> {
+        let experiments: Vec<&Experiment> = plan.iter().map(|(of, _)| *of).collect();
+        let (mut late, mut left_out) = (Vec::new(), Vec::new());
+        for (index, planned) in plan.iter().enumerate() {
+            let rest = &experiments[index..];
+            if self.schedule.leaves_out(rest, self.number) {
+                late.push(planned);
+                continue;
+            }
+            let passes = self.of - self.number - 1;
+            let sampling = self.schedule.sampling(rest, passes, &experiments);
+            if !self.experiment(state, planned, sampling, progress)? {
+                left_out.push(planned.0.id);
+            }
+        }
+        // The others may have taken less time than expected.
+        for planned in late {
+            let (experiment, cases) = planned;
+            let fits = !self.schedule.leaves_out(&[experiment], self.number);
+            let sampling = self.schedule.sampling(&[experiment], 0, &[]);
+            if !fits || !self.experiment(state, planned, sampling, progress)? {
+                progress.less(cases.len() as u64);
+                left_out.push(experiment.id);
+            }
+        }
+        Ok(left_out)
+    }
+
+    /// Measures an experiment. Returns whether there was time for all its cases.
+    fn experiment(
+        &mut self,
+        state: &mut RunState<'_>,
+        (experiment, cases): &Planned,
+        sampling: f64,
+        progress: &mut Progress,
+    ) -> Result<bool> {
+        state.rig.sample_for(sampling);
+        let began = Instant::now();
+        let (number, of) = (self.number + 1, self.of);
+        let (id, title) = (experiment.id, experiment.title);
+        progress.begin(format!("{number}/{of} {id} {title}"));
+        for case in cases {
+            if self.stop.load(Ordering::Relaxed) || self.schedule.is_over(self.number) {
+                return Ok(false);
+            }
+            one(state, experiment, self.number, case, progress)?;
+        }
+        self.schedule.took(id, began.elapsed(), sampling);
+        progress.end();
+        if number == of
+            && let Some(found) = so_far(&state.store, experiment, self.machine)
+        {
+            progress.found(&found);
+        }
+        Ok(true)
+    }
+}
+
 /// Returns the cases of a pass.
-fn planned(
-    experiments: &[&'static Experiment],
-    machine: &Machine,
-    pass: u32,
-) -> Vec<(&'static Experiment, Vec<Case>)> {
+fn planned(experiments: &[&'static Experiment], machine: &Machine, pass: u32) -> Vec<Planned> {
     let machine = Machine {
         seed: machine.seed.wrapping_add(u64::from(pass)),
         ..machine.clone()

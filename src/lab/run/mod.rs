@@ -125,7 +125,9 @@ fn measure_all(state: &mut RunState<'_>, run: &Run<'_>, began: Instant) -> Resul
     let earlier = Duration::try_from_secs_f64(header.earlier).unwrap_or_default();
     let budget = header.budget.map(Duration::try_from_secs_f64);
     let budget = budget.and_then(Result::ok).unwrap_or(profile.length());
-    let schedule = Schedule::with_looks(began + budget.saturating_sub(earlier), budget);
+    let until = began + budget.saturating_sub(earlier);
+    let first_until = began + budget.max(profile.length());
+    let schedule = Schedule::with_looks(until, budget, first_until);
     measure::cases(state, &machine, run.experiments, passes, schedule, run.stop)
 }
 
@@ -223,7 +225,7 @@ impl<'a> Rounds<'a> {
                 }
                 points.push(PointLine::new(experiment.id, 0, point));
             }
-            self.schedule.took(experiment.id, began.elapsed());
+            self.schedule.took(experiment.id, began.elapsed(), sampling);
         }
         Some(points)
     }

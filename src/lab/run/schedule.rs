@@ -3,7 +3,9 @@
 //! The time for layout and warm-up is unknown before a machine has done it once, and on a shared core
 //! everything takes longer. In the first pass, the time of the experiments measured so far predicts the time
 //! of the others, in proportion to the size of their points. After that, each experiment's own time predicts
-//! its next. If the remaining experiments would take longer than the time left, sampling is shortened.
+//! its next. If the remaining experiments would take longer than the time left, sampling is shortened. If
+//! that is not enough, because lists of gigabytes take longer to lay out than to walk, the most expensive
+//! experiments are left out of the pass, so that as many as possible are measured.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -35,9 +37,12 @@ fn size_of(cases: &[Case]) -> f64 {
 pub(super) struct Schedule {
     /// When the run has to end; `None` if its time is not limited.
     until: Option<Instant>,
+    /// When the first pass has to end at the latest: a budget that is too small for one pass decides nothing.
+    first_until: Option<Instant>,
     /// The time that the passes over all experiments have to leave.
     kept: Duration,
-    /// Seconds that each experiment took when it was last measured.
+    /// Seconds that each experiment took when it was last measured, or would have taken with its usual
+    /// sampling.
     took: HashMap<&'static str, f64>,
     /// The size of each experiment's points.
     sizes: HashMap<&'static str, f64>,
@@ -48,23 +53,26 @@ impl Schedule {
     pub fn to(until: Option<Instant>) -> Self {
         Schedule {
             until,
+            first_until: until,
             kept: Duration::ZERO,
             took: HashMap::new(),
             sizes: HashMap::new(),
         }
     }
 
-    /// Creates a schedule for a run of this length that ends at `until` and has time for undecided claims.
-    pub fn with_looks(until: Instant, length: Duration) -> Self {
+    /// Creates a schedule for a run of this length that ends at `until` and has time for undecided claims. Its
+    /// first pass may take until `first_until`.
+    pub fn with_looks(until: Instant, length: Duration, first_until: Instant) -> Self {
         Schedule {
             kept: length.mul_f64(KEPT),
+            first_until: Some(first_until.max(until)),
             ..Schedule::to(Some(until))
         }
     }
 
     /// Sets another end. The known times of the experiments are kept.
     pub fn until(&mut self, until: Instant) {
-        self.until = Some(until);
+        (self.until, self.first_until) = (Some(until), Some(until));
     }
 
     /// Stores the size of an experiment to come.
@@ -72,20 +80,63 @@ impl Schedule {
         self.sizes.insert(id, size_of(cases));
     }
 
-    /// Returns whether no time is left.
-    pub fn is_over(&self) -> bool {
-        self.until.is_some_and(|until| until <= Instant::now())
+    /// Returns whether no time is left for a pass.
+    pub fn is_over(&self, pass: u32) -> bool {
+        let until = self.end_of(pass);
+        until.is_some_and(|until| until <= Instant::now())
     }
 
-    /// Stores how long an experiment took.
-    pub fn took(&mut self, id: &'static str, time: Duration) {
-        self.took.insert(id, time.as_secs_f64());
+    /// Returns when a pass has to end at the latest.
+    fn end_of(&self, pass: u32) -> Option<Instant> {
+        match pass {
+            0 => self.first_until,
+            _ => self.until,
+        }
+    }
+
+    /// Stores how long an experiment took with this share of its usual sampling.
+    pub fn took(&mut self, id: &'static str, time: Duration, sampling: f64) {
+        self.took
+            .insert(id, time.as_secs_f64() / shortened(sampling));
     }
 
     /// Returns the share of its usual time that sampling gets, if the `rest` of this pass and `passes`
     /// passes over `all` experiments are to come. 1 if they fit into the time left.
     pub fn sampling(&self, rest: &[&Experiment], passes: u32, all: &[&Experiment]) -> f64 {
         let Some(until) = self.until else { return 1.0 };
+        let takes = |of: &[&Experiment]| self.times(of).iter().sum::<f64>();
+        let expected = takes(rest) + f64::from(passes) * takes(all);
+        let left = until.saturating_duration_since(Instant::now());
+        share(left.saturating_sub(self.kept).as_secs_f64(), expected)
+    }
+
+    /// Returns whether the first of the experiments that this pass has not measured is left out, because
+    /// even with the shortest sampling they do not fit into the time left: the most expensive are left out,
+    /// as many as have to be.
+    pub fn leaves_out(&self, rest: &[&Experiment], pass: u32) -> bool {
+        let (Some(until), false) = (self.end_of(pass), rest.is_empty()) else {
+            return false;
+        };
+        let mut times = self.times(rest);
+        let first = times[0];
+        times.sort_by(|a, b| b.total_cmp(a));
+        let left = until.saturating_duration_since(Instant::now());
+        let mut too_much = times.iter().sum::<f64>() * shortened(LEAST) - left.as_secs_f64();
+        for time in times {
+            if too_much <= 0.0 {
+                return false;
+            }
+            if time == first {
+                return true;
+            }
+            too_much -= time * shortened(LEAST);
+        }
+        false
+    }
+
+    /// Returns the seconds that each experiment takes with its usual sampling: as it took, or in proportion to
+    /// its size. 0 if nothing was measured.
+    fn times(&self, of: &[&Experiment]) -> Vec<f64> {
         let known = || self.took.iter().filter(|(_, time)| **time > 0.0);
         let size = |id: &str| self.sizes.get(id).copied().unwrap_or_default();
         let measured: f64 = known().map(|(id, _)| size(id)).sum();
@@ -98,11 +149,13 @@ impl Schedule {
             let took = self.took.get(of.id).copied();
             took.unwrap_or_else(|| pace * size(of.id))
         };
-        let takes = |of: &[&Experiment]| of.iter().map(time).sum::<f64>();
-        let expected = takes(rest) + f64::from(passes) * takes(all);
-        let left = until.saturating_duration_since(Instant::now());
-        share(left.saturating_sub(self.kept).as_secs_f64(), expected)
+        of.iter().map(time).collect()
     }
+}
+
+/// Returns the share of its usual time that an experiment takes with this share of its usual sampling.
+fn shortened(sampling: f64) -> f64 {
+    1.0 - SAMPLING * (1.0 - sampling)
 }
 
 /// Returns the share of its usual time that sampling keeps, so that work of `expected` seconds fits into
@@ -132,8 +185,8 @@ mod tests {
     #[test]
     fn what_was_measured_tells_what_is_to_come() {
         let mut schedule = Schedule::to(Some(Instant::now() + Duration::from_secs(100)));
-        schedule.took("D1", Duration::from_secs(150));
-        schedule.took("D2", Duration::from_secs(40));
+        schedule.took("D1", Duration::from_secs(150), 1.0);
+        schedule.took("D2", Duration::from_secs(40), 1.0);
         let [long, short, unknown] = ["D1", "D2", "D3"].map(|id| find(id).unwrap());
         assert_eq!(schedule.sampling(&[short, unknown], 0, &[]), 1.0);
         let behind = schedule.sampling(&[long], 0, &[long]);
@@ -157,13 +210,41 @@ mod tests {
         // Less time is left for the passes if undecided claims are to be measured further.
         let (until, length) = (schedule.until.unwrap(), Duration::from_secs(100));
         assert_eq!(schedule.sampling(&[short, short], 0, &[]), 1.0);
-        let mut kept = Schedule::with_looks(until, length);
-        kept.took("D2", Duration::from_secs(40));
+        let mut kept = Schedule::with_looks(until, length, until);
+        kept.took("D2", Duration::from_secs(40), 1.0);
         assert_eq!(kept.sampling(&[short], 0, &[]), 1.0);
         assert!(kept.sampling(&[short, short], 0, &[]) < 1.0);
         schedule.until = None;
         assert_eq!(schedule.sampling(&[long], 2, &[long]), 1.0);
-        assert!(!schedule.is_over());
-        assert!(Schedule::to(Some(Instant::now())).is_over());
+        assert!(!schedule.is_over(1));
+        assert!(Schedule::to(Some(Instant::now())).is_over(0));
+    }
+
+    #[test]
+    fn the_most_expensive_are_left_out_if_the_rest_then_fits() {
+        let now = Instant::now();
+        let until = now + Duration::from_secs(100);
+        let mut schedule = Schedule::with_looks(now, Duration::from_secs(100), until);
+        let [long, short, other] = ["D1", "D2", "D3"].map(|id| find(id).unwrap());
+        let all = [long, short, other];
+        assert!(!schedule.leaves_out(&all, 0), "nothing is known yet");
+        // Sampling may be shortened to a fifth: six tenths of the time are left then.
+        schedule.took("D1", Duration::from_secs(120), 1.0);
+        schedule.took("D2", Duration::from_secs(60), 1.0);
+        schedule.took("D3", Duration::from_secs(60), 1.0);
+        assert!(schedule.leaves_out(&all, 0));
+        assert!(
+            !schedule.leaves_out(&[short, long], 0),
+            "short is cheaper than long"
+        );
+        assert!(!schedule.leaves_out(&[short, other], 0));
+        assert!(!schedule.leaves_out(&[long], 0));
+        // A time with less sampling is that of a longer experiment.
+        schedule.took("D1", Duration::from_secs(120), LEAST);
+        assert!(schedule.leaves_out(&[long], 0));
+        // Only the first pass may take longer than the budget.
+        assert!(!schedule.is_over(0) && schedule.is_over(1));
+        assert!(schedule.leaves_out(&[short], 1));
+        assert!(!Schedule::to(None).leaves_out(&all, 0));
     }
 }
