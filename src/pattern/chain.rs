@@ -1,5 +1,6 @@
 //! Sestoft's array of indices: `k = a[k]`, and the five ways to fill it (note A.1 and A.2).
 
+use super::computed::{self, Permutation};
 use super::rng::{Turn, draw_ahead, fetch};
 use super::{Rng, common_divisor};
 use crate::mem::Region;
@@ -183,6 +184,13 @@ fn fill_stride(slots: &mut [u32], stride: usize) {
 /// Fisher and Yates' shuffle of the identity.
 fn fill_permutation(slots: &mut [u32], seed: u64) {
     let mut rng = Rng::new(seed);
+    if slots.len() >= computed::FROM {
+        let permutation = Permutation::of(slots.len(), &mut rng);
+        for (number, slot) in slots.iter_mut().enumerate() {
+            *slot = permutation.of_number(number) as u32;
+        }
+        return;
+    }
     fill_stride(slots, 0);
     draw_ahead((2..=slots.len()).rev(), &mut rng, |turn| match turn {
         Turn::Fetch(drawn) => fetch((&raw const slots[drawn]).cast()),
@@ -190,9 +198,17 @@ fn fill_permutation(slots: &mut [u32], seed: u64) {
     });
 }
 
-/// Inserts every index after a random earlier one: each cycle arises in exactly one way.
+/// Inserts every index after a random earlier one: each cycle arises in exactly one way. A long cycle is
+/// computed.
 fn fill_cycle(slots: &mut [u32], seed: u64) {
     let mut rng = Rng::new(seed);
+    if slots.len() >= computed::FROM {
+        let cycle = Permutation::of(slots.len(), &mut rng);
+        for (number, slot) in slots.iter_mut().enumerate() {
+            *slot = cycle.after(number, 1) as u32;
+        }
+        return;
+    }
     slots[0] = 0;
     draw_ahead(1..slots.len(), &mut rng, |turn| match turn {
         Turn::Fetch(drawn) => fetch((&raw const slots[drawn]).cast()),

@@ -16,6 +16,7 @@
 //! - [`Visits`] are words in any order, several per line.
 
 mod chain;
+mod computed;
 mod deck;
 #[doc(hidden)]
 pub mod java;

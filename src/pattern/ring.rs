@@ -3,6 +3,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use super::computed::{self, Permutation};
 use super::layout::{Elements, WORD};
 use super::rng::{self, Turn, draw_ahead};
 use super::{Layout, LayoutError, Order, Path, Rng, order};
@@ -33,11 +34,13 @@ pub struct Ring<'m> {
     region: Region<'m>,
     elements: Elements,
     cursor: usize,
+    /// The order of all elements, if it was computed.
+    computed: Option<Permutation>,
 }
 
 impl<'m> Ring<'m> {
-    /// Builds a ring of `count` elements in `region`. Takes one random access per element, and no
-    /// additional memory.
+    /// Builds a ring of `count` elements in `region`, without additional memory. A random order takes one
+    /// random access per element; from 2^20 elements on it is computed, and written in address order.
     ///
     /// # Errors
     /// If the layout does not fit `count` elements into this region.
@@ -52,13 +55,11 @@ impl<'m> Ring<'m> {
             region,
             elements,
             cursor: 0,
+            computed: None,
         };
         match order {
             Order::Sequential => ring.link_along(1..count),
-            Order::Random { seed } => {
-                let mut rng = Rng::new(seed);
-                ring.link_path(0, count, 1, &mut rng);
-            }
+            Order::Random { seed } => ring.link_random(seed),
             Order::RandomInBlocks { pages, seed } => ring.link_blocks(pages, seed),
             Order::Backward => ring.link_along((1..count).rev()),
             Order::Strided { elements } => {
@@ -143,6 +144,13 @@ impl<'m> Ring<'m> {
             return Err(LayoutError::NoSuchWord { word, words });
         }
         let from_pointer = (word * WORD).wrapping_sub(layout.pointer_offset());
+        if let Some(cycle) = self.computed {
+            for index in 0..self.count() {
+                let lead = self.address_of(cycle.after(index, ahead)) as u64;
+                self.set_word(self.address_of(index).wrapping_add(from_pointer), lead);
+            }
+            return Ok(());
+        }
         // Elements at equal distances divide the cycle into paths, which are followed at the same
         // time, so that their misses overlap.
         let count = self.count();
@@ -225,6 +233,19 @@ impl<'m> Ring<'m> {
         self.link(from, 0);
     }
 
+    /// Links all elements into a random cycle.
+    fn link_random(&mut self, seed: u64) {
+        let mut rng = Rng::new(seed);
+        let count = self.count();
+        if count < computed::FROM {
+            self.link_path(0, count, 1, &mut rng);
+        } else {
+            let cycle = Permutation::of(count, &mut rng);
+            self.link_computed(0, count, 1, &cycle);
+            self.computed = Some(cycle);
+        }
+    }
+
     /// Links the first elements of all runs into a random cycle, and inserts the rest of every run
     /// between its first element and the next run.
     fn link_runs(&mut self, elements: usize, path: Path, seed: u64) {
@@ -271,6 +292,10 @@ impl<'m> Ring<'m> {
     /// Every element is inserted after a random earlier one; each of the (n-1)! cycles arises
     /// in exactly one way, so all are equally likely. Unlike a shuffle this needs no second array.
     fn link_path(&mut self, from: usize, to: usize, each: usize, rng: &mut Rng) -> usize {
+        if to - from >= computed::FROM {
+            let cycle = Permutation::of(to - from, rng);
+            return self.link_computed(from, to, each, &cycle);
+        }
         let mut tail = from * each;
         self.link(tail, tail);
         draw_ahead(1..to - from, rng, |turn| match turn {
@@ -286,6 +311,19 @@ impl<'m> Ring<'m> {
             }
         });
         tail
+    }
+
+    /// Like [`link_path`](Self::link_path), in the order of `cycle`.
+    fn link_computed(&mut self, from: usize, to: usize, each: usize, cycle: &Permutation) -> usize {
+        let mut tail = from;
+        for index in 0..to - from {
+            let next = cycle.after(index, 1);
+            self.link((from + index) * each, (from + next) * each);
+            if next == 0 {
+                tail = from + index;
+            }
+        }
+        tail * each
     }
 }
 
@@ -393,6 +431,44 @@ mod tests {
             at = shared.next(at);
         }
         assert_eq!(at, shared.first());
+    }
+
+    #[test]
+    fn a_long_ring_is_one_cycle_with_pointers_ahead() {
+        let count = computed::FROM + 3;
+        let mut bytes = vec![0; count * 16 + 64];
+        let region = Region::new(&mut bytes).unwrap();
+        let random = Order::Random { seed: 4 };
+        let mut ring = Ring::new(region, Layout::npad(1), count, random).unwrap();
+        assert_eq!(ring.cycle_length(), count);
+        ring.link_ahead(1, 5).unwrap();
+        assert_eq!(ring.cycle_length(), count);
+        let mut at = ring.cursor();
+        for _ in 0..100 {
+            let ahead = (0..5).fold(at, |at, _| ring.next(at));
+            assert_eq!(ring.word(at + 8), ahead as u64);
+            at = ring.next(at);
+        }
+    }
+
+    #[test]
+    fn long_paths_in_blocks_and_of_runs_are_one_cycle_too() {
+        let count = computed::FROM + 5;
+        let mut bytes = vec![0; count * 8 + 2 * PAGE];
+        let runs = Order::Runs {
+            elements: 1,
+            path: Path::Forward,
+            seed: 1,
+        };
+        let blocks = Order::RandomInBlocks {
+            pages: computed::FROM * 8 / PAGE,
+            seed: 2,
+        };
+        for order in [runs, blocks] {
+            let region = Region::new(&mut bytes).unwrap();
+            let ring = Ring::new(region, Layout::npad(0), count, order).unwrap();
+            assert_eq!(ring.cycle_length(), count, "{order:?}");
+        }
     }
 
     #[test]

@@ -263,6 +263,9 @@ pub(crate) fn cycles(measured: &Measured, machine: &Machine) -> f64 {
     cycles.unwrap_or(measured.ticks.interval).middle()
 }
 
+/// Bytes through which a lap of a random walk takes a few tenths of a second.
+const SHORT_LAP: usize = 256 << 20;
+
 /// Returns the calibration's cases for a machine whose ladder is known.
 pub fn calibrating(machine: &Machine) -> Vec<Case> {
     let ranges = &machine.ranges;
@@ -292,11 +295,13 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
             cases.push(Case::new(stream.series(), bytes as f64, setup));
         }
     }
-    // Laps are useful only for working sets that may lie in the last level.
+    // Laps are useful only for working sets that may lie in the last level, and a lap through more than
+    // `SHORT_LAP` takes seconds.
+    let largest = memory.min(SHORT_LAP.max(4 * ranges.llc.hi as usize));
     let shared = successors(sizes.get(1).map(|first| first / 2), |bytes| {
         bytes.checked_mul(2)
     });
-    for bytes in shared.take_while(|&bytes| bytes <= memory) {
+    for bytes in shared.take_while(|&bytes| bytes <= largest) {
         cases.extend(laps(bytes, machine.seed));
     }
     let pages = WalkSetup {

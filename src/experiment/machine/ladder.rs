@@ -71,12 +71,13 @@ pub fn sparse_of_pass(largest: usize, seed: u64, pass: u32) -> impl Iterator<Ite
 }
 
 /// Returns the largest rung in bytes: well into memory if the last-level cache is as large as reported,
-/// and at most `largest`.
+/// and at most `largest`. Beyond 1 GiB, the ladder ends where memory begins.
 pub fn ladder_limit(reported: [Option<f64>; 3], largest: u64) -> usize {
     const LEAST: f64 = 256.0 * 1048576.0;
     const MOST: f64 = 1024.0 * 1048576.0;
     let last = reported[2].unwrap_or(0.0);
-    let wanted = (8.0 * last).clamp(LEAST, MOST);
+    let begins = (4.0 * last).max(1.0).log2().ceil().exp2();
+    let wanted = (8.0 * last).clamp(LEAST, MOST.max(begins));
     wanted.min(largest as f64) as usize
 }
 
@@ -112,6 +113,18 @@ pub fn rung_of(point: &Point, rate: Rate) -> Option<Rung> {
 mod tests {
     use super::*;
     use crate::experiment::PageRequest;
+
+    #[test]
+    fn the_ladder_ends_in_memory() {
+        let mib = |last: f64, largest: u64| {
+            ladder_limit([None, None, Some(last * 1048576.0)], largest << 20) >> 20
+        };
+        assert_eq!(mib(2.0, 1024), 256);
+        assert_eq!(mib(64.0, 1024), 512);
+        assert_eq!(mib(200.0, 1024), 1024);
+        assert_eq!(mib(320.0, 2048), 2048);
+        assert_eq!(mib(320.0, 1024), 1024);
+    }
 
     #[test]
     fn sparse_walks_span_what_they_leave_out() {

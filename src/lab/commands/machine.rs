@@ -49,7 +49,8 @@ pub(super) struct MachineArgs {
     /// The CPU to measure on.
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
     cpu: Option<usize>,
-    /// The largest working set [default: a quarter of the available memory, 1GiB at most].
+    /// The largest working set [default: a quarter of the available memory, at most 1GiB or four times
+    /// the last level].
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
     /// Measure nothing: a record, or the folder of a run, says what was measured.

@@ -41,7 +41,8 @@ pub(super) struct Scene {
     /// The seed of all random layouts: the same seed gives the same lists [default: 1].
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// The largest working set [default: a quarter of the available memory, and at most 1GiB].
+    /// The largest working set [default: a quarter of the available memory, and at most 1GiB or four
+    /// times the last level].
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub memory: Option<u64>,
 }

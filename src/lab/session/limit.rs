@@ -15,20 +15,27 @@ const MIB: u64 = 1 << 20;
 /// The smallest limit accepted: with less, no walk leaves L1d.
 const LEAST: u64 = 64 << 10;
 
-/// The largest working set by default: twice the largest of the paper's figures.
+/// The largest working set by default: twice the largest of the paper's figures. With a last level of more
+/// than 256 MiB, it is four times the level, where memory begins.
 const MOST: u64 = 1 << 30;
 
+/// The largest working set by default with a last level of any size: a lap through more takes ten seconds.
+const MOST_WITH_CACHE: u64 = 4 << 30;
+
 /// Returns the largest working set in bytes: as requested, or a size that leaves most memory to the rest of
-/// the machine. `address_space` is RLIMIT_AS.
+/// the machine. `last_level` is the size that CPUID reports, 0 if none, and `address_space` is RLIMIT_AS.
 pub(super) fn largest(
     request: &Request,
+    last_level: u64,
     available: u64,
     address_space: Option<u64>,
 ) -> Result<u64> {
     let Some(asked) = request.memory else {
         // The memory of a case is mapped in both page sizes, and the program needs memory too.
         let quarter = available.min(address_space.unwrap_or(u64::MAX)) / 4;
-        return Ok((MOST.min(quarter) / MIB * MIB).max(MIB));
+        let memory = 4 * last_level.min(MOST_WITH_CACHE / 4);
+        let most = MOST.max(memory.next_power_of_two());
+        return Ok((most.min(quarter) / MIB * MIB).max(MIB));
     };
     let shown = show(asked as f64);
     if asked < LEAST {
@@ -117,6 +124,11 @@ mod tests {
     use super::*;
     use crate::lab::session::Profile;
 
+    /// With a last level of 32 MiB.
+    fn largest(request: &Request, available: u64, address_space: Option<u64>) -> Result<u64> {
+        super::largest(request, 32 << 20, available, address_space)
+    }
+
     fn with(memory: Option<u64>, profile: Profile) -> Request {
         Request {
             memory,
@@ -134,6 +146,10 @@ mod tests {
         assert_eq!(limited.unwrap(), 128 << 20);
         let full = with(None, Profile::Full);
         assert_eq!(largest(&full, 64 << 30, None).unwrap(), 1 << 30);
+        let with_cache = |mib: u64| super::largest(&quick, mib << 20, 64 << 30, None).unwrap();
+        assert_eq!(with_cache(256), 1 << 30);
+        assert_eq!(with_cache(320), 2 << 30);
+        assert_eq!(with_cache(2048), 4 << 30);
     }
 
     #[test]

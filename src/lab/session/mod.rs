@@ -13,7 +13,7 @@ use super::date;
 use super::record::{CacheLine, FORMAT, Header, IsolationLine, PrefetchersLine, SettingLine};
 use crate::bench::DisturbanceMonitor;
 use crate::counters::{Place, Quantity};
-use crate::cpu::{Features, Identity, tsc_hz};
+use crate::cpu::{Cache, Caches, Features, Identity, tsc_hz};
 use crate::experiment::{self, Context, Counting, Effort, Linux, Placement};
 use crate::os::health::{self, State};
 use crate::os::isolation::Isolated;
@@ -25,7 +25,7 @@ use crate::os::sysfs::{self, CpuLocation};
 use crate::os::{
     Pages, Pinned, Root, Sysfs, allowed, calibrate, limits, measuring_cpu, pin, pin_to_measure,
 };
-use crate::recorded::{counting_lines, cpu_line};
+use crate::recorded::{counting_lines, cpu_line, reported_sizes};
 use crate::time::{Rate, yardstick};
 
 /// The length of a run.
@@ -216,7 +216,12 @@ impl Session {
             .without(&request.masked)
             .map_err(|error| anyhow::anyhow!("LINEFILL_MASK={}: {error}", request.masked))?;
         let memory = limits::machine_memory(root).unwrap_or_else(|_| limits::memory_here());
-        let largest = limit::largest(request, memory.available, limits::address_space())?;
+        let largest = limit::largest(
+            request,
+            last_level(),
+            memory.available,
+            limits::address_space(),
+        )?;
         let nodes = nodes(root);
         if let Some(node) = request.node {
             limit::prefer(node, &nodes, root)?;
@@ -347,9 +352,17 @@ pub(super) fn largest(root: &Root) -> Result<u64> {
     let memory = limits::machine_memory(root).unwrap_or_else(|_| limits::memory_here());
     limit::largest(
         &Request::default(),
+        last_level(),
         memory.available,
         limits::address_space(),
     )
+}
+
+/// Returns the bytes of the last level behind L2 that CPUID reports, 0 if it reports none.
+fn last_level() -> u64 {
+    let caches: Vec<Cache> = Caches::detect().iter().cloned().collect();
+    let [_, _, last] = reported_sizes(&caches);
+    last.map_or(0, |bytes| bytes as u64)
 }
 
 /// Returns the CPUs that threads may use, and the measuring CPU even if the affinity mask lacks it.
