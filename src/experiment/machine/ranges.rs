@@ -101,7 +101,16 @@ impl Ranges {
     /// for L1d, L2 and the last level.
     pub fn from_ladder(ladder: &[Rung], reported: [Option<f64>; 3]) -> Self {
         let steps = steps_of(ladder);
-        let measured = assign(&steps, reported);
+        let places: Vec<f64> = steps.iter().map(|step| step.at).collect();
+        let mut measured = assign(&places, reported);
+        // A ladder that goes far beyond the last level has passed its end too, even if it lies in one step
+        // with the end of L2, because a guest gets little more of the last level than L2 holds.
+        let end = ladder.last().map_or(0.0, |rung| rung.working_set);
+        if let (None, Some(size), Some(step)) = (measured[2], reported[2], steps.last())
+            && end >= 2.0 * size
+        {
+            measured[2] = Some(step.top);
+        }
         let capacities: Vec<Capacity> = (0..3)
             .map(|index| Capacity {
                 level: index as u8 + 1,
@@ -138,13 +147,21 @@ impl Ranges {
     }
 }
 
-/// Returns the working sets at which the ladder steps up.
-fn steps_of(ladder: &[Rung]) -> Vec<f64> {
+/// A step of a rising curve.
+struct Step {
+    /// Where the curve crosses the geometric mean of the plateaus on both sides.
+    at: f64,
+    /// Where the plateau behind the step begins.
+    top: f64,
+}
+
+/// Returns the steps of the ladder.
+fn steps_of(ladder: &[Rung]) -> Vec<Step> {
     let points: Vec<(f64, Interval)> = ladder
         .iter()
         .map(|rung| (rung.working_set, rung.cost))
         .collect();
-    steps(&points)
+    found(&points)
 }
 
 /// The factor by which a curve rises per octave of working sets before it counts as leaving its plateau.
@@ -156,6 +173,10 @@ const SHELF: f64 = 8.0;
 /// Returns each x at which a rising curve steps up: where it crosses the geometric mean of the plateaus
 /// on both sides of the step. Ignores points that are not positive, which are noise.
 pub fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
+    found(points).into_iter().map(|step| step.at).collect()
+}
+
+fn found(points: &[(f64, Interval)]) -> Vec<Step> {
     let points: Vec<(f64, f64)> = points
         .iter()
         .map(|(x, cost)| (*x, cost.middle()))
@@ -190,7 +211,10 @@ pub fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
         let below = above.saturating_sub(1);
         let share = (middle / costs[below]).ln() / (costs[above] / costs[below]).ln();
         let (from, to) = (points[below].0, points[above].0);
-        steps.push(from * (to / from).powf(share.clamp(0.0, 1.0)));
+        steps.push(Step {
+            at: from * (to / from).powf(share.clamp(0.0, 1.0)),
+            top: points[knee.after].0,
+        });
     });
     steps
 }
@@ -307,6 +331,31 @@ mod tests {
         let llc = ranges.capacities[2].usable();
         assert!((4.0 * MIB..5.7 * MIB).contains(&llc), "{llc}");
         assert!(ranges.memory.holds(32.0 * MIB));
+    }
+
+    #[test]
+    fn a_slice_without_a_shelf_ends_where_memory_begins() {
+        // Another guest of an Emerald Rapids: between L2 and memory nothing is level.
+        let rungs = [
+            (45.3 * KIB, 4.9),
+            (64.0 * KIB, 16.0),
+            (1448.0 * KIB, 16.0),
+            (2048.0 * KIB, 48.0),
+            (2896.0 * KIB, 106.0),
+            (4096.0 * KIB, 138.0),
+            (5792.0 * KIB, 345.0),
+            (8192.0 * KIB, 340.0),
+            (64.0 * MIB, 347.0),
+            (256.0 * MIB, 362.0),
+        ];
+        let reported = [48.0 * KIB, 2.0 * MIB, 300.0 * MIB].map(Some);
+        let far = [&rungs[..], &[(2048.0 * MIB, 359.0)]].concat();
+        let ranges = Ranges::from_ladder(&ladder(&far), reported);
+        assert_eq!(ranges.capacities[2].measured, Some(5792.0 * KIB));
+        assert!(ranges.memory.holds(32.0 * MIB));
+        // What lies behind the last rung is not known.
+        let near = Ranges::from_ladder(&ladder(&rungs), reported);
+        assert_eq!(near.capacities[2].measured, None);
     }
 
     #[test]

@@ -220,7 +220,7 @@ impl Pass<'_> {
         let (mut late, mut left_out) = (Vec::new(), Vec::new());
         for (index, planned) in plan.iter().enumerate() {
             let rest = &experiments[index..];
-            if self.schedule.leaves_out(rest, self.number) {
+            if self.schedule.leaves(rest, self.number) {
                 late.push(planned);
                 continue;
             }
@@ -231,9 +231,11 @@ impl Pass<'_> {
             }
         }
         // The others may have taken less time than expected.
+        let cost = |(experiment, _): &Planned| self.schedule.shortest(&[experiment])[0];
+        late.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
         for planned in late {
             let (experiment, cases) = planned;
-            let fits = !self.schedule.leaves_out(&[experiment], self.number);
+            let fits = self.schedule.fits(experiment, self.number);
             let sampling = self.schedule.sampling(&[experiment], 0, &[]);
             if !fits || !self.experiment(state, planned, sampling, progress)? {
                 progress.less(cases.len() as u64);

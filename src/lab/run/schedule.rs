@@ -23,6 +23,10 @@ const LEAST: f64 = 0.2;
 /// do, so that further passes tell more than longer passes.
 const KEPT: f64 = 0.4;
 
+/// The rest of a pass is taken to last this much longer than expected when experiments are left for later:
+/// otherwise the last ones would be lost, however cheap they are.
+const MARGIN: f64 = 1.25;
+
 /// The cost of a point besides its working set, as bytes that are laid out, flushed and walked once.
 const A_POINT: f64 = 8.0 * 1048576.0;
 
@@ -110,18 +114,16 @@ impl Schedule {
         share(left.saturating_sub(self.kept).as_secs_f64(), expected)
     }
 
-    /// Returns whether the first of the experiments that this pass has not measured is left out, because
-    /// even with the shortest sampling they do not fit into the time left: the most expensive are left out,
-    /// as many as have to be.
-    pub fn leaves_out(&self, rest: &[&Experiment], pass: u32) -> bool {
-        let (Some(until), false) = (self.end_of(pass), rest.is_empty()) else {
+    /// Returns whether the first of the experiments that this pass has not measured is left for later, because
+    /// even with the shortest sampling they do not fit into the time left: the most expensive are left, as
+    /// many as have to be.
+    pub fn leaves(&self, rest: &[&Experiment], pass: u32) -> bool {
+        let mut times = self.shortest(rest);
+        let (Some(left), Some(&first)) = (self.left(pass), times.first()) else {
             return false;
         };
-        let mut times = self.times(rest);
-        let first = times[0];
         times.sort_by(|a, b| b.total_cmp(a));
-        let left = until.saturating_duration_since(Instant::now());
-        let mut too_much = times.iter().sum::<f64>() * shortened(LEAST) - left.as_secs_f64();
+        let mut too_much = times.iter().sum::<f64>() * MARGIN - left;
         for time in times {
             if too_much <= 0.0 {
                 return false;
@@ -129,9 +131,27 @@ impl Schedule {
             if time == first {
                 return true;
             }
-            too_much -= time * shortened(LEAST);
+            too_much -= time * MARGIN;
         }
         false
+    }
+
+    /// Returns whether an experiment fits into the time left for a pass.
+    pub fn fits(&self, experiment: &Experiment, pass: u32) -> bool {
+        let left = self.left(pass).unwrap_or(f64::INFINITY);
+        self.shortest(&[experiment])[0] <= left
+    }
+
+    /// Returns the seconds that each experiment takes with the shortest sampling.
+    pub fn shortest(&self, of: &[&Experiment]) -> Vec<f64> {
+        let times = self.times(of).into_iter();
+        times.map(|time| time * shortened(LEAST)).collect()
+    }
+
+    /// Returns the seconds left for a pass; `None` if its time is not limited.
+    fn left(&self, pass: u32) -> Option<f64> {
+        let left = self.end_of(pass)?.saturating_duration_since(Instant::now());
+        Some(left.as_secs_f64())
     }
 
     /// Returns the seconds that each experiment takes with its usual sampling: as it took, or in proportion to
@@ -227,24 +247,21 @@ mod tests {
         let mut schedule = Schedule::with_looks(now, Duration::from_secs(100), until);
         let [long, short, other] = ["D1", "D2", "D3"].map(|id| find(id).unwrap());
         let all = [long, short, other];
-        assert!(!schedule.leaves_out(&all, 0), "nothing is known yet");
-        // Sampling may be shortened to a fifth: six tenths of the time are left then.
+        assert!(!schedule.leaves(&all, 0), "nothing is known yet");
+        // Sampling may be shortened to a fifth: six tenths of the time are left then, 144 s.
         schedule.took("D1", Duration::from_secs(120), 1.0);
         schedule.took("D2", Duration::from_secs(60), 1.0);
         schedule.took("D3", Duration::from_secs(60), 1.0);
-        assert!(schedule.leaves_out(&all, 0));
-        assert!(
-            !schedule.leaves_out(&[short, long], 0),
-            "short is cheaper than long"
-        );
-        assert!(!schedule.leaves_out(&[short, other], 0));
-        assert!(!schedule.leaves_out(&[long], 0));
+        assert!(schedule.leaves(&all, 0));
+        assert!(!schedule.leaves(&[short, long], 0), "short is cheaper");
+        assert!(!schedule.leaves(&[short, other], 0));
+        assert!(schedule.fits(long, 0));
         // A time with less sampling is that of a longer experiment.
         schedule.took("D1", Duration::from_secs(120), LEAST);
-        assert!(schedule.leaves_out(&[long], 0));
+        assert!(!schedule.fits(long, 0));
         // Only the first pass may take longer than the budget.
         assert!(!schedule.is_over(0) && schedule.is_over(1));
-        assert!(schedule.leaves_out(&[short], 1));
-        assert!(!Schedule::to(None).leaves_out(&all, 0));
+        assert!(schedule.leaves(&[short], 1));
+        assert!(!Schedule::to(None).leaves(&all, 0));
     }
 }
