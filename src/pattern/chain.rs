@@ -19,12 +19,14 @@ pub enum Fill {
         /// The seed of the indices.
         seed: u64,
     },
-    /// A random permutation: several cycles. The cycle through 0 has any length with equal probability.
+    /// A random permutation: several cycles. The cycle through 0 has any length with equal probability. From
+    /// 2^20 elements on, the permutation is pseudorandom.
     Permutation {
         /// The seed of the permutation.
         seed: u64,
     },
-    /// A random permutation that is one cycle: the only random fill that visits all elements.
+    /// A random permutation that is one cycle: the only random fill that visits all elements. From 2^20
+    /// elements on, the cycle is pseudorandom.
     Cycle {
         /// The seed of the cycle.
         seed: u64,

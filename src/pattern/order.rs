@@ -6,7 +6,8 @@
 pub enum Order {
     /// In address order (Drepper, Figure 3.9, lower list).
     Sequential,
-    /// Uniformly random among all cycles through all elements (Drepper, Figure 3.9, upper list).
+    /// A random cycle through all elements (Drepper, Figure 3.9, upper list). Below 2^20 elements all cycles
+    /// are equally likely; of more elements, the seed selects one of 2^64 pseudorandom cycles.
     Random {
         /// The seed of the cycle.
         seed: u64,

@@ -76,7 +76,7 @@ pub fn ladder_limit(reported: [Option<f64>; 3], largest: u64) -> usize {
     const LEAST: f64 = 256.0 * 1048576.0;
     const MOST: f64 = 1024.0 * 1048576.0;
     let last = reported[2].unwrap_or(0.0);
-    let begins = (4.0 * last).max(1.0).log2().ceil().exp2();
+    let begins = ((4.0 * last) as u64).next_power_of_two() as f64;
     let wanted = (8.0 * last).clamp(LEAST, MOST.max(begins));
     wanted.min(largest as f64) as usize
 }
