@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::common;
 use crate::common::cli::Folder;
+use linefill::cpu::Caches;
 use linefill::kernel::{Motion, RoundTrip, RoundTripWay, Vector};
 use linefill::mem::Region;
 use linefill::os::{BackgroundLoad, BackgroundProcess, RoundOptions, Worker, allowed, team};
@@ -246,10 +247,14 @@ fn a_run_that_is_killed_leaves_neither_thread_nor_process() {
         return;
     }
     let folder = Folder::new("orphans");
+    // A second process takes half of the last level.
+    let caches = Caches::detect();
+    let last_level = caches.last_level().map_or(0, |cache| cache.size >> 20);
+    let memory = format!("{}MiB", (last_level / 2).max(16));
     // Second processes in every other run, threads in the others.
-    let command = |round: usize| {
-        let id = ["D44", "D39"][round % 2];
-        folder.linefill(&["run", id, "--memory", "16MiB"])
+    let command = |round: usize| match round % 2 {
+        0 => folder.linefill(&["run", "D44", "--memory", &memory]),
+        _ => folder.linefill(&["run", "D39", "--memory", "16MiB"]),
     };
     let with_workers = kill_runs(&folder, command, 4);
     let two_cpus = allowed().len() > 1;

@@ -151,10 +151,19 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Returns the shared cache, or the reason why nothing was measured or no cache is shared.
+/// Returns the shared cache, or the reason why no cache is shared, its half is too large a working set, or nothing
+/// was measured.
 fn measured_shared_cache(e: &Evidence<'_>) -> Testable<Shared> {
+    let shared = shared(e.machine)?;
+    let [half, largest] = [shared.bytes / 2, e.machine.largest].map(|bytes| bytes >> 20);
+    if half > largest {
+        return Err(Untestable(format!(
+            "half of L{} is {half} MiB, and `--memory` allows working sets of {largest} MiB",
+            shared.level
+        )));
+    }
     e.series(&series(READ, Nobody))?;
-    shared(e.machine)
+    Ok(shared)
 }
 
 /// The test needs half of the cache to be read this many times as fast as the largest working set.
