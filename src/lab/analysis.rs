@@ -1,5 +1,5 @@
-//! Everything that follows from a record, derived once for the report, the tables, comparisons and the
-//! machine sheet. `drawn` derives only the points and curves.
+//! Derives everything that follows from a record, once for the report, the tables, comparisons and the
+//! machine sheet. `points_by_experiment` gives the points and curves alone.
 
 use std::collections::HashMap;
 
@@ -18,8 +18,8 @@ use crate::order;
 use crate::recorded::machine_of;
 use crate::stats::Interval;
 
-/// Why the claims of an experiment with missing points are not judged: a curve that ends early could make a
-/// claim about its end hold or fail for no reason.
+/// The reason given for the untestable claims of an experiment with missing points. A curve that ends early
+/// could decide a claim wrongly.
 const UNFINISHED: &str =
     "not measured to its end: the run was stopped, or its time (--budget) was over";
 
@@ -157,14 +157,15 @@ impl Analysis {
         rows
     }
 
-    /// Returns what disturbed the measuring CPU between the samples, if it was isolated.
+    /// Returns how often the measuring CPU was disturbed while it sampled, if it was isolated.
     pub(crate) fn quiet(&self) -> Option<Quiet> {
         Quiet::of(&self.record.header, &self.record.points)
     }
 }
 
 impl Answer {
-    /// Derives an answer from the record's verdicts on the experiment and the verdicts that the points give.
+    /// Derives the answer for an experiment. A verdict of the record takes precedence over the verdict that
+    /// the points give.
     fn of(
         experiment: &'static Experiment,
         points: Vec<Point>,
@@ -232,8 +233,8 @@ fn passes_of(point: &Point) -> Option<u32> {
     u32::try_from(passes.max(1)).ok()
 }
 
-/// Sets the number of passes after which each measured claim was decided: the passes of the first look from
-/// which the verdict did not change any more.
+/// Sets the number of passes after which each measured claim was decided: the passes of the earliest look
+/// from which the verdict no longer changed.
 fn decided_in(decided: &mut [VerdictLine], earlier: &[Look], points: &[Point]) {
     let last = points.iter().filter_map(passes_of).max();
     for line in decided {
@@ -259,8 +260,8 @@ fn two_states(machine: &Machine, in_doubt: &[Point]) -> Vec<TwoStates> {
     in_doubt.iter().filter_map(states).collect()
 }
 
-/// Judges the claims of an experiment in order. `points` have their doubt applied, so that a disturbed point
-/// decides as little as possible.
+/// Judges the claims of an experiment in order. `points` have their doubt applied: the intervals of disturbed
+/// points decide as little as possible.
 fn judge(
     experiment: &Experiment,
     machine: &Machine,
@@ -323,7 +324,8 @@ pub(crate) fn points_by_experiment(record: &Record) -> (Machine, Vec<ExperimentP
 }
 
 impl ExperimentPoints<'_> {
-    /// Returns the curves and their unit. The ladder's is in nanoseconds without a clock of the core.
+    /// Returns the curves and their unit. The unit of the ladder is nanoseconds if the clock rate of the core
+    /// is not known.
     pub fn curves(&self, machine: &Machine) -> (Vec<Curve>, Unit) {
         let Some(experiment) = self.experiment else {
             return self.ladder(machine);

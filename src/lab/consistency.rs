@@ -6,10 +6,12 @@ use crate::experiment::{
 };
 use crate::stats::Interval;
 
-/// Relative difference, beyond their intervals, up to which two values agree: their loops may differ.
+/// Two values agree if the gap between their intervals is at most this fraction of the lower one. Experiments
+/// time different loops, so small differences are expected.
 const ALIKE: f64 = 0.1;
 
-/// Factor between two rungs of a ladder. A step is located to within one rung on either side.
+/// Factor of two rungs of a ladder, which has two rungs per octave. A step is located to within one rung on
+/// either side.
 const ROOM: f64 = 2.0;
 
 /// Curves over working sets that end in memory: the name in a sentence, the experiment, the series. Random
@@ -87,9 +89,9 @@ impl<'a> Points<'a> {
         evidence.level(series, range).ok()
     }
 
-    /// Returns the least and the greatest working set, in bytes, at which a pass over a curve leaves the
-    /// last level. Of eight passes or more, the outermost eighth on either side is left out: a single
-    /// disturbed point looks like a step.
+    /// Returns the least and the greatest working set, in bytes, at which a pass over a curve leaves the last
+    /// level. Of eight passes or more, drops the lowest and the highest eighth, because a single disturbed
+    /// point looks like a step.
     fn last_steps(&self, experiment: &str, series: &str) -> Option<(f64, f64)> {
         let [_, l2, llc] = self.machine.ranges.capacities.get(..3)? else {
             return None;
@@ -125,10 +127,9 @@ impl<'a> Points<'a> {
     }
 }
 
-/// Returns the time per step of a random walk in the last level. It is taken from the working sets that stay
-/// in the level, where laps that start in memory and laps that start in the caches take equally long. The
-/// ladder's own walk is used only if there are no such laps, since its starting state is unknown on a shared
-/// level.
+/// Returns the time per step of a random walk in the last level. The time comes from working sets that stay
+/// in the level: laps that start in memory and laps that start in the caches take equally long there. Without
+/// such laps, the ladder's own walk is used. Its starting state is unknown on a shared level.
 ///
 /// # Errors
 /// If no working set beyond L2 stays in the last level, or the points are missing.
@@ -177,9 +178,9 @@ pub fn disagreements(machine: &Machine, ladder: &[Point], of: Measured<'_>) -> V
     found
 }
 
-/// Returns the range of working sets, in bytes, in which curves leave the last level, if it is wider than
-/// the resolution of a step. Whether a working set of this range stays in the level depends on how quickly
-/// it is walked and on the other users of the level.
+/// Returns the range of working sets, in bytes, in which curves leave the last level, if the range is wider
+/// than the resolution of a step. Whether a working set in this range stays in the level depends on how often
+/// its lines are accessed and on the other users of the level.
 pub fn share(machine: &Machine, ladder: &[Point], of: Measured<'_>) -> Option<Range> {
     range(&Points {
         machine,

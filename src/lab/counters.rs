@@ -124,7 +124,7 @@ pub fn count(
     runs
 }
 
-/// Returns the horizontal axis of an experiment: a plain number if it has no plot.
+/// Returns the horizontal axis of an experiment, or a linear axis `x` if the experiment has no plot.
 fn axis(experiment: &Experiment) -> Axis {
     experiment.plot.map_or(Axis::linear("x"), |plot| plot.x)
 }

@@ -109,7 +109,7 @@ pub(crate) enum Outcome {
     Passed,
     /// The check could not be decided.
     Skipped,
-    /// A claim does not hold: a failure in JUnit, a notice on GitHub, no error of the command.
+    /// A claim does not hold: a failure in JUnit and a notice on GitHub. The command does not fail.
     Refuted,
     /// A warning.
     Warned,

@@ -1,8 +1,8 @@
 //! Makes foreign text harmless to print: text from records, debug information, traces, file names and
 //! command lines.
 //!
-//! A terminal obeys control characters: they clear it, set its title, and draw over other output. Characters
-//! that reverse the direction of text display it in another order than its letters have.
+//! A terminal acts on control characters: they clear the screen, set the title, and overwrite other output.
+//! Bidirectional control characters change the order in which text is displayed.
 
 use std::borrow::Cow;
 

@@ -148,7 +148,7 @@ impl Progress {
         }
         let remaining = self.points.saturating_sub(self.done);
         let seconds = self.began.elapsed().as_secs_f64() / self.measured as f64;
-        // Whole seconds: a flickering digit is useless.
+        // Rounded to whole seconds: a fraction would change at every redraw.
         Some(Duration::from_secs(
             (seconds * remaining as f64).ceil() as u64
         ))
@@ -186,7 +186,7 @@ mod tests {
     fn the_line_shows_the_share_and_stays_shorter_than_the_terminal() {
         let half = format!("{}{} 5/10 D14", "█".repeat(10), "░".repeat(10));
         assert_eq!(line(5, 10, "D14", 80), half);
-        // A character of two columns does not begin in the last one.
+        // A character that is two columns wide is dropped if only one column is left.
         assert_eq!(line(5, 10, "漢字漢字", 32), half.replace("D14", "漢字"));
         assert!(line(12, 10, "", 80).starts_with(&"█".repeat(20)));
         assert!(!line(0, 0, "\x1b[2J", 80).contains('\x1b'));

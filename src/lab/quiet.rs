@@ -1,4 +1,4 @@
-//! Whether an isolated run was disturbed between its samples.
+//! Whether an isolated run was disturbed while it sampled.
 
 use std::fmt;
 

@@ -216,8 +216,8 @@ impl File {
     }
 }
 
-/// Splits a line of CSV (RFC 4180) into cells. A quoted cell may hold commas, and quotes as two quotes.
-/// `None` if a quote is not closed.
+/// Splits a line of CSV (RFC 4180) into cells. A quoted cell may contain commas; two quotation marks in it
+/// stand for one. `None` if a quotation is not closed.
 fn cells(line: &str) -> Option<Vec<String>> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
@@ -237,8 +237,8 @@ fn cells(line: &str) -> Option<Vec<String>> {
 /// A curve of at most this number of points is not thinned.
 const WHOLE: usize = 200;
 
-/// Thins a curve of hundreds of points to the points between which it moves by a few percent. A figure that
-/// was read from its drawing has a point per pixel.
+/// Thins a long curve: keeps a point if `y` changed by more than 5 % or `x` by more than 10 % since the last
+/// point that was kept. A curve that was traced from a drawing has a point per pixel.
 pub(super) fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= WHOLE {
         return points;

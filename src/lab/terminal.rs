@@ -1,8 +1,8 @@
 //! Output to a terminal, pipe or log: results on the standard output, everything else on the standard error.
 //!
-//! Nothing else in the lab writes to them, except the progress bar, which ignores errors. `print!` and
-//! `eprint!` panic if they cannot write, and a measurement must outlive its terminal. This module also
-//! spells out control characters, wherever the text comes from.
+//! Nothing else in the lab writes to these streams, except the progress bar, which ignores errors. `print!`
+//! and `eprint!` panic if they cannot write, and a measurement must continue when its terminal closes. This
+//! module also spells out control characters in all text that it writes.
 
 use std::fmt::Display;
 use std::fs::File;

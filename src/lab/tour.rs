@@ -17,7 +17,7 @@ use super::terminal::{FAINT, STRONG, Screen, show};
 use crate::experiment::{Experiment, Machine, find};
 use crate::recorded::machine_of;
 
-/// The experiments of the tour: effects that most programs meet, in the order of a load's path.
+/// The experiments of the tour, in order: effects that most programs meet.
 pub(crate) const STOPS: [&str; 10] = [
     "D14", "D19", "D8", "E37", "D36", "E4", "E7", "E17", "A2", "B8",
 ];
@@ -147,7 +147,7 @@ impl Output for Tour {
         "linefill tour".to_owned()
     }
 
-    /// Returns only the closing remark: the rest was printed as it was measured.
+    /// Returns only the closing remark: everything else was printed during the measurement.
     fn screen(&self, width: u16) -> Screen {
         let mut screen = Screen::default();
         screen.end();

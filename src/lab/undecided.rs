@@ -40,8 +40,8 @@ pub struct Undecided {
     pub experiment: &'static Experiment,
     /// The claim's id.
     pub claim: &'static str,
-    /// The largest share of their widths to which all intervals could narrow, with their middles unchanged,
-    /// so that the claim is decided; 0 if no share that was tried decides it.
+    /// The largest factor of `SHARES` that decides the claim when the widths of all intervals are multiplied
+    /// by it and their middles stay the same. 0 if no factor decides the claim.
     pub share: f64,
     /// The points, by series and x.
     points: Vec<(String, f64)>,
@@ -61,14 +61,14 @@ impl Undecided {
     }
 }
 
-/// Shares of their widths to which intervals are narrowed on trial.
+/// Factors by which the widths of intervals are multiplied on trial.
 const SHARES: [f64; 4] = [0.7, 0.4, 0.2, 0.1];
 
 /// Factor by which intervals are widened to find out whether a claim depends on them.
 const WIDER: f64 = 3.0;
 
-/// Returns the undecided measured claims, the claims that need the fewest passes first. `uncertain` is the
-/// range of working sets that may or may not fit the last level.
+/// Returns the undecided measured claims in descending order of `share`: the claims that need the fewest
+/// passes come first. `uncertain` is the range of working sets that may or may not fit the last level.
 pub fn undecided(
     machine: &Machine,
     uncertain: Option<Range>,
@@ -153,9 +153,9 @@ fn open(
     })
 }
 
-/// Returns the indices of the points that a claim depends on: its judgement `changes` when the interval of
-/// such a point is widened. If only widening all points of a series changes it, as with steps and medians of
-/// a curve, all points of the series count.
+/// Returns the indices of the points that a claim depends on: the points whose widening changes the judgement
+/// of the claim, as `changes` reports. If widening all points of a series together changes the judgement but
+/// no single point does (steps and medians of a curve), all points of the series count.
 fn read(points: &[Point], changes: impl Fn(&[Point]) -> bool) -> Vec<usize> {
     let mut by_series: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, point) in points.iter().enumerate() {

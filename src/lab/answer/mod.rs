@@ -1,5 +1,5 @@
-//! What a person takes away from a record: the machine by its real name, its memory ladder, how much of each
-//! document still holds, and what changed most. The report and the terminal print it.
+//! The main results of a record: the name of the machine, its memory ladder, how many claims of each
+//! document still hold, and what changed most. The report and the terminal print them.
 
 mod ladder;
 mod paper;
@@ -17,24 +17,24 @@ use crate::lab::size::show;
 use crate::recorded::core_of;
 use crate::stats::Interval;
 
-/// The answer to what a run was made for.
+/// The main results of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// The machine by its real name.
+    /// Name of the machine.
     pub machine: MachineName,
-    /// The levels of its memory.
+    /// The levels of the machine's memory.
     pub ladder: Ladder,
-    /// The documents with their claims, section by section; the claims that are ours come last.
+    /// The documents with their claims, section by section, and last the claims that are ours.
     pub papers: Vec<Paper>,
-    /// What changed most, the greatest change first.
+    /// The findings, the greatest change first.
     pub findings: Vec<Finding>,
 }
 
-/// How many findings a summary has at most.
+/// Maximum number of findings of a summary.
 const MOST_FINDINGS: usize = 9;
 
 impl Summary {
-    /// The answer of an analysis.
+    /// Returns the main results of an analysis.
     pub fn of(analysis: &Analysis) -> Self {
         Summary {
             machine: machine_name(&analysis.record.header),
@@ -44,11 +44,11 @@ impl Summary {
         }
     }
 
-    /// The document that the run says most about: the one with the most claims that were decided here.
-    /// `None` if none was.
+    /// Returns the document with the most claims decided on this machine. `None` if no claim of a document
+    /// was decided.
     pub fn foremost(&self) -> Option<&Paper> {
         let decided = self.papers.iter().filter(|paper| paper.document.is_some());
-        // The first of several: documents stand in the order of their weight.
+        // Of several documents with this number, the first one counts.
         let most = decided
             .clone()
             .map(|paper| paper.counts().decided())
@@ -57,8 +57,8 @@ impl Summary {
         decided.next().filter(|_| most > 0)
     }
 
-    /// The head line: `171 of 225 claims still hold`. Of a run that decided nothing of a document, what
-    /// became of the claims that are ours.
+    /// Returns the headline: `171 of 225 claims still hold`. If no claim of a document was decided, the
+    /// headline counts the claims that are ours.
     pub fn headline(&self) -> String {
         let ours = || {
             let ours = self.papers.iter().find(|paper| paper.document.is_none())?;
@@ -79,41 +79,42 @@ impl Summary {
     }
 }
 
-/// A number of a document beside this machine's, and what to do about it.
+/// A document's number compared with this machine's number, and advice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The claim's id.
     pub claim: String,
     /// The experiment's id.
     pub experiment: String,
-    /// What the claim came to.
+    /// The verdict on the claim.
     pub verdict: Verdict,
-    /// How its number reads.
+    /// How the number is worded and shown, and the advice.
     pub takeaway: Takeaway,
-    /// What the document has, from the least to the most.
+    /// The document's number, as an interval.
     pub then: Interval,
-    /// The machine that the document has it of; empty if it does not say.
+    /// The machine that the document measured on; empty if the document does not say.
     pub machine: String,
-    /// What was found here.
+    /// This machine's number, as an interval.
     pub now: Interval,
-    /// Why, as far as the verdict tells; may be empty.
+    /// The sentence that follows from the verdict; may be empty.
     pub why: &'static str,
     /// The document.
     pub document: Document,
-    /// Its section, and the figure or table.
+    /// Section of the document, and the figure or table.
     pub section: &'static str,
-    /// By what factor both differ at least, as a logarithm, weighed by how many programs it touches.
+    /// Logarithm of the least factor between the two numbers, multiplied by a weight for the number of
+    /// programs concerned.
     pub score: f64,
 }
 
-/// Changes smaller than this, as a factor, are none.
+/// Least factor between two numbers that counts as a change.
 const A_CHANGE: f64 = 1.1;
 
-/// The most findings of one topic.
+/// Maximum number of findings of one topic.
 const OF_A_TOPIC: usize = 2;
 
-/// The findings among these verdicts, the greatest change first: at most `most`, one of each experiment
-/// and two of each topic. Claims that are not decided here are none.
+/// Returns the findings among these verdicts, the greatest change first: at most `most` in total, one per
+/// experiment, and two per topic. Claims that were not decided on this machine give no findings.
 pub fn findings(verdicts: &[VerdictLine], most: usize) -> Vec<Finding> {
     let mut all: Vec<Finding> = verdicts.iter().filter_map(finding).collect();
     greatest_first(&mut all, |of| of.score);
@@ -131,7 +132,7 @@ pub fn findings(verdicts: &[VerdictLine], most: usize) -> Vec<Finding> {
     chosen
 }
 
-/// The finding that a verdict is, if it is one.
+/// Returns the finding that a verdict gives, if it gives one.
 fn finding(line: &VerdictLine) -> Option<Finding> {
     let decided = matches!(line.verdict, Verdict::Holds | Verdict::DoesNotHold);
     let claim = find_claim(&line.id)?;
@@ -158,46 +159,47 @@ fn finding(line: &VerdictLine) -> Option<Finding> {
     })
 }
 
-/// The least factor between two numbers that their intervals allow, 1 or more. `None` unless all is
-/// positive.
+/// Returns the least factor between two numbers that their intervals allow, at least 1. `None` unless both
+/// intervals are positive.
 fn change(then: Interval, now: Interval) -> Option<f64> {
     let up = now.ratio(then)?;
     Some(up.lo.max(1.0 / up.hi).max(1.0))
 }
 
 impl Finding {
-    /// The sentence at its head.
+    /// Returns the headline of the finding.
     pub fn headline(&self) -> String {
         let now = self.takeaway.shown.words(self.now.middle());
         self.takeaway.headline.replace("{now}", &now)
     }
 
-    /// The document's number: `43x`, `25x to 51x`.
+    /// Returns the document's number: `43x`, `25x to 51x`.
     pub fn then_text(&self) -> String {
         self.range(self.then)
     }
 
-    /// This machine's number: `160x`.
+    /// Returns this machine's number: `160x`.
     pub fn now_text(&self) -> String {
         self.takeaway.shown.text(self.now.middle())
     }
 
-    /// The interval of this machine's number: `150x to 170x`.
+    /// Returns the interval of this machine's number: `150x to 170x`.
     pub fn interval_text(&self) -> String {
         self.range(self.now)
     }
 
-    /// What to do.
+    /// Returns the advice.
     pub fn advice(&self) -> &'static str {
         self.takeaway.advice_on(self.verdict)
     }
 
-    /// Where the document says it: `Drepper 3.3.2, Figure 3.15`.
+    /// Returns the place in the document: `Drepper 3.3.2, Figure 3.15`.
     pub fn source(&self) -> String {
         format!("{} {}", self.document.name(), self.section)
     }
 
-    /// The lengths of the bars for then and for now, in shares of the longer bar.
+    /// Returns the lengths of the bars for the document and for this machine, as fractions of the longer
+    /// bar.
     pub fn bars(&self) -> [f64; 2] {
         let amount = |value: f64| self.takeaway.shown.amount(value).max(0.0);
         let [then, now] = [self.then, self.now].map(|of| amount(of.middle()));
@@ -208,7 +210,7 @@ impl Finding {
         }
     }
 
-    /// Both ends, the smaller amount first, or one number where they read alike.
+    /// Formats an interval with the smaller amount first, or as one number if both ends look the same.
     fn range(&self, of: Interval) -> String {
         let shown = self.takeaway.shown;
         let (mut lo, mut hi) = (shown.text(of.lo), shown.text(of.hi));
@@ -222,24 +224,24 @@ impl Finding {
     }
 }
 
-/// A machine as people call it: `AMD EPYC (Zen 5), 2 vCPUs of a KVM guest, 23.5 GiB, 3.9 GHz`.
+/// The name of a machine: `AMD EPYC (Zen 5), 2 vCPUs of a KVM guest, 23.5 GiB, 3.9 GHz`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineName {
-    /// The brand without its marks, or vendor, family and model of a CPU without one.
+    /// Brand without trademark signs, or vendor, family and model of a CPU that reports no brand.
     pub brand: String,
-    /// The core design, if it is known and the brand does not name it.
+    /// Core design, if it is known and the brand does not contain it.
     pub core: Option<String>,
-    /// CPUs that threads may have, and how many cores these are; `None` where a record does not say.
+    /// Number of CPUs that threads may use, and number of their cores; `None` if the record does not say.
     pub cpus: Option<(usize, usize)>,
-    /// The hypervisor, if there is one.
+    /// Hypervisor, if there is one.
     pub hypervisor: Option<String>,
-    /// Bytes of memory.
+    /// Memory in bytes.
     pub memory: Option<u64>,
-    /// The rate of the core clock in GHz.
+    /// Core clock rate in GHz.
     pub gigahertz: Option<f64>,
 }
 
-/// The name of the machine that a header describes.
+/// Returns the name of the machine that a header describes.
 pub fn machine_name(header: &Header) -> MachineName {
     let cpu = &header.cpu;
     let brand = match cpu.brand.trim() {
@@ -266,7 +268,8 @@ pub fn machine_name(header: &Header) -> MachineName {
     }
 }
 
-/// The brand without what says nothing: marks of trade, `CPU`, a nominal clock rate, a number of cores.
+/// Returns the brand without uninformative words: trademark signs, `CPU`, a nominal clock rate, a number of
+/// cores.
 fn without_marks(brand: &str) -> String {
     let brand = brand.replace("(R)", "").replace("(TM)", "");
     let brand = brand.split(" @ ").next().unwrap_or_default();
@@ -276,7 +279,7 @@ fn without_marks(brand: &str) -> String {
 }
 
 impl MachineName {
-    /// The CPU: brand and core.
+    /// Returns the brand and the core design.
     pub fn cpu(&self) -> String {
         match &self.core {
             Some(core) => format!("{} ({core})", self.brand),
@@ -284,7 +287,7 @@ impl MachineName {
         }
     }
 
-    /// The name in a table: `Zen 5, 2 vCPUs, KVM`.
+    /// Returns the name for tables: `Zen 5, 2 vCPUs, KVM`.
     pub fn short(&self) -> String {
         let kind = if self.hypervisor.is_some() {
             "vCPU"
@@ -297,7 +300,7 @@ impl MachineName {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// What there is of it: CPUs, memory, clock.
+    /// Returns the resources of the machine: CPUs, memory, clock rate.
     pub fn extent(&self) -> Vec<String> {
         let cpus = self.cpus.map(|(cpus, cores)| match &self.hypervisor {
             Some(_) => counted(cpus, "vCPU"),

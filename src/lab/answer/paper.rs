@@ -1,44 +1,44 @@
-//! The documents with their claims, chapter by chapter and section by section, and what they come to.
+//! The documents with their claims by chapter and section, and the number of claims per verdict.
 
 use crate::experiment::{Document, Origin, Verdict, find_claim};
 use crate::lab::record::VerdictLine;
 
-/// A document, or what is ours.
+/// A document with its claims, or the claims that are ours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paper {
     /// The document; `None` for the claims that are ours.
     pub document: Option<Document>,
-    /// Its name in lists.
+    /// Name in lists.
     pub name: &'static str,
-    /// Its title.
+    /// Title.
     pub title: &'static str,
-    /// The year in which it appeared, if that is known.
+    /// Year of publication, if known.
     pub year: Option<u16>,
-    /// Its chapters that have claims.
+    /// Chapters that have claims.
     pub chapters: Vec<Chapter>,
 }
 
-/// A chapter, as a summary counts it: one section or a few.
+/// A chapter in a summary: one or several sections of the document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chapter {
-    /// Its name, with the numbers of its sections.
+    /// Name, with the numbers of the sections.
     pub name: &'static str,
-    /// Its sections that have claims.
+    /// Sections that have claims.
     pub parts: Vec<Part>,
 }
 
 /// A section of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Its number; empty if it has none.
+    /// Number; empty if the section has none.
     pub number: &'static str,
-    /// Its title.
+    /// Title.
     pub title: &'static str,
-    /// Its claims, in the order of the registry.
+    /// Claims, in the order of the registry.
     pub claims: Vec<VerdictLine>,
 }
 
-/// How many claims came to which verdict.
+/// The number of claims by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// The number of claims measured or counted here, by verdict in the order of [`Verdict::ALL`].
@@ -47,7 +47,7 @@ pub struct Counts {
     pub elsewhere: [usize; 4],
 }
 
-/// The documents that these verdicts are on, and then what is ours.
+/// Returns the documents with their verdicts, followed by the claims that are ours.
 pub fn papers(verdicts: &[VerdictLine]) -> Vec<Paper> {
     let documents = OUTLINES.iter().map(|outline| paper(outline, verdicts));
     let ours = verdicts.iter().filter(|line| document_of(line).is_none());
@@ -94,7 +94,7 @@ fn paper(outline: &Outline, verdicts: &[VerdictLine]) -> Paper {
             continue;
         };
         if document == outline.document {
-            // A test holds every section of the registry against the outlines.
+            // A test checks that every section of the registry has a place in the outlines.
             let (chapter, part) = outline.place_of(section).unwrap_or_default();
             chapters[chapter].parts[part].claims.push(line.clone());
         }
@@ -108,7 +108,7 @@ fn paper(outline: &Outline, verdicts: &[VerdictLine]) -> Paper {
     }
 }
 
-/// The document that a verdict's claim is of, and its section there.
+/// Returns the document of a verdict's claim, and the section. `None` if the claim is ours.
 fn document_of(line: &VerdictLine) -> Option<(Document, &'static str)> {
     match find_claim(&line.id)?.origin {
         Origin::Document { document, section } => Some((document, section)),
@@ -117,38 +117,38 @@ fn document_of(line: &VerdictLine) -> Option<(Document, &'static str)> {
 }
 
 impl Paper {
-    /// Its claims.
+    /// Returns the claims.
     pub fn claims(&self) -> impl Iterator<Item = &VerdictLine> {
         self.chapters.iter().flat_map(Chapter::claims)
     }
 
-    /// What they come to.
+    /// Counts the claims by verdict.
     pub fn counts(&self) -> Counts {
         Counts::of(self.claims())
     }
 }
 
 impl Chapter {
-    /// Its claims.
+    /// Returns the claims.
     pub fn claims(&self) -> impl Iterator<Item = &VerdictLine> {
         self.parts.iter().flat_map(|part| &part.claims)
     }
 
-    /// What they come to.
+    /// Counts the claims by verdict.
     pub fn counts(&self) -> Counts {
         Counts::of(self.claims())
     }
 }
 
 impl Part {
-    /// What its claims come to.
+    /// Counts the claims by verdict.
     pub fn counts(&self) -> Counts {
         Counts::of(&self.claims)
     }
 }
 
 impl Counts {
-    /// What these claims come to.
+    /// Counts these claims by verdict.
     pub fn of<'a>(claims: impl IntoIterator<Item = &'a VerdictLine>) -> Self {
         let mut counts = Counts::default();
         for claim in claims {
@@ -161,27 +161,27 @@ impl Counts {
         counts
     }
 
-    /// How many that were measured or counted here came to `verdict`.
+    /// Returns the number of claims with `verdict` among those measured or counted on this machine.
     pub fn here(&self, verdict: Verdict) -> usize {
         self.here[place(verdict)]
     }
 
-    /// How many of them hold.
+    /// Returns the number of these claims that hold.
     pub fn holds(&self) -> usize {
         self.here(Verdict::Holds)
     }
 
-    /// How many of them hold or do not hold.
+    /// Returns the number of these claims that hold or do not hold.
     pub fn decided(&self) -> usize {
         self.holds() + self.here(Verdict::DoesNotHold)
     }
 
-    /// How many were measured or counted here.
+    /// Returns the number of claims measured or counted on this machine.
     pub fn measured(&self) -> usize {
         self.here.iter().sum()
     }
 
-    /// How many were computed, simulated or reported.
+    /// Returns the number of claims computed, simulated or reported.
     pub fn beside(&self) -> usize {
         self.elsewhere.iter().sum()
     }
@@ -194,16 +194,16 @@ fn place(verdict: Verdict) -> usize {
         .unwrap_or(0)
 }
 
-/// A document's contents, as far as claims come from it.
+/// The sections of a document that claims come from.
 pub(super) struct Outline {
     pub document: Document,
     pub title: &'static str,
-    /// In what year it appeared, if that is known.
+    /// Year of publication, if known.
     pub year: Option<u16>,
     pub chapters: &'static [Heading],
 }
 
-/// A chapter: its name, and the numbers and titles of its sections. A section without a number is known
+/// A chapter: its name, and the numbers and titles of its sections. A section without a number is identified
 /// by its title.
 pub(super) struct Heading {
     pub name: &'static str,
@@ -214,7 +214,7 @@ const fn heading(name: &'static str, sections: &'static [(&'static str, &'static
     Heading { name, sections }
 }
 
-/// All documents, in the order in which a summary has them.
+/// All documents, in the order of a summary.
 pub(super) const OUTLINES: [Outline; 4] = [
     Outline {
         document: Document::Drepper,
@@ -354,7 +354,8 @@ pub(super) const OUTLINES: [Outline; 4] = [
 ];
 
 impl Outline {
-    /// The chapter and the section, by their places, of what a claim's origin calls its `section`.
+    /// Returns the indices of the chapter and the section that contain `section`, the section of a claim's
+    /// origin.
     pub fn place_of(&self, section: &str) -> Option<(usize, usize)> {
         let of = |(number, title): (&str, &str)| match number {
             "" => section
@@ -367,7 +368,7 @@ impl Outline {
         for (chapter, heading) in self.chapters.iter().enumerate() {
             for (index, &section) in heading.sections.iter().enumerate() {
                 let length = of(section);
-                // The longest number that fits is the nearest.
+                // The longest matching number is the most specific section.
                 if length > best.map(|(length, _)| length) {
                     best = length.map(|length| (length, (chapter, index)));
                 }
@@ -377,7 +378,8 @@ impl Outline {
     }
 }
 
-/// Whether `section` begins with this number, or with one below it: `3.3.2, Figure 3.10` is below `3.3`.
+/// Returns whether `section` is the section of this number or lies within it: `3.3.2, Figure 3.10` lies
+/// within `3.3`.
 fn is_below(section: &str, number: &str) -> bool {
     let rest = section.strip_prefix(number);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([',', '.', ' ', ';']))

@@ -1,4 +1,4 @@
-//! A map of cells: one row per series, one column per place, the darker the higher the value.
+//! A map of cells: one row per series, and one column per place. A darker cell has a higher value.
 
 use maud::{Markup, html};
 
@@ -7,28 +7,29 @@ use super::scale::Scale;
 use super::{AxisView, Drawing, Series, Value, heading, number, place};
 use crate::lab::rank::greatest_first;
 
-/// Colours that `chart.css` has for heights, from low to high.
+/// Number of colours that `chart.css` has for values, from low to high.
 const STEPS: usize = 9;
 
 const WIDE: f64 = 720.0;
 
-/// A map of more columns does not fit a narrow screen.
+/// A map with more columns than this does not fit a narrow screen.
 const BROAD: usize = 8;
 
-/// The height of a row, and of one among many.
+/// Height of a row.
 const ROW: f64 = 20.0;
+/// Height of a row in a map of many rows.
 const LOW_ROW: f64 = 10.0;
 
-/// From so many rows on they are low.
+/// A map with more rows than this has low rows.
 const MANY: usize = 24;
 
-/// The step of a colour for a share from 0 to 1.
+/// Returns the colour for a share from 0 to 1.
 pub(in crate::lab) fn step_of(share: f64) -> usize {
     ((share * STEPS as f64) as usize).min(STEPS - 1)
 }
 
-/// A map for each owner, all in the same colours; the first two stand open. `depth` is what the
-/// labels are places of, if they are.
+/// Draws a map per owner, all in the same colours. The first two are open, and the others are folded.
+/// `depth` names the axis that the labels are places on; it is empty if the labels are not places.
 pub(super) fn draw(drawing: &Drawing<'_>, depth: &str) -> Markup {
     let points = drawing.series.iter().flat_map(|series| &series.points);
     let points: Vec<Value> = points.map(|of| Value::exact(of.x, of.mid)).collect();
@@ -36,7 +37,7 @@ pub(super) fn draw(drawing: &Drawing<'_>, depth: &str) -> Markup {
     let (lo, hi) = finite.fold((f64::INFINITY, 0f64), |(lo, hi), mid| {
         (lo.min(mid), hi.max(mid))
     });
-    // Colours of values far apart are told apart by their ratios.
+    // If values differ by more than a factor of 8, the colours follow the ratios of the values.
     let axis = AxisView {
         log: lo > 0.0 && hi > 8.0 * lo,
         ..drawing.y.clone()
@@ -65,11 +66,11 @@ pub(super) fn draw(drawing: &Drawing<'_>, depth: &str) -> Markup {
     }
 }
 
-/// The map of one owner.
+/// Draws the map of one owner.
 fn map(part: &Drawing<'_>, owner: &str, depth: &str, height: &Scale) -> Markup {
     let mut rows: Vec<&Series<'_>> = part.series.iter().collect();
     if !depth.is_empty() {
-        // The labels are numbers: the least lies lowest.
+        // The labels are numbers, and the least is the lowest row.
         let value = |of: &&Series<'_>| of.label.trim().parse().unwrap_or(f64::INFINITY);
         greatest_first(&mut rows, value);
     }
@@ -151,8 +152,9 @@ fn name(lines: &[String], left: f64, y: f64, high: f64) -> Markup {
     }
 }
 
-/// The cells of a row, a path a colour, and their numbers where there is room. Neighbours of one colour
-/// without a gap between them are one rectangle. A script knows the columns of a row that has not all.
+/// Draws the cells of a row as one path per colour, and their numbers if there is room. Adjacent cells of
+/// one colour form one rectangle if there is no gap between them. If a row lacks columns, `data-at` lists
+/// its columns for the script.
 fn cells(
     part: &Drawing<'_>,
     series: &Series<'_>,
@@ -194,7 +196,7 @@ fn cells(
     group(part, series, 0, &|value| cell(value).is_some(), &marks)
 }
 
-/// What the colours mean.
+/// Draws the legend of the colours.
 fn bar(drawing: &Drawing<'_>, height: &Scale) -> Markup {
     const STEP: f64 = 52.0;
     let mut paths: [Path; STEPS] = Default::default();

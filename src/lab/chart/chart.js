@@ -1,12 +1,12 @@
-// What a reader can do with a chart: point at a number, single out a series, change unit and scale.
-// Without this script the charts stand as they are. The places come from the marks, the numbers from the
-// tables of the figure, or from the marks of a chart that has no tables.
+// Makes charts interactive: point at a number, single out a series, change unit and scale. Charts are
+// readable without this script. Places come from the marks. Numbers come from the tables of the figure, or
+// from the marks if there are no tables.
 "use strict";
 {
   const PLACE = /([ML])(-?[\d.]+) (-?[\d.]+)|([VH])(-?[\d.]+)/g;
   const short = (value) => String(Math.round(value * 10) / 10);
 
-  // A number to three digits or so, as the tables have it.
+  // Formats a number with about three digits, as in the tables.
   function number(value) {
     const size = Math.abs(value);
     if (size === 0) return "0";
@@ -14,7 +14,7 @@
     return digits === null ? value.toExponential(1) : value.toFixed(digits);
   }
 
-  // An element with these children, or a text.
+  // Creates an element with these children.
   function make(name, attributes, ...children) {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -22,7 +22,7 @@
     return made;
   }
 
-  // A button of these parts that stays pressed or not.
+  // Creates a toggle button with this content.
   function button(title, pressed, parts, click) {
     const made = make("button", { type: "button", title, "aria-pressed": String(pressed) }, ...parts);
     made.addEventListener("click", () => click(made));
@@ -38,7 +38,7 @@
       this.label = group.dataset.l;
       this.paths = [...group.querySelectorAll("path")].map((path) => ({ path, home: path.getAttribute("d") }));
       const skipped = new Set((group.dataset.skip ?? "").split(" ").filter(Boolean).map(Number));
-      // Where its points are on the first scale.
+      // Places of the points on the original scale.
       this.spots = this.places();
       const drawn = this.spots.length + skipped.size;
       this.indices = [...Array(drawn).keys()].filter((index) => !skipped.has(index));
@@ -48,7 +48,7 @@
       return !this.group.classList.contains("off");
     }
 
-    // Where its points are: the corners of its line, its markers, or the middles of its cells.
+    // Places of the points: corners of the line, markers, or middles of cells.
     places() {
       const marks = this.group.querySelector(".l") ?? this.group.querySelector(".m");
       if (marks) return [...marks.getAttribute("d").matchAll(/[ML](-?[\d.]+) (-?[\d.]+)/g)].map((m) => [+m[1], +m[2]]);
@@ -58,7 +58,7 @@
       return (at ?? [...Array(count).keys()]).map((column) => [left + ((right - left) * (column + 0.5)) / count, y + high / 2]);
     }
 
-    // The label and the place of its k-th mark, and its numbers: the value and the ends of its interval.
+    // Label and place of the k-th mark, and its numbers: value and ends of the interval.
     told(k) {
       const index = this.indices[k];
       if (this.group.dataset.p) {
@@ -77,7 +77,7 @@
     }
   }
 
-  // A scale as the drawing tells it: `log lo hi from to`.
+  // A scale in the drawing's format: `log lo hi from to`.
   class Scale {
     constructor(log, lo, hi, from, to) {
       Object.assign(this, { log, lo, hi, from, to });
@@ -95,7 +95,7 @@
       const share = (place - this.from) / (this.to - this.from);
       return this.log ? this.lo * (this.hi / this.lo) ** share : this.lo + share * (this.hi - this.lo);
     }
-    // Round values, of which each is `factor` times what lies there.
+    // Round numbers, each `factor` times the value at its place.
     ticks(factor) {
       const [lo, hi] = [this.lo * factor, this.hi * factor];
       const rounds = [];
@@ -114,7 +114,7 @@
     }
   }
 
-  // One drawing. Its `sheet` is the chart it belongs to, with others perhaps.
+  // One drawing. Its `sheet` is the chart, which may have several drawings.
   class Plot {
     constructor(svg, sheet) {
       this.svg = svg;
@@ -141,30 +141,30 @@
       svg.addEventListener("keydown", (event) => this.step(event));
     }
 
-    // Hides what is not singled out, and the owners that are switched off.
+    // Hides series that are not singled out, and owners that are switched off.
     show() {
       const { without, converted } = this.sheet;
       for (const { group, owner, label } of this.series) {
         const other = this.only !== null && this.only !== label;
-        // The clock of a document's machine was another.
+        // The document's machine had another clock rate.
         const foreign = converted && group.classList.contains("then");
         group.classList.toggle("off", other || foreign || without.has(owner));
       }
-      // The names at the curves' ends stay where they were, which is right on the first scale only.
+      // Names at the ends of curves do not move, so they fit the original scale only.
       for (const name of this.names)
         name.classList.toggle("off", this.sheet.swapped || (this.only !== null && this.only !== name.dataset.l));
       for (const item of this.list?.children ?? [])
         item.firstChild.setAttribute("aria-pressed", String(this.only === item.dataset.l));
     }
 
-    // Draws the marks and ticks anew on the scale and in the unit of the sheet.
+    // Redraws marks and ticks on the scale and in the unit of the sheet.
     redraw() {
       const { swapped, converted } = this.sheet;
       const { home, svg } = this;
       if (!home) return;
       const upright = svg.dataset.v === "y";
       const scale = swapped ? this.other() : home;
-      // What stands at the end of the scale, as bars do, stays there.
+      // Marks at the start of the scale, such as bars, stay there.
       const move = (place) => short(place === home.from ? home.from : scale.place(home.value(place)));
       for (const { path, home: d } of this.series.flatMap((series) => series.paths)) {
         const moved = (whole, letter, x, y, line, end) => {
@@ -190,7 +190,7 @@
       grid.setAttribute("d", lines.join(""));
     }
 
-    // The scale of the other kind over the same marks.
+    // The scale of the other kind for the same marks.
     other() {
       const axis = this.svg.dataset.v === "y" ? 1 : 0;
       const shown = this.series.filter(({ group }) => !this.sheet.converted || !group.classList.contains("then"));
@@ -228,7 +228,7 @@
       else this.sheet.hide();
     }
 
-    // Arrow keys go from point to point and from series to series.
+    // Arrow keys move between points and between series.
     step(event) {
       const along = { ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? 0;
       const over = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? 0;
@@ -254,7 +254,7 @@
     }
   }
 
-  // A chart with its drawings, its legend and its switches.
+  // A chart with its drawings, legend and switches.
   class Sheet {
     constructor(box) {
       this.box = box;
@@ -288,13 +288,13 @@
         switches.append(button(`Show ${text}`, false, [text], pick));
       };
       if (ns) add(u.startsWith("ns") ? "in cycles" : "in ns", "converted");
-      // What is below zero has no place on a logarithmic scale.
+      // A logarithmic scale has no place for values below zero.
       const positive = this.plots.every(({ home }) => !home || home.lo >= 0);
       if (scaled.home.log || positive) add(scaled.home.log ? "linear" : "logarithmic", "swapped");
       box.prepend(switches);
     }
 
-    // Shows the number that is pointed at.
+    // Shows the numbers of a point.
     show(svg, [x, y], texts) {
       const at = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM());
       const { left, top, width } = this.box.getBoundingClientRect();
@@ -315,7 +315,7 @@
     }
   }
 
-  // A chart comes alive when it is nearly in sight: a page of a hundred opens at once.
+  // Charts are initialized when they are nearly visible, so that a page of a hundred opens at once.
   const near = new IntersectionObserver(
     (entries) => {
       for (const { isIntersecting, target } of entries) {

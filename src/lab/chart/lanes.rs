@@ -1,5 +1,5 @@
-//! Points in lanes, one below the other, where the places of the horizontal axis are a list of things: a
-//! lane a place and label, with the numbers of all owners on it.
+//! Points in horizontal lanes, for a horizontal axis that is a list of things. There is one lane per place
+//! and label, with the numbers of all owners on it.
 
 use crate::order;
 
@@ -13,14 +13,15 @@ const WIDE: f64 = 540.0;
 const RIGHT: f64 = 518.0;
 const TOP: f64 = 22.0;
 
-/// Letters are larger on a narrow screen.
+/// Factor by which letters are larger on a narrow screen.
 const LARGER: f64 = 1.1;
 
-/// The height of a line of text, and what a lane has around its own.
+/// Height of a line of text.
 const LINE: f64 = 16.0;
+/// Height of a lane in addition to its text.
 const AROUND: f64 = 6.0;
 
-/// A lane: what it is called, and where it lies.
+/// A lane: its lines of text, and its vertical position.
 struct Lane {
     text: Vec<String>,
     y: f64,
@@ -28,15 +29,15 @@ struct Lane {
 
 /// The lanes of a drawing, with headings between them.
 struct Lanes {
-    /// By place and label.
+    /// The place, the index of the label, and the lane.
     lanes: Vec<(f64, usize, Lane)>,
     headings: Vec<Lane>,
     bottom: f64,
 }
 
 impl Lanes {
-    /// Places of several labels have a heading each. Where there is one label a place or one place a label,
-    /// a lane bears the name of both.
+    /// Lays out the lanes. If a place has several labels, each place has a heading, and its lanes have the
+    /// labels as names. Otherwise the name of a lane is its label, its place, or both.
     fn of(drawing: &Drawing<'_>) -> Self {
         let (labels, places) = (drawing.labels(), drawing.places());
         let has = |x: f64, label: &str| {
@@ -79,7 +80,7 @@ impl Lanes {
         all
     }
 
-    /// The middle of the next lane, which has so many lines of text.
+    /// Reserves the next lane, for this many lines of text, and returns its middle.
     fn step(&mut self, lines: usize) -> f64 {
         let height = LINE * lines as f64 + AROUND;
         self.bottom += height;
@@ -104,7 +105,7 @@ pub(super) fn draw(drawing: &Drawing<'_>) -> Markup {
     let high = lanes.bottom + 24.0;
     let labels = drawing.labels();
     let index = |series: &Series<'_>| labels.iter().position(|label| *label == series.label);
-    // This machine in front of the others.
+    // This machine is drawn last, in front of the others.
     let mut order: Vec<&Series<'_>> = drawing.series.iter().collect();
     order::by_key(&mut order, |series| drawing.role(series) == Role::Here);
     html! {
@@ -134,7 +135,7 @@ fn name(lane: &Lane, left: f64) -> Markup {
     }
 }
 
-/// The axis of the values, which lies across: its title, and lines through all lanes.
+/// Draws the horizontal axis of the values: its title, its ticks, and grid lines through all lanes.
 fn values(drawing: &Drawing<'_>, over: &Scale, bottom: f64) -> Markup {
     let mut grid = Path::default();
     let ticks = over.ticks(drawing.y);
@@ -150,7 +151,8 @@ fn values(drawing: &Drawing<'_>, over: &Scale, bottom: f64) -> Markup {
     }
 }
 
-/// The marks of a series: from a linear axis that begins at zero, this machine's numbers are bars.
+/// Draws the marks of a series. This machine's values are bars from the start of the axis. The bars are thin
+/// if the axis does not start at zero.
 fn lane_marks(
     drawing: &Drawing<'_>,
     series: &Series<'_>,

@@ -1,5 +1,4 @@
-//! Curves over a horizontal axis: in one chart, or in small ones beside each other where there are more than
-//! a few.
+//! Curves over a horizontal axis: in one chart, or in several small charts if there are many curves.
 
 use maud::{Markup, html};
 
@@ -9,7 +8,7 @@ use super::{Drawing, FEW, Role, Series, Value, heading, place};
 use crate::lab::rank::{grouped, least_first};
 use crate::order;
 
-/// So many small charts stand open; the others unfold.
+/// Number of small charts that are open. The others are folded.
 const OPEN: usize = 4;
 
 /// Draws the curves with their legends.
@@ -50,8 +49,8 @@ pub(super) fn draw(drawing: &Drawing<'_>) -> Markup {
     }
 }
 
-/// The labels in groups of a few: by a part that those of a group share (`NPAD=7, random` shares `random`
-/// with others), or else in their order.
+/// Divides the labels into small groups. The labels of a group share a part (`NPAD=7, random` shares
+/// `random` with others), or else are consecutive.
 fn groups<'a>(labels: &[&'a str]) -> Vec<Vec<&'a str>> {
     let parts = |label: &'a str| label.split([',', ':']).map(str::trim).collect::<Vec<_>>();
     let most = labels.iter().map(|label| parts(label).len()).max();
@@ -60,7 +59,7 @@ fn groups<'a>(labels: &[&'a str]) -> Vec<Vec<&'a str>> {
             .iter()
             .map(|&label| (parts(label).get(part).copied(), label));
         let groups = grouped(keyed).into_iter().map(|(_, group)| group);
-        // Curves that share their panel's key with no other curve stand together.
+        // Labels that share the part with no other label are grouped in their order.
         let (mut groups, alone): (Vec<_>, Vec<_>) = groups.partition(|group| group.len() > 1);
         let alone: Vec<&str> = alone.into_iter().flatten().collect();
         groups.extend(in_order(&alone));
@@ -74,29 +73,30 @@ fn groups<'a>(labels: &[&'a str]) -> Vec<Vec<&'a str>> {
     best.map_or_else(|| in_order(labels), |(_, groups)| groups)
 }
 
-/// Groups of about the same size.
+/// Divides the labels into consecutive groups of about the same size.
 fn in_order<'a>(labels: &[&'a str]) -> Vec<Vec<&'a str>> {
     let count = labels.len().div_ceil(FEW).max(1);
     let size = labels.len().div_ceil(count).max(1);
     labels.chunks(size).map(<[&str]>::to_vec).collect()
 }
 
-/// The size of a chart, and of one among others.
+/// Width and height of a chart.
 const LARGE: (f64, f64) = (640.0, 340.0);
+/// Width and height of a small chart.
 const SMALL: (f64, f64) = (440.0, 280.0);
 
-/// Room for the numbers of the vertical axis; wider ones get more.
+/// Minimum width for the numbers of the vertical axis.
 const LEFT: f64 = 50.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 44.0;
 
-/// Direct labels may be as wide as this.
+/// Maximum width of the labels at the ends of curves.
 const ROOM: f64 = 150.0;
 
-/// Curves of more points have a marker at some of them only; those of a document from half as many on.
+/// Maximum number of markers of a curve. A document's curve has half as many.
 const MARKED: usize = 24;
 
-/// Draws the curves of `part`, on the scales of the `whole`.
+/// Draws the curves of `part` on the scales of `whole`.
 pub(super) fn curves(whole: &Drawing<'_>, part: &Drawing<'_>, small: bool) -> Markup {
     let (wide, high) = if small { SMALL } else { LARGE };
     let labels = part.labels();
@@ -113,7 +113,7 @@ pub(super) fn curves(whole: &Drawing<'_>, part: &Drawing<'_>, small: bool) -> Ma
         let of = labels.iter().position(|label| *label == series.label);
         of.unwrap_or(0)
     };
-    // The model behind the document, and that behind what was measured.
+    // The drawing order from back to front: the model, the document, the measurements.
     let behind = |series: &&Series<'_>| match part.role(series) {
         Role::Model | Role::Median => 0,
         Role::Then(_) => 1,
@@ -135,13 +135,13 @@ pub(super) fn curves(whole: &Drawing<'_>, part: &Drawing<'_>, small: bool) -> Ma
     }
 }
 
-/// The series of machines, as they are in the foreground.
+/// Returns the series of machines, which are in the foreground.
 fn own<'a>(drawing: &'a Drawing<'a>) -> impl Iterator<Item = &'a Series<'a>> {
     let of_machine = |of: &&Series<'_>| matches!(drawing.role(of), Role::Here | Role::Machine(_));
     drawing.series.iter().filter(of_machine)
 }
 
-/// The axis of the values: its title above it, its ticks, and lines through the chart.
+/// Draws the axis of the values: its title above it, its ticks, and grid lines through the chart.
 fn values(drawing: &Drawing<'_>, up: &Scale, left: f64, right: f64) -> Markup {
     let mut grid = Path::default();
     let mut shown = Vec::new();
@@ -164,11 +164,11 @@ fn values(drawing: &Drawing<'_>, up: &Scale, left: f64, right: f64) -> Markup {
     }
 }
 
-/// The horizontal axis.
+/// Draws the horizontal axis.
 fn places(drawing: &Drawing<'_>, across: &Scale, [left, right]: [f64; 2], high: f64) -> Markup {
     let base = high - BOTTOM;
     let places = drawing.places();
-    // A few places are ticks themselves.
+    // If there are only a few places, each of them is a tick.
     let few = places.len() <= 9 && !(drawing.x.log && drawing.x.bytes);
     let ticks: Vec<(f64, String)> = match few {
         true => {
@@ -209,7 +209,7 @@ fn rules(drawing: &Drawing<'_>, across: &Scale, high: f64) -> Markup {
     }
 }
 
-/// A curve with its intervals and markers. A curve of one point is a marker alone.
+/// Draws a curve with its intervals and markers. A curve of one point is only a marker.
 fn curve(
     drawing: &Drawing<'_>,
     series: &Series<'_>,
@@ -221,7 +221,7 @@ fn curve(
     let at = |value: &Value| Some((across.place(value.x)?, up.place(value.mid)?));
     let places: Vec<Option<(f64, f64)>> = series.points.iter().map(at).collect();
     let drawn = places.iter().flatten().count();
-    // A few samples on a plain axis say nothing of what lies between them.
+    // A few points on a linear axis are not joined, because they do not show what lies between them.
     let joined = match role {
         Role::Outside => false,
         Role::Median => true,
@@ -274,7 +274,7 @@ fn curve(
     group(drawing, series, index, &drawn_at, &marks)
 }
 
-/// The labels of the curves at their right ends, moved apart.
+/// Draws the labels of the curves at their right ends, moved apart so that they do not overlap.
 fn ends(
     own: &[&Series<'_>],
     index: &dyn Fn(&Series<'_>) -> usize,

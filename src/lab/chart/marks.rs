@@ -1,5 +1,5 @@
-//! Pieces of a drawing: SVG paths, short because coordinates have one decimal at most; the marks of a
-//! series, with what a script finds out from them; and the legend, with the labels and whose the marks are.
+//! Parts of a drawing: SVG paths, whose coordinates have at most one decimal; the marks of a series, with
+//! attributes for the script; and the legends of labels and owners.
 
 use std::fmt::Write;
 
@@ -7,10 +7,10 @@ use maud::{Markup, html};
 
 use super::{Drawing, Role, Series, Value, number, place};
 
-/// How many shades and markers there are for the series of a chart.
+/// Number of shades and markers for the series of a chart.
 pub(super) const STYLES: usize = 6;
 
-/// A coordinate: `12`, `12.3`.
+/// Formats a coordinate: `12`, `12.3`.
 pub(super) fn px(value: f64) -> String {
     let tenths = (value * 10.0).round();
     match tenths % 10.0 == 0.0 {
@@ -19,8 +19,8 @@ pub(super) fn px(value: f64) -> String {
     }
 }
 
-/// The data of a path. Every place in it is absolute, so that a script can move it; what is drawn around
-/// a place is relative to it.
+/// The data of an SVG path. The place of a mark is absolute, so that the script can move the mark. The shape
+/// of the mark is relative to its place.
 #[derive(Default)]
 pub(super) struct Path(String);
 
@@ -33,17 +33,17 @@ impl Path {
         let _ = write!(self.0, "L{} {}", px(x), px(y));
     }
 
-    /// An upright line.
+    /// Adds a vertical line.
     pub(super) fn upright(&mut self, x: f64, from: f64, to: f64) {
         let _ = write!(self.0, "M{} {}V{}", px(x), px(from), px(to));
     }
 
-    /// A level line.
+    /// Adds a horizontal line.
     pub(super) fn level(&mut self, y: f64, from: f64, to: f64) {
         let _ = write!(self.0, "M{} {}H{}", px(from), px(y), px(to));
     }
 
-    /// A marker of the series with this index.
+    /// Adds a marker of the series with this index.
     pub(super) fn marker(&mut self, x: f64, y: f64, index: usize) {
         self.move_to(x, y);
         self.0 += match index % STYLES {
@@ -56,13 +56,13 @@ impl Path {
         };
     }
 
-    /// What a model predicts: a stroke across the axis of the values.
+    /// Adds a model's prediction: a stroke perpendicular to the axis of the values.
     pub(super) fn stroke(&mut self, x: f64, y: f64, upright: bool) {
         self.move_to(x, y);
         self.0 += if upright { "m0-7v14" } else { "m-7 0h14" };
     }
 
-    /// A rectangle.
+    /// Adds a rectangle.
     pub(super) fn cell(&mut self, x: f64, y: f64, width: f64, height: f64) {
         let _ = write!(
             self.0,
@@ -84,12 +84,12 @@ impl Path {
     }
 }
 
-/// About how wide a text is in the letters of a chart.
+/// Returns the approximate width of a text in a chart.
 pub(super) fn width(text: &str) -> f64 {
     6.7 * text.chars().count() as f64
 }
 
-/// Broken into lines of `most` characters or so, at spaces.
+/// Breaks a text at spaces into lines of about `most` characters.
 pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -106,7 +106,7 @@ pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// From left to right, the labels that have room beside the label before.
+/// Keeps the labels, from left to right, that do not overlap the label kept before.
 pub(super) fn with_room(mut labels: Vec<(f64, String)>) -> Vec<(f64, String)> {
     let mut last = f64::NEG_INFINITY;
     labels.retain(|(x, text)| {
@@ -120,10 +120,11 @@ pub(super) fn with_room(mut labels: Vec<(f64, String)>) -> Vec<(f64, String)> {
     labels
 }
 
-/// The marks of a series. Those of its points for which `drawn` is false have none.
+/// Draws the marks of a series. Points for which `drawn` is false have no marks.
 ///
-/// A script finds the numbers in the tables of the figure: `data-c` is the table and the column. A chart
-/// without such tables carries them: the label, and the place, value and ends of the interval of each point.
+/// The script finds the numbers in the tables of the figure: `data-c` is the table and the column. A chart
+/// without such tables contains the numbers itself: the label in `data-n`, and the place, the value and the
+/// ends of the interval of each point in `data-p`.
 pub(super) fn group(
     drawing: &Drawing<'_>,
     series: &Series<'_>,
@@ -151,7 +152,7 @@ pub(super) fn group(
     }
 }
 
-/// A point with its interval: `4 KiB|4.02|3.98|4.10`.
+/// Formats a point with its interval for the script: `4 KiB|4.02|3.98|4.10`.
 fn told(drawing: &Drawing<'_>, value: &Value) -> String {
     let place = place(drawing.x, value.x).replace(['|', ';'], ",");
     let mut told = format!("{place}|{}", number(value.mid));
@@ -161,7 +162,7 @@ fn told(drawing: &Drawing<'_>, value: &Value) -> String {
     told
 }
 
-/// The labels of a chart, each with its line and marker; nothing if there is only one.
+/// Draws the legend of the labels, each with its line and marker; nothing if there is only one label.
 pub(super) fn labels(drawing: &Drawing<'_>) -> Markup {
     let labels = drawing.labels();
     html! {
@@ -177,7 +178,7 @@ pub(super) fn labels(drawing: &Drawing<'_>) -> Markup {
     }
 }
 
-/// The owners of the marks; nothing if there is only one.
+/// Draws the legend of the owners; nothing if there is only one.
 pub(super) fn owners(drawing: &Drawing<'_>) -> Markup {
     let has = |owner: usize| drawing.series.iter().any(|series| series.owner == owner);
     let owners = drawing
@@ -197,7 +198,7 @@ pub(super) fn owners(drawing: &Drawing<'_>) -> Markup {
     }
 }
 
-/// A piece of line with a marker, as in the chart.
+/// Draws a piece of line with a marker, as in the chart.
 fn swatch(role: Role, index: usize) -> Markup {
     let what = match role {
         Role::Model | Role::Median => "mark-line".to_owned(),
@@ -209,7 +210,7 @@ fn swatch(role: Role, index: usize) -> Markup {
     }
 }
 
-/// What swatches are made of, once a page.
+/// Renders the definitions that swatches refer to, once per page.
 pub fn definitions() -> Markup {
     let mut line = Path::default();
     line.level(6.0, 0.0, 24.0);

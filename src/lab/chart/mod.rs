@@ -1,11 +1,10 @@
-//! Charts as SVG, drawn when the page is built: no script is needed to read them.
+//! Charts as SVG, drawn when the page is built, so that they are readable without a script.
 //!
-//! A [`Drawing`] is plain data. [`draw`] chooses its form: curves in one chart or in small ones beside each
-//! other, points in lanes where the horizontal axis is a list of things, or a map of cells where there
-//! are too many of either. Colours stand in `chart.css` alone: a mark says by its classes whose it is
-//! (`here`, `then`, `model`, `m1`) and which series it belongs to (`k0` to `k5`). `chart.js` adds what a
-//! reader can do with a chart; it reads the places of the marks from the drawing and their numbers from
-//! the tables of the figure.
+//! A [`Drawing`] is plain data. [`draw`] chooses its form: curves in one chart or in several small ones;
+//! points in lanes if the horizontal axis is a list of things; or a map of cells if there are too many
+//! curves or lanes. Only `chart.css` defines colours. The classes of a mark state its owner (`here`, `then`,
+//! `model`, `m1`) and its series (`k0` to `k5`). `chart.js` makes the charts interactive. It reads the
+//! places of the marks from the drawing, and their numbers from the tables of the figure.
 
 mod cells;
 mod lanes;
@@ -30,14 +29,14 @@ pub(in crate::lab) const SCRIPT: &str = include_str!("chart.js");
 pub struct AxisView {
     /// Label, without the unit.
     pub label: String,
-    /// Whether it is logarithmic.
+    /// Whether the axis is logarithmic.
     pub log: bool,
-    /// Whether its values are bytes.
+    /// Whether the values are bytes.
     pub bytes: bool,
 }
 
 impl AxisView {
-    /// The label with the unit.
+    /// Returns the label with the unit.
     fn titled(&self, unit: &str) -> String {
         match (self.label.as_str(), unit) {
             (label, "") => label.to_owned(),
@@ -61,7 +60,7 @@ pub struct Value {
 }
 
 impl Value {
-    /// A value with its interval.
+    /// Creates a value with its interval.
     pub fn at(x: f64, value: Interval) -> Self {
         Value {
             x,
@@ -71,7 +70,7 @@ impl Value {
         }
     }
 
-    /// A value without a known interval.
+    /// Creates a value without a known interval.
     pub const fn exact(x: f64, mid: f64) -> Self {
         Value {
             x,
@@ -87,18 +86,18 @@ impl Value {
 pub struct Rule {
     /// Label in the plot: `L2`.
     pub label: String,
-    /// What it marks, for the caption: `L2 1 MiB, measured`.
+    /// Meaning, for the caption: `L2 1 MiB, measured`.
     pub meaning: String,
-    /// Where it stands.
+    /// Place on the horizontal axis.
     pub x: f64,
 }
 
-/// What is drawn.
+/// The data of a chart.
 #[derive(Clone, Debug)]
 pub struct Drawing<'a> {
-    /// What it shows, for those who hear it.
+    /// Title, for screen readers.
     pub title: &'a str,
-    /// The shape that its experiment asks for.
+    /// The shape that the experiment asks for.
     pub shape: Shape<'a>,
     /// The horizontal axis.
     pub x: &'a AxisView,
@@ -106,9 +105,9 @@ pub struct Drawing<'a> {
     pub y: &'a AxisView,
     /// The unit of the values; may be empty.
     pub unit: &'a str,
-    /// How long a core cycle takes, if it is known.
+    /// Nanoseconds per core cycle, if known.
     pub ns_per_cycle: Option<f64>,
-    /// Those of whom there are series.
+    /// The owners of the series.
     pub owners: Vec<Owner<'a>>,
     /// The series.
     pub series: Vec<Series<'a>>,
@@ -116,27 +115,27 @@ pub struct Drawing<'a> {
     pub rules: &'a [Rule],
 }
 
-/// How an experiment wants to be drawn.
+/// The shape of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape<'a> {
-    /// A line a series.
+    /// One line per series.
     Lines,
-    /// A bar a series and x.
+    /// One bar per series and place.
     Bars,
-    /// A cell a series and x; the labels of the series are places on an axis of this name.
+    /// One cell per series and place. The labels of the series are places on an axis of this name.
     Cells(&'a str),
 }
 
-/// Of whom there are series: a machine, a document or a model.
+/// The owner of series: a machine, a document or a model.
 #[derive(Clone, Debug)]
 pub struct Owner<'a> {
-    /// Its name.
+    /// Name.
     pub name: &'a str,
-    /// Its part, which gives its colour.
+    /// Role, which determines the colour.
     pub role: Role,
 }
 
-/// The part of those of whom there are series.
+/// The role of an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// This machine.
@@ -145,16 +144,16 @@ pub enum Role {
     Then(usize),
     /// What a model predicts.
     Model,
-    /// The middle of what this machine did over time.
+    /// The median of this machine's points over time.
     Median,
-    /// Points of this machine far from that middle.
+    /// Points of this machine far from its median.
     Outside,
-    /// A machine among others, counted from 0.
+    /// A machine among several, counted from 0.
     Machine(usize),
 }
 
 impl Role {
-    /// The class by which `chart.css` colours it.
+    /// Returns the class by which `chart.css` colours the role.
     fn class(self) -> String {
         const THEN: [&str; 3] = ["then", "then then2", "then then3"];
         match self {
@@ -171,30 +170,30 @@ impl Role {
 /// The points of one owner under one label.
 #[derive(Clone, Debug)]
 pub struct Series<'a> {
-    /// The index of its owner.
+    /// Index of the owner.
     pub owner: usize,
-    /// Its label: series with the same label belong together.
+    /// Label. Series with the same label belong together.
     pub label: &'a str,
-    /// Its points, in the order of x.
+    /// Points, in ascending order of x.
     pub points: Vec<Value>,
-    /// Where its numbers stand: which table of the figure, and which column. Without it the chart
-    /// carries them itself.
+    /// Table of the figure, and column of the table, that contain the numbers. If `None`, the chart itself
+    /// contains them.
     pub column: Option<(usize, usize)>,
 }
 
-/// Series of one chart by default: of more, small charts are drawn.
+/// Number of series of a chart by default. More series are divided among small charts.
 const FEW: usize = 5;
 
-/// Lanes of one chart; more become cells.
+/// Maximum number of lanes of a chart. More lanes become cells.
 const LANES: usize = 44;
 
 impl<'a> Drawing<'a> {
-    /// The labels, each once, in the order in which they first occur.
+    /// Returns the labels, each once, in the order in which they first occur.
     fn labels(&self) -> Vec<&'a str> {
         unique(self.series.iter().map(|series| series.label))
     }
 
-    /// The places on the horizontal axis, from left to right.
+    /// Returns the places on the horizontal axis in ascending order, each once.
     fn places(&self) -> Vec<f64> {
         let points = self.series.iter().flat_map(|series| &series.points);
         let mut places: Vec<f64> = points
@@ -212,7 +211,7 @@ impl<'a> Drawing<'a> {
             .map_or(Role::Here, |owner| owner.role)
     }
 
-    /// The same with these series alone.
+    /// Returns the drawing with only these series.
     fn with(&self, series: Vec<Series<'a>>) -> Self {
         Drawing {
             series,
@@ -220,7 +219,8 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Whether its horizontal axis is a list of things: lines between them would mean nothing.
+    /// Returns whether the horizontal axis is a list of things, so that lines between them would mean
+    /// nothing.
     fn is_list(&self) -> bool {
         let places = self.places().len();
         let named = heading(self.x).is_empty() && !self.x.label.is_empty();

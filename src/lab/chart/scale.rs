@@ -1,33 +1,33 @@
-//! From values to places in a picture, with ticks on the way; numbers as people read them.
+//! Maps values to coordinates, places ticks, and formats numbers for readers.
 
 use super::{AxisView, Value};
 use crate::lab::size::show;
 
-/// Values beyond cannot be drawn: their differences would not be numbers.
+/// Largest magnitude that can be drawn. Differences of far larger values would overflow.
 const LARGEST: f64 = 1e30;
 
-/// The least value on a logarithmic scale.
+/// Least value on a logarithmic scale.
 const LEAST: f64 = 1e-30;
 
 /// A scale, linear or logarithmic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
     log: bool,
-    /// The least and the greatest value,
+    /// Least and greatest value.
     lo: f64,
     hi: f64,
-    /// and where they lie.
+    /// Coordinates of these values.
     from: f64,
     to: f64,
 }
 
-/// Whether a value can be drawn.
+/// Returns whether a value can be drawn.
 fn drawable(value: f64, log: bool) -> bool {
     value.abs() <= LARGEST && (!log || value >= LEAST)
 }
 
 impl Scale {
-    /// Over places on the horizontal axis, between `from` and `to`.
+    /// Creates a scale for places on the horizontal axis, between the coordinates `from` and `to`.
     pub(super) fn across(axis: &AxisView, places: &[f64], from: f64, to: f64) -> Self {
         let (lo, hi) = ends(places.iter().copied(), axis.log);
         Scale {
@@ -40,8 +40,8 @@ impl Scale {
         .padded(0.015)
     }
 
-    /// Over values with their intervals, between `from` and `to`. It begins at zero if it is linear and
-    /// they are not all far from it.
+    /// Creates a scale for values with their intervals, between the coordinates `from` and `to`. A linear
+    /// scale starts at zero unless all values are far from zero.
     pub(super) fn of_values<'a>(
         axis: &AxisView,
         values: impl Iterator<Item = &'a Value> + Clone,
@@ -54,7 +54,8 @@ impl Scale {
             values.flat_map(|value| [value.lo, value.mid, value.hi]),
             log,
         );
-        // An interval that reaches far out is cut off rather than the curves pressed flat.
+        // An interval that reaches far beyond the values is cut off, because the full interval would flatten
+        // the curves.
         let scale = |lo, hi| Scale {
             log,
             lo,
@@ -73,7 +74,7 @@ impl Scale {
         }
     }
 
-    /// With room at both ends, a share of the whole.
+    /// Returns the scale with room at both ends, each a share of its length.
     fn padded(self, share: f64) -> Self {
         if self.log {
             let by = (self.hi / self.lo).powf(share);
@@ -91,18 +92,18 @@ impl Scale {
         }
     }
 
-    /// Where the scale begins.
+    /// Returns the coordinate at which the scale starts.
     pub(super) fn start(&self) -> f64 {
         self.from
     }
 
-    /// Where a value lies; nowhere if it cannot be drawn.
+    /// Returns the coordinate of a value; `None` if the value cannot be drawn.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let share = self.share(value)?;
         Some(self.from + share * (self.to - self.from))
     }
 
-    /// The same, but at the nearer end if it lies beyond.
+    /// Returns the coordinate of a value, or of the nearer end if the value lies outside the scale.
     pub(super) fn within(&self, value: f64) -> f64 {
         let share = match self.share(value) {
             Some(share) => share.clamp(0.0, 1.0),
@@ -112,7 +113,7 @@ impl Scale {
         self.from + share * (self.to - self.from)
     }
 
-    /// Where a value lies between the least, 0, and the greatest, 1.
+    /// Returns the position of a value as a share: 0 at the least value, and 1 at the greatest.
     pub(super) fn share(&self, value: f64) -> Option<f64> {
         if !drawable(value, self.log) {
             return None;
@@ -123,7 +124,7 @@ impl Scale {
         })
     }
 
-    /// The value at a share.
+    /// Returns the value at a share.
     pub(super) fn value(&self, share: f64) -> f64 {
         match self.log {
             true => self.lo * (self.hi / self.lo).powf(share),
@@ -131,7 +132,7 @@ impl Scale {
         }
     }
 
-    /// Ticks with their places.
+    /// Returns the ticks with their coordinates.
     pub(super) fn ticks(&self, axis: &AxisView) -> Vec<(f64, String)> {
         let within = |(value, text): (f64, String)| {
             let share = self.share(value)?;
@@ -144,7 +145,7 @@ impl Scale {
             .collect()
     }
 
-    /// What a script needs to know: `log lo hi from to`.
+    /// Formats the scale for the script: `log lo hi from to`.
     pub(super) fn told(&self) -> String {
         let kind = if self.log { "log" } else { "lin" };
         let Scale {
@@ -154,7 +155,7 @@ impl Scale {
     }
 }
 
-/// The least and the greatest value that can be drawn; never the same number twice.
+/// Returns the least and the greatest value that can be drawn, moved apart if they are equal.
 fn ends(values: impl Iterator<Item = f64>, log: bool) -> (f64, f64) {
     let (lo, hi) = values
         .filter(|value| drawable(*value, log))
@@ -176,7 +177,7 @@ fn ends(values: impl Iterator<Item = f64>, log: bool) -> (f64, f64) {
     }
 }
 
-/// A number to three digits or so.
+/// Formats a number with about three digits.
 pub(in crate::lab) fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
@@ -188,7 +189,7 @@ pub(in crate::lab) fn number(value: f64) -> String {
     }
 }
 
-/// A place on an axis as a tick, a table or a hover box names it.
+/// Formats a place on an axis for ticks, tables and hover boxes.
 pub(in crate::lab) fn place(axis: &AxisView, value: f64) -> String {
     if let Some(name) = named(axis, value) {
         name.to_owned()
@@ -201,14 +202,14 @@ pub(in crate::lab) fn place(axis: &AxisView, value: f64) -> String {
     }
 }
 
-/// The name of a place on an axis whose label names its places: `flat (0), nested (1)`.
+/// Returns the name of a place on an axis whose label names its places: `flat (0), nested (1)`.
 fn named(axis: &AxisView, value: f64) -> Option<&str> {
     let mark = format!(" ({value})");
     let mut names = axis.label.split(", ");
     names.find_map(|name| name.strip_suffix(&mark))
 }
 
-/// The label of an axis, but for one whose places have names instead.
+/// Returns the label of an axis; empty if the label names places instead.
 pub(in crate::lab) fn heading(axis: &AxisView) -> &str {
     let numbered = |part: &str| {
         let number = part
@@ -222,8 +223,9 @@ pub(in crate::lab) fn heading(axis: &AxisView) -> &str {
     }
 }
 
-/// Ticks from `lo` to `hi`: powers of two or their multiples for bytes, 1, 2, 5 or decades on other
-/// logarithmic axes, else round numbers at equal distances.
+/// Returns the ticks from `lo` to `hi`. For bytes, these are powers of two or multiples of one. On other
+/// logarithmic axes, they are 1, 2 and 5 times powers of ten, or powers of ten. Otherwise, they are round
+/// numbers at equal distances.
 pub(super) fn ticks(axis: &AxisView, lo: f64, hi: f64) -> Vec<(f64, String)> {
     if !lo.is_finite() || !hi.is_finite() || lo >= hi || (axis.log && lo <= 0.0) {
         return Vec::new();
@@ -240,7 +242,7 @@ pub(super) fn ticks(axis: &AxisView, lo: f64, hi: f64) -> Vec<(f64, String)> {
         .collect()
 }
 
-/// Round numbers at equal distances, all with as many decimals.
+/// Returns round numbers at equal distances, all with the same number of decimals.
 fn even(axis: &AxisView, lo: f64, hi: f64) -> Vec<(f64, String)> {
     let step = round_step((hi - lo) / 8.0);
     let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
@@ -271,15 +273,15 @@ fn powers_of_two(lo: f64, hi: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Multiples of a power of two.
+/// Returns multiples of a power of two.
 fn multiples(lo: f64, hi: f64) -> Vec<f64> {
     let step = 2f64.powf(((hi - lo) / 6.0).log2().ceil());
     let (first, last) = ((lo / step).floor() as i64, (hi / step).ceil() as i64);
     (first..=last).map(|count| count as f64 * step).collect()
 }
 
-/// 1, 2, 5 times powers of ten, or the powers alone over many; over less than a decade, evenly
-/// spaced round numbers.
+/// Returns 1, 2 and 5 times powers of ten. If `hi` is at least 3,000 times `lo`, these are powers of ten
+/// only. If `hi` is less than 6 times `lo`, these are round numbers at equal distances.
 fn one_two_five(lo: f64, hi: f64) -> Vec<f64> {
     if hi / lo < 6.0 {
         let step = round_step((hi - lo) / 5.0);
@@ -298,7 +300,7 @@ fn one_two_five(lo: f64, hi: f64) -> Vec<f64> {
         .collect()
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that is no smaller than `step`.
+/// Returns the least of 1, 2 and 5 times a power of ten that is not less than `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
     [1.0, 2.0, 5.0, 10.0]

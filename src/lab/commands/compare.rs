@@ -127,7 +127,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     Ok(Status::if_passed(passed))
 }
 
-/// Summarises many records.
+/// Summarises many records as a fleet.
 fn many(args: &Args, gates: Vec<Gate>, format: Format) -> Result<Status> {
     let (labels, records) = (args.labels.len(), args.records.len());
     if labels > records {
@@ -145,7 +145,7 @@ fn many(args: &Args, gates: Vec<Gate>, format: Format) -> Result<Status> {
     Ok(Status::if_passed(passed))
 }
 
-/// The timings of functions that are to be compared; `None` if they are records of runs.
+/// Returns the timings of functions to compare, or `None` if the arguments are records of runs.
 fn sources(args: &Args) -> Result<Option<Vec<Source>>> {
     let named = |path: &PathBuf| path.display().to_string();
     if let [folder] = &args.records[..] {
@@ -184,7 +184,7 @@ fn sources(args: &Args) -> Result<Option<Vec<Source>>> {
     }
 }
 
-/// Compares functions.
+/// Compares the timings of functions.
 fn functions(args: &Args, sources: &[Source], format: Format) -> Result<Status> {
     let mut gates = Vec::new();
     for text in &args.gates {

@@ -66,7 +66,7 @@ pub(super) struct Args {
     debug_file: Option<PathBuf>,
 }
 
-/// Reads the size of a cache line.
+/// Parses the size of a cache line in bytes.
 pub(super) fn line_size(text: &str) -> Result<u64, String> {
     let size: Option<u64> = text.parse().ok();
     size.filter(|size| size.is_power_of_two() && (8..=65536).contains(size))
@@ -120,8 +120,8 @@ fn diff(args: &Args) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// Opens a binary with the debug information of `debug_file`, or what belongs to it. Says which parts of
-/// that could not be read.
+/// Opens a binary with its debug information: from `debug_file`, or from the file that belongs to the binary.
+/// Warns about debug information that cannot be read.
 pub(super) fn open(path: &Path, debug_file: Option<&Path>) -> Result<Binary> {
     const SHOWN: usize = 3;
     let places = Places {
@@ -144,12 +144,12 @@ pub(super) fn open(path: &Path, debug_file: Option<&Path>) -> Result<Binary> {
     Ok(binary)
 }
 
-/// The list of types.
+/// Formats the list of types.
 fn list(binary: &Binary, args: &Args) -> Result<String> {
     let mut rows = binary.list(&args.types, args.line)?;
     let all = rows.len();
     if let Some(most) = args.top {
-        // Stable: types that waste as much stay in the order of their names.
+        // The sort is stable: types with equal waste stay in the order of their names.
         order::by_key(&mut rows, |(_, summary)| Reverse(summary.wasted()));
         rows.retain(|(_, summary)| summary.wasted() > 0);
         rows.truncate(most as usize);
@@ -192,7 +192,7 @@ fn list(binary: &Binary, args: &Args) -> Result<String> {
     Ok(text)
 }
 
-/// A type, its numbers, and a better order.
+/// Formats a type, its numbers, and a better order of its members if there is one.
 fn show(definition: &Definition, args: &Args) -> String {
     let aggregate = &*definition.aggregate;
     let style = Style {
@@ -232,7 +232,7 @@ fn show(definition: &Definition, args: &Args) -> String {
     text
 }
 
-/// Where a definition comes from: `// order.h:12, in a.c, b.c and 3 more`.
+/// Formats the source of a definition: `// order.h:12, in a.c, b.c and 3 more`.
 fn from(definition: &Definition) -> String {
     const SHOWN: usize = 3;
     let origins = || definition.origins.iter();

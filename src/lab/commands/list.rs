@@ -1,4 +1,4 @@
-//! `linefill list` and `linefill tour`: what can be measured, in a list or shown.
+//! `linefill list` and `linefill tour`: a list of the experiments, and a demonstration of ten of them.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;

@@ -94,7 +94,7 @@ pub(super) fn machine(args: &MachineArgs) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// The sheet of a record's machine.
+/// Prints the machine sheet of a record.
 fn of_record(path: &Path, format: Format) -> Result<Status> {
     let record = record_at(path);
     let reading = read_any(&record)?;
@@ -130,7 +130,7 @@ pub(super) struct DoctorArgs {
 pub(super) fn doctor(args: &DoctorArgs) -> Result<Status> {
     let root = root();
     let cpu = args.cpu.or_else(|| default_cpu(&root)).unwrap_or(0);
-    // The checks look at the CPU that is to measure: in a hybrid one they differ.
+    // Pins this thread first: on a hybrid CPU the checks depend on the kind of core that runs them.
     let (_pinned, mut notes) = hold(args.cpu, &root)?;
     notes.extend(unwatched());
     let checkup = Checkup {

@@ -1,5 +1,5 @@
-//! The commands of `linefill`. `linefill completions` and `linefill man` are made here from the definition
-//! of the command line.
+//! The commands of `linefill`. This module also implements `linefill completions` and `linefill man`, which
+//! need the definition of the command line.
 
 mod compare;
 mod layout;
@@ -78,18 +78,18 @@ enum Command {
     Man(Man),
 }
 
-/// How a command ended that did what it was asked.
+/// The way a command ended, if it met no error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     Done,
-    /// By Ctrl-C, cleanly.
+    /// Ctrl-C or another signal stopped the command cleanly.
     Interrupted,
-    /// A gate did not hold.
+    /// A gate or a check failed.
     Failed,
 }
 
 impl Status {
-    /// Done, unless a signal stopped it.
+    /// Returns `Interrupted` if a signal stopped the command, else `Done`.
     fn unless_stopped(stopped: bool) -> Self {
         if stopped {
             Status::Interrupted
@@ -98,39 +98,41 @@ impl Status {
         }
     }
 
-    /// Done, if its gates passed.
+    /// Returns `Done` if all gates and checks passed, else `Failed`.
     fn if_passed(passed: bool) -> Self {
         if passed { Status::Done } else { Status::Failed }
     }
 }
 
-/// The stack that the program gets where the main thread's is smaller: what Linux gives by default.
+/// Stack size, in bytes, of the thread that runs the program if the main thread has less. It is the default
+/// of Linux.
 const STACK: u64 = 8 << 20;
 
-/// The program.
+/// Runs the program and returns its exit status.
 pub fn main() -> ExitCode {
-    // `ulimit -s` may leave less than the program needs. Where a thread is refused, too, what there
-    // is may do.
+    // `ulimit -s` may leave less stack than the program needs. If no thread can be started, the main thread's
+    // own stack may suffice.
     if limits::stack().is_some_and(|stack| stack < STACK) {
         let thread = thread::Builder::new().stack_size(STACK as usize);
         if let Ok(program) = thread.name("main".to_owned()).spawn(program) {
-            // Its panic has said why.
+            // The panic has printed its message already.
             return program.join().unwrap_or(ExitCode::from(PANICKED));
         }
     }
     program()
 }
 
-/// The exit status of a program that panicked, as Rust has it.
+/// The exit status of a Rust program that panicked.
 const PANICKED: u8 = 101;
 
-/// The program, on a stack that is large enough. Not a part of `main`, whose frame is small.
+/// Runs the program. The stack must be large enough: this function is not inlined, so that the frame of
+/// `main` stays small.
 #[inline(never)]
 fn program() -> ExitCode {
     let result = match Cli::try_parse() {
         Ok(cli) => execute(cli.command),
-        // A mistake, which clap explains on the standard error: in colours, unless what it quotes
-        // would colour more.
+        // A mistake on the command line, which clap explains on the standard error. If an argument contains
+        // control characters, the text is printed without colours and with these characters spelled out.
         Err(mistake) if mistake.use_stderr() => {
             let words = std::env::args_os();
             let mut words = words.map(|word| word.to_string_lossy().into_owned());
@@ -140,7 +142,7 @@ fn program() -> ExitCode {
             }
             mistake.exit()
         }
-        // The help or the version.
+        // `--help` or `--version`.
         Err(asked) => finished(asked.print()).map(|()| Status::Done),
     };
     match result {
@@ -177,13 +179,13 @@ fn execute(command: Command) -> Result<Status> {
     }
 }
 
-/// Reads the number of a CPU.
+/// Parses the number of a CPU.
 fn cpu_number(text: &str) -> Result<usize, String> {
     text.parse()
         .map_err(|_| "a CPU is a whole number from 0, as `lscpu -e` lists them".to_owned())
 }
 
-/// Reads the number of a memory node.
+/// Parses the number of a memory node.
 fn node_number(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| {
         "a memory node is a whole number from 0, as `numactl -H` lists them".to_owned()
@@ -214,10 +216,10 @@ impl From<PageSize> for Pages {
     }
 }
 
-/// The longest time that the command line takes: a day.
+/// The longest time that the command line accepts, in seconds: a day.
 const LONGEST: u64 = 24 * 60 * 60;
 
-/// Reads a time such as `60s`, `60` or `10m`.
+/// Parses a time such as `60s`, `60` or `10m`.
 fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = match text.strip_suffix('m') {
         Some(minutes) => (minutes, 60),
@@ -231,11 +233,12 @@ fn duration(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 
-/// The scene of a measurement that is no run, on `cpu` or the least disturbed one, with memory of `node`
-/// or of any, and the flag that Ctrl-C sets. Says what would spoil the measurement.
+/// Opens a session for a measurement outside a run, on `cpu` or the least disturbed CPU, with memory of
+/// `node` or of any node. Also returns the flag that Ctrl-C sets. Warns about conditions that distort the
+/// measurement.
 ///
 /// # Errors
-/// As [`Session::open`]; or if Ctrl-C cannot be caught.
+/// As for [`Session::open`], and if Ctrl-C cannot be caught.
 fn session_on(cpu: Option<usize>, node: Option<usize>) -> Result<(Session, &'static AtomicBool)> {
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     let request = Request {
@@ -250,7 +253,7 @@ fn session_on(cpu: Option<usize>, node: Option<usize>) -> Result<(Session, &'sta
     Ok((session, stop))
 }
 
-/// Says what would spoil the measurement.
+/// Warns about conditions that distort the measurement.
 fn warn(header: &Header) {
     for note in &header.notes {
         tell(format_args!("warning: {note}"));

@@ -155,7 +155,10 @@ pub(super) struct ExportArgs {
     out: Option<PathBuf>,
 }
 
-/// Reads a record over time.
+/// Reads a record of `linefill watch`.
+///
+/// # Errors
+/// If the record cannot be read, or is the record of a run.
 fn rounds_of(path: &Path) -> Result<Reading> {
     let reading = read_any(path)?;
     if reading.record.header.watch.is_none() {

@@ -1,4 +1,4 @@
-//! `linefill report`, and how `run` ends as well: what is printed, and the gates.
+//! `linefill report`, and the end of `run`: prints the result of a record and its gates.
 
 use std::path::PathBuf;
 
@@ -59,7 +59,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Status> {
     shown.print("linefill report", analysis, &gates, record, Some(out))
 }
 
-/// The page of a record over time.
+/// Renders the page of a record of `linefill watch`, and prints its summary.
 fn over_time(args: &ReportArgs, record: &Record, path: PathBuf, out: PathBuf) -> Result<Status> {
     let timeline = Timeline::of(record);
     write_page(record, &timeline, &out)?;
@@ -94,18 +94,18 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// The gates.
+    /// Parses the gates of `--fail-if`.
     pub fn gates(&self) -> Result<Vec<RunGate>> {
         let gates = self.gates.iter().map(|text| text.parse::<RunGate>());
         gates.collect::<Result<_, _>>().context("--fail-if")
     }
 
-    /// The form of the output.
+    /// Returns the output format.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Prints what a record comes to. The status is that of the gates.
+    /// Prints the result of a record and of the gates. Returns `Failed` if a gate failed.
     pub fn print(
         &self,
         command: &'static str,

@@ -1,4 +1,4 @@
-//! What is measured, and on what: the options that `run` and `watch` share.
+//! The options that `run` and `watch` share: the experiments, and the CPU, threads and memory that measure.
 
 use anyhow::{Result, bail};
 
@@ -48,10 +48,10 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// The CPU to measure on, if somebody says.
+    /// Returns the CPU to measure on, if `--cpu` or `--isolated` names one.
     ///
     /// # Errors
-    /// If two options name two CPUs.
+    /// If the two options name different CPUs.
     pub fn measuring(&self) -> Result<Option<usize>> {
         match (self.cpu, self.isolated.flatten()) {
             (Some(cpu), Some(isolated)) if cpu != isolated => {
@@ -63,10 +63,10 @@ impl Scene {
         }
     }
 
-    /// A session that is asked for by these options alone.
+    /// Returns the request for a session with these options.
     ///
     /// # Errors
-    /// If two options name two CPUs.
+    /// If `--cpu` and `--isolated` name different CPUs.
     pub fn request(&self) -> Result<Request> {
         Ok(Request {
             cpu: self.measuring()?,

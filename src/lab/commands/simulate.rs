@@ -99,10 +99,10 @@ pub(super) struct Args {
     html: Option<PathBuf>,
 }
 
-/// The most rounds over a working set: what they count changes no more long before.
+/// The largest number of rounds over a working set. The counts per round settle long before.
 const MOST_LAPS: u64 = 1_000_000;
 
-/// Reads a number, or a size such as `64K`.
+/// Parses a number, or a size such as `64K`.
 fn place(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
     number
@@ -164,7 +164,7 @@ impl Args {
         })
     }
 
-    /// Whether a map of the sets is wanted.
+    /// Returns whether a map of the sets was requested.
     fn maps(&self) -> bool {
         self.heat || self.html.is_some()
     }
@@ -193,7 +193,7 @@ fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) ->
         let file = File::open(trace).with_context(|| format!("{name} cannot be opened"))?;
         (name, Box::new(file))
     };
-    // A file that is there stays as it is: it may be the trace.
+    // An existing file is not overwritten: it may be the trace itself.
     let create = |path: &PathBuf| {
         let why = || {
             format!(
@@ -207,7 +207,7 @@ fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) ->
     let pack = packed.as_mut().map(|file| file as &mut dyn Write);
     let fed = feed(from, &name, &mut configs, pack);
     if let (Err(_), Some(path)) = (&fed, &args.pack) {
-        // A part of a trace would pass for a whole one.
+        // Removes the incomplete file, which would look like a complete trace.
         let _ = std::fs::remove_file(path);
     }
     let tally = fed?;
@@ -256,7 +256,7 @@ fn of_experiment(args: &Args, id: &str, designs: &[(String, HierarchyDesign)]) -
     Ok(Status::Done)
 }
 
-/// What the threads of an experiment's cases send to each other.
+/// Prints the coherence traffic between the threads of an experiment's cases.
 fn of_threads(args: &Args, id: &str) -> Result<Status> {
     let Chosen {
         experiment,
@@ -275,7 +275,7 @@ fn of_threads(args: &Args, id: &str) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// An experiment's cases that were asked for, and where they would run.
+/// The selected cases of an experiment, and the machine and memory they run on.
 struct Chosen {
     experiment: &'static Experiment,
     machine: Machine,

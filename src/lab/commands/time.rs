@@ -116,7 +116,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let mut events = chosen(args.events.as_deref(), &place)
         .context("--events (`linefill counters --list` shows what is accepted)")?;
     if args.events.is_none() {
-        // A repetition switches no context, and its pages are there.
+        // A repetition causes no context switches or page faults, so software events are left out.
         events.retain(|named| !named.event.as_ref().is_ok_and(|event| event.is_software()));
     }
     let (counted, refused) = Counted::open(events);

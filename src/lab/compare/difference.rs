@@ -1,5 +1,4 @@
-//! By what two records differ, and how the other's values of an experiment lie beside the first's: slower or
-//! faster, and by how much.
+//! The differences between two records, and the effect per experiment: slower or faster, and by how much.
 
 use super::Side;
 use crate::experiment::{Verdict, topics};
@@ -8,8 +7,8 @@ use crate::lab::record::MACHINE;
 use crate::lab::report::view::{AxisView, CurveView, Figure, Section, Value};
 use crate::stats::{Interval, median};
 
-/// The doubt that is added to a measured value before it is held against another record's: what
-/// the passes of one run do not show.
+/// Least uncertainty of a measured value in a comparison, as a share. The passes of one run do not show the
+/// variation between runs.
 const BETWEEN_RECORDS: f64 = 0.01;
 
 /// A series that both records have.
@@ -17,21 +16,21 @@ const BETWEEN_RECORDS: f64 = 0.01;
 pub struct Difference {
     /// The family of the experiment.
     pub family: &'static str,
-    /// Its id.
+    /// Id of the experiment.
     pub id: String,
-    /// Its name.
+    /// Name of the experiment.
     pub name: String,
-    /// Its title.
+    /// Title of the experiment.
     pub title: String,
     /// The horizontal axis.
     pub axis: AxisView,
     /// The unit of the values.
     pub unit: String,
-    /// The series.
+    /// Label of the series.
     pub series: String,
-    /// Where both have a value, from left to right.
+    /// Places where both records have a value, from left to right.
     pub places: Vec<Place>,
-    /// Points that one of them alone has.
+    /// Number of points that only one of the records has.
     pub alone: usize,
 }
 
@@ -42,30 +41,31 @@ pub struct Place {
     pub x: f64,
     /// The first record's value.
     pub a: Value,
-    /// The other's.
+    /// The other record's value.
     pub b: Value,
-    /// The other's over the first's; none if a value is not positive.
+    /// The other record's value over the first's; `None` unless both values are positive.
     pub ratio: Option<Interval>,
 }
 
-/// Which of two values is surely the larger.
+/// Which of two values is larger beyond doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ahead {
-    /// The first record's.
+    /// The first record's value.
     First,
-    /// The other's.
+    /// The other record's value.
     Other,
-    /// Neither, as far as the intervals tell.
+    /// Neither: the interval of the ratio contains 1.
     Neither,
 }
 
 impl Place {
-    /// The other's value over the first's, which the interval of the ratio surrounds.
+    /// Returns the other record's value over the first's. The interval of the ratio contains this quotient.
     pub fn times(&self) -> Option<f64> {
         self.ratio.map(|_| self.b.mid / self.a.mid)
     }
 
-    /// How far the ratio surely is from 1, as a factor; 1 if it may be 1.
+    /// Returns the least factor by which the values differ, according to the interval of the ratio; 1 if the
+    /// interval contains 1.
     pub fn surely(&self) -> f64 {
         match self.ratio {
             Some(ratio) if ratio.lo > 1.0 => ratio.lo,
@@ -74,7 +74,7 @@ impl Place {
         }
     }
 
-    /// Which value is the larger, beyond doubt.
+    /// Returns which value is larger beyond doubt.
     pub fn ahead(&self) -> Ahead {
         match self.ratio {
             Some(ratio) if ratio.lo > 1.0 => Ahead::Other,
@@ -85,25 +85,25 @@ impl Place {
 }
 
 impl Difference {
-    /// The median of the ratios; none without any.
+    /// Returns the median of the ratios; `None` if there are none.
     pub fn median(&self) -> Option<f64> {
         median_of(self.ratios())
     }
 
-    /// The other's values over the first's.
+    /// Returns the other record's values over the first's.
     pub fn ratios(&self) -> impl Iterator<Item = f64> {
         self.places.iter().filter_map(Place::times)
     }
 }
 
-/// The median of some ratios.
+/// Returns the median of these ratios; `None` if there are none.
 pub(super) fn median_of(ratios: impl Iterator<Item = f64>) -> Option<f64> {
     let mut ratios: Vec<f64> = ratios.collect();
     ratios.sort_by(f64::total_cmp);
     median(&ratios)
 }
 
-/// The family under which the ladder of a run is found, and those of experiments.
+/// Returns the family of an experiment. The ladder of a run is a family of its own.
 pub(crate) fn family_of(id: &str) -> &'static str {
     match id {
         MACHINE => MACHINE,
@@ -111,8 +111,8 @@ pub(crate) fn family_of(id: &str) -> &'static str {
     }
 }
 
-/// Every series that both records have, experiment by experiment. Series in different units are
-/// left out: one machine may have no core clock.
+/// Returns the series that both records have, experiment by experiment. Series in different units are left
+/// out: a machine without a core clock has no cycles.
 pub fn differences(a: &Side, b: &Side) -> Vec<Difference> {
     let mut differences = Vec::new();
     for ours in &a.view.sections {
@@ -162,7 +162,7 @@ fn difference(section: &Section, figure: &Figure, a: &CurveView, b: &CurveView) 
     }
 }
 
-/// A value with the doubt of a comparison; a count is exact.
+/// Returns the interval of a value with the uncertainty of a comparison. Counts are exact.
 fn interval(value: &Value, figure: &Figure) -> Interval {
     let interval = Interval::new(value.lo, value.hi);
     match figure.unit.as_str() {
@@ -171,18 +171,18 @@ fn interval(value: &Value, figure: &Figure) -> Interval {
     }
 }
 
-/// A claim to which the records do not all come to the same verdict.
+/// A claim on which the records have different verdicts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changed {
     /// The experiment's id.
     pub id: String,
     /// The claim.
     pub claim: String,
-    /// The verdicts, record by record; none where it was not judged.
+    /// The verdict of each record; `None` if the record has none on this claim.
     pub verdicts: Vec<Option<Verdict>>,
 }
 
-/// The claims that two records or more judged, and not alike.
+/// Returns the claims on which at least two records have verdicts, and these differ.
 pub(super) fn changed(sides: &[Side]) -> Vec<Changed> {
     let verdict = |side: &Side, id: &str, claim: &str| {
         let mut sections = side.view.sections.iter();
@@ -213,19 +213,19 @@ pub(super) fn changed(sides: &[Side]) -> Vec<Changed> {
     changed
 }
 
-/// What larger values of a unit are.
+/// The meaning of larger values of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Larger {
-    /// Times.
+    /// Slower: the unit is a time.
     Slower,
-    /// Bytes or operations a time.
+    /// Faster: the unit is bytes or operations per time.
     Faster,
-    /// Neither: counts and shares.
+    /// Neither: the values are counts or shares.
     More,
 }
 
 impl Larger {
-    /// By the label of the unit.
+    /// Returns the meaning for the label of a unit.
     pub fn of(unit: &str) -> Self {
         match unit {
             "GB/s" | "GFLOP/s" | "bytes per cycle" => Larger::Faster,
@@ -234,7 +234,7 @@ impl Larger {
         }
     }
 
-    /// What larger values and smaller ones are called.
+    /// Returns the words for larger and for smaller values.
     pub fn words(self) -> [&'static str; 2] {
         match self {
             Larger::Slower => ["slower", "faster"],
@@ -244,34 +244,36 @@ impl Larger {
     }
 }
 
-/// What the other record's values of an experiment are beside the first's.
+/// The effect on an experiment: the other record's values relative to the first record's.
 #[derive(Clone, Debug)]
 pub struct Effect<'a> {
-    /// The experiment, by its first series.
+    /// The first series of the experiment.
     pub of: &'a Difference,
-    /// The median of the other's values over the first's.
+    /// Median of the ratios of the other record's values to the first's.
     pub median: f64,
-    /// Points whose value is surely larger in the other record, surely smaller, and all.
+    /// Number of points whose value is certainly larger in the other record, certainly smaller, and of all
+    /// points.
     pub points: [usize; 3],
-    /// The point whose ratio is furthest from 1 beyond doubt, if one is.
+    /// The point with the largest certain factor between the values, if the values of any point certainly
+    /// differ.
     pub furthest: Option<(&'a Difference, &'a Place)>,
 }
 
-/// The least distance of a median from 1 that is told.
+/// Ratios closer to 1 than this are called the same.
 const SAME: f64 = 0.005;
 
 impl Effect<'_> {
-    /// What larger values are.
+    /// Returns the meaning of larger values.
     pub fn larger(&self) -> Larger {
         Larger::of(&self.of.unit)
     }
 
-    /// The median in words: `1.42x slower`.
+    /// Formats the median: `1.42x slower`.
     pub fn in_words(&self) -> String {
         times(self.median, self.larger())
     }
 
-    /// How many points differ, in words: `12 slower, 1 faster of 40`.
+    /// Formats the numbers of points that differ: `12 slower, 1 faster of 40`.
     pub fn points_in_words(&self) -> String {
         let [larger, smaller, all] = self.points;
         let [above, below] = self.larger().words();
@@ -286,13 +288,13 @@ impl Effect<'_> {
         }
     }
 
-    /// How far the median is from 1, either way.
+    /// Returns the absolute value of the median's logarithm.
     pub(super) fn size(&self) -> f64 {
         self.median.ln().abs()
     }
 }
 
-/// A ratio in words: `1.42x slower`, `1.10x faster`, `the same`.
+/// Formats a ratio: `1.42x slower`, `1.10x faster`, `the same`.
 pub fn times(ratio: f64, larger: Larger) -> String {
     let [above, below] = larger.words();
     match ratio {
@@ -310,7 +312,7 @@ fn digits(times: f64) -> String {
     }
 }
 
-/// An effect an experiment, the largest first.
+/// Returns the effect on each experiment, the largest first.
 pub fn effects(differences: &[Difference]) -> Vec<Effect<'_>> {
     let groups = differences.chunk_by(|a, b| a.id == b.id);
     let mut effects: Vec<Effect<'_>> = groups.filter_map(effect).collect();

@@ -13,27 +13,27 @@ use crate::lab::record::MACHINE;
 use crate::spelling::distance;
 use crate::stats::Interval;
 
-/// Names for several families.
+/// Names that stand for several families.
 const GROUPS: [(&str, &[&str]); 1] = [(
     "walk",
     &[MACHINE, "hierarchy", "sequential", "pages", "random"],
 )];
 
-/// Which ratios fail: other record over first, of the series that match.
+/// A condition on ratios of the other record's values to the first's, for the series that match.
 #[derive(Clone, Debug)]
 pub struct Gate {
-    /// The gate as it was given.
+    /// The gate as the user wrote it.
     pub text: String,
     family: Pattern,
     experiment: Option<Pattern>,
     series: Option<Pattern>,
-    /// On which side of the limit a ratio fails.
+    /// Side of the limit on which a ratio fails.
     pub beyond: Beyond,
     /// The limit.
     pub limit: f64,
 }
 
-/// On which side of its limit a gate fails.
+/// The side of a limit on which a ratio fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
     /// `>`.
@@ -42,39 +42,39 @@ pub enum Beyond {
     Below,
 }
 
-/// What is wrong with a gate.
+/// Why a gate is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GateError {
-    /// Neither `>` nor `<`.
+    /// The gate has neither `>` nor `<`.
     NoOperator(String),
-    /// Nothing before the operator, or between two slashes.
+    /// A part of the pattern is empty.
     Empty(String),
-    /// A part of the pattern is no glob.
+    /// A part of the pattern is not a valid glob.
     NoGlob {
         /// The part.
         part: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// What follows the operator is no ratio.
+    /// The text after the operator is not a ratio.
     NoRatio(String),
-    /// The first part names no family, and no experiment either.
+    /// The first part is neither a family nor an experiment.
     NoFamily {
         /// The part.
         part: String,
-        /// What is spelt much like it, if anything is.
+        /// The most similar name, if any is similar.
         near: Option<String>,
     },
-    /// The second part names no experiment.
+    /// The second part is not an experiment.
     NoExperiment {
         /// The part.
         part: String,
-        /// What is spelt much like it, if anything is.
+        /// The most similar name, if any is similar.
         near: Option<String>,
     },
-    /// No point matches that both records have.
+    /// No point that both records have matches.
     Nothing(String),
-    /// No function matches of which there is a ratio.
+    /// No function with a ratio matches.
     NoFunction(String),
 }
 
@@ -106,7 +106,7 @@ messages! { GateError:
     );
 }
 
-/// Asks whether this was meant.
+/// Formats the suggestion of a name.
 fn meant(near: Option<&str>) -> String {
     near.map_or_else(
         || ";".to_owned(),
@@ -114,22 +114,22 @@ fn meant(near: Option<&str>) -> String {
     )
 }
 
-/// A pattern and how large what it matches may be.
+/// A pattern and the limit for the ratios of what it matches.
 pub(super) struct Limit<'t> {
-    /// What is before the operator.
+    /// The text before the operator.
     pub pattern: &'t str,
-    /// On which side of the limit a ratio fails.
+    /// Side of the limit on which a ratio fails.
     pub beyond: Beyond,
     /// The limit.
     pub limit: f64,
-    /// All of it, evenly spaced.
+    /// The whole gate, with single spaces around the operator.
     pub text: String,
 }
 
 impl<'t> Limit<'t> {
-    /// Reads `PATTERN > RATIO`, or `<`.
+    /// Parses `PATTERN > RATIO` or `PATTERN < RATIO`.
     pub fn read(text: &'t str) -> Result<Self, GateError> {
-        // The last operator is meant: a name may have one in it.
+        // The last operator counts, because the pattern may contain one.
         let at = text
             .rfind(['>', '<'])
             .ok_or_else(|| GateError::NoOperator(text.trim().to_owned()))?;
@@ -151,7 +151,7 @@ impl<'t> Limit<'t> {
 }
 
 impl Beyond {
-    /// Whether the whole of an interval lies beyond `limit`.
+    /// Returns whether the whole interval lies beyond `limit`.
     pub(super) fn holds(self, value: Interval, limit: f64) -> bool {
         match self {
             Beyond::Above => value.lo > limit,
@@ -159,7 +159,7 @@ impl Beyond {
         }
     }
 
-    /// The side in words.
+    /// Returns the word for the side.
     pub(super) fn word(self) -> &'static str {
         match self {
             Beyond::Above => "above",
@@ -171,9 +171,9 @@ impl Beyond {
 impl FromStr for Gate {
     type Err = GateError;
 
-    /// Reads `FAMILY/EXPERIMENT/SERIES > RATIO`, or `<`: globs, of which the last may be left out.
-    /// The first part may also be an experiment, by id or name, and `walk` stands for all list
-    /// walks. Upper and lower case are the same.
+    /// Parses `FAMILY/EXPERIMENT/SERIES > RATIO`, or the same with `<`. The parts of the pattern are globs,
+    /// and the last one or two may be omitted. The first part may also be the id or name of an experiment,
+    /// and `walk` stands for all list walks. Letter case is ignored.
     fn from_str(text: &str) -> Result<Self, GateError> {
         let Limit {
             pattern,
@@ -182,7 +182,7 @@ impl FromStr for Gate {
             text,
         } = Limit::read(text)?;
 
-        // A series may have slashes in its name.
+        // The name of a series may contain slashes.
         let mut parts = pattern.splitn(3, '/').map(str::trim);
         let mut part = || parts.next();
         let family = part().unwrap_or_default();
@@ -210,7 +210,7 @@ pub(super) fn glob(part: &str) -> Result<Pattern, GateError> {
     })
 }
 
-/// Whether a part stands for several names, so that it cannot be looked up.
+/// Returns whether a part is a glob, which may stand for several names and cannot be looked up.
 fn is_glob(part: &str) -> bool {
     part.contains(['*', '?', '['])
 }
@@ -252,10 +252,10 @@ fn check_experiment(part: &str) -> Result<(), GateError> {
     })
 }
 
-/// A point beyond a gate.
+/// A point that fails a gate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// The record.
+    /// Name of the record.
     pub side: String,
     /// The experiment's id.
     pub id: String,
@@ -263,29 +263,29 @@ pub struct Failure {
     pub series: String,
     /// Place on the horizontal axis.
     pub x: f64,
-    /// The same in words.
+    /// The place in words.
     pub place: String,
-    /// Its value over the first record's.
+    /// The record's value over the first record's.
     pub times: f64,
-    /// The interval of that.
+    /// The interval of the ratio.
     pub ratio: Interval,
 }
 
-/// What a gate came to.
+/// The result of a gate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Points that it looked at.
+    /// Number of points checked.
     pub points: usize,
-    /// Those beyond it, the furthest first.
+    /// Points that failed, the furthest from the limit first.
     pub failures: Vec<Failure>,
 }
 
 impl Gate {
-    /// Holds the differences of each record, by its name, against the gate. A point fails if the
-    /// whole interval of its ratio lies beyond the limit.
+    /// Checks the differences of each named record. A point fails if the whole interval of its ratio lies
+    /// beyond the limit.
     ///
     /// # Errors
-    /// If nothing matches: a gate that can never fail is a mistake.
+    /// If nothing matches, because a gate that can never fail is a mistake.
     pub fn judge(&self, records: &[(&str, &[Difference])]) -> Result<Outcome, GateError> {
         let mut outcome = Outcome::default();
         for (side, differences) in records {
@@ -315,7 +315,7 @@ impl Gate {
         if outcome.points == 0 {
             return Err(GateError::Nothing(self.text.clone()));
         }
-        // What surely lies beyond, not what may.
+        // Failures are ordered by the end of the interval that is nearer to the limit.
         let far = |failure: &Failure| match self.beyond {
             Beyond::Above => failure.ratio.lo,
             Beyond::Below => 1.0 / failure.ratio.hi,
@@ -324,12 +324,12 @@ impl Gate {
         Ok(outcome)
     }
 
-    /// Whether the whole of an interval lies beyond the limit.
+    /// Returns whether the whole interval lies beyond the limit.
     pub(in crate::lab) fn is_beyond(&self, value: Interval) -> bool {
         self.beyond.holds(value, self.limit)
     }
 
-    /// Whether it looks at a series of an experiment, by the id and name of that.
+    /// Returns whether the gate applies to a series of the experiment with this id and name.
     pub(in crate::lab) fn matches(&self, id: &str, name: &str, series: &str) -> bool {
         let options = MatchOptions {
             case_sensitive: false,

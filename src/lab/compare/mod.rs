@@ -1,8 +1,8 @@
-//! Several records as one: other machines, other settings, before and after a change.
+//! Compares records of other machines, of other settings, or from before and after a change.
 //!
-//! The first record is what the others are held against. Points of the same experiment, series and place are
-//! compared as ratios with their intervals; a [`Gate`] turns one into an exit status. Timings of one's own
-//! functions are compared in the same way, name by name.
+//! The first record is the reference for the others. Points of the same experiment, series and place are
+//! compared as ratios with their intervals. A [`Gate`] turns such ratios into an exit status. Timings of the
+//! user's own functions are compared in the same way, by name.
 
 mod difference;
 mod functions;
@@ -32,21 +32,21 @@ use crate::lab::report::build;
 use crate::lab::report::view::{AxisView, CurveView, Figure, ReportView, Section, Value};
 use crate::lab::run::{PACKED, RECORD};
 
-/// A record as it is compared.
+/// A record in a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
-    /// What it is called: by its label, its machine, or its folder or file.
+    /// Name: the label, the machine, or the folder or file of the record.
     pub name: String,
-    /// What its report shows, with the ladder as its first section.
+    /// The record's report, with the ladder as its first section.
     pub view: ReportView,
-    /// The line that was cut off as its run was killed, if one was.
+    /// Number of the line that was cut off when the run was killed, if there is one.
     pub cut_off: Option<usize>,
 }
 
-/// Reads the records at `paths`, each a record or the folder of a run.
+/// Reads the records at `paths`. Each path is a record or the folder of a run.
 ///
 /// # Errors
-/// If one is no record.
+/// If a path has no valid record.
 pub fn load(paths: &[PathBuf]) -> Result<Vec<Side>> {
     let mut readings = Vec::new();
     for path in paths {
@@ -55,8 +55,7 @@ pub fn load(paths: &[PathBuf]) -> Result<Vec<Side>> {
     sides(readings)
 }
 
-/// The sides of records that were read, each with what to call it. Names that occur again are
-/// numbered.
+/// Creates the sides of a comparison from records and their names. Names that occur again are numbered.
 ///
 /// # Errors
 /// If a record gives no report.
@@ -84,7 +83,7 @@ pub fn sides(readings: Vec<(String, Reading)>) -> Result<Vec<Side>> {
     Ok(sides)
 }
 
-/// Says which of the records were measured with the hardware prefetchers switched off, if not all agree.
+/// Returns a warning if the hardware prefetchers were switched off in some of the records and not in all.
 pub(crate) fn prefetchers_apart(sides: &[Side]) -> Option<String> {
     let (off, on): (Vec<&Side>, Vec<&Side>) =
         sides.iter().partition(|side| side.view.prefetchers_off);
@@ -101,10 +100,11 @@ pub(crate) fn prefetchers_apart(sides: &[Side]) -> Option<String> {
     })
 }
 
-/// Names records by their labels, in order; those without one by their machines, if these differ.
+/// Names records by `labels`, in order. The other records are named by their machines, if the machines of
+/// all records differ.
 ///
 /// # Errors
-/// If there are more labels than records, or two are the same.
+/// If there are more labels than records, or a label is already the name of an earlier record.
 pub fn label(mut sides: Vec<Side>, labels: &[String]) -> Result<Vec<Side>> {
     if labels.len() > sides.len() {
         bail!("{} labels for {} records", labels.len(), sides.len());
@@ -128,7 +128,7 @@ pub fn label(mut sides: Vec<Side>, labels: &[String]) -> Result<Vec<Side>> {
     Ok(sides)
 }
 
-/// What to call the records at `paths`. Names that occur again are numbered.
+/// Returns the names of the records at `paths`. Names that occur again are numbered.
 pub(crate) fn names_of(paths: &[PathBuf]) -> Vec<String> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let numbered = |path: &PathBuf| {
@@ -143,7 +143,7 @@ pub(crate) fn names_of(paths: &[PathBuf]) -> Vec<String> {
     paths.iter().map(numbered).collect()
 }
 
-/// The folder of a run by its own name, a record by its name without the ending.
+/// Returns the name of a run's folder, or of a record's file without the endings.
 fn name_of(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let named = match whole.file_name() {
@@ -159,13 +159,13 @@ fn name_of(path: &Path) -> String {
     plain::word(&name).into_owned()
 }
 
-/// The ladder that every record has, the boot image's too, as a section.
+/// Returns the ladder as a section. Every record has a ladder, even that of the boot image.
 fn ladder(analysis: &Analysis) -> Option<Section> {
     let series = |unit| {
         let evidence = Evidence::new(&analysis.machine, &analysis.ladder, unit);
         evidence.series(LADDER).ok()
     };
-    // Without a yardstick there are no core cycles.
+    // If the yardstick failed, there are no core cycles.
     let (unit, points) = [Unit::CoreCycles, Unit::Nanoseconds]
         .into_iter()
         .find_map(|unit| Some((unit, series(unit)?)))?;

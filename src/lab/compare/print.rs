@@ -1,4 +1,4 @@
-//! A comparison on the terminal and as JSON.
+//! Prints a comparison on the terminal and as JSON.
 
 use serde_json::{Value, json};
 
@@ -10,15 +10,15 @@ use crate::lab::show::paragraph;
 use crate::lab::terminal::{FAINT, STRONG, Screen, WARN};
 use crate::stats::Interval;
 
-/// A comparison and what its gates came to.
+/// A comparison and the results of its gates.
 pub(crate) struct Comparison<'a> {
     /// The records.
     pub sides: &'a [Side],
-    /// The differences of each record but the first.
+    /// The differences of each record from the first.
     pub found: &'a [Vec<Difference>],
-    /// The gates.
+    /// The gates with their results.
     pub gates: &'a [(Gate, Outcome)],
-    /// Where the page lies, if it was written.
+    /// Path of the page, if it was written.
     pub page: Option<String>,
 }
 
@@ -27,7 +27,7 @@ impl Comparison<'_> {
         self.sides.first().map_or("", |side| &side.name)
     }
 
-    /// The other records, with their differences.
+    /// Returns the other records, with their differences.
     fn others(&self) -> impl Iterator<Item = (&Side, &[Difference])> {
         let found = self.found.iter().map(Vec::as_slice);
         self.sides.iter().skip(1).zip(found)
@@ -110,7 +110,7 @@ impl Output for Comparison<'_> {
     }
 }
 
-/// What gates came to, as checks.
+/// Converts the results of gates to checks.
 pub(crate) fn checks(gates: &[(Gate, Outcome)]) -> impl Iterator<Item = Check> {
     gates.iter().map(|(gate, outcome)| Check {
         group: "gates".to_owned(),
@@ -120,7 +120,8 @@ pub(crate) fn checks(gates: &[(Gate, Outcome)]) -> impl Iterator<Item = Check> {
     })
 }
 
-/// A row an experiment, the largest effect first: how the other record's values lie beside the first's.
+/// Formats a table of the other record's effects relative to the first record: a row per experiment, the
+/// largest effect first.
 pub fn table(differences: &[Difference], width: u16) -> String {
     effect_sheet("", differences).text(width)
 }
@@ -149,12 +150,12 @@ fn furthest((difference, at): (&Difference, &Place)) -> String {
     format!("{times}: {} at {place}", difference.series)
 }
 
-/// A ratio with its interval.
+/// Formats a ratio with its interval.
 pub(super) fn ratio_text(times: f64, Interval { lo, hi }: Interval) -> String {
     format!("{times:.3} [{lo:.3}, {hi:.3}]")
 }
 
-/// The claims to which the records come to different verdicts; empty if there are none.
+/// Formats a table of the claims on which the records have different verdicts; empty if there are none.
 pub fn verdicts(sides: &[Side], width: u16) -> String {
     let sheet = verdict_sheet(sides);
     match sheet.rows.is_empty() {
@@ -171,17 +172,17 @@ fn verdict_sheet(sides: &[Side]) -> Sheet {
     sheet
 }
 
-/// A claim and its verdicts.
+/// Returns the row of a claim with its verdicts.
 fn change(row: Changed) -> Vec<String> {
     let verdicts = row.verdicts.iter();
     let verdicts = verdicts.map(|verdict| verdict.map_or("-", |verdict| verdict.name()).to_owned());
     [row.id, row.claim].into_iter().chain(verdicts).collect()
 }
 
-/// The most points that are named for a gate.
+/// Maximum number of points that are listed for a gate.
 const NAMED: usize = 20;
 
-/// The points that failed a gate, the furthest first.
+/// Formats the points that failed a gate, the furthest from the limit first.
 pub fn failures(gate: &Gate, failures: &[Failure]) -> String {
     let beyond = gate.beyond.word();
     let points = if failures.len() == 1 {
@@ -214,7 +215,7 @@ pub fn failures(gate: &Gate, failures: &[Failure]) -> String {
     text
 }
 
-/// What a gate came to, in words.
+/// Formats the result of a gate.
 pub fn judged(gate: &Gate, outcome: &Outcome) -> String {
     match outcome.failures.is_empty() {
         true => format!("gate `{}` passed: {} points", gate.text, outcome.points),
@@ -222,8 +223,8 @@ pub fn judged(gate: &Gate, outcome: &Outcome) -> String {
     }
 }
 
-/// Everything that a comparison found. `others` has the differences of each record but the first;
-/// `gates` what each gate came to.
+/// Returns the whole comparison as JSON. `others` contains the differences of each record from the first,
+/// and `gates` the results of the gates.
 pub fn json(sides: &[Side], others: &[Vec<Difference>], gates: &[(Gate, Outcome)]) -> Value {
     let compared = sides.iter().skip(1).zip(others);
     json!({
@@ -285,7 +286,7 @@ fn place_json(place: &Place) -> Value {
     })
 }
 
-/// What gates came to.
+/// Converts the results of gates to JSON.
 pub(crate) fn gates_json(gates: &[(Gate, Outcome)]) -> Value {
     let failure = |failure: &Failure| {
         json!({

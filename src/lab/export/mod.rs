@@ -1,7 +1,7 @@
-//! Records as tables for other programs: points, curves, verdicts and machines, a row each.
+//! Exports records as tables for other programs: a row per point, curve point, round, verdict or machine.
 //!
-//! `docs/FORMAT.md` documents the columns. Records are read one at a time, so that many need no more memory
-//! than the largest.
+//! `docs/FORMAT.md` documents the columns. Records are read one at a time, so the memory needed is that of
+//! the largest record.
 
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -15,7 +15,7 @@ use anyhow::Result;
 use super::record::Record;
 use crate::lab::format::quoted;
 
-/// What a table has a row of.
+/// The kind of rows that a table has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum What {
     /// The measured points, the passes over each merged.
@@ -32,7 +32,7 @@ pub(crate) enum What {
     Machines,
 }
 
-/// A form of a table.
+/// A file format of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Form {
     /// Comma-separated values (RFC 4180) with a line of headings.
@@ -42,7 +42,7 @@ pub(crate) enum Form {
     Parquet,
 }
 
-/// What the cells of a column are.
+/// The type of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -50,10 +50,10 @@ pub(crate) enum Kind {
     Whole,
 }
 
-/// A column: its name, and what its cells are.
+/// A column: its name and the type of its cells.
 pub(crate) type Column = (&'static str, Kind);
 
-/// A cell; what a record does not say is nothing.
+/// A cell. `Nothing` stands for a value that the record does not have.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
     Nothing,
@@ -119,25 +119,25 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 /// A row, a cell per column.
 pub(crate) type Row = Vec<Cell>;
 
-/// Takes the rows of a table.
+/// A writer of tables.
 trait Sink {
     /// Writes some rows.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// If the rows cannot be written.
     fn rows(&mut self, rows: Vec<Row>) -> Result<()>;
 
-    /// Writes what is left.
+    /// Writes all remaining rows and ends the table.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the table cannot be written.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Whether this program writes a form.
+/// Checks that this build can write a format.
 ///
 /// # Errors
-/// If it was built without: how to build it.
+/// If the program was built without the format. The message says how to build it.
 pub(crate) fn available(form: Form) -> Result<()> {
     if form == Form::Parquet && cfg!(not(feature = "parquet")) {
         anyhow::bail!(
@@ -151,7 +151,7 @@ pub(crate) fn available(form: Form) -> Result<()> {
 /// Writes the table of `records`, each with its name, to `out`.
 ///
 /// # Errors
-/// If a record cannot be read, or the table not be written.
+/// If a record cannot be read or the table cannot be written.
 pub(crate) fn export(
     records: impl Iterator<Item = Result<(String, Record)>>,
     what: What,
@@ -179,7 +179,7 @@ struct Csv<'a> {
 }
 
 impl<'a> Csv<'a> {
-    /// Begins a table with its headings.
+    /// Begins a table and writes its headings.
     pub fn new(out: &'a mut (dyn Write + Send), columns: &[Column]) -> Result<Self> {
         let names: Vec<Cow<'_, str>> = columns.iter().map(|(name, _)| quoted(name)).collect();
         writeln!(out, "{}", names.join(","))?;

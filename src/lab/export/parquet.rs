@@ -12,7 +12,7 @@ use parquet::schema::types::Type;
 
 use super::{Cell, Column, Kind, Row, Sink};
 
-/// Rows of a group: as many as a reader takes at once without noticing.
+/// Number of waiting rows at which a row group is written.
 const GROUP: usize = 1 << 16;
 
 pub(super) struct Parquet<'a> {
@@ -22,7 +22,7 @@ pub(super) struct Parquet<'a> {
 }
 
 impl<'a> Parquet<'a> {
-    /// Begins a file of these columns.
+    /// Begins a file with these columns.
     pub fn new(out: &'a mut (dyn Write + Send), columns: &[Column]) -> Result<Self> {
         let mut fields = Vec::new();
         for &(name, kind) in columns {
@@ -46,7 +46,7 @@ impl<'a> Parquet<'a> {
         })
     }
 
-    /// Writes the rows that wait as a group.
+    /// Writes the waiting rows as a row group.
     fn group(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.waiting);
         if rows.is_empty() {
@@ -58,7 +58,7 @@ impl<'a> Parquet<'a> {
                 break;
             };
             let cells = || rows.iter().map(|row| &row[index]);
-            // 1 where there is a value, 0 where there is none.
+            // Definition levels: 1 for a value, 0 for null.
             let there: Vec<i16> = cells()
                 .map(|cell| i16::from(*cell != Cell::Nothing))
                 .collect();

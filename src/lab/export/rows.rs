@@ -13,7 +13,7 @@ use crate::recorded::{cache_of, core_of};
 use crate::stats::Interval;
 use Kind::{Number, Text, Whole};
 
-/// The first columns of every table: which record a row is of.
+/// The first columns of every table: the record that a row comes from.
 const OF: [Column; 4] = [
     ("record", Text),
     ("machine", Text),
@@ -55,7 +55,7 @@ const CURVES: [Column; 10] = [
     ("unit", Text),
 ];
 
-/// Which round a value is of, before the columns of a curve.
+/// The columns of a round. The columns of a curve follow.
 const ROUNDS: [Column; 4] = [
     ("round", Whole),
     ("started", Whole),
@@ -124,7 +124,7 @@ const MACHINES: [Column; 40] = [
     ("notes", Text),
 ];
 
-/// The columns of a table.
+/// Returns the columns of a table.
 pub(super) fn columns(what: What) -> Vec<Column> {
     let own: &[&[Column]] = match what {
         What::Points => &[&POINTS],
@@ -137,7 +137,7 @@ pub(super) fn columns(what: What) -> Vec<Column> {
     OF.iter().chain(own).copied().collect()
 }
 
-/// The rows of a record.
+/// Returns the rows of a record.
 pub(super) fn rows(name: &str, record: Record, what: What) -> Vec<Row> {
     let header = &record.header;
     let core = core_of(&header.cpu).map(|core| core.name);
@@ -162,7 +162,7 @@ pub(super) fn rows(name: &str, record: Record, what: What) -> Vec<Row> {
     rows.into_iter().map(whole).collect()
 }
 
-/// The name of an axis and its unit: behind the last comma of the label, or bytes.
+/// Returns the name and the unit of an axis: bytes, or a known unit after the last comma of the label.
 fn axis_cells(axis: Option<Axis>) -> [Cell; 2] {
     match axis {
         None => [Cell::Nothing, Cell::Nothing],
@@ -180,7 +180,7 @@ fn points(record: &Record) -> Vec<Row> {
     for of in &experiments {
         let (curves, _) = of.curves(&machine);
         for point in &of.points {
-            // The places of points are those of the axis where points are drawn as they are.
+            // The `x` of a point is a position on the axis only if a curve draws the point unchanged.
             let drawn = curves.iter().any(|curve| {
                 curve.label == point.series && curve.points.iter().any(|(x, _)| *x == point.x)
             });
@@ -198,7 +198,7 @@ fn point_row(
     machine: &Machine,
 ) -> Row {
     let unit = of.experiment.map_or(Unit::CoreCycles, Experiment::unit);
-    // Without a yardstick there are no core cycles, and not every point moves bytes.
+    // Core cycles need a yardstick, and some units need a point that moves bytes. Otherwise use nanoseconds.
     let in_unit = |unit| Some((unit, point.interval(unit, machine.rate).ok()?));
     let value = in_unit(unit).or_else(|| in_unit(Unit::Nanoseconds));
     let counted = matches!(point.state, State::Counted(_));
@@ -260,7 +260,7 @@ fn curves(record: &Record) -> Vec<Row> {
     rows
 }
 
-/// A row per figure and round.
+/// Returns a row per figure and round.
 fn rounds(record: &Record) -> Vec<Row> {
     let mut rows = Vec::new();
     for of in &Timeline::of(record).figures {
@@ -383,7 +383,7 @@ fn machine(record: &Record) -> Row {
     ]
 }
 
-/// A setting of the machine by its name.
+/// Returns the value of the machine's setting of this name.
 fn setting<'h>(header: &'h Header, name: &str) -> Option<&'h str> {
     let found = header.settings.iter().find(|of| of.name == name);
     found.map(|of| of.value.as_str())

@@ -1,7 +1,7 @@
-//! Many records as one: how each figure is distributed over the hosts, which hosts lie outside, and what is
-//! set otherwise there. A gate holds a host's values against the medians of all.
+//! Summarises the records of many hosts: the distribution of each figure, the outliers, and the settings in
+//! which an outlier differs from most hosts. A gate compares a host's values with the medians of the fleet.
 //!
-//! Records are read a few at a time. What stays of one is three numbers per figure and its settings.
+//! Records are read a few at a time. Of each record, only its settings and three numbers per figure are kept.
 
 mod outlier;
 mod print;
@@ -27,7 +27,7 @@ use crate::lab::report::view::{self, AxisView};
 use crate::stats::Interval;
 use outlier::{Settings, settings_of};
 
-/// From more records than this on, `compare` summarises them: beside that many, a person reads each.
+/// The largest number of records that are shown side by side. `compare` summarises more records as a fleet.
 pub(crate) const SIDE_BY_SIDE: usize = 8;
 
 /// Records of many hosts.
@@ -35,7 +35,7 @@ pub(crate) const SIDE_BY_SIDE: usize = 8;
 pub(crate) struct Fleet {
     /// The hosts, in the order of the records.
     pub hosts: Vec<Host>,
-    /// What was measured, in the order in which it first occurs.
+    /// The series of all hosts, in the order in which they first occur.
     pub series: Vec<Series>,
     places: HashMap<Key, (usize, HashMap<u64, usize>)>,
 }
@@ -45,14 +45,14 @@ pub(crate) struct Fleet {
 pub(crate) struct Host {
     /// The name of the record.
     pub name: String,
-    /// How the host is set.
+    /// The settings of the host.
     pub settings: Settings,
 }
 
 /// Experiment, series and unit.
 type Key = (String, String, &'static str);
 
-/// A series, as some hosts have it.
+/// A series that at least one host has.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     /// The family of the experiment.
@@ -65,20 +65,21 @@ pub(crate) struct Series {
     pub unit: &'static str,
     /// The horizontal axis.
     pub axis: AxisView,
-    /// Its places on that axis, each with the values of the hosts.
+    /// The positions on that axis, each with the values of the hosts.
     pub figures: Vec<Figure>,
 }
 
-/// A number that hosts have: a place of a series.
+/// A position of a series, with the values of the hosts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figure {
-    /// Place on the horizontal axis.
+    /// Position on the horizontal axis.
     pub x: f64,
     /// The values, in the order of the hosts.
     pub values: Vec<Value>,
 }
 
-/// The value of a host, and its interval. Seven digits are more than any measurement has.
+/// The value of a host, and its interval. The seven digits of an `f32` exceed the precision of any
+/// measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Value {
     pub host: u32,
@@ -88,7 +89,7 @@ pub(crate) struct Value {
 }
 
 impl Value {
-    /// The value of a host.
+    /// Creates the value of a host from its interval.
     pub fn of(host: u32, value: Interval) -> Self {
         Value {
             host,
@@ -102,7 +103,7 @@ impl Value {
 /// Reads the records, as many at a time as there are CPUs.
 ///
 /// # Errors
-/// If one is no record.
+/// If a file cannot be read or is not the record of a run.
 pub(crate) fn fleet(paths: &[PathBuf], labels: &[String]) -> Result<Fleet> {
     let mut names = names_of(paths);
     for (name, label) in names.iter_mut().zip(labels) {
@@ -121,7 +122,7 @@ pub(crate) fn fleet(paths: &[PathBuf], labels: &[String]) -> Result<Fleet> {
     Ok(fleet)
 }
 
-/// What is kept of a record.
+/// The parts of a record that are kept.
 struct Kept {
     settings: Settings,
     series: Vec<(Series, Vec<Value>)>,
@@ -137,7 +138,7 @@ fn kept(path: &Path) -> Result<Kept> {
     })
 }
 
-/// The series of a record, with a value per place.
+/// Returns the series of a record, with a value per position.
 fn series_of(record: &Record) -> Vec<(Series, Vec<Value>)> {
     let (machine, experiments) = points_by_experiment(record);
     let mut found = Vec::new();
@@ -205,7 +206,7 @@ impl Fleet {
                     figures.len() - 1
                 });
                 let values = &mut figures[place].values;
-                // A curve may have two points at one place.
+                // A curve may have two points at one position. The first one counts.
                 if values.last().is_none_or(|last| last.host != host) {
                     values.push(Value { host, ..value });
                 }
@@ -239,7 +240,7 @@ pub(crate) fn judge(fleet: &Fleet, gates: Vec<Gate>) -> Result<Vec<(Gate, Outcom
                     points += outcome.points;
                     failures.extend(outcome.failures);
                 }
-                // A host need not have what others have.
+                // A host may lack points that other hosts have.
                 Err(GateError::Nothing(text)) => missed = Some(GateError::Nothing(text)),
                 Err(error) => return Err(error.into()),
             }
@@ -254,7 +255,7 @@ pub(crate) fn judge(fleet: &Fleet, gates: Vec<Gate>) -> Result<Vec<(Gate, Outcom
     Ok(judged)
 }
 
-/// The values of a host beside the medians.
+/// Returns the values of a host compared with the medians.
 fn differences(fleet: &Fleet, host: u32, medians: &[Vec<Option<f64>>]) -> Vec<Difference> {
     let mut found = Vec::new();
     for (series, medians) in fleet.series.iter().zip(medians) {

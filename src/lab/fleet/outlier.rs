@@ -1,12 +1,13 @@
-//! Distributions over hosts, the hosts outside of them, and how a host is set beside what is usual in a
-//! fleet.
+//! Distributions of figures over hosts, outliers, and the settings in which a host differs from most hosts.
 //!
-//! The rule is that of Iglewicz and Hoaglin (How to Detect and Handle Outliers, 1993): a value is outside if
-//! its modified z-score, 0.6745 times its distance from the median over the median absolute deviation, is
-//! above 3.5. Where that deviation is 0, because most hosts have one value, 1.2533 times the mean absolute
-//! deviation stands in its place. Two things are asked besides, since a host has thousands of figures, each
-//! with an error of its own: the end of the host's interval that is nearer to the median has to be outside,
-//! too, and the value at least 5 % away from the median.
+//! The rule is that of Iglewicz and Hoaglin (How to Detect and Handle Outliers, 1993). A value is an outlier
+//! if its modified z-score is above 3.5: 0.6745 times its distance from the median, over the median absolute
+//! deviation. If the median absolute deviation is 0, because most hosts have the same value, 1.2533 times the
+//! mean absolute deviation is used in the place of the deviation over 0.6745.
+//!
+//! A host has thousands of figures, each with a measurement error, so two more conditions apply: the end of
+//! the host's interval that is nearer to the median is an outlier too, and the value is at least 5 % away
+//! from the median.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,42 +19,41 @@ use crate::order;
 use crate::recorded::{cache_of, core_of};
 use crate::stats::{mad, median, quantile};
 
-/// Modified z-scores above this are outside.
+/// A value with a modified z-score above this is an outlier.
 pub(crate) const SCORE: f64 = 3.5;
 
-/// The least distance from the median, as a share of it.
+/// The least distance of an outlier from the median, as a fraction of the median.
 pub(crate) const DISTANCE: f64 = 0.05;
 
-/// Fewer hosts than these tell nothing about one of them.
+/// The least number of hosts for which outliers are determined.
 pub(crate) const LEAST: usize = 8;
 
-/// The upper quartile of the normal distribution: what a median absolute deviation is of its standard
-/// deviation.
+/// The upper quartile of the normal distribution: the median absolute deviation over the standard deviation.
 const QUARTILE: f64 = 0.6745;
 
 /// The standard deviation over the mean absolute deviation in a normal distribution.
 const OVER_MEAN: f64 = 1.2533;
 
-/// A figure over the hosts.
+/// The distribution of a figure over the hosts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
-    /// Hosts that have it.
+    /// The number of hosts that have the figure.
     pub n: usize,
     /// Least value.
     pub min: f64,
-    /// A tenth of the hosts have less.
+    /// The first decile.
     pub p10: f64,
     pub median: f64,
-    /// A tenth of the hosts have more.
+    /// The ninth decile.
     pub p90: f64,
     /// Greatest value.
     pub max: f64,
-    /// A standard deviation as the middle of the values tells it.
+    /// The standard deviation, estimated from the median or mean absolute deviation.
     scale: f64,
 }
 
 impl Spread {
-    /// That of a figure; none without values.
+    /// Returns the distribution of a figure, or `None` if the figure has no values.
     pub fn of(figure: &Figure) -> Option<Self> {
         let mut values: Vec<f64> = figure.values.iter().map(|of| f64::from(of.mid)).collect();
         values.sort_unstable_by(f64::total_cmp);
@@ -78,12 +78,12 @@ impl Spread {
         })
     }
 
-    /// From the least value to the greatest: both, both tenths, and the median between them.
+    /// Returns the minimum, the first decile, the median, the ninth decile and the maximum.
     pub fn places(&self) -> [f64; 5] {
         [self.min, self.p10, self.median, self.p90, self.max]
     }
 
-    /// How far apart nine tenths of the hosts are: the ninth over the first, less 1.
+    /// Returns how far apart the deciles are: `p90 / p10 - 1`. Returns 0 if `p10` is not positive.
     pub fn width(&self) -> f64 {
         match self.p10 > 0.0 {
             true => self.p90 / self.p10 - 1.0,
@@ -91,7 +91,7 @@ impl Spread {
         }
     }
 
-    /// The score of a host's value if it is outside.
+    /// Returns the modified z-score of a host's value if the value is an outlier.
     pub fn outside(&self, value: &Value) -> Option<f64> {
         let [lo, mid, hi] = [value.lo, value.mid, value.hi].map(f64::from);
         if self.n < LEAST || self.scale == 0.0 {
@@ -104,10 +104,10 @@ impl Spread {
     }
 }
 
-/// The settings of a host by their names.
+/// The settings of a host, by name.
 pub(crate) type Settings = BTreeMap<String, String>;
 
-/// What a record tells of its host and of how it was measured.
+/// Returns the settings of a record's host and of the measurement.
 pub(super) fn settings_of(record: &Record) -> Settings {
     let header = &record.header;
     let cpu = &header.cpu;
@@ -133,7 +133,7 @@ pub(super) fn settings_of(record: &Record) -> Settings {
         ("caches", known(&caches.join(", "))),
         (
             "memory",
-            // To a GiB: how much firmware keeps differs.
+            // Rounded to GiB, because firmware reserves a varying amount.
             header
                 .memory
                 .map(|bytes| format!("{} GiB", (bytes + (1 << 29)) >> 30)),
@@ -168,7 +168,7 @@ pub(super) fn settings_of(record: &Record) -> Settings {
         .settings
         .iter()
         .map(|of| (of.name.clone(), Some(of.value.clone())));
-    // `steal: 4 % of the time`: what spoils a measurement there.
+    // A note such as `steal: 4 % of the time` names a condition that distorts the measurement.
     let notes = header.notes.iter().filter_map(|note| {
         let (name, found) = note.split_once(": ")?;
         Some((format!("warning, {name}"), Some(found.to_owned())))
@@ -178,32 +178,32 @@ pub(super) fn settings_of(record: &Record) -> Settings {
         .collect()
 }
 
-/// A value that most hosts have.
+/// A value that more than half of the hosts have.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Usual {
     /// The setting.
     pub name: String,
-    /// Its value; none if most hosts do not tell of it.
+    /// The value; `None` if most hosts do not have the setting.
     pub value: Option<String>,
-    /// How many hosts have it.
+    /// The number of hosts with this value.
     pub hosts: usize,
 }
 
-/// What is set otherwise on a host.
+/// A setting in which a host differs from most hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Otherwise {
     /// The setting.
     pub name: String,
-    /// Its value on the host, if it tells of it.
+    /// The value on the host, if the host has the setting.
     pub value: Option<String>,
-    /// That of most hosts, likewise.
+    /// The value on most hosts, if they have the setting.
     pub usual: Option<String>,
-    /// How many hosts have the same as this one.
+    /// The number of hosts with the same value as this host.
     pub shared_by: usize,
 }
 
 impl Otherwise {
-    /// In words: `microcode 0xb1, mostly 0xb2`.
+    /// Describes the setting in words: `microcode 0xb1, mostly 0xb2`.
     pub fn in_words(&self) -> String {
         let word = |value: &Option<String>| value.clone().unwrap_or_else(|| "not told".to_owned());
         format!(
@@ -215,7 +215,7 @@ impl Otherwise {
     }
 }
 
-/// The values of each setting, with the number of hosts that have it.
+/// The values of each setting, with the number of hosts that have each value.
 #[derive(Debug, Default)]
 pub(crate) struct Census<'f> {
     counts: BTreeMap<&'f str, HashMap<Option<&'f str>, usize>>,
@@ -242,7 +242,7 @@ impl<'f> Census<'f> {
         }
     }
 
-    /// The values that more than half of the hosts have.
+    /// Returns the values that more than half of the hosts have.
     pub fn usual(&self) -> impl Iterator<Item = Usual> {
         self.counts.iter().filter_map(|(name, values)| {
             let (value, &hosts) = values.iter().max_by_key(|(_, count)| **count)?;
@@ -254,8 +254,8 @@ impl<'f> Census<'f> {
         })
     }
 
-    /// What is set otherwise on a host than on most, the rarest first. Settings of which no value is the
-    /// most hosts' say nothing.
+    /// Returns the settings in which a host differs from most hosts, the rarest values first. A setting is
+    /// left out if no value is on more than half of the hosts.
     pub fn otherwise(&self, usual: &[Usual], settings: &Settings) -> Vec<Otherwise> {
         let differs = |of: &Usual| {
             let value = settings.get(&of.name);
@@ -314,7 +314,7 @@ mod tests {
         values[7] = 130.0;
         values[12] = 80.0;
         assert_eq!(outside(&values), [7, 12]);
-        // By more than the rule alone asks for.
+        // These are outliers by the z-score, but less than 5 % away from the median.
         values[7] = 104.0;
         values[12] = 101.0;
         assert!(outside(&values).is_empty());

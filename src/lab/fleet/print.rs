@@ -1,4 +1,4 @@
-//! A fleet as it is printed.
+//! Formats the summary of a fleet.
 
 use serde_json::{Value, json};
 
@@ -10,18 +10,18 @@ use crate::lab::format::{self, Check, Output, Sheet};
 use crate::lab::terminal::{FAINT, STRONG, Screen};
 use crate::order;
 
-/// What a fleet comes to.
+/// The summary of a fleet.
 pub(crate) struct Summary<'f> {
     fleet: &'f Fleet,
     usual: Vec<Usual>,
-    /// The figures, with the number of hosts outside.
+    /// The figures, each with the number of hosts that are outliers.
     figures: Vec<Figure<'f>>,
-    /// The hosts outside, those with the most figures first.
+    /// The hosts that are outliers. Hosts with the most figures outside come first.
     outliers: Vec<Outlier<'f>>,
     gates: Vec<(Gate, Outcome)>,
 }
 
-/// A figure over the hosts.
+/// The distribution of a figure over the hosts.
 struct Figure<'f> {
     series: &'f Series,
     x: f64,
@@ -29,27 +29,27 @@ struct Figure<'f> {
     outside: usize,
 }
 
-/// A host outside, and what is set otherwise there.
+/// A host that is an outlier, and the settings in which it differs from most hosts.
 struct Outlier<'f> {
     host: &'f str,
-    /// Where it is outside, series by series.
+    /// The series in which the host is an outlier.
     series: Vec<Outside<'f>>,
     otherwise: Vec<Otherwise>,
 }
 
-/// Where a host is outside in a series.
+/// A series in which a host is an outlier.
 struct Outside<'f> {
     series: &'f Series,
     points: usize,
-    /// The place with the highest score: where, the value, the median, and the score.
+    /// The point with the highest score: position, value, median and score.
     furthest: [f64; 4],
 }
 
-/// Rows of a table on the terminal at most.
+/// Maximum number of rows of a table on the terminal.
 const SHOWN: usize = 20;
 
 impl<'f> Summary<'f> {
-    /// Looks at every figure of `fleet`.
+    /// Summarises every figure of `fleet`.
     pub fn of(fleet: &'f Fleet, gates: Vec<(Gate, Outcome)>) -> Self {
         let mut figures = Vec::new();
         let mut found: Vec<Vec<Outside<'f>>> = fleet.hosts.iter().map(|_| Vec::new()).collect();
@@ -109,7 +109,8 @@ impl<'f> Summary<'f> {
         }
     }
 
-    /// The figures, those first of which the most hosts are outside, and then the widest.
+    /// Returns the figures in descending order of the number of outliers, then of the width of their
+    /// distribution.
     fn ranked(&self) -> Vec<&Figure<'f>> {
         let mut ranked: Vec<&Figure<'f>> = self.figures.iter().collect();
         order::by(&mut ranked, |a, b| {
@@ -188,7 +189,7 @@ impl Outlier<'_> {
     }
 }
 
-/// `D15 NPAD=7 at 4 MiB: 52.0, median 40.1`.
+/// Formats a value: `D15 NPAD=7 at 4 MiB: 52.0, median 40.1`.
 fn in_words(of: &Outside<'_>) -> String {
     let [x, value, median, _] = of.furthest;
     format!(
@@ -201,7 +202,7 @@ fn in_words(of: &Outside<'_>) -> String {
     )
 }
 
-/// The rule, in a sentence.
+/// Returns the rule for outliers in a sentence.
 fn rule() -> String {
     format!(
         "Outside: modified z-score (median and MAD, Iglewicz and Hoaglin 1993) above {SCORE} for the \
@@ -210,7 +211,7 @@ fn rule() -> String {
     )
 }
 
-/// Says how many rows are left out.
+/// Adds the number of rows that are left out.
 fn more(screen: &mut Screen, left: usize) {
     if left > 0 {
         let text = format!("and {left} more: --format csv, md or json has all");

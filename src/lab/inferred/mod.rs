@@ -1,5 +1,5 @@
-//! What the points of a run tell of the machine, beside what it says of itself: the curves that [`infer`]
-//! wants, out of the experiments that draw them.
+//! Infers the parameters of a machine from the points of a run: selects the curves that [`infer`] needs from
+//! the experiments that measure them.
 
 mod sets;
 
@@ -18,16 +18,21 @@ use crate::lab::record::MACHINE;
 use crate::stats::Interval;
 use crate::time::Rate;
 
-/// Figure 6.5, over distances in lines; loads over the end of a line; a line of each of many pages;
-/// stores to many lines in turn; exchanges in many chains; sequences of loads in one set; taken jumps; walks
-/// from node to node.
+/// Figure 6.5: lists over the distance between their lines.
 const CONFLICTS: &str = "E18";
+/// Loads across the end of a line.
 const OFFSETS: &str = "X5";
+/// A line of each of many pages.
 const PAGES: &str = "X9";
+/// Stores to many lines in turn.
 const STREAMS: &str = "E2";
+/// Random walks in parallel.
 const WALKS: &str = "X10";
+/// Sequences of loads in one set.
 const SEQUENCES: &str = "D32";
+/// Walks from node to node.
 const NODES: &str = "X19";
+/// Taken jumps.
 const BRANCHES: &str = "E20";
 
 /// Series of those experiments.
@@ -37,64 +42,64 @@ const LINES_ALONE: &str = "as many lines side by side";
 const SIDE_BY_SIDE: &str = "a step of one of n walks";
 const IN_TURN: &str = "non-temporal, one store to each of n lines in turn";
 
-/// A series that no experiment has: rounds over their number of stores.
+/// A series that belongs to no experiment: the time of a round over its number of stores.
 const PENDING: &str = "divisions, and n stores behind them";
 
-/// What was inferred of a machine, as far as its points go.
+/// The parameters of a machine that its points allow to infer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inferred {
-    /// The levels that the ladder shows, memory the last.
+    /// The levels that the ladder shows. The last one is memory.
     pub levels: Vec<Level>,
     /// Bytes of a line.
     pub line: Option<Found<u32>>,
     /// Sets and ways of L1d.
     pub l1: Option<Found<Sets>>,
-    /// The policies that explain which line a set of L1d evicts; empty if none that is known
-    /// does.
+    /// The replacement policies that explain the evictions of a set of L1d; empty if no known policy does.
     pub policy: Option<Found<Vec<&'static str>>>,
     /// Bytes of L2.
     pub l2: Option<Found<f64>>,
-    /// The least and the largest size that the ladders may mean, where they leave doubt.
+    /// The least and the largest size of L2 in bytes, if the ladders leave doubt.
     pub l2_range: Option<[f64; 2]>,
-    /// Sets and ways of L2, if they come to its size.
+    /// Sets and ways of L2, if they agree with its size.
     pub l2_sets: Option<Found<Sets>>,
-    /// Which line a set of L2 evicts, or why that cannot be told.
+    /// The replacement policy of L2, or why it cannot be inferred.
     pub l2_policy: Option<Result<Found<&'static str>, Reason>>,
     /// Entries of the L1 dTLB and of the second level for 4 KiB pages.
     pub entries: [Option<Interval>; 2],
-    /// Operations that the reorder buffer holds, loads that wait, registers for results, general and of
-    /// vectors, and addresses of return that are remembered: at least, and at most.
+    /// The capacities of buffers by name, each at least and at most: operations in the reorder buffer, loads
+    /// in the load queue, general and vector registers for results, and return addresses in the return stack.
     pub buffers: Vec<(&'static str, Found<[u32; 2]>)>,
-    /// Jumps whose targets are surely remembered, and surely are not, if so many were tried.
+    /// The number of jumps whose targets are surely remembered, and the number from which they surely are
+    /// not, if so many were measured.
     pub branches: Option<(f64, Option<f64>)>,
-    /// Stores that wait at once: at least, and at most.
+    /// Stores that the store buffer holds: at least, and at most.
     pub stores: Option<Found<[u32; 2]>>,
     /// Write-combining buffers.
     pub combining: Option<Found<u32>>,
-    /// Misses of L1d that are on their way at once: at least, and at most.
+    /// Outstanding misses of L1d: at least, and at most.
     pub parallel: Option<Interval>,
-    /// How single runs spread, series by series, in words.
+    /// The spread of the single runs of each series, in words.
     pub accuracy: Vec<(&'static str, String)>,
-    /// Nanoseconds of a random step in memory of a node, from a CPU of a node.
+    /// The latencies of the nodes' memory.
     pub nodes: Vec<Reach>,
     /// Core cycles per tick.
     pub clock: Option<Found<f64>>,
 }
 
-/// Why what L2 replaces cannot be told.
+/// Why the replacement policy of L2 cannot be inferred.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reason {
     /// 2 MiB pages were not granted.
     SmallPages,
-    /// So many lines at one offset of their pages stay in L2, and have no room there unless a hash of
-    /// more of their addresses chooses the sets.
+    /// L2 keeps more lines at one page offset than it has room for without a hash. A hash of more address
+    /// bits chooses the set.
     Hashed {
         /// Lines that stay.
         lines: f64,
         /// Lines that have room without a hash.
         room: f64,
     },
-    /// Lines in 2 MiB pages do not meet in sets, though no hash shows.
+    /// Lines in 2 MiB pages do not conflict in sets, and no hash shows.
     Scattered,
 }
 
@@ -117,7 +122,7 @@ impl core::fmt::Display for Reason {
     }
 }
 
-/// How far memory of a node is.
+/// The latency of a node's memory from a node's CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reach {
     /// The node of the CPU.
@@ -129,7 +134,7 @@ pub struct Reach {
 }
 
 impl Inferred {
-    /// What the ladder tells, and the points of each experiment that `points` has some of.
+    /// Infers the parameters from the ladder and from the points of each experiment, which `points` returns.
     pub fn of<'p>(
         machine: &Machine,
         ladder: &[Point],
@@ -187,7 +192,7 @@ impl Inferred {
     }
 }
 
-/// How single runs of each series spread, in words.
+/// Describes the spread of the single runs of each series in words.
 fn spreads(machine: &Machine, points: &[Point]) -> Vec<(&'static str, String)> {
     let of = |series: &'static str| {
         let point = points.iter().find(|point| point.series == series)?;
@@ -198,7 +203,7 @@ fn spreads(machine: &Machine, points: &[Point]) -> Vec<(&'static str, String)> {
     accuracy::SERIES.into_iter().filter_map(of).collect()
 }
 
-/// How far the memory of each node is from each, as far as it was measured.
+/// Returns the latency of each node's memory from each node, as far as it was measured.
 fn reaches(machine: &Machine, points: &[Point]) -> Vec<Reach> {
     let of = |point: &Point| {
         Some(Reach {
@@ -210,8 +215,8 @@ fn reaches(machine: &Machine, points: &[Point]) -> Vec<Reach> {
     points.iter().filter_map(of).collect()
 }
 
-/// What fits between two chains, and how deep calls may be, of each series that tells it; as the sheet
-/// names it.
+/// Infers the capacities of buffers: the instructions that fit between two chains, and the depth of calls
+/// that the return stack holds. The names are those of the sheet.
 fn buffers_of(of: impl Fn(&str) -> Vec<(f64, Interval)>) -> Vec<(&'static str, Found<[u32; 2]>)> {
     let between = [
         ("reorder buffer", buffers::OPERATIONS),
@@ -227,7 +232,8 @@ fn buffers_of(of: impl Fn(&str) -> Vec<(f64, Interval)>) -> Vec<(&'static str, F
     windows.chain(calls).collect()
 }
 
-/// A series in core cycles, or in nanoseconds without a core clock; empty if it was not measured.
+/// Returns a series in core cycles, or in nanoseconds without a core clock. Empty if the series was not
+/// measured.
 fn curve(machine: &Machine, points: &[Point], series: &str) -> Vec<(f64, Interval)> {
     let of = |unit| {
         let evidence = Evidence::new(machine, points, unit);
@@ -238,13 +244,14 @@ fn curve(machine: &Machine, points: &[Point], series: &str) -> Vec<(f64, Interva
         .unwrap_or_default()
 }
 
-/// Between them lie the entries of every L1 dTLB, and of every second level.
+/// Bounds on the number of entries: `FEW` to `MIDDLE` in an L1 dTLB, `MIDDLE` to `MANY` in a second-level
+/// TLB.
 const FEW: f64 = 16.0;
 const MIDDLE: f64 = 384.0;
 const MANY: f64 = 8192.0;
 
-/// Entries of both levels: what as many lines without their pages cost is taken off beyond the
-/// first, so that steps of the caches drop out.
+/// Infers the entries of both TLB levels. For the second level, subtracts the rise in the time of as many
+/// adjacent lines, which lie in few pages. So the steps of the caches cancel.
 fn entries_of_both(pages: &Curve, lines: &Curve) -> [Option<Interval>; 2] {
     let of_lines = |count: f64| {
         lines
@@ -268,15 +275,15 @@ fn entries_of_both(pages: &Curve, lines: &Curve) -> [Option<Interval>; 2] {
     ]
 }
 
-/// Rounds of up to as many stores as the largest store buffer has, and then some.
+/// Returns the cases of `PENDING`: up to more stores than the largest store buffer holds.
 fn pending() -> impl Iterator<Item = Case> {
     (8..=MOST_PENDING)
         .step_by(4)
         .map(|stores| Case::new(PENDING, f64::from(stores), PendingSetup { stores }))
 }
 
-/// The cases that all of this needs beside the ladder, experiment by experiment: some thirty
-/// seconds of measuring.
+/// Returns the cases that the inference needs besides the ladder, by experiment. Measuring them takes about
+/// thirty seconds.
 pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
     let needed = |id: &'static str, wanted: fn(&Case) -> bool| {
         let experiment = find(id)?;
@@ -312,14 +319,14 @@ pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
     .collect()
 }
 
-/// The rungs of a ladder, each from the pass in which it was quickest: a neighbour that takes part
-/// of a cache makes a step slower, and none makes it faster.
+/// Returns the rungs of the ladder, each from its quickest pass. A neighbour that takes part of a cache makes
+/// a step slower, never faster.
 fn quickest(ladder: &[Point], rate: Rate) -> Vec<(f64, Interval)> {
     rungs(ladder, LADDER, rate, &|passes| passes.first().copied())
 }
 
-/// The rungs of the sparse walks, each as it was in the middle half of its passes: a neighbour takes
-/// little from them, and luck, which pages crowd which sets, goes both ways.
+/// Returns the rungs of the sparse walks, each as the range of the middle half of its passes. Neighbours
+/// disturb these walks little. The placement of pages in sets makes a pass slower or faster by chance.
 fn usual(ladder: &[Point], rate: Rate) -> Vec<(f64, Interval)> {
     rungs(ladder, SPARSE, rate, &|passes| match passes {
         [] => None,
@@ -332,8 +339,8 @@ fn usual(ladder: &[Point], rate: Rate) -> Vec<(f64, Interval)> {
     })
 }
 
-/// The rungs of one series of the ladder in core cycles, or in nanoseconds without a core clock: of
-/// the passes over each, the quickest first, what `pick` makes of them.
+/// Returns the rungs of a series of the ladder in core cycles, or in nanoseconds without a core clock. `pick`
+/// chooses an interval from the passes over a rung, which are sorted from the quickest to the slowest.
 fn rungs(
     ladder: &[Point],
     series: &str,
@@ -357,15 +364,16 @@ fn rungs(
     rungs
 }
 
-/// Bytes of L2, as both ladders say.
+/// Infers the size of L2, in bytes, from both ladders.
 fn size_of_l2(dense: &Curve, sparse: &Curve) -> Option<Found<f64>> {
     either(infer::size(dense, 1), infer::size(sparse, 1), || {
         infer::size_of_both([dense, sparse], 1)
     })
 }
 
-/// What both ladders say, with the surer one's confidence. If they differ, what explains both of them
-/// best; if nothing does, what the sparse one says, from which neighbours take less, and half as sure.
+/// Combines the results of both ladders. If they agree, takes the higher confidence. If they differ, takes
+/// the size that explains both ladders best, or else the size of the sparse ladder, which neighbours disturb
+/// less, with half its confidence.
 fn either(
     dense: Option<Found<f64>>,
     sparse: Option<Found<f64>>,
@@ -384,12 +392,13 @@ fn either(
     }
 }
 
-/// From the least of all to the largest.
+/// Returns the smallest range that contains all ranges.
 fn hull(ranges: impl Iterator<Item = [f64; 2]>) -> Option<[f64; 2]> {
     ranges.reduce(|one, other| [one[0].min(other[0]), one[1].max(other[1])])
 }
 
-/// Core cycles per tick, from every point of the ladder; they agree where neither clock changed.
+/// Infers the core cycles per tick from all points of the ladder. The points agree if neither clock rate
+/// changed.
 fn clock(ladder: &[Point]) -> Option<Found<f64>> {
     let ratios = ladder.iter().filter_map(|point| match &point.state {
         State::Measured(measured) => measured.core_per_tick,

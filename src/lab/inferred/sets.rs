@@ -1,5 +1,5 @@
-//! Sets and ways, from lists of lines that meet in a set, and which line a set of L1d and of L2 evicts, or
-//! why that cannot be told.
+//! Infers sets, ways and replacement policies of L1d and L2 from lists whose lines conflict in a set, or says
+//! why they cannot be inferred.
 
 use super::{Reason, curve};
 use crate::experiment::shared::walk::WalkSetup;
@@ -12,10 +12,12 @@ use crate::pattern::{Layout, Order};
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
 use crate::stats::Interval;
 
-/// A series that no experiment has: lists of so many lines over the distance between two.
+/// The prefix of series that belong to no experiment: lists of a number of lines, over the distance between
+/// two lines in bytes.
 const FAR_APART: &str = "lines of a list, n bytes apart: ";
 
-/// Figure 6.5 turned round: the lengths of the lists are the labels of its series.
+/// Returns the times of figure 6.5 over the length of the list, for each distance in bytes. The labels of the
+/// figure's series are the lengths.
 pub(super) fn conflicts(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f64, Interval)>)> {
     let mut lengths: Vec<u32> = points
         .iter()
@@ -29,7 +31,7 @@ pub(super) fn conflicts(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f
     }))
 }
 
-/// Those of L1d.
+/// Infers the sets and ways of L1d.
 pub(super) fn of_l1(machine: &Machine, points: &[Point]) -> Option<Found<Sets>> {
     let all = conflicts(machine, points);
     let borrowed: Vec<(f64, &Curve)> = all
@@ -39,18 +41,18 @@ pub(super) fn of_l1(machine: &Machine, points: &[Point]) -> Option<Found<Sets>> 
     infer::sets(&borrowed)
 }
 
-/// Lengths of lists whose lines lie far apart: about the ways that an L2 can have, and twice those of most,
-/// which no policy keeps much of.
+/// Lengths of the lists whose lines lie far apart: near the possible ways of an L2, and up to twice the ways
+/// of most, where every policy misses often.
 const LENGTHS: [usize; 11] = [4, 6, 8, 9, 10, 12, 16, 17, 20, 24, 32];
 
-/// Distances, in bytes, at which the lines of an L2 meet: of 256 sets to 4,096.
+/// Distances in bytes at which lines fall into one set of an L2 with 256 to 4,096 sets.
 const DISTANCES: [usize; 5] = [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10];
 
 fn is_large(point: &Point) -> bool {
     matches!(&point.state, State::Measured(measured) if measured.pages.starts_with("2 MiB"))
 }
 
-/// Whether any of the lists lay in 2 MiB pages. `None` if none was measured.
+/// Returns whether any of the lists lay in 2 MiB pages. `None` if no list was measured.
 pub(super) fn in_large_pages(points: &[Point]) -> Option<bool> {
     let mut lists = points.iter().filter(|point| {
         point.series.starts_with(FAR_APART) && matches!(point.state, State::Measured(_))
@@ -59,7 +61,8 @@ pub(super) fn in_large_pages(points: &[Point]) -> Option<bool> {
     Some(is_large(first) || lists.any(is_large))
 }
 
-/// Times of lists by their length, for each distance between two lines in bytes: those in 2 MiB pages.
+/// Returns the times of the lists in 2 MiB pages over their length, for each distance between two lines in
+/// bytes.
 pub(super) fn far_lists(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f64, Interval)>)> {
     let far = |point: &&Point| point.series.starts_with(FAR_APART) && is_large(point);
     let points: Vec<Point> = points.iter().filter(far).cloned().collect();
@@ -77,13 +80,15 @@ pub(super) fn far_lists(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f
         .collect()
 }
 
-/// Those of L2, from lists that leave it: only where 2 MiB pages let addresses choose the sets.
+/// Infers the sets and ways of L2 from lists that exceed a set. Uses only lists in 2 MiB pages, where the
+/// bits of a virtual address choose the set.
 pub(super) fn of_l2(machine: &Machine, points: &[Point], levels: &[Level]) -> Option<Found<Sets>> {
     let [_, l2, next, ..] = levels else {
         return None;
     };
-    // Three quarters of the way to the next level: a line that L1d gave up right before takes twice
-    // as long as others of L2, and all of a list miss where it leaves the sets of L2.
+    // Three quarters of the way from the latency of L2 to that of the next level. An L2 hit on a line that
+    // L1d has just evicted takes twice as long as other L2 hits. When a list exceeds its sets of L2, all its
+    // loads miss.
     let limit = (l2.latency.value + 3.0 * next.latency.value) / 4.0;
     let all = far_lists(machine, points);
     let borrowed: Vec<(f64, &Curve)> = all
@@ -93,13 +98,13 @@ pub(super) fn of_l2(machine: &Machine, points: &[Point], levels: &[Level]) -> Op
     infer::sets_within(&borrowed, limit)
 }
 
-/// What of them comes to the size that the ladders found, if they found one: a host may back a guest's
-/// large pages with small ones, so that chance chooses the sets, and lists tell nothing.
+/// Returns the sets if they agree with the size that the ladders found, or if the ladders found none. A host
+/// may back a guest's large pages with small pages. Then chance chooses the sets, and the lists show nothing.
 pub(super) fn of_size(sets: Option<Found<Sets>>, size: Option<&Found<f64>>) -> Option<Found<Sets>> {
     sets.filter(|sets| size.is_none_or(|size| sets.value.size() == size.value))
 }
 
-/// The cases of [`of_l2`].
+/// Returns the cases that [`of_l2`] needs.
 pub(super) fn far_apart(machine: &Machine) -> impl Iterator<Item = Case> {
     let seed = machine.seed;
     DISTANCES.into_iter().flat_map(move |distance| {
@@ -115,7 +120,7 @@ pub(super) fn far_apart(machine: &Machine) -> impl Iterator<Item = Case> {
     })
 }
 
-/// By sequences that were chosen to tell policies apart.
+/// Infers the policies of a set of L1d from sequences of loads that tell policies apart.
 pub(super) fn by_sequences(
     machine: &Machine,
     points: &[Point],
@@ -127,15 +132,15 @@ pub(super) fn by_sequences(
     of(Unit::CoreCycles).or_else(|| of(Unit::Nanoseconds))
 }
 
-/// The policies that are told apart: lists that are walked in turn lose every line under LRU, and
-/// under tree-PLRU and round robin, too.
+/// The policies that lists can tell apart. A list longer than the ways misses on every load under LRU,
+/// tree-PLRU and round robin alike.
 const POLICIES: [(&str, Replacement); 3] = [
     ("LRU, tree-PLRU or round robin", Replacement::Lru),
     ("bit-PLRU", Replacement::BitPlru),
     ("random", Replacement::Random { seed: 1 }),
 ];
 
-/// By lists that are longer than a set has ways.
+/// Infers the policy of L1d from lists that are longer than a set has ways.
 pub(super) fn by_lists(
     machine: &Machine,
     points: &[Point],
@@ -148,7 +153,7 @@ pub(super) fn by_lists(
     by_times(&times, l1.ways)
 }
 
-/// By the times of lists in one set of so many ways, the first of which it holds.
+/// Infers a policy from the times of lists in one set of `ways` ways. The set holds the first of these lists.
 pub(super) fn by_times(times: &Curve, ways: u32) -> Option<Found<&'static str>> {
     let longest = times.last()?.0 as u32;
     if longest > LONGEST {
@@ -161,22 +166,22 @@ pub(super) fn by_times(times: &Curve, ways: u32) -> Option<Found<&'static str>> 
     infer::policy(times, ways, &known)
 }
 
-/// The misses of a policy by its name, as [`by_times`] has them.
+/// Returns the misses of a policy, by its name, as [`by_times`] computes them.
 #[cfg(test)]
 pub(super) fn misses(name: &str, ways: u32, longest: u32) -> Option<Vec<(u32, f64)>> {
     let (_, policy) = POLICIES.into_iter().find(|(other, _)| *other == name)?;
     simulated(policy, ways, longest)
 }
 
-/// Rounds over a list before its misses count, and those that count.
+/// Number of rounds over a list: rounds to warm up, and rounds whose misses are counted.
 const ROUNDS: [u64; 2] = [50, 200];
 
-/// The longest list that is simulated: four times the ways of the largest sets that are known.
+/// The longest list that is simulated, in lines: four times the ways of the largest known set.
 const LONGEST: u32 = 256;
 
-/// The share of misses of lists of `ways + 1` to `longest` lines in one set.
+/// Simulates lists of `ways + 1` to `longest` lines in one set. Returns the share of misses for each length.
 fn simulated(policy: Replacement, ways: u32, longest: u32) -> Option<Vec<(u32, f64)>> {
-    // One set: every line falls into it.
+    // The cache has one set, so that all lines conflict.
     let line = LINE as u64;
     let geometry = Geometry::new(u64::from(ways) * line, ways.into(), line).ok()?;
     let lost = |length: u32| {
@@ -195,16 +200,17 @@ fn simulated(policy: Replacement, ways: u32, longest: u32) -> Option<Vec<(u32, f
     Some((ways + 1..=longest).map(lost).collect())
 }
 
-/// A series that no experiment has: walks over so many lines, all at the same offset of a page.
+/// A series that belongs to no experiment: walks over a number of lines, all at the same offset of their
+/// pages.
 const ONE_OFFSET: &str = "lines at one offset of n pages of 4 KiB";
 
-/// Bytes of such a page: its offset alone is the same in a program's addresses and in memory's.
+/// Bytes of a page. Only the offset in a page is equal in virtual and physical addresses.
 const PAGE: f64 = 4096.0;
 
-/// Lines of those walks: for each L2 of up to 4 MiB, at least twice what fits without a hash.
+/// Number of lines of those walks: up to twice the lines that a 4 MiB L2 holds at one offset without a hash.
 const WALKS: [usize; 3] = [512, 1024, 2048];
 
-/// The cases of [`replaced`], beside the lists of lines that lie far apart.
+/// Returns the cases that [`replaced`] needs besides those of [`far_apart`].
 pub(super) fn cases(machine: &Machine) -> impl Iterator<Item = Case> {
     let seed = machine.seed;
     WALKS.into_iter().map(move |count| {
@@ -218,7 +224,7 @@ pub(super) fn cases(machine: &Machine) -> impl Iterator<Item = Case> {
     })
 }
 
-/// What L2 replaces, or why that cannot be told. `None` if too little was measured.
+/// Infers the replacement policy of L2, or why it cannot be inferred. `None` if too little was measured.
 pub(super) fn replaced(
     machine: &Machine,
     points: &[Point],
@@ -243,7 +249,8 @@ pub(super) fn replaced(
     unseen(&walks, size?.value, latencies).map(Err)
 }
 
-/// Times of the lists that L1d holds none of, behind one that stands for a list that L2 holds.
+/// Returns the times of the lists that exceed a set of L1d and a set of L2, after a list of `ways` lines with
+/// the latency of L2. That list stands for the lists that L2 holds.
 fn behind_l1(
     lists: &[(f64, Interval)],
     latency: f64,
@@ -258,9 +265,9 @@ fn behind_l1(
         .collect()
 }
 
-/// Why lines that lie as far apart as sets repeat do not meet in a set of an L2 of `size` bytes: if twice
-/// as many lines stay in it as have room at one offset of their pages, more of their addresses than
-/// the offset chooses the set.
+/// Returns why lines at the period of the sets do not conflict in an L2 of `size` bytes. Without a hash, L2
+/// has room for one line per 4 KiB at one page offset. If L2 keeps twice as many lines, more address bits
+/// than the offset choose the set.
 fn unseen(walks: &[(f64, Interval)], size: f64, [near, far]: [f64; 2]) -> Option<Reason> {
     let room = size / PAGE;
     let (lines, time) = walks.iter().find(|(lines, _)| *lines >= 2.0 * room)?;
@@ -275,7 +282,8 @@ fn unseen(walks: &[(f64, Interval)], size: f64, [near, far]: [f64; 2]) -> Option
 mod tests {
     use super::*;
 
-    /// On a guest whose pages of 2 MiB are none, lists of lines 16 KiB apart once came to 12 ways.
+    /// On a guest whose 2 MiB pages were not backed by large pages, lists of lines 16 KiB apart once gave 12
+    /// ways.
     #[test]
     fn sets_that_come_to_another_size_than_the_ladders_are_none() {
         let of = |ways| {
@@ -298,7 +306,8 @@ mod tests {
 
     const MIB: f64 = 1_048_576.0;
 
-    /// A Zen 4 whose L2 takes 14 core cycles and whose L3 53: 512 lines at one offset took 21.
+    /// On a Zen 4 whose L2 takes 14 core cycles and whose L3 takes 53, loads of 512 lines at one offset took
+    /// 21.
     #[test]
     fn a_hash_shows_where_too_many_lines_of_one_offset_stay() {
         let of = |time: Interval| unseen(&[(512.0, time)], MIB, [14.0, 53.0]);
@@ -309,7 +318,7 @@ mod tests {
         assert_eq!(of(Interval::new(21.0, 23.0)), Some(hashed));
         assert_eq!(of(Interval::new(52.0, 60.0)), Some(Reason::Scattered));
         assert_eq!(of(Interval::new(30.0, 40.0)), None);
-        // 512 lines have room in 2 MiB.
+        // A 2 MiB L2 has room for 512 lines.
         let walks = [
             (512.0, Interval::exact(15.0)),
             (1024.0, Interval::exact(60.0)),
@@ -321,7 +330,7 @@ mod tests {
         assert_eq!(unseen(&walks, 4.0 * MIB, [14.0, 53.0]), None);
     }
 
-    /// Lists in a set of 8 ways behind an L1d of 8: those that it holds tell nothing of L2.
+    /// Lists in a set of 8 ways behind an L1d of 8 ways. Lists that L1d holds show nothing about L2.
     #[test]
     fn the_policy_of_l2_comes_out_of_lists_that_l1_holds_none_of() {
         let lists = |share: fn(f64) -> f64| -> Vec<(f64, Interval)> {
@@ -342,7 +351,7 @@ mod tests {
             .map(|(length, share)| (f64::from(length), Interval::exact(14.0 + 39.0 * share)))
             .collect();
         assert_eq!(found(&random), Some("random"));
-        // Lists of 12 lines lie in an L1d of 12 ways.
+        // An L1d of 12 ways holds a list of 12 lines.
         let first = behind_l1(&lru, 14.0, 10, 12)[1].0;
         assert_eq!(first, 16.0);
     }

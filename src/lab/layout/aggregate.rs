@@ -1,5 +1,5 @@
-//! A type with its members, as it lies in memory: stretches of it, the cache lines that they touch, and
-//! which field has a byte. Knows nothing of debug information.
+//! A type with its members as it lies in memory: the spans of the members, the cache lines that a span
+//! touches, and the field that contains a byte. This module is independent of debug information.
 
 use core::ops::RangeInclusive;
 use std::rc::Rc;
@@ -7,27 +7,27 @@ use std::rc::Rc;
 /// A structure, class, union or enumeration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aggregate {
-    /// Its name with what surrounds it, `outer::Inner`; empty if it has none.
+    /// Name with the enclosing scopes, such as `outer::Inner`; empty if the type has no name.
     pub path: String,
-    /// What it is.
+    /// The kind of type.
     pub kind: Kind,
-    /// The language it was written in.
+    /// The language that the type is written in.
     pub language: Language,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Its alignment in bytes: what the compiler states, or what its members ask for.
+    /// Alignment in bytes: as the compiler states it, or else derived from the members.
     pub align: u64,
-    /// Whether members lie where their alignment would not let them: it was packed.
+    /// Whether the type is packed: its size or the offset of a member violates the alignment.
     pub packed: bool,
-    /// Its members, in the order of the definition.
+    /// Members, in the order of the definition.
     pub members: Vec<Member>,
-    /// What else it may hold, one of these at a time: the variants of a Rust enum.
+    /// Variants of a Rust enum, of which a value holds one at a time.
     pub variants: Vec<Variant>,
-    /// The names of its values, if it is an enumeration without data.
+    /// Names and values of the enumerators, if the type is an enumeration without data.
     pub values: Vec<(String, i128)>,
 }
 
-/// What a type is.
+/// The kind of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `struct`, or a tuple.
@@ -41,7 +41,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The keyword.
+    /// Returns the keyword.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Struct => "struct",
@@ -52,10 +52,10 @@ impl Kind {
     }
 }
 
-/// The language of a compilation unit, as far as types are written differently.
+/// The language of a compilation unit. Only languages that write types differently are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
-    /// C, and whatever is not one of the others.
+    /// C, and every language that is not listed here.
     C,
     /// C++.
     Cpp,
@@ -66,61 +66,63 @@ pub enum Language {
 /// A member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name; `None` for an anonymous structure or union and for a base class.
+    /// Name; `None` for an anonymous structure or union and for a base class.
     pub name: Option<String>,
-    /// Its type, as its language writes it: `long[7]`, `[u8; 4]`.
+    /// Type in the notation of the language, such as `long[7]` or `[u8; 4]`.
     pub type_name: String,
-    /// Its declaration as its language writes it: `long fill[7]`, `fill: [u8; 4]`.
+    /// Declaration in the notation of the language, such as `long fill[7]` or `fill: [u8; 4]`.
     pub declaration: String,
-    /// What it is to the type.
+    /// Role of the member in its type.
     pub role: Role,
-    /// Where it lies. Virtual bases have no place that is known before the program runs.
+    /// Place of the member. `None` for a virtual base, whose place is known only at run time.
     pub span: Option<Span>,
-    /// The storage unit of a bit-field, in bytes.
+    /// Size of a bit-field's storage unit in bytes; `None` for other members.
     pub unit: Option<u64>,
-    /// The alignment it asks for, in bytes.
+    /// Alignment that the member requires, in bytes.
     pub align: u64,
-    /// Elements along each dimension if it is an array, outermost first.
+    /// Number of elements along each dimension of an array, outermost first; empty if the member is no
+    /// array.
     pub elements: Vec<u64>,
-    /// The members of its type, or of its element's if it is an array.
+    /// The member's type, or the element type of an array, if it has members.
     pub inner: Option<Rc<Aggregate>>,
 }
 
-/// What a member is to its type.
+/// The role of a member in its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// A field of its own.
+    /// A data member.
     Field,
     /// A base class.
     Base,
     /// A virtual base class.
     VirtualBase,
-    /// Something that the compiler added: a pointer to a table of functions.
+    /// A member that the compiler added, such as the pointer to the virtual function table.
     Hidden,
-    /// What tells the variants of a Rust enum apart.
+    /// The tag that distinguishes the variants of a Rust enum.
     Tag,
 }
 
 /// One variant of a Rust enum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The value of the tag, if there is one of its own.
+    /// Value of the tag; `None` if no single value of the tag denotes this variant.
     pub value: Option<i128>,
-    /// Its members.
+    /// Members.
     pub members: Vec<Member>,
 }
 
 impl Aggregate {
-    /// Every stretch that some member uses, those of all variants included.
+    /// Returns the members, including those of all variants.
     pub fn used(&self) -> impl Iterator<Item = &Member> {
         let variants = self.variants.iter().flat_map(|variant| &variant.members);
         self.members.iter().chain(variants)
     }
 
-    /// Whether all members lie alike, under the same names: two compilers, or two languages, may
-    /// write their types differently.
+    /// Returns whether both types have the same layout: size, values, and names and places of all members.
+    /// The names of the members' types are not compared, because compilers and languages write them
+    /// differently.
     pub fn lies_like(&self, other: &Self) -> bool {
         let alike = |ours: &[Member], theirs: &[Member]| {
             ours.len() == theirs.len()
@@ -143,7 +145,7 @@ impl Aggregate {
                 .all(|(ours, theirs)| alike(&ours.members, &theirs.members))
     }
 
-    /// Members that straddle a line, by name.
+    /// Returns the labels of the members that straddle a line of `line` bytes.
     pub fn straddling(&self, line: u64) -> Vec<&str> {
         self.used()
             .filter(|member| member.span.is_some_and(|span| span.straddles(line)))
@@ -153,29 +155,29 @@ impl Aggregate {
 }
 
 impl Member {
-    /// Its name, or its type if it has none.
+    /// Returns the name, or the type if the member has no name.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.type_name)
     }
 
-    /// Whether its end is open: an array of no stated length, as the last member of a structure.
+    /// Returns whether the member is a field with an array dimension of length 0 or of unstated length, such
+    /// as a flexible array member.
     pub fn open_ended(&self) -> bool {
         self.elements.contains(&0) && self.role == Role::Field
     }
 }
 
-/// A stretch of bits, counted from the start of the type. Members are whole bytes but for
-/// bit-fields.
+/// A range of bits, counted from the start of the type. Only bit-fields start or end inside a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The first bit.
     pub start: u64,
-    /// The first bit behind it.
+    /// The first bit after the range.
     pub end: u64,
 }
 
 impl Span {
-    /// `size` bytes from byte `offset` on.
+    /// Returns the span of `size` bytes that starts at byte `offset`.
     pub const fn of_bytes(offset: u64, size: u64) -> Self {
         Span {
             start: offset * 8,
@@ -183,17 +185,17 @@ impl Span {
         }
     }
 
-    /// Bits in it.
+    /// Returns the number of bits.
     pub const fn bits(self) -> u64 {
         self.end - self.start
     }
 
-    /// The byte in which it starts.
+    /// Returns the byte that contains the first bit.
     pub const fn offset(self) -> u64 {
         self.start / 8
     }
 
-    /// Bytes in which some bit of it lies.
+    /// Returns the number of bytes that contain a bit of the span.
     pub const fn bytes(self) -> u64 {
         if self.start == self.end {
             0
@@ -202,7 +204,7 @@ impl Span {
         }
     }
 
-    /// The same, `bytes` further on.
+    /// Returns the span moved up by `bytes` bytes.
     pub const fn moved(self, bytes: u64) -> Self {
         Span {
             start: self.start + bytes * 8,
@@ -210,29 +212,30 @@ impl Span {
         }
     }
 
-    /// The lines of `line` bytes that it touches, if the type starts on a line. Nothing touches
-    /// nothing.
+    /// Returns the indices of the lines of `line` bytes that the span touches, if the type starts at a line
+    /// boundary. `None` if the span is empty.
     pub fn lines(self, line: u64) -> Option<RangeInclusive<u64>> {
         let last = self.end.checked_sub(1).filter(|_| self.bits() > 0)?;
         Some(self.start / 8 / line..=last / 8 / line)
     }
 
-    /// Whether it lies across two lines although it has room in one.
+    /// Returns whether the span crosses a line boundary although it would fit in one line.
     pub fn straddles(self, line: u64) -> bool {
         let lines = self.lines(line);
         self.bytes() <= line && lines.is_some_and(|lines| lines.start() != lines.end())
     }
 }
 
-/// Lines that a type of `size` bytes touches if it starts on a line.
+/// Returns the number of lines that a type of `size` bytes touches if it starts at a line boundary.
 pub const fn lines(size: u64, line: u64) -> u64 {
     size.div_ceil(line)
 }
 
-/// Lines that an element of an array touches, on average over an array that starts on a line.
+/// Returns the number of lines that an element of an array touches on average, if the array starts at a line
+/// boundary.
 ///
-/// Elements of `size` bytes start at all multiples of g = gcd(size, line) inside a line equally
-/// often, which makes the average (size + line - g) / line.
+/// Elements of `size` bytes start equally often at each multiple of g = gcd(size, line) within a line. The
+/// average is therefore (size + line - g) / line.
 pub fn lines_in_array(size: u64, line: u64) -> f64 {
     if size == 0 {
         return 0.0;
@@ -244,26 +247,27 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// What lies in a variable.
+/// The name, dimensions and members of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
-    /// Its name, as its language has it.
+    /// Name in the notation of the language.
     pub name: Option<String>,
-    /// Elements along each dimension if it is an array, outermost first.
+    /// Number of elements along each dimension of an array, outermost first; empty if the variable is no
+    /// array.
     pub elements: Vec<u64>,
-    /// The members of its type, or of its element's; `None` if that has none.
+    /// The variable's type, or the element type of an array, if it has members.
     pub inner: Option<Rc<Aggregate>>,
 }
 
 impl Contents {
-    /// The words behind the variable's name that lead to the field with byte `byte` of `size`: `[2].hits`. `None` for
-    /// a hole.
+    /// Returns the path from the variable to the field that contains byte `byte`, such as `[2].hits`. `size`
+    /// is the size of the variable in bytes. `None` if the byte lies in a hole.
     pub fn words(&self, byte: u64, size: u64) -> Option<String> {
         words(&self.elements, self.inner.as_deref(), byte, size)
     }
 }
 
-/// The words to a byte of `size` bytes, which are an array where there are `elements`.
+/// Returns the path to byte `byte` of an object of `size` bytes with these array dimensions.
 fn words(elements: &[u64], inner: Option<&Aggregate>, byte: u64, size: u64) -> Option<String> {
     let (mut text, mut byte, mut size) = (String::new(), byte, size);
     for count in elements {
@@ -286,7 +290,7 @@ fn within(aggregate: &Aggregate, byte: u64) -> Option<String> {
         let (first, size) = (span.offset(), span.bytes());
         let inside = byte.checked_sub(first).filter(|byte| *byte < size)?;
         let rest = words(&member.elements, member.inner.as_deref(), inside, size)?;
-        // A member without a name has its members named by the type around it.
+        // The fields of an anonymous member are named as fields of the enclosing type.
         let name = member.name.as_ref().map(|name| format!(".{name}"));
         Some(name.unwrap_or_default() + &rest)
     };
@@ -350,14 +354,14 @@ mod tests {
     }
 }
 
-/// Types made up for tests.
+/// Invented types for tests.
 #[cfg(test)]
 pub(super) mod planted {
     use std::rc::Rc;
 
     use super::{Aggregate, Kind, Language, Member, Role, Span};
 
-    /// A field of whole bytes, aligned to its size where that is a power of two.
+    /// Creates a field of `size` bytes, aligned to the largest power of two that divides `size`, at most 8.
     pub fn member(name: &str, offset: u64, size: u64) -> Member {
         Member {
             name: Some(name.to_owned()),
@@ -372,7 +376,7 @@ pub(super) mod planted {
         }
     }
 
-    /// A bit-field in a storage unit of `unit` bytes.
+    /// Creates a bit-field in a storage unit of `unit` bytes.
     pub fn bits(name: &str, start: u64, width: u64, unit: u64) -> Member {
         Member {
             span: Some(Span {
@@ -385,7 +389,7 @@ pub(super) mod planted {
         }
     }
 
-    /// A field that has members of its own.
+    /// Creates a field with members of its own.
     pub fn inner(name: &str, offset: u64, size: u64, inner: Aggregate) -> Member {
         Member {
             align: inner.align,
@@ -394,7 +398,7 @@ pub(super) mod planted {
         }
     }
 
-    /// A C structure.
+    /// Creates a C structure.
     pub fn structure(path: &str, size: u64, members: Vec<Member>) -> Aggregate {
         Aggregate {
             path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! What became of the types of a binary in another one.
+//! Compares the types of two binaries.
 
 use std::collections::BTreeMap;
 
@@ -9,63 +9,63 @@ use super::name::Wanted;
 use super::{Aggregate, Binary, Member, Summary};
 use crate::order;
 
-/// How a type lies in memory, as far as it is compared.
+/// The part of a type's layout that is compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shape {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Lines that it touches if it starts on one.
+    /// Number of lines that the type touches if it starts at a line boundary.
     pub lines: u64,
     /// Bytes of the holes between members.
     pub holes: u64,
-    /// Bytes behind the last member.
+    /// Bytes after the last member.
     pub padding: u64,
     #[serde(skip)]
     members: Vec<Placed>,
 }
 
-/// A member: its name, the first bit and how many there are; nothing where the program decides it.
+/// A member's name and place: its first bit and its number of bits. The place of a virtual base is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Placed {
     name: String,
     place: Option<[u64; 2]>,
 }
 
-/// What became of a member.
+/// A member whose place changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Moved {
-    /// Its name.
+    /// Name.
     pub member: String,
-    /// First bit and number of bits before; `None` if it was not there, or has no place.
+    /// First bit and number of bits before; `None` if the member did not exist or has no fixed place.
     pub before: Option<[u64; 2]>,
-    /// The same afterwards.
+    /// First bit and number of bits after; `None` if the member no longer exists or has no fixed place.
     pub after: Option<[u64; 2]>,
 }
 
-/// A type that lies differently.
+/// A type whose layout changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// Its name.
+    /// Name.
     #[serde(rename = "type")]
     pub path: String,
-    /// How it lay; the definitions that changed, if there are several.
+    /// The layouts before that do not occur after. A type may have several definitions.
     pub before: Vec<Shape>,
-    /// How it lies.
+    /// The layouts after that did not occur before.
     pub after: Vec<Shape>,
-    /// What became of its members, if either has one definition that changed.
+    /// The members that changed, if there is exactly one such layout on each side.
     pub members: Vec<Moved>,
 }
 
-/// What became of all types.
+/// The differences between the types of two binaries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Diff {
-    /// The types that lie differently, the largest change of size first.
+    /// Types whose layout changed, the largest change of size first.
     pub changed: Vec<Change>,
-    /// Types that the first binary alone has.
+    /// Types that only the first binary has.
     pub removed: Vec<String>,
-    /// Types that the second alone has.
+    /// Types that only the second binary has.
     pub added: Vec<String>,
-    /// How many types both have that did not change.
+    /// Number of types that both binaries have with the same layouts.
     pub same: usize,
 }
 
@@ -97,12 +97,12 @@ impl Shape {
         }
     }
 
-    /// The members whose place changed between this shape and `after`.
+    /// Returns the members whose place differs between this shape and `after`.
     fn moved(&self, after: &Shape) -> Vec<Moved> {
         let mut new: Vec<&Placed> = after.members.iter().collect();
         let mut moved = Vec::new();
         for old in &self.members {
-            // The first of its name: members without one have the same.
+            // Members without a name may share a label, so each match is used once.
             let found = new.iter().position(|placed| placed.name == old.name);
             let found = found.map(|place| new.remove(place));
             if found.is_none_or(|found| found.place != old.place) {
@@ -123,7 +123,7 @@ impl Shape {
 }
 
 impl Change {
-    /// By how many bytes its size differs.
+    /// Returns the absolute change of size in bytes; 0 if there are several layouts on a side.
     fn growth(&self) -> u64 {
         match (&self.before[..], &self.after[..]) {
             ([before], [after]) => before.size.abs_diff(after.size),
@@ -131,7 +131,7 @@ impl Change {
         }
     }
 
-    /// It in words: a line of numbers, and one a member.
+    /// Formats the change: a line with the numbers of the type, then a line per member.
     pub fn text(&self) -> String {
         let (before, after) = match (&self.before[..], &self.after[..]) {
             ([before], [after]) => (before, after),
@@ -193,10 +193,10 @@ impl Change {
 }
 
 impl Diff {
-    /// Compares the types of two binaries, or those of these names, on lines of `line` bytes.
+    /// Compares the types of two binaries, or those that `names` match, for lines of `line` bytes.
     ///
     /// # Errors
-    /// If a glob is broken, a name means no type in either, or debug information is damaged.
+    /// If a glob is invalid, one of the binaries has no matching type, or debug information is damaged.
     pub fn of(first: &Binary, second: &Binary, names: &[String], line: u64) -> Result<Diff> {
         let wanted = Wanted::all(names)?;
         let shapes = |binary: &Binary| -> Result<BTreeMap<String, Vec<Shape>>> {
@@ -235,14 +235,14 @@ impl Diff {
             });
         }
         diff.removed = before.into_keys().collect();
-        // Stable: types of the same change stay in the order of their names.
+        // The sort is stable, so types with the same change remain in the order of their names.
         order::by_key(&mut diff.changed, |change| {
             core::cmp::Reverse(change.growth())
         });
         Ok(diff)
     }
 
-    /// The changed types, and how many others there are.
+    /// Formats the changed types, followed by the number of other types.
     pub fn text(&self) -> String {
         let mut text: String = self.changed.iter().map(Change::text).collect();
         if !text.is_empty() {

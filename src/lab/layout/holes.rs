@@ -2,31 +2,31 @@
 
 use super::{Aggregate, Member, Span};
 
-/// A stretch that no member uses.
+/// A range of bits that no member uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hole {
-    /// Where it is.
+    /// The place of the hole.
     pub span: Span,
-    /// Whether it is the rest of a bit-field's storage unit, and counted in bits.
+    /// Whether the hole is the rest of a bit-field's storage unit, and is counted in bits.
     pub in_bits: bool,
 }
 
-/// All of them.
+/// All holes of a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holes {
-    /// Between members.
+    /// Holes between members.
     pub between: Vec<Hole>,
-    /// Behind the last member.
+    /// Holes after the last member.
     pub behind: Vec<Hole>,
-    /// Bits that members use; what two of them share counts once.
+    /// Bits that members use. Bits that several members share count once.
     pub used: u64,
 }
 
 impl Holes {
-    /// The holes of a type: bytes that none of its members uses, in whichever variant it is.
+    /// Returns the holes of a type: the bits that no member of any variant uses.
     pub fn of(aggregate: &Aggregate) -> Self {
         if !aggregate.values.is_empty() {
-            // Values are no members, and take all of it.
+            // An enumeration without data has no members, and its value fills the type.
             return Holes {
                 used: aggregate.size * 8,
                 ..Holes::default()
@@ -35,23 +35,24 @@ impl Holes {
         Self::between(aggregate.used(), aggregate.size)
     }
 
-    /// The holes that `members` leave in `size` bytes.
+    /// Returns the holes that `members` leave in `size` bytes.
     pub fn between<'m>(members: impl IntoIterator<Item = &'m Member>, size: u64) -> Self {
         let places = members.into_iter().filter_map(|member| {
             let unit = member.unit.map(|bytes| bytes * 8);
             let span = member.span?;
-            // An array without a stated length takes no room, but what lies before it is a hole.
+            // An array of unstated length occupies no bytes, but the gap before it is a hole.
             (span.bits() > 0 || member.open_ended()).then_some((span, unit))
         });
         Self::around(places.collect(), size)
     }
 
-    /// The holes around stretches; a bit-field's comes with the bits of its storage unit.
+    /// Returns the holes that `places` leave in `size` bytes. A bit-field's place includes the size of its
+    /// storage unit in bits.
     fn around(mut places: Vec<(Span, Option<u64>)>, size: u64) -> Self {
         places.sort_unstable_by_key(|(span, _)| *span);
         let mut holes = Holes::default();
         let mut at = 0;
-        // The end of the storage unit of the bit-field before.
+        // End of the previous bit-field's storage unit; 0 if the previous member is no bit-field.
         let mut unit_end = 0;
         for (span, unit) in places {
             split(at, span.start, unit_end, &mut holes.between);
@@ -65,37 +66,37 @@ impl Holes {
         holes
     }
 
-    /// Bytes of the holes between members.
+    /// Returns the total size in bytes of the whole-byte holes between members.
     pub fn bytes(&self) -> u64 {
         bytes(&self.between)
     }
 
-    /// Bits of the holes between bit-fields.
+    /// Returns the total size in bits of the holes between members that are counted in bits.
     pub fn bits(&self) -> u64 {
         bits(&self.between)
     }
 
-    /// Bytes behind the last member.
+    /// Returns the whole bytes after the last member.
     pub fn padding(&self) -> u64 {
         bytes(&self.behind)
     }
 
-    /// Bits behind the last bit-field.
+    /// Returns the bits after the last bit-field.
     pub fn bit_padding(&self) -> u64 {
         bits(&self.behind)
     }
 
-    /// How many holes of bytes there are between members, and how many of bits.
+    /// Returns the number of whole-byte holes between members, and of holes counted in bits.
     pub fn counts(&self) -> (usize, usize) {
         let in_bits = self.between.iter().filter(|hole| hole.in_bits).count();
         (self.between.len() - in_bits, in_bits)
     }
 }
 
-/// Adds the stretch between two members: what belongs to a bit-field's storage unit in bits, the
-/// rest in bytes.
+/// Adds the gap between two members: the rest of a bit-field's storage unit as bits, and what follows as
+/// bytes.
 fn split(start: u64, end: u64, unit_end: u64, holes: &mut Vec<Hole>) {
-    // Without a stated unit, bits up to the next byte.
+    // Bits up to the next byte boundary count as bits even without a storage unit.
     let border = unit_end
         .max(start.next_multiple_of(8))
         .clamp(start, end.max(start));
@@ -160,7 +161,7 @@ mod tests {
             (holes.counts(), holes.bits(), holes.bytes()),
             ((1, 1), 5, 3)
         );
-        // unsigned a:3, at the end.
+        // unsigned a:3; as the last member.
         let field = (Span { start: 0, end: 3 }, Some(32));
         let holes = Holes::around(vec![field], 4);
         assert_eq!((holes.bit_padding(), holes.padding()), (29, 0));
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_lies_inside_another_member_ends_no_hole() {
-        // A base class of 8 bytes whose last 3 hold a member of the derived class.
+        // A base class of 8 bytes. One of its last 3 bytes holds a member of the derived class.
         let holes = whole(&[(0, 8), (5, 1)], 12);
         assert_eq!((holes.used, holes.bytes(), holes.padding()), (64, 0, 4));
     }

@@ -1,4 +1,4 @@
-//! A type in numbers, and as JSON.
+//! Numbers about a type, and a type as JSON.
 
 use core::ops::RangeInclusive;
 
@@ -8,51 +8,51 @@ use super::aggregate::{lines, lines_in_array};
 use super::{Aggregate, Definition, Holes, Member, Reorder, Role};
 use crate::lab::rank::unique;
 
-/// What `pahole` prints below a type, and what another order would save.
+/// The numbers that `pahole` prints below a type, and the bytes that another order would save.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Bytes of the type.
+    /// Size in bytes.
     pub size: u64,
-    /// Lines that it touches if it starts on one.
+    /// Number of lines that the type touches if it starts at a line boundary.
     pub lines: u64,
-    /// Lines that an element of an array touches on average, if the array starts on one.
+    /// Average number of lines that an element of an array touches, if the array starts at a line boundary.
     pub lines_in_array: f64,
-    /// Members, without those of variants.
+    /// Number of members, without those of variants.
     #[serde(skip)]
     pub members: usize,
-    /// Bytes that members use; what is used in part counts as a whole.
+    /// Bytes that members use; bits of bit-fields are added up and rounded up to bytes.
     #[serde(rename = "sum_members")]
     pub used: u64,
-    /// Holes between members, in whole bytes.
+    /// Number of whole-byte holes between members.
     #[serde(skip)]
     pub holes: usize,
-    /// Bytes of these holes.
+    /// Total size of these holes in bytes.
     #[serde(rename = "sum_holes")]
     pub hole_bytes: u64,
-    /// Holes between bit-fields.
+    /// Number of holes between members that are counted in bits.
     #[serde(skip)]
     pub bit_holes: usize,
-    /// Bits of these holes.
+    /// Total size of these holes in bits.
     #[serde(rename = "sum_bit_holes")]
     pub bit_hole_bits: u64,
-    /// Bytes behind the last member.
+    /// Bytes after the last member.
     pub padding: u64,
-    /// Bits behind the last bit-field.
+    /// Bits after the last bit-field.
     pub bit_padding: u64,
-    /// Bytes of the last line, if it is not full.
+    /// Bytes used of the last line, if the type does not fill it.
     pub last_line: Option<u64>,
-    /// Bytes that another order of the members saves.
+    /// Bytes that a better order of the members saves.
     pub saves: u64,
 }
 
 impl Summary {
-    /// Bytes that no member uses, those of bits rounded up.
+    /// Returns the number of bytes that no member uses, with unused bits rounded up.
     pub fn wasted(&self) -> u64 {
         let bits = self.bit_hole_bits + self.bit_padding;
         self.hole_bytes + self.padding + bits.div_ceil(8)
     }
 
-    /// The numbers of a type, on lines of `line` bytes.
+    /// Computes the numbers of a type, for lines of `line` bytes.
     pub fn of(aggregate: &Aggregate, line: u64) -> Self {
         let holes = Holes::of(aggregate);
         let (count, in_bits) = holes.counts();
@@ -79,7 +79,7 @@ impl Summary {
     }
 }
 
-/// A type.
+/// A type as JSON.
 #[derive(Debug, Serialize)]
 pub struct TypeJson<'a> {
     #[serde(rename = "type")]
@@ -98,7 +98,7 @@ pub struct TypeJson<'a> {
     variants: Vec<VariantJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     values: Vec<ValueJson<'a>>,
-    /// `None` if no order is better.
+    /// A better order of the members; `None` if there is none.
     reorganised: Option<BetterJson>,
 }
 
@@ -152,7 +152,7 @@ struct BetterJson {
 }
 
 impl<'a> TypeJson<'a> {
-    /// A definition on lines of `line` bytes.
+    /// Converts a definition, for lines of `line` bytes.
     pub fn of(definition: &'a Definition, line: u64) -> Self {
         let aggregate = &*definition.aggregate;
         let origins = &definition.origins;
@@ -202,7 +202,7 @@ fn labels(aggregate: &Aggregate) -> Vec<String> {
     members.map(|member| member.label().to_owned()).collect()
 }
 
-/// Members of a type that starts at byte `base` of the type that was asked for.
+/// Converts the members of a type that starts at byte `base` of the outermost type.
 fn members(members: &[Member], base: u64, line: u64) -> Vec<MemberJson<'_>> {
     members.iter().map(|one| member(one, base, line)).collect()
 }
@@ -231,7 +231,7 @@ fn member(member: &Member, base: u64, line: u64) -> MemberJson<'_> {
             .map_or_else(Vec::new, listed),
         straddles: span.is_some_and(|span| span.straddles(line)),
         elements: member.elements.clone(),
-        // Of an array, those of its first element.
+        // For an array, these are the members of its first element.
         members: match (inner, span) {
             (Some(inner), Some(span)) => members_of(inner, span.offset(), line),
             _ => Vec::new(),
@@ -239,7 +239,7 @@ fn member(member: &Member, base: u64, line: u64) -> MemberJson<'_> {
     }
 }
 
-/// The lines of a member; of more than 4,096, the first and the last.
+/// Returns the lines of a member, or only the first and the last if there are more than 4,096.
 fn listed(lines: RangeInclusive<u64>) -> Vec<u64> {
     const MOST: u64 = 4096;
     match lines.end() - lines.start() {

@@ -1,8 +1,8 @@
-//! How types lie in memory: members, holes, lines, and a better order (Drepper 6.2.1,
+//! The layout of types in memory: members, holes, lines, and a better order of the members (Drepper 6.2.1,
 //! Figure 6.3).
 //!
-//! The arithmetic ([`Span`], [`Holes`], [`Reorder`]) works on an [`Aggregate`] wherever it comes
-//! from; [`Binary`] reads these from the debug information of a binary.
+//! The arithmetic ([`Span`], [`Holes`], [`Reorder`]) works on any [`Aggregate`]. [`Binary`] reads aggregates
+//! from the debug information of a binary.
 
 mod aggregate;
 mod diff;
@@ -38,45 +38,45 @@ pub struct Binary {
     opened: Opened,
 }
 
-/// A type as some of a binary's units define it.
+/// A type, as one or more compilation units of a binary define it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     /// The type.
     pub aggregate: Rc<Aggregate>,
-    /// Where it is defined so, once a unit.
+    /// The places that define the type in this way, one per compilation unit.
     pub origins: Vec<Origin>,
 }
 
-/// Where a definition comes from.
+/// The place of a definition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The compilation unit, if it has a name.
     pub unit: Option<String>,
-    /// The file and line of the definition, `order.h:12`, if they are told.
+    /// The file and line of the definition, such as `order.h:12`, if the debug information states them.
     pub declared: Option<String>,
 }
 
 impl Binary {
-    /// Opens a binary and what else holds its debug information.
+    /// Opens a binary and the other files that hold its debug information.
     ///
     /// # Errors
-    /// If it is no ELF object, or there is no debug information.
+    /// If the file is not an ELF object, or has no debug information.
     pub fn open(path: &Path, places: &Places<'_>) -> Result<Self> {
         Ok(Binary {
             opened: Opened::new(path, places)?,
         })
     }
 
-    /// Files with a part of the debug information that could not be used, and why.
+    /// Returns the files with parts of the debug information that could not be used, each with the reason.
     pub fn missing(&self) -> &[String] {
         &self.opened.missing
     }
 
-    /// The types of each of these names or globs, one after the other. A type that is defined in
-    /// several ways is there as often.
+    /// Returns the types that these names or globs match, in the order of `names`. A type with several
+    /// different definitions is returned once per definition.
     ///
     /// # Errors
-    /// If a name means no type or several, or the debug information is damaged.
+    /// If a name matches no type or is ambiguous, or the debug information is damaged.
     pub fn types(&self, names: &[String]) -> Result<Vec<Definition>> {
         self.with(|types| {
             let mut found: Vec<Definition> = Vec::new();
@@ -94,11 +94,10 @@ impl Binary {
         })
     }
 
-    /// The only type of a name, for those who need one: where its fields lie tells
-    /// [`Aggregate::field`].
+    /// Returns the only definition of a type. [`Aggregate::field`] finds the fields in it.
     ///
     /// # Errors
-    /// As for [`types`](Self::types), and if it is defined in several ways.
+    /// As for [`types`](Self::types), and if the type has several different definitions.
     pub fn only(&self, name: &str) -> Result<Rc<Aggregate>> {
         let found = self.types(&[name.to_owned()])?;
         match found.as_slice() {
@@ -110,16 +109,18 @@ impl Binary {
         }
     }
 
-    /// All types by name, or those of these names, each with its numbers on lines of `line` bytes.
+    /// Returns all types, or those that `names` match, by name. Each comes with its summary for lines of
+    /// `line` bytes.
     ///
     /// # Errors
-    /// If a glob is broken, or the debug information is damaged.
+    /// If a glob is invalid, nothing matches, or the debug information is damaged.
     pub fn list(&self, names: &[String], line: u64) -> Result<Vec<(String, Summary)>> {
         let wanted = Wanted::all(names)?;
         self.with(|types| types.all(&wanted, |aggregate| Summary::of(aggregate, line)))
     }
 
-    /// What lies in the variables at these addresses of the binary, as far as it is told.
+    /// Returns the contents of the variables at these addresses of the binary. Addresses without debug
+    /// information are absent.
     ///
     /// # Errors
     /// If the debug information is damaged.

@@ -1,4 +1,5 @@
-//! Which types somebody means, and which field of one by the words of a program: `stats[2].hits`.
+//! Matches names that a user typed with types, and field paths such as `stats[2].hits` with the fields of a
+//! type.
 
 use anyhow::{Context as _, Result, bail};
 use glob::{MatchOptions, Pattern};
@@ -6,44 +7,44 @@ use glob::{MatchOptions, Pattern};
 use super::{Aggregate, Member, Span};
 use crate::spelling::distance;
 
-/// A name of a type as somebody wrote it, or a glob.
+/// The name of a type as the user typed it, or a glob.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     text: String,
     glob: Option<Pattern>,
 }
 
-/// How well a type's path answers to a name; the greater, the better.
+/// How well a type's path matches a name. A greater value is a better match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Answer {
-    /// It is the name but for its generic arguments: `Vec` for `alloc::vec::Vec<u8>`.
+    /// The name is the path, or its end, without the generic arguments: `Vec` matches `alloc::vec::Vec<u8>`.
     Generic,
-    /// The name is its end: `Inner` for `outer::Inner`.
+    /// The name is the end of the path: `Inner` matches `outer::Inner`.
     End,
-    /// It is the name.
+    /// The name is the whole path, or is a glob that matches.
     Whole,
 }
 
 impl Wanted {
-    /// Reads names or globs.
+    /// Parses names or globs.
     ///
     /// # Errors
-    /// If one is a broken glob.
+    /// If a glob is invalid.
     pub fn all(names: &[String]) -> Result<Vec<Self>> {
         names.iter().map(|name| Wanted::new(name)).collect()
     }
 
-    /// Reads a name, with or without the keyword of C before it, or a glob.
+    /// Parses a glob or a name. A leading C keyword such as `struct` is ignored.
     ///
     /// # Errors
-    /// If it is a broken glob.
+    /// If the glob is invalid.
     pub fn new(text: &str) -> Result<Self> {
         let name = text.trim();
         let name = ["struct ", "union ", "class ", "enum "]
             .iter()
             .find_map(|word| name.strip_prefix(word))
             .unwrap_or(name);
-        // `[` begins a Rust slice, `&[u8]`, more often than a set of letters.
+        // In the name of a type, `[` usually begins a slice such as `&[u8]`, and not a set of characters.
         let glob = match name.contains(['*', '?']) && !pointer(name) {
             true => {
                 let escaped = name.replace('[', "[[]");
@@ -57,17 +58,17 @@ impl Wanted {
         })
     }
 
-    /// As it was written, less the keyword.
+    /// Returns the name as typed, without the keyword.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it means all types that match, however many.
+    /// Returns whether the name is a glob, which may match several types.
     pub fn is_glob(&self) -> bool {
         self.glob.is_some()
     }
 
-    /// How well `path` answers to it.
+    /// Returns how well `path` matches; `None` if it does not match.
     pub fn answer(&self, path: &str) -> Option<Answer> {
         if let Some(glob) = &self.glob {
             let options = MatchOptions::new();
@@ -85,17 +86,18 @@ impl Wanted {
         generic.then_some(Answer::Generic)
     }
 
-    /// How far its spelling is from the end of `path`, to find what was meant.
+    /// Returns the edit distance between the last parts of the name and of `path`, for suggestions.
     pub fn distance(&self, path: &str) -> usize {
         let wanted = last(bare(&self.text)).to_lowercase();
         let name = last(bare(path)).to_lowercase();
         let (length, other) = (wanted.chars().count(), name.chars().count());
-        // Names can be of any length, and edits take the product of both.
+        // Names can be of any length, and the time for an edit distance is proportional to the product of
+        // both lengths.
         let edits = match other > 2 * length + 64 {
             true => other - length,
             false => distance(&wanted, &name),
         };
-        // What contains the name is near, but not as near as a slip of the pen.
+        // A path that contains the name is close, but no closer than two typing errors.
         match name.contains(&wanted) && !wanted.is_empty() {
             true => edits.min(2),
             false => edits,
@@ -103,19 +105,19 @@ impl Wanted {
     }
 }
 
-/// `*const T` and `*mut T` are pointers in Rust, no globs.
+/// Returns whether the name is a Rust pointer, `*const T` or `*mut T`, and not a glob.
 fn pointer(name: &str) -> bool {
     name.starts_with("*const ") || name.starts_with("*mut ")
 }
 
-/// `path` and its ends behind each `::` that is not inside brackets.
+/// Returns `path` and its suffixes after each `::` that is not inside brackets.
 fn ends(path: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     let bytes = path.as_bytes();
     let starts = bytes.iter().enumerate().filter_map(move |(at, byte)| {
         match byte {
             b'<' | b'(' | b'[' | b'{' => depth += 1,
-            // Not the `>` of `->`.
+            // This `>` is part of `->`.
             b'>' if at > 0 && bytes[at - 1] == b'-' => {}
             b'>' | b')' | b']' | b'}' => depth = depth.saturating_sub(1),
             b':' if depth == 0 && at > 0 && bytes[at - 1] == b':' => return Some(at + 1),
@@ -126,12 +128,12 @@ fn ends(path: &str) -> impl Iterator<Item = &str> {
     [0].into_iter().chain(starts).map(|start| &path[start..])
 }
 
-/// The last part of a path: `Inner<a::B>` of `outer::Inner<a::B>`.
+/// Returns the last part of a path: `Inner<a::B>` of `outer::Inner<a::B>`.
 fn last(path: &str) -> &str {
     ends(path).last().unwrap_or(path)
 }
 
-/// A path without the generic arguments at its end.
+/// Returns a path without the generic arguments at its end.
 fn bare(path: &str) -> &str {
     let name = last(path);
     match name.find('<') {
@@ -141,13 +143,13 @@ fn bare(path: &str) -> &str {
 }
 
 impl Aggregate {
-    /// Where the field lies that `words` name: members joined by `.`, each with as many `[index]`
-    /// as it has dimensions or fewer. Members of anonymous structures and of base classes are
-    /// named as the program names them, without what surrounds them; members of a Rust enum's
-    /// variant behind the variant's name.
+    /// Returns the place of the field that the path `words` names. The path consists of members joined by
+    /// `.`, each followed by at most as many `[index]` as it has dimensions. As in the source language,
+    /// members of anonymous structures and of base classes are named without their parent. Members of a Rust
+    /// enum's variant follow the name of the variant.
     ///
     /// # Errors
-    /// If there is no such field: with those that there are.
+    /// If there is no such field. If a member is not found, the message lists the members that exist.
     pub fn field(&self, words: &str) -> Result<Span> {
         let mut at = Span::of_bytes(0, self.size);
         let mut within = Some(self);
@@ -161,7 +163,7 @@ impl Aggregate {
                 anyhow::anyhow!("`{words}`: no member `{name}`; there are `{there}`")
             })?;
             let Found::Member(member) = member else {
-                // A variant has no place of its own: its members lie in the enum.
+                // A variant has no place of its own. Its members lie in the enum.
                 return variant(aggregate, words, name);
             };
             let Some(span) = member.span else {
@@ -180,7 +182,8 @@ enum Found<'a> {
     Variant,
 }
 
-/// The member of this name and the bytes before its parent, through parents without a name.
+/// Finds a member or variant by name, also inside members without a name. Returns it with the offset of its
+/// parent in bytes.
 fn find<'a>(aggregate: &'a Aggregate, name: &str) -> Option<(Found<'a>, u64)> {
     for member in &aggregate.members {
         if member.name.as_deref() == Some(name) {
@@ -204,7 +207,7 @@ fn find<'a>(aggregate: &'a Aggregate, name: &str) -> Option<(Found<'a>, u64)> {
     variant.map(|_| (Found::Variant, 0))
 }
 
-/// A field inside a variant: `Circle.radius`.
+/// Returns the place of a field inside a variant, such as `Circle.radius`.
 fn variant(aggregate: &Aggregate, words: &str, name: &str) -> Result<Span> {
     let found = aggregate
         .variants
@@ -222,7 +225,7 @@ fn variant(aggregate: &Aggregate, words: &str, name: &str) -> Result<Span> {
     inside.field(rest)
 }
 
-/// The names that [`find`] knows.
+/// Returns the names that [`find`] accepts.
 fn names(aggregate: &Aggregate) -> Vec<&str> {
     let members = aggregate.members.iter().flat_map(|member| {
         match (member.name.as_deref(), member.inner.as_deref()) {
@@ -235,7 +238,7 @@ fn names(aggregate: &Aggregate) -> Vec<&str> {
     members.chain(variants).collect()
 }
 
-/// `stats[2][3]` as its name and indices.
+/// Splits `stats[2][3]` into its name and its indices.
 fn split(step: &str) -> Result<(&str, Vec<u64>)> {
     let (name, rest) = step.split_at(step.find('[').unwrap_or(step.len()));
     let mut indices = Vec::new();
@@ -248,7 +251,7 @@ fn split(step: &str) -> Result<(&str, Vec<u64>)> {
     Ok((name, indices))
 }
 
-/// The element of a member that indices lead to.
+/// Returns the place of the element of `member` at these indices.
 fn element(member: &Member, mut span: Span, indices: &[u64], words: &str) -> Result<Span> {
     if indices.len() > member.elements.len() {
         bail!(

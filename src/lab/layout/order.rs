@@ -1,5 +1,5 @@
-//! An order of pieces that makes a type smaller, and where a compiler puts members that come in a given
-//! order.
+//! Finds an order of members that makes a type smaller, and computes the offsets that a compiler assigns to
+//! members in a given order.
 
 use crate::order;
 
@@ -7,13 +7,14 @@ use core::cmp::Reverse;
 
 use super::Span;
 
-/// The best order found: the smallest type, then the fewest members across two lines, then what
-/// leaves most members where they were. The last `fixed` pieces stay the last.
+/// Returns the best order found and the resulting layout: the smallest type, then the fewest members that
+/// cross a line boundary, then the fewest members out of their original order. The last `fixed` pieces stay
+/// last.
 ///
-/// Sizes of types are multiples of their alignment, so that members by falling alignment leave no
-/// hole, and none but the type's own padding. The paper's second rule (6.2.1) wants members that
-/// are used together to stay together, so the order of the definition with its holes filled
-/// from behind comes first, and wins if it is as good.
+/// The size of a type is a multiple of its alignment. Members in descending order of alignment therefore
+/// leave no holes except the padding at the end. Drepper's second rule (6.2.1) is to keep members together
+/// that are used together. The first candidate is therefore the original order with its holes filled from
+/// the end, and it wins ties.
 pub fn best(pieces: &[Piece], fixed: usize, frame: Frame, line: u64) -> (Vec<usize>, Placed) {
     let free = pieces.len() - fixed;
     let given: Vec<usize> = (0..pieces.len()).collect();
@@ -38,13 +39,13 @@ pub fn best(pieces: &[Piece], fixed: usize, frame: Frame, line: u64) -> (Vec<usi
         .expect("there are candidates")
 }
 
-/// Members that lie across two lines although they have room in one.
+/// Counts the members that cross a line boundary although they would fit in one line.
 pub fn straddling(placed: &Placed, line: u64) -> usize {
     let members = placed.spans.iter().flatten();
     members.filter(|span| span.straddles(line)).count()
 }
 
-/// Pairs of pieces that changed their order.
+/// Counts the pairs of pieces whose relative order changed.
 fn moved(order: &[usize]) -> usize {
     let pairs = order.iter().enumerate();
     pairs
@@ -52,8 +53,8 @@ fn moved(order: &[usize]) -> usize {
         .sum()
 }
 
-/// The order with pieces from behind moved into its holes, front to back: of those with room, the
-/// largest, and of equals the last.
+/// Returns the order with its holes filled, front to back, by later pieces. Each hole takes the largest
+/// piece that fits, and the last of several equal ones.
 fn filled(pieces: &[Piece], mut order: Vec<usize>, free: usize, frame: Frame) -> Vec<usize> {
     let mut end = frame.front;
     for at in 0..free {
@@ -79,8 +80,8 @@ fn filled(pieces: &[Piece], mut order: Vec<usize>, free: usize, frame: Frame) ->
     order
 }
 
-/// The order with something from behind moved before each member that would lie across two lines:
-/// the largest that does not, and starts where that would.
+/// Returns the order with a later piece moved before each piece that would cross a line boundary. The moved
+/// piece is the largest that starts at the same bit and does not cross a line boundary.
 fn unsplit(
     pieces: &[Piece],
     mut order: Vec<usize>,
@@ -107,44 +108,44 @@ fn unsplit(
     order
 }
 
-/// One or more members that are moved together.
+/// One or more members that move together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// A member of whole bytes.
     Whole {
-        /// Its bytes.
+        /// Size in bytes.
         size: u64,
-        /// Its alignment in bytes.
+        /// Alignment in bytes.
         align: u64,
     },
-    /// Neighbouring bit-fields, each with its width in bits and the bytes of its storage unit.
+    /// Adjacent bit-fields, each with its width in bits and the size of its storage unit in bytes.
     Fields(Vec<(u64, u64)>),
 }
 
-/// What is the same in every order.
+/// The part of a layout that is the same in every order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Bits at the front that stay as they are: base classes, the pointer to virtual functions.
+    /// Bits at the front that stay as they are: base classes and the pointer to the virtual function table.
     pub front: u64,
     /// The alignment of the type in bytes.
     pub align: u64,
 }
 
-/// Pieces in an order, each in its place.
+/// Pieces in a given order, with their places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Where the members of each piece lie, in the order in which the pieces come.
+    /// The places of the members of each piece, in the order of the pieces.
     pub spans: Vec<Vec<Span>>,
-    /// Bytes of the type.
+    /// Size of the type in bytes.
     pub size: u64,
 }
 
 impl Piece {
-    /// Puts it at the first place at or behind bit `at`.
+    /// Returns the places of the piece's members at the first possible position at or after bit `at`.
     ///
-    /// The rules are those of the System V ABI (AMD64 supplement 3.1.2): a member starts on a
-    /// multiple of its alignment; a bit-field lies in one storage unit of its type, and shares it
-    /// with what comes before if there is room.
+    /// The rules are those of the System V ABI (AMD64 supplement 3.1.2). A member starts at a multiple of
+    /// its alignment. A bit-field lies within one storage unit of its type. It shares the unit with
+    /// preceding members if there is room.
     pub(super) fn put(&self, mut at: u64) -> Vec<Span> {
         match self {
             Piece::Whole { size, align } => {
@@ -168,7 +169,7 @@ impl Piece {
         }
     }
 
-    /// Its alignment in bytes, by which orders are sorted.
+    /// Returns the alignment in bytes, the key by which orders are sorted.
     pub(super) fn align(&self) -> u64 {
         match self {
             Piece::Whole { align, .. } => *align,
@@ -176,7 +177,7 @@ impl Piece {
         }
     }
 
-    /// Its bytes, whole ones.
+    /// Returns the size in bytes, rounded up.
     pub(super) fn size(&self) -> u64 {
         match self {
             Piece::Whole { size, .. } => *size,
@@ -185,7 +186,7 @@ impl Piece {
     }
 }
 
-/// Lays `pieces` out in `order`.
+/// Computes the layout of `pieces` in `order`.
 pub fn place(pieces: &[Piece], order: &[usize], frame: Frame) -> Placed {
     let mut end = frame.front;
     let spans = order
@@ -238,7 +239,8 @@ mod tests {
 
     #[test]
     fn of_orders_of_one_size_the_one_that_splits_no_member_wins() {
-        // The array lies across the first line's end: 56..72 of 80 bytes.
+        // In this order the member of 16 bytes crosses the end of the first line: it occupies bytes 56 to 71
+        // of 80.
         let pieces = [whole(56, 8), whole(16, 8), whole(8, 8)];
         let (order, placed) = best(&pieces, 0, Frame { front: 0, align: 8 }, 64);
         assert_eq!(straddling(&placed, 64), 0, "{order:?}");
@@ -259,7 +261,7 @@ mod tests {
         }
     }
 
-    /// The smallest size of all orders.
+    /// Returns the smallest size that any order of the pieces gives.
     fn smallest(pieces: &[Piece], order: &mut Vec<usize>, frame: Frame) -> u64 {
         if order.len() == pieces.len() {
             return place(pieces, order, frame).size;

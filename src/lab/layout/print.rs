@@ -1,22 +1,23 @@
-//! A type as text, in the manner of `pahole`.
+//! Formats a type as text in the style of `pahole`.
 
 use crate::order;
 
 use super::{Aggregate, Hole, Holes, Kind, Language, Member, Role, Span, Summary, Variant};
 
-/// How a type is printed.
+/// Options for printing a type.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
-    /// Bytes of a line.
+    /// Line size in bytes.
     pub line: u64,
-    /// Whether the members of members are printed, and not only of those without a name.
+    /// Whether to print the members of every member's type. Otherwise only members of unnamed types are
+    /// printed.
     pub expand: bool,
 }
 
-/// The widest column of declarations: what is wider moves its numbers to the right.
+/// Maximum width of the column of declarations. A wider declaration moves its numbers to the right.
 const WIDEST: usize = 56;
 
-/// A type and its members, without numbers below: `struct foo {`, lines, `}`.
+/// Formats a type and its members without the numbers below them: `struct foo {`, the rows, `}`.
 pub fn declaration(aggregate: &Aggregate, style: Style) -> String {
     let mut lines = Lines {
         style,
@@ -35,11 +36,11 @@ pub fn declaration(aggregate: &Aggregate, style: Style) -> String {
 struct Lines {
     style: Style,
     rows: Vec<Row>,
-    /// The next line boundary to draw, in lines.
+    /// Index of the next line whose boundary is to be drawn.
     border: u64,
 }
 
-/// A row: what is declared, and where it lies; or a remark.
+/// A row: a declaration with its place, or a remark without one.
 struct Row {
     depth: usize,
     text: String,
@@ -70,7 +71,7 @@ impl Lines {
         });
     }
 
-    /// The members of a type that starts at byte `base`.
+    /// Adds the members of a type that starts at byte `base`.
     fn body(&mut self, aggregate: &Aggregate, base: u64, depth: usize) {
         for (name, value) in &aggregate.values {
             self.row(depth, format!("{name} = {value},"), None);
@@ -102,7 +103,7 @@ impl Lines {
         depth: usize,
         union: bool,
     ) {
-        // By their places: a compiler of Rust does not keep to the definition.
+        // Members are sorted by place, because the Rust compiler may reorder them.
         let mut sorted: Vec<&Member> = members.iter().collect();
         order::by_key(&mut sorted, |member| member.span);
         let mut holes = holes.iter().peekable();
@@ -131,8 +132,7 @@ impl Lines {
         self.row(depth, format!("/* XXX {amount} hole */"), None);
     }
 
-    /// Draws the boundaries of lines that lie before the member at `span`, or in it if it is the
-    /// first to lie behind them.
+    /// Draws the last line boundary at or before the start of `span`, unless it has been drawn already.
     fn boundary(&mut self, span: Span, depth: usize) {
         let line = self.style.line;
         let at = span.offset();
@@ -185,7 +185,7 @@ impl Lines {
             }
         };
         self.row(depth, first, None);
-        // The boundaries inside an array's elements differ from one to the next.
+        // For an array, the boundaries are those in its first element. Other elements have other boundaries.
         self.body(inner, base + span.offset(), depth + 1);
         let dimensions: String = member.elements.iter().map(|n| format!("[{n}]")).collect();
         let last = match (language, &member.name) {
@@ -199,7 +199,7 @@ impl Lines {
     fn variant(&mut self, aggregate: &Aggregate, variant: &Variant, base: u64, depth: usize) {
         let value = match variant.value {
             Some(value) => format!(" = {value}"),
-            // The tag has any other value.
+            // This variant covers every other value of the tag.
             None => String::new(),
         };
         if variant.members.is_empty() {
@@ -223,7 +223,7 @@ impl Lines {
     }
 }
 
-/// Offset and size, as `pahole` aligns them; of a bit-field its first bit too.
+/// Formats offset and size as `pahole` aligns them, with the first bit of a bit-field.
 fn place(member: &Member, base: u64) -> String {
     let Some(span) = member.span else {
         return "known when the program runs".to_owned();
@@ -231,7 +231,7 @@ fn place(member: &Member, base: u64) -> String {
     match member.unit {
         None => format!("{:>5} {:>5}", base + span.offset(), span.bytes()),
         Some(unit) => {
-            // The storage unit in which it starts, and its bit there.
+            // The offset of the storage unit in which the bit-field starts, and its first bit in that unit.
             let bits = 8 * unit;
             let start = base + span.start / bits * unit;
             format!("{start:>5}:{:>2} {unit:>2}", span.start % bits)
@@ -239,7 +239,7 @@ fn place(member: &Member, base: u64) -> String {
     }
 }
 
-/// `1 byte`, `4 bytes`.
+/// Formats a number with its noun: `1 byte`, `4 bytes`.
 pub fn count(number: u64, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),
@@ -247,7 +247,7 @@ pub fn count(number: u64, what: &str) -> String {
     }
 }
 
-/// What `pahole` prints below the members.
+/// Formats the numbers that `pahole` prints below the members.
 pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
     let mut first = format!(
         "size: {}, cachelines: {}, members: {}",

@@ -1,4 +1,4 @@
-//! What a type would gain from another order of its members.
+//! Computes what a type would gain from another order of its members.
 
 use crate::order;
 
@@ -6,25 +6,25 @@ use super::aggregate::lines;
 use super::order::{Frame, Piece, Placed, best, place, straddling};
 use super::{Aggregate, Kind, Language, Member, Role};
 
-/// What came of looking for a better order.
+/// The result of the search for a better order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reorder {
-    /// There is one.
+    /// A better order.
     Better(Box<Better>),
-    /// No order is better, or none was looked for: why.
+    /// The reason why there is no better order, or why none was searched for.
     No(&'static str),
 }
 
 /// A better order of a type's members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Better {
-    /// The type with its members in that order.
+    /// The type with its members in the better order.
     pub aggregate: Aggregate,
-    /// Bytes that it saves.
+    /// Bytes saved.
     pub bytes: u64,
-    /// Lines that it saves, if the type starts on one.
+    /// Lines saved, if the type starts at a line boundary.
     pub lines: u64,
-    /// By how many fewer members lie across two lines.
+    /// Number of members that no longer cross a line boundary.
     pub unsplit: usize,
 }
 
@@ -32,11 +32,11 @@ const BEST: &str = "no other order of the members is smaller";
 const BEST_RUST: &str =
     "no other order of the members is smaller: the compiler chooses it, but for #[repr(C)]";
 
-/// The members that are brought in order at most: it takes the square of their number.
+/// Maximum number of members to reorder. The time for it grows with the square of this number.
 const MOST_MEMBERS: usize = 2000;
 
 impl Reorder {
-    /// Looks for a better order of the members of `aggregate`.
+    /// Searches for a better order of the members of `aggregate`, for lines of `line` bytes.
     pub fn of(aggregate: &Aggregate, line: u64) -> Self {
         match aggregate.kind {
             Kind::Union => return Reorder::No("the members of a union lie on each other"),
@@ -82,22 +82,22 @@ impl Reorder {
     }
 }
 
-/// A type's members as pieces.
+/// The members of a type as pieces that can be reordered.
 struct Plan {
     frame: Frame,
     pieces: Vec<Piece>,
-    /// The members of each piece, by their place in the definition.
+    /// The members of each piece, by index in the definition.
     members: Vec<Vec<usize>>,
-    /// Pieces at the end that must stay there.
+    /// Number of pieces at the end that must stay there.
     fixed: usize,
-    /// Members at the front that are no pieces.
+    /// Members at the front that cannot move.
     pinned: Vec<usize>,
 }
 
 impl Plan {
-    /// The plan of a type, if laying it out by it gives what the compiler made of it.
+    /// Returns the plan of a type. `None` if the rules of [`place`] do not reproduce the compiler's layout.
     fn of(aggregate: &Aggregate) -> Option<Self> {
-        // In the order of addresses, which a Rust compiler may have chosen.
+        // Members are ordered by address, because the Rust compiler may have reordered them.
         let mut places: Vec<usize> = (0..aggregate.members.len()).collect();
         order::by_key(&mut places, |&index| aggregate.members[index].span);
         let member = |index: &usize| &aggregate.members[*index];
@@ -112,7 +112,7 @@ impl Plan {
         }
         let first = movable.first().and_then(|index| member(index).span)?;
         let front = pinned.iter().filter_map(|index| member(index).span);
-        // A derived class may begin in its base's padding.
+        // A member of a derived class may lie in the tail padding of the base class.
         let front = front
             .map(|span| span.end)
             .max()
@@ -158,7 +158,7 @@ impl Plan {
         Some(())
     }
 
-    /// Whether the rules of [`place`] lead to where the members really lie.
+    /// Returns whether the rules of [`place`] give the actual places of the members.
     fn agrees(&self, aggregate: &Aggregate) -> bool {
         let order: Vec<usize> = (0..self.pieces.len()).collect();
         let placed = place(&self.pieces, &order, self.frame);
@@ -215,7 +215,7 @@ mod tests {
             .collect()
     }
 
-    /// Figure 6.3.
+    /// The structure of Figure 6.3.
     fn foo() -> Aggregate {
         let mut fill = member("fill", 8, 56);
         fill.elements = vec![7];
@@ -288,7 +288,8 @@ mod tests {
         assert!(refused(&packed).contains("packed"));
         let one = structure("s", 8, vec![member("a", 0, 8)]);
         assert!(refused(&one).contains("no two members"));
-        // An empty unit, `int :0`, is not told, and moves `b` further than any rule.
+        // A zero-width bit-field, `int :0`, is missing from debug information. It moves `b` further than any
+        // rule.
         let odd = structure("s", 12, vec![member("a", 0, 1), member("b", 8, 4)]);
         assert!(refused(&odd).contains("no known rule"));
     }

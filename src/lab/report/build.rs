@@ -114,7 +114,7 @@ fn disturbed(points: &[PointLine]) -> Option<String> {
     })
 }
 
-/// Returns warnings on whatever changes the answer: missing points, switched-off prefetchers, and
+/// Returns warnings about conditions that change the answer: missing points, prefetchers that are off, and
 /// experiments that this version does not know.
 fn warnings(analysis: &Analysis) -> Vec<String> {
     let Record {
@@ -252,7 +252,7 @@ fn untestable(points: &[Point]) -> Vec<UntestableView> {
     parts
 }
 
-/// The plot of an experiment without a plot, which is shown as a table.
+/// The axes and the unit for an experiment without a plot, which is shown as a table.
 const TABLE: Plot = Plot {
     shape: Shape::Lines,
     x: Axis::linear("x"),

@@ -93,8 +93,8 @@ pub(in crate::lab) fn links<'s>(sections: impl Iterator<Item = (&'s str, &'s str
     }
 }
 
-/// End tags that HTML allows to be omitted, as it does in all lists and tables here (HTML, 13.1.2.4,
-/// Optional tags). They are a fifteenth of a page.
+/// End tags that HTML allows to be omitted in all lists and tables of the page (HTML, 13.1.2.4, Optional
+/// tags). They make up a fifteenth of a page.
 const IMPLIED: [&str; 4] = ["</td>", "</th>", "</tr>", "</li>"];
 
 /// Renders a report as one self-contained HTML file.
@@ -352,8 +352,8 @@ fn worst(section: &Section) -> Option<Verdict> {
 }
 
 /// Returns the content security policy of a page with these styles and scripts, each the text of an element.
-/// Browsers refuse any other script or style that a record might smuggle in, attributes of elements
-/// included.
+/// Browsers refuse all other scripts and styles, including those in attributes, so a record cannot inject
+/// any.
 pub(in crate::lab) fn policy(styles: &[&str], scripts: &[&str]) -> String {
     format!(
         "default-src 'none'; style-src {}; script-src {}",

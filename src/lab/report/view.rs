@@ -16,7 +16,7 @@ pub struct ReportView {
     pub date: String,
     /// The duration of the run; empty if the run did not finish.
     pub duration: String,
-    /// Warnings on whatever changes the answer: the run was stopped early, ...
+    /// Warnings about conditions that change the answer, such as a run that was stopped early.
     pub warnings: Vec<String>,
     /// The topics of the notes, in a few words each.
     pub caveats: Vec<&'static str>,

@@ -144,9 +144,9 @@ fn reported(header: &Header) -> [Option<f64>; 3] {
 /// Measures every case that is not recorded yet, pass by pass over all experiments, until stopped.
 ///
 /// Each pass uses new memory: other physical pages and, because its seed differs, other random orders.
-/// Sampling is shortened if the run is behind schedule, and what does not fit into its time nevertheless is
-/// left out. Points that undecided claims depend on are measured [further](further) while there is time,
-/// among them points that were disturbed in every pass.
+/// Sampling is shortened if the run is behind schedule. Experiments that still do not fit into its time are
+/// left out of the pass. Points that undecided claims depend on are measured [further](further) while there
+/// is time, among them points that were disturbed in every pass.
 pub(super) fn cases(
     state: &mut RunState<'_>,
     machine: &Machine,

@@ -84,7 +84,7 @@ fn lock(file: &File, path: &Path) -> Result<()> {
         Err(TryLockError::WouldBlock) => {
             bail!("another run is writing to `{}`", path.display())
         }
-        // A file system without locks protects nothing, but that is no reason not to measure.
+        // If the file system has no locks, the run measures without this protection.
         Err(TryLockError::Error(_)) => Ok(()),
     }
 }
@@ -245,7 +245,7 @@ impl Recorder {
         if is_at(&self.claim.file, &self.claim.path) {
             return Ok(());
         }
-        // The open file can be read nevertheless.
+        // The removed file can still be read through the open descriptor.
         let lost = || format!("`{}` was removed during the run", self.path().display());
         let mut text = vec![0; usize::try_from(self.length).with_context(lost)?];
         let read = self.claim.file.read_exact_at(&mut text, 0);
@@ -269,7 +269,7 @@ impl Recorder {
     }
 }
 
-/// Creates a new folder for temporary files. Fails if it exists: somebody else may have planted it.
+/// Creates a new folder for temporary files. Fails if the folder exists: another user may have created it.
 fn elsewhere() -> std::io::Result<PathBuf> {
     let dir = std::env::temp_dir().join(format!("linefill-out-{}", std::process::id()));
     fs::DirBuilder::new().mode(0o700).create(&dir)?;
@@ -306,7 +306,7 @@ fn text_of(lines: impl IntoIterator<Item = impl Borrow<Line>>) -> Result<Vec<u8>
 fn move_aside(dir: &Path, path: &Path) -> Result<MovedRecord> {
     let (started, finished) = match read_any(path) {
         Ok(Reading { record, .. }) => (record.header.started, ended(&record)),
-        // Not a record of this version: kept nevertheless.
+        // This version cannot read the record, but keeps it.
         Err(_) => (modified(path), true),
     };
     let name = free_name(dir, &Date::from_unix(started).stamp());

@@ -1,4 +1,4 @@
-//! Repeated measurements, of which the quickest counts: a neighbour slows a step, and never quickens it.
+//! Repeats measurements and keeps the quickest: a neighbour makes a step slower, never faster.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use crate::lab::session::Session;
 /// Bounds of the number of ladder passes. From the minimum on, a pass without a quicker rung is the last.
 const PASSES: RangeInclusive<u32> = 4..=10;
 
-/// A rung is quicker if it takes less than this share of its earlier time. Noise is smaller.
+/// A rung is quicker if it takes less than this share of its earlier time. Noise changes a time by less.
 const QUICKER: f64 = 0.97;
 
 /// How often a case is measured if it is disturbed every time.

@@ -126,8 +126,8 @@ impl Unfinished {
     }
 }
 
-/// Largest relative difference between two calibrations of one machine's counter. Calibrations agree far
-/// better, and counters of two machines seldom agree that well.
+/// Largest relative difference between two calibrations of one machine's counter. Calibrations of one machine
+/// differ far less. Counters of two machines usually differ more.
 const SAME_RATE: f64 = 2e-3;
 
 /// Checks that `here` is the machine and the program of `recorded`: points of two machines, or of two

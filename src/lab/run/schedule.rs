@@ -20,12 +20,12 @@ const SAMPLING: f64 = 0.5;
 /// The least share to which sampling is shortened: with less there would be no samples to judge by.
 const LEAST: f64 = 0.2;
 
-/// The share of a run's time that is kept for undecided claims. Samples of one pass agree better than passes
-/// do, so that further passes tell more than longer passes.
+/// The share of a run's time that is kept for undecided claims. Samples differ less within a pass than
+/// between passes, so further passes decide more than longer passes.
 const KEPT: f64 = 0.4;
 
-/// The rest of a pass is taken to last this much longer than expected when experiments are left for later:
-/// otherwise the last ones would be lost, however cheap they are.
+/// Factor on the expected time of the rest of a pass, for the choice of experiments that are left for later.
+/// Without it, an expectation that is too low would drop the last experiments, even cheap ones.
 const MARGIN: f64 = 1.25;
 
 /// The cost of a point besides its working set, as bytes that are laid out, flushed and walked once.
@@ -49,7 +49,7 @@ pub(super) struct Schedule {
     until: Option<Instant>,
     /// When the first pass has to end at the latest: a budget that is too small for one pass decides nothing.
     first_until: Option<Instant>,
-    /// The time that the passes over all experiments have to leave.
+    /// The time that the passes over all experiments leave for undecided claims.
     kept: Duration,
     /// Seconds that each experiment took when it was last measured, or would have taken with its usual
     /// sampling.
@@ -120,9 +120,9 @@ impl Schedule {
         share(left.saturating_sub(self.kept).as_secs_f64(), expected)
     }
 
-    /// Returns whether the first of the experiments that this pass has not measured is left for later, because
-    /// even with the shortest sampling they do not fit into the time left: the most expensive are left, as
-    /// many as have to be.
+    /// Returns whether the first experiment of `rest`, the experiments that this pass has not measured yet,
+    /// is left for later. Experiments are left if the rest does not fit into the time left even with the
+    /// shortest sampling: the most expensive ones, and only as many as necessary.
     pub fn leaves(&self, rest: &[&Experiment], pass: u32) -> bool {
         let mut times = self.shortest(rest);
         let (Some(left), Some(&first)) = (self.left(pass), times.first()) else {
@@ -160,8 +160,8 @@ impl Schedule {
         Some(left.as_secs_f64())
     }
 
-    /// Returns the seconds that each experiment takes with its usual sampling: as it took, or in proportion to
-    /// its size. 0 if nothing was measured.
+    /// Returns the seconds that each experiment takes with its usual sampling: from its last measurement, or
+    /// in proportion to its size. 0 if nothing was measured.
     fn times(&self, of: &[&Experiment]) -> Vec<f64> {
         let known = || self.took.iter().filter(|(_, time)| **time > 0.0);
         let size = |id: &str| self.sizes.get(id).copied().unwrap_or_default();
@@ -281,7 +281,7 @@ mod tests {
         assert!(!schedule.leaves(&[short, long], 0), "short is cheaper");
         assert!(!schedule.leaves(&[short, other], 0));
         assert!(schedule.fits(long, 0));
-        // A time with less sampling is that of a longer experiment.
+        // A time with less sampling counts as a longer time with the usual sampling.
         schedule.took("D1", Duration::from_secs(120), LEAST);
         assert!(!schedule.fits(long, 0));
         // Only the first pass may take longer than the budget.

@@ -15,11 +15,12 @@ const MIB: u64 = 1 << 20;
 /// The smallest limit accepted: with less, no walk leaves L1d.
 const LEAST: u64 = 64 << 10;
 
-/// The largest working set by default: twice the largest of the paper's figures. With a last level of more
-/// than 256 MiB, it is four times the level, where memory begins.
+/// The largest working set by default: twice the largest working set of Drepper's figures. With a last level
+/// of more than 256 MiB, it is four times the level, rounded up to a power of two. Memory begins there.
 const MOST: u64 = 1 << 30;
 
-/// The largest working set by default with a last level of any size: a lap through more takes ten seconds.
+/// The largest working set by default with a last level of any size. One pass over a larger one takes ten
+/// seconds.
 const MOST_WITH_CACHE: u64 = 4 << 30;
 
 /// Returns the largest working set in bytes: as requested, or a size that leaves most memory to the rest of

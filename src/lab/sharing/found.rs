@@ -175,7 +175,7 @@ impl<'t> FalselyShared<'t> {
         if part.writes != 0 {
             does.push(format!("writes {}", all(part.writes)));
         }
-        // Bytes that are written were mostly read before.
+        // Leaves out reads of bytes that the thread also writes: a read-modify-write reads them first.
         let reads = part.reads & !part.writes;
         if reads != 0 {
             does.push(format!("reads {}", all(reads)));

@@ -25,8 +25,8 @@ pub struct Requests {
     pub waited_for: Vec<f64>,
 }
 
-/// Counts the requests in a model of MESI in which the threads make one access each in turn. This is the
-/// most that they can disturb each other.
+/// Counts the requests in a model of MESI in which the threads make one access each in turn. This order
+/// maximizes the interference between the threads.
 pub fn requests(scheme: &Scheme, layout: &Layout) -> Requests {
     let threads = scheme.threads();
     let accesses: Vec<Vec<(u64, bool)>> = threads

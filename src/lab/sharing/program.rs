@@ -77,7 +77,7 @@ pub struct Sampling {
 /// Runs `command` under valgrind until it ends or `stop` is set, and reads its accesses.
 ///
 /// # Errors
-/// If valgrind cannot be run, or valgrind does not run the command: its reason.
+/// If valgrind cannot be run, or does not run the command. The message gives the reason.
 pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Traced> {
     let (name, _) = command.split_first().context("no command")?;
     if Command::new("valgrind").arg("--version").output().is_err() {

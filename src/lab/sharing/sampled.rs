@@ -33,7 +33,7 @@ const NOT_RUN: [Option<i32>; 2] = [Some(126), Some(127)];
 /// Returns the events by which this process may sample accesses.
 ///
 /// # Errors
-/// If there is no such event: the reason.
+/// If there is no such event. The error is the reason.
 pub(crate) fn events() -> Result<Vec<Sampled>, String> {
     let mut events = access_events(&Root::live())?;
     let mut refused = None;
@@ -63,7 +63,7 @@ pub(crate) fn events() -> Result<Vec<Sampled>, String> {
 /// Runs `command` until it ends or `stop` is set, and samples its accesses.
 ///
 /// # Errors
-/// If the command cannot be run or watched: the reason.
+/// If the command cannot be run or watched.
 pub(crate) fn run(
     command: &[OsString],
     events: &[Sampled],

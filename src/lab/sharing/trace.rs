@@ -16,7 +16,7 @@ use crate::sim::trace::lackey;
 /// A bit per byte of a line.
 pub type Bytes = u128;
 
-/// Maximum number of lines that are kept. They take some gigabytes, and a bit per access.
+/// Maximum number of lines that are kept. They take several gigabytes, plus a bit per access.
 const MOST_LINES: usize = 1 << 25;
 
 /// The accesses of a thread to a line.
@@ -49,8 +49,8 @@ pub struct SharedLine {
     pub truly: bool,
     /// Whether two of the threads that share the line falsely were alive at the same time in the trace.
     pub at_once: bool,
-    /// Number of accesses of the thread that accesses the line less often, in the busiest pair of threads
-    /// that share it falsely.
+    /// The largest weight of the pairs of threads that share the line falsely. The weight of a pair is the
+    /// number of accesses of its less active thread.
     pub weight: u64,
     /// The coherence messages of the threads if their accesses are interleaved.
     pub in_turns: Turns,
@@ -72,7 +72,7 @@ pub struct Trace {
     line: u64,
     lines: HashMap<u64, Vec<Part>>,
     lives: Vec<Lifetime>,
-    /// The thread that currently has a number of valgrind's or of the kernel's.
+    /// The thread that currently has each of valgrind's or the kernel's numbers.
     named: HashMap<u64, usize>,
     /// The running thread.
     current: usize,
@@ -178,7 +178,7 @@ impl Trace {
                         thread,
                         ..Part::default()
                     };
-                    // Most lines are touched by one thread only.
+                    // Reserves room for one part, because most lines are touched by one thread only.
                     parts.reserve_exact(1);
                     parts.push(part);
                     parts.len() - 1

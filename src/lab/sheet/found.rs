@@ -13,7 +13,7 @@ use crate::os::sysfs::list;
 use crate::recorded::core_of;
 use crate::stats::Interval;
 
-/// Confidence up to which an inferred size that differs from the stated size is no disagreement.
+/// Up to this confidence, an inferred size may differ from the stated size without a note.
 const UNSURE: f64 = 0.5;
 
 /// Adds the inferred parameters to the sheet.

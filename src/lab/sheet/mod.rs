@@ -87,7 +87,8 @@ pub fn sheet(
     rows
 }
 
-/// Returns how the measuring CPU was isolated, if it was, and how often it was disturbed nevertheless.
+/// Returns a row with the isolation of the measuring CPU and its remaining disturbances. `None` if the CPU
+/// was not isolated.
 pub(crate) fn isolation(header: &Header, quiet: Option<Quiet>) -> Option<Row> {
     let isolation = header.isolation.as_ref()?;
     let memory = if isolation.locked {

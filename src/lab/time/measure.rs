@@ -342,7 +342,7 @@ impl Running<'_> {
 impl Kernel for Running<'_> {
     fn run(&mut self, operations: u64) -> u64 {
         match self.setup.call {
-            // The driver's loop runs at least once, so that zero repetitions must not call it.
+            // The driver's loop runs at least once, so it must not be called for zero repetitions.
             Call::Counted(_) if operations == 0 => 0,
             Call::Counted(at) => self.call(at, operations),
             Call::Once(at) => (0..operations).fold(0, |_, _| self.call(at, 0)),

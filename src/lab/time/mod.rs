@@ -55,14 +55,14 @@ impl Subject {
     /// Creates a subject from lines of assembly.
     ///
     /// # Errors
-    /// If there is no assembler, or the assembler refuses the lines: its message.
+    /// If there is no assembler, or the assembler refuses the lines. The error contains its message.
     pub fn of_lines(lines: &Lines) -> Result<Subject> {
         if lines.syntax == Syntax::Intel && lines.has_percent_registers() {
             bail!(
                 "`%` before a register is AT&T syntax, which --syntax att takes; Intel's has none"
             );
         }
-        // Assembled by themselves first, so that messages name the user's own lines.
+        // Assembles the user's lines alone first, so that messages refer to these lines.
         assemble::text(&lines.named(1))?;
         assemble::text(&lines.named(2))
             .context("it is copied: labels have to be numbers (1: ... jnz 1b)")?;

@@ -149,7 +149,7 @@ mod tests {
         for spike in spikes {
             assert!(numbers.contains(&spike), "{spike} is lost");
         }
-        // The latest rounds are all there, and the oldest are the thinnest.
+        // All of the latest rounds are kept; the oldest rounds are thinned most.
         let apart = |at: usize| numbers[at + 1] - numbers[at];
         assert_eq!(apart(numbers.len() - 2), 1);
         assert!(apart(20) >= 4, "{:?}", &numbers[..30]);

@@ -1,5 +1,5 @@
-//! Measures a few figures over time, in rounds. They are drawn in the terminal as they come, and as charts
-//! by `linefill report`.
+//! Measures a few figures over time, in rounds. Draws them in the terminal after every round. `linefill
+//! report` draws them as charts.
 
 mod log;
 mod page;

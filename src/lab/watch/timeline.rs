@@ -129,7 +129,8 @@ impl Timeline {
                 Some((plot, *value))
             });
             let axis = drawn.map(|(plot, _)| axis(plot.x));
-            // Without a yardstick there are no core cycles, and not every point moves bytes.
+            // Core cycles need a yardstick, and some units need a point that moves bytes. Otherwise use
+            // nanoseconds.
             let in_unit = |unit| Some((unit, point.interval(unit, rate).ok()?));
             let value = drawn
                 .map(|(plot, value)| (plot.unit, value))

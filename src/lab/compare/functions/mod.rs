@@ -1,4 +1,4 @@
-//! Timings of one's own functions, held against earlier ones.
+//! Compares timings of the user's own functions with earlier timings.
 
 mod source;
 
@@ -15,26 +15,26 @@ use crate::lab::terminal::{STRONG, Screen};
 use crate::order;
 use crate::stats::Interval;
 
-/// The doubt that is added to each value, as a share: other physical pages and another minute, which
-/// the samples of one run do not show.
+/// Least uncertainty of each value, as a share. The samples of one run do not show the variation due to
+/// other physical pages or another time.
 const BETWEEN_RUNS: f64 = 0.01;
 
 /// A function that both sources have.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pair {
-    /// Its name.
+    /// Name of the function.
     pub name: String,
-    /// Both values: the first source's, and the other's.
+    /// The first source's value, and the other's.
     pub values: [Interval; 2],
-    /// What they are in, if it is known.
+    /// Unit of the values.
     pub unit: &'static str,
-    /// The other over the first; none if a value may be zero.
+    /// The other source's value over the first's; `None` if a value may be zero.
     pub ratio: Option<Interval>,
 }
 
 impl Pair {
     fn of(first: &Function, other: &Function) -> Pair {
-        // Core cycles are the same whatever the clock did.
+        // Core cycles do not depend on the clock rate.
         let (values, unit) = match (first.cycles, other.cycles) {
             (Some(first), Some(other)) => ([first, other], "cycles"),
             _ => ([first.value, other.value], "ns"),
@@ -48,13 +48,14 @@ impl Pair {
         }
     }
 
-    /// The ratio of the middles.
+    /// Returns the ratio of the middles of both values.
     fn times(&self) -> Option<f64> {
         let [first, other] = self.values.map(Interval::middle);
         self.ratio.map(|_| other / first)
     }
 
-    /// How far the ratio surely is from 1, as a logarithm, and how far it seems to be.
+    /// Returns the logarithms of two factors between the values: the least one that the interval of the
+    /// ratio allows, and that of the middles.
     fn effect(&self) -> (f64, f64) {
         let sure = self.ratio.map_or(0.0, |ratio| match ratio {
             Interval { lo, .. } if lo > 1.0 => lo.ln(),
@@ -65,7 +66,7 @@ impl Pair {
     }
 }
 
-/// Which ratios of functions fail: `GLOB > RATIO`.
+/// A condition on the ratios of functions: `GLOB > RATIO`.
 #[derive(Clone, Debug)]
 pub(crate) struct FunctionGate {
     text: String,
@@ -96,20 +97,20 @@ impl std::str::FromStr for FunctionGate {
     }
 }
 
-/// Functions of a source beside those of the first.
+/// The functions of two sources compared.
 #[derive(Debug)]
 pub(crate) struct Functions {
-    /// What the two are called.
+    /// Names of the two sources.
     pub names: [String; 2],
     /// Functions that both sources have, the largest effect first.
     pub pairs: Vec<Pair>,
     /// Functions of the first source alone, then functions of the second source alone.
     pub alone: [Vec<String>; 2],
-    /// What gates came to: the ratios beyond, and how many it looked at.
+    /// Each gate with the functions that failed and the number of functions checked.
     judged: Vec<(FunctionGate, Vec<String>, usize)>,
 }
 
-/// Holds `other` against `first`.
+/// Compares the functions of `other` with those of `first`.
 pub(crate) fn compared(first: &Source, other: &Source) -> Functions {
     let named = |source: &Source, name: &str| {
         let place = source
@@ -142,10 +143,11 @@ pub(crate) fn compared(first: &Source, other: &Source) -> Functions {
 }
 
 impl Functions {
-    /// Holds the ratios against gates. One fails if its whole interval lies beyond the limit.
+    /// Checks the ratios against gates. A function fails if the whole interval of its ratio lies beyond the
+    /// limit.
     ///
     /// # Errors
-    /// If nothing matches: a gate that can never fail is a mistake.
+    /// If nothing matches a gate, because a gate that can never fail is a mistake.
     pub fn judge(&mut self, gates: &[FunctionGate]) -> Result<(), GateError> {
         for gate in gates {
             let matching = self.pairs.iter();
@@ -168,14 +170,14 @@ impl Functions {
         Ok(())
     }
 
-    /// Whether no ratio lies beyond a gate.
+    /// Returns whether all gates passed.
     pub fn passed(&self) -> bool {
         self.judged
             .iter()
             .all(|(_, failures, _)| failures.is_empty())
     }
 
-    /// What the gates came to, a paragraph each.
+    /// Formats the results of the gates, a paragraph each.
     pub fn verdicts(&self) -> impl Iterator<Item = String> {
         self.judged
             .iter()

@@ -1,5 +1,4 @@
-//! Where timings of functions come from: the folders that Criterion writes, and lines of kind
-//! `function`.
+//! Reads timings of functions from the folders that Criterion writes, and from lines of kind `function`.
 
 use std::fs;
 use std::path::Path;
@@ -10,37 +9,37 @@ use serde::Deserialize;
 use crate::order;
 use crate::stats::Interval;
 
-/// The folder of Criterion's last run of a benchmark.
+/// The subfolder with Criterion's last run of a benchmark.
 pub const NEW: &str = "new";
 
-/// How deep benchmarks lie in Criterion's folder: group, function, value, and room for more.
+/// Maximum nesting depth of benchmarks in Criterion's folder: group, function and value, with some reserve.
 const DEPTH: usize = 8;
 
-/// The most bytes of a file that is read.
+/// Maximum size of a file in bytes.
 const MOST: u64 = 64 << 20;
 
-/// What a function takes.
+/// The timing of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// Its name, which is the same in what it is compared with.
+    /// Name, which identifies the function in both sources.
     pub name: String,
-    /// The 95 % interval in the unit of the measurement: nanoseconds, unless Criterion measured
-    /// something else.
+    /// The 95 % interval in the unit of the measurement: nanoseconds, unless Criterion measured something
+    /// else.
     pub value: Interval,
-    /// The same in core cycles, if they are known.
+    /// The same interval in core cycles, if known.
     pub cycles: Option<Interval>,
 }
 
 /// All timings of a file or a folder.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What it is called.
+    /// Path of the file or folder.
     pub name: String,
-    /// The functions, by name.
+    /// The functions, sorted by name.
     pub functions: Vec<Function>,
 }
 
-/// What Criterion says of a benchmark, in `estimates.json`.
+/// Criterion's file `estimates.json`.
 #[derive(Deserialize)]
 struct Estimates {
     median: Estimate,
@@ -57,13 +56,13 @@ struct Confidence {
     upper_bound: f64,
 }
 
-/// What it is called, in `benchmark.json`.
+/// Criterion's file `benchmark.json`.
 #[derive(Deserialize)]
 struct Id {
     full_id: String,
 }
 
-/// A line of kind `function`: both ends of each interval, with the middle between them.
+/// A line of kind `function`. Each interval consists of its lower end, its middle and its upper end.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Line {
@@ -75,11 +74,11 @@ enum Line {
 }
 
 impl Source {
-    /// The timings at `path`: in Criterion's folder those of `baseline`. `None` if there is a record of a
-    /// run instead, or anything else.
+    /// Reads the timings at `path`; in Criterion's folder, those of `baseline`. `None` if there are no
+    /// timings, for example because `path` is the record of a run.
     ///
     /// # Errors
-    /// If a file of them cannot be read, or is damaged.
+    /// If a file with timings cannot be read or is damaged, or a function occurs twice.
     pub fn at(path: &Path, baseline: &str) -> Result<Option<Source>> {
         let mut functions = Vec::new();
         if path.is_dir() {
@@ -99,7 +98,7 @@ impl Source {
     }
 }
 
-/// Adds the benchmarks below `folder` whose `baseline` was kept.
+/// Adds the benchmarks below `folder` that have the baseline `baseline`.
 fn in_folder(
     folder: &Path,
     baseline: &str,
@@ -116,7 +115,7 @@ fn in_folder(
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     for entry in entries {
         let entry = entry.with_context(|| folder.display().to_string())?;
-        // Links may lead in circles.
+        // Links are not followed, because they may form a cycle.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             in_folder(&entry.path(), baseline, depth - 1, functions)?;
         }
@@ -153,15 +152,15 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(named)
 }
 
-/// The lines of a file, if the first one is of a function: other programs' output may stand between
-/// them, as in what a test prints.
+/// Returns the functions in a file. Other lines may stand between them, such as the output of a test, and
+/// are skipped.
 fn in_file(path: &Path) -> Result<Vec<Function>> {
     const MARK: &str = "\"kind\":\"function\"";
     let mut functions = Vec::new();
     if fs::metadata(path).is_ok_and(|of| of.len() > MOST) {
         return Ok(functions);
     }
-    // What is no text is a packed record, or nothing that is known.
+    // A file that is not text is a packed record, or of an unknown format.
     let Ok(text) = fs::read_to_string(path) else {
         return Ok(functions);
     };
@@ -186,7 +185,10 @@ fn in_file(path: &Path) -> Result<Vec<Function>> {
     Ok(functions)
 }
 
-/// An interval of a time.
+/// Returns the interval of a time.
+///
+/// # Errors
+/// If the ends are not those of an interval of nonnegative numbers.
 fn checked(lo: f64, hi: f64) -> Result<Interval> {
     if !(lo.is_finite() && hi.is_finite() && 0.0 <= lo && lo <= hi) {
         bail!("no interval of a time: [{lo}, {hi}]");

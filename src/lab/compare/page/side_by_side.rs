@@ -1,4 +1,4 @@
-//! Verdicts and machines, record beside record.
+//! Renders verdicts and machines with one column per record.
 
 use maud::{Markup, html};
 
@@ -10,7 +10,7 @@ use crate::lab::report::page::table;
 use crate::lab::report::text::{badge, prose};
 use crate::lab::sheet::Row;
 
-/// A claim and what each record makes of it.
+/// A claim and its verdict in each record.
 struct Judged<'a> {
     id: &'a str,
     claim: &'a str,
@@ -18,7 +18,7 @@ struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    /// Whether the records that judged it disagree.
+    /// Returns whether the records with a verdict on the claim disagree.
     fn differs(&self) -> bool {
         let mut verdicts = self.views.iter().flatten().map(|view| view.verdict);
         let first: Option<Verdict> = verdicts.next();
@@ -48,7 +48,7 @@ fn judged(sides: &[Side]) -> Vec<Judged<'_>> {
     rows
 }
 
-/// Every claim, those first to which the records come to different verdicts.
+/// Renders every claim, first those on which the records have different verdicts.
 pub(super) fn verdicts(sides: &[Side]) -> Markup {
     let (differ, same): (Vec<_>, Vec<_>) = judged(sides).into_iter().partition(Judged::differs);
     html! {
@@ -99,7 +99,7 @@ fn verdict_row(row: &Judged<'_>) -> Markup {
     }
 }
 
-/// The machine sheets, then the facts of the runs.
+/// Renders the machine sheets, followed by the facts of the runs.
 pub(super) fn machines(sides: &[Side]) -> Markup {
     let views = || sides.iter().map(|side| &side.view);
     let names = unique(views().flat_map(|view| view.sheet.iter().map(|row| row.name.as_str())));
@@ -133,7 +133,7 @@ pub(super) fn machines(sides: &[Side]) -> Markup {
     }
 }
 
-/// What was measured, and below it what the machine says.
+/// Renders the measured value, and below it the value that CPUID or the kernel states.
 fn sheet_cell(row: Option<&Row>) -> Markup {
     let Some(row) = row else {
         return html! { span.none { "–" } };

@@ -1,4 +1,4 @@
-//! An entry with its members, as an [`Aggregate`].
+//! Converts an entry with its members to an [`Aggregate`].
 
 use std::rc::Rc;
 
@@ -15,12 +15,12 @@ use super::super::{Aggregate, Kind, Language, Member, Role, Span, Variant};
 use super::types::{Entry, Types, alignment, bounded, deeper, elements, is_declaration, number};
 use super::{At, UnitAt, is_aggregate};
 
-/// The members that a type has at most with those of its members and so on. A type that holds a type
-/// twice that holds a type twice has more of them than any memory, forty types later.
+/// Maximum number of members of a type, including nested members. If each of forty types contains the next
+/// one twice, the first has more nested members than any memory holds.
 const MOST_MEMBERS: usize = 1 << 17;
 
 impl<'a> Types<'_, 'a> {
-    /// The type at `at`, with everything in it.
+    /// Returns the type at `at` with its members.
     ///
     /// # Errors
     /// If the debug information is damaged.
@@ -50,13 +50,13 @@ impl<'a> Types<'_, 'a> {
         Ok(built)
     }
 
-    /// The members of a type with those of its members and so on, as they are printed.
+    /// Returns the number of members of a type, including nested members, as they are printed.
     pub(super) fn members_within(&self, aggregate: &Rc<Aggregate>) -> usize {
         let members = self.members.borrow();
         *members.get(&Rc::as_ptr(aggregate)).unwrap_or(&1)
     }
 
-    /// A member and those of its type.
+    /// Returns 1 for the member itself, plus the number of members of its type.
     fn within(&self, member: &Member) -> usize {
         1 + member
             .inner
@@ -115,7 +115,7 @@ impl<'a> Types<'_, 'a> {
         Ok(built)
     }
 
-    /// Leaves out the members of members from where there would be too many.
+    /// Removes the nested members of each member with which the type would exceed [`MOST_MEMBERS`].
     fn without_too_many(&self, built: &mut Aggregate) {
         let mut members = 0;
         let variants = built
@@ -131,7 +131,7 @@ impl<'a> Types<'_, 'a> {
         }
     }
 
-    /// A data member; none if it is static.
+    /// Converts a data member; `None` if it is static.
     fn member(
         &self,
         unit: UnitAt,
@@ -179,7 +179,7 @@ impl<'a> Types<'_, 'a> {
         }))
     }
 
-    /// The dimensions of a type if it is an array, and the members of what it is made of.
+    /// Returns the dimensions of a type if it is an array, and the element type if that has members.
     fn inside(&self, at: At, depth: u32) -> Result<(Vec<u64>, Option<Rc<Aggregate>>)> {
         let (mut at, mut entry) = self.bare(at)?;
         let mut lengths = Vec::new();
@@ -202,7 +202,7 @@ impl<'a> Types<'_, 'a> {
         Ok((lengths, inner))
     }
 
-    /// A base class.
+    /// Converts a base class.
     fn base(&self, unit: UnitAt, entry: &Entry<'a>, of: &Aggregate, depth: u32) -> Result<Member> {
         let target = self.type_of(unit, entry);
         let (_, inner) = match target {
@@ -213,7 +213,7 @@ impl<'a> Types<'_, 'a> {
             entry.attr_value(DW_AT_virtuality),
             None | Some(AttributeValue::Virtuality(gimli::DW_VIRTUALITY_none))
         );
-        // A base without members takes no room, though alone it has a size.
+        // An empty base class occupies no bytes, although an object of its class has a nonzero size.
         let size = inner
             .as_deref()
             .map_or(0, |inner| match inner.used().any(has_room) {
@@ -240,8 +240,8 @@ impl<'a> Types<'_, 'a> {
         })
     }
 
-    /// Where a member lies. The ways in which bit-fields are told differ between versions 3, 4
-    /// and 5 of DWARF (5.7.6 of version 5).
+    /// Returns the place of a member; `None` if it is not a constant. Versions 3, 4 and 5 of DWARF describe
+    /// bit-fields in different ways (5.7.6 of version 5).
     fn span(
         &self,
         unit: UnitAt,
@@ -253,7 +253,7 @@ impl<'a> Types<'_, 'a> {
             None => 0,
             Some(location) => match (location.udata_value(), location.exprloc_value()) {
                 (Some(offset), _) => offset,
-                // `DW_OP_plus_uconst`: all that version 2 knew.
+                // DWARF 2 states an offset only as an expression, `DW_OP_plus_uconst`.
                 (None, Some(expression)) => {
                     let encoding = self.program.unit(unit)?.encoding();
                     let mut operations = expression.operations(encoding);
@@ -272,8 +272,8 @@ impl<'a> Types<'_, 'a> {
         let start = if let Some(start) = number(entry.attr(gimli::DW_AT_data_bit_offset)) {
             Some(offset * 8 + bounded(start)?)
         } else {
-            // Counted from the most significant bit of the storage unit, which comes last where
-            // the least significant byte is first.
+            // The attribute counts from the most significant bit of the storage unit. In little-endian
+            // order, that bit is the last one of the unit.
             let from_top = entry.attr(gimli::DW_AT_bit_offset);
             let from_top = from_top.and_then(|attribute| attribute.sdata_value());
             let unit_bytes = number(entry.attr(gimli::DW_AT_byte_size)).unwrap_or(size);
@@ -300,7 +300,7 @@ impl<'a> Types<'_, 'a> {
         Some((self.text(unit, entry.attr_value(DW_AT_name)?)?, value))
     }
 
-    /// The variants of a Rust enum, each a structure over the whole of it.
+    /// Adds the tag and the variants of a Rust enum. Each variant is described as a structure.
     fn variants(
         &self,
         unit: UnitAt,
@@ -363,7 +363,7 @@ fn has_room(member: &Member) -> bool {
     member.span.is_none_or(|span| span.bits() > 0)
 }
 
-/// A constant, signed if it says so.
+/// Returns a constant as a signed number if its form is signed, else as an unsigned number.
 fn value_of(attribute: &gimli::Attribute<Slice<'_>>) -> Option<i128> {
     match attribute.value() {
         AttributeValue::Sdata(value) => Some(value.into()),
@@ -371,8 +371,8 @@ fn value_of(attribute: &gimli::Attribute<Slice<'_>>) -> Option<i128> {
     }
 }
 
-/// Settles a type's alignment: what is stated, or what its members ask for, unless they lie where
-/// that would not let them.
+/// Sets the alignment of a type, and whether it is packed. The alignment is the stated one, or else the one
+/// that the members require. It is lowered if the size or the place of a member contradicts it.
 fn settle(built: &mut Aggregate, stated: Option<u64>) {
     let wanted = built.used().map(|member| member.align).max().unwrap_or(1);
     let mut crooked = 0;
@@ -392,7 +392,7 @@ fn settle(built: &mut Aggregate, stated: Option<u64>) {
         0 => align.max(1),
         crooked => align.min(1 << crooked.trailing_zeros()).max(1),
     };
-    // Unused in a language that states it: there a type is as aligned as it says.
+    // Rust states the alignment of every type, and the stated alignment holds even for packed types.
     if built.language == Language::Rust && stated.is_some() {
         built.align = align.max(1);
     }

@@ -1,4 +1,4 @@
-//! The types that somebody named, and those of variables that have an address of their own.
+//! Finds types by name, and the types of variables by address.
 
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, HashMap};
@@ -19,10 +19,10 @@ use super::{At, Node, Scopes, UnitAt, is_aggregate};
 use crate::lab::plain;
 use crate::order;
 
-/// How many suggestions are made, and how many names an error lists.
+/// Maximum number of names that an error message lists.
 const SUGGESTIONS: usize = 5;
 
-/// A type that answers to a name.
+/// A type that matches a name.
 struct Candidate {
     answer: Answer,
     path: String,
@@ -30,10 +30,12 @@ struct Candidate {
 }
 
 impl<'a> Types<'_, 'a> {
-    /// The types that `wanted` means, in the order of their names, each definition once.
+    /// Returns the types that `wanted` matches best, in the order of their names. Each different definition
+    /// is returned once.
     ///
     /// # Errors
-    /// If there is none, with those of like names; or if a name that is no glob means several.
+    /// If there is no such type, with suggestions of similar names. If a name that is not a glob matches
+    /// several types.
     pub fn find(&self, wanted: &Wanted) -> Result<Vec<Definition>> {
         let mut candidates = Vec::new();
         for unit in self.program.units() {
@@ -95,7 +97,7 @@ impl<'a> Types<'_, 'a> {
             }
             candidate.at = at;
             if let Some(path) = self.path(at) {
-                // What has a name of its own is found by it.
+                // A glob finds a named type by its own name, not by its typedefs.
                 if wanted.is_glob() {
                     return Ok(None);
                 }
@@ -105,7 +107,7 @@ impl<'a> Types<'_, 'a> {
         Ok(Some(candidate))
     }
 
-    /// The different definitions among the types at `places`, all of one name.
+    /// Returns the different definitions among the types at `places`, which all have the name `path`.
     fn definitions_at(&self, path: &str, mut places: Vec<At>) -> Result<Vec<Definition>> {
         places.sort_unstable();
         places.dedup();
@@ -132,7 +134,7 @@ impl<'a> Types<'_, 'a> {
         Ok(found)
     }
 
-    /// Where a type was defined, as far as that is told.
+    /// Returns the place of a type's definition, as far as the debug information states it.
     fn origin(&self, at: At) -> Origin {
         let read = || -> gimli::Result<Origin> {
             let unit = self.program.unit(at.unit)?;
@@ -152,7 +154,7 @@ impl<'a> Types<'_, 'a> {
         read().unwrap_or_default()
     }
 
-    /// A file of a unit's line table, without its directory.
+    /// Returns the name of a file of a unit's line table, without its directory.
     fn file(&self, at: UnitAt, index: u64) -> Option<String> {
         let unit = self.program.unit(at).ok()?;
         let header = unit.line_program.as_ref()?.header();
@@ -163,11 +165,12 @@ impl<'a> Types<'_, 'a> {
         Some(name.rsplit('/').next().unwrap_or(&name).to_owned())
     }
 
-    /// All types with members or values, each definition once, in the order of their names:
-    /// handed to `visit`, which returns what is kept of each.
+    /// Calls `visit` with every type with members or values that `wanted` matches, or with every such type
+    /// if `wanted` is empty. Returns the results in the order of the types' names, and equal results for one
+    /// name only once.
     ///
     /// # Errors
-    /// If the debug information is damaged.
+    /// If no type matches, or the debug information is damaged.
     pub fn all<T: PartialEq>(
         &self,
         wanted: &[Wanted],
@@ -220,7 +223,7 @@ impl<'a> Types<'_, 'a> {
             .collect())
     }
 
-    /// Why nothing answers to a name.
+    /// Returns the error for a name that matches no type.
     fn unknown(&self, wanted: &Wanted) -> Result<anyhow::Error> {
         let mut near: BTreeMap<String, usize> = BTreeMap::new();
         let mut declared = false;
@@ -273,7 +276,7 @@ impl<'a> Types<'_, 'a> {
     }
 }
 
-/// The first of several names.
+/// Formats the first of several names, and the number of the others.
 fn some(names: &[&String]) -> String {
     let shown: Vec<String> = names
         .iter()
@@ -287,7 +290,7 @@ fn some(names: &[&String]) -> String {
 }
 
 impl<'a> Types<'_, 'a> {
-    /// What lies in the variables at `addresses`, as far as it is told.
+    /// Returns the contents of the variables at `addresses`. Addresses without debug information are absent.
     ///
     /// # Errors
     /// If the debug information is damaged.
@@ -331,10 +334,10 @@ impl<'a> Types<'_, 'a> {
         Ok(found)
     }
 
-    /// What lies in a variable: of what type and how often. `None` if it has no type.
+    /// Returns the contents of a variable; `None` if it has no type.
     fn contents(&self, at: At) -> Result<Option<Contents>> {
         let entry = self.entry(at)?;
-        // The declaration has the type of a variable that is defined elsewhere.
+        // A variable that was declared before its definition has its name and type in the declaration.
         let declared = self.reference(at.unit, &entry, DW_AT_specification);
         let mut name = self.name(at.unit, &entry);
         if let (None, Some(declared)) = (&name, declared) {
@@ -366,7 +369,7 @@ impl<'a> Types<'_, 'a> {
     }
 }
 
-/// The address that an expression is, and no more.
+/// Returns the address in an expression that consists of one address and nothing else.
 fn address(expression: Expression<Slice<'_>>) -> Option<u64> {
     let mut bytes = expression.0;
     let is_address = bytes.read_u8().ok()? == DW_OP_addr.0;

@@ -1,7 +1,7 @@
-//! Types read from DWARF 2 to 5: the units of all files of a binary with references between their entries,
-//! and the types of a unit with the scopes around them, which give them their full names.
+//! Types read from DWARF 2 to 5: the units of all files of a binary with the references between their
+//! entries, and the types of a unit with the scopes that determine their full names.
 
-// The constants of gimli are spelt as the standard spells them.
+// gimli names its constants as the DWARF standard does.
 #![allow(non_upper_case_globals)]
 
 mod build;
@@ -26,16 +26,16 @@ use super::file::{Opened, Slice, Work};
 use crate::lab::plain;
 use types::deeper;
 
-/// The place of an entry.
+/// The place of a debugging information entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct At {
-    /// The unit.
+    /// The unit that contains the entry.
     pub unit: UnitAt,
-    /// Bytes from the start of the unit.
+    /// Offset in bytes from the start of the unit.
     pub offset: usize,
 }
 
-/// The place of a unit: which source, and which of its units.
+/// The place of a unit: the index of its source, and its index in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct UnitAt {
     source: usize,
@@ -54,21 +54,21 @@ struct Source<'a> {
 #[derive(Debug)]
 pub(super) struct Program<'a> {
     sources: Vec<Source<'a>>,
-    /// The source that others refer to as the shared file.
+    /// Index of the source that the others refer to as the shared (supplementary) file.
     shared: Option<usize>,
     /// Types by signature.
     signatures: HashMap<DebugTypeSignature, At>,
-    /// The largest alignment of a plain value, in bytes.
+    /// Largest alignment of a base type, in bytes.
     pub widest: u64,
     endian: RunTimeEndian,
     opened: &'a Opened,
 }
 
 impl<'a> Program<'a> {
-    /// Finds the units of all files.
+    /// Reads the headers of the units of all files.
     ///
     /// # Errors
-    /// If they are damaged.
+    /// If they are damaged, or the budget for reading is exhausted.
     pub fn new(opened: &'a Opened) -> Result<Self> {
         let mut program = Program {
             sources: Vec::new(),
@@ -81,7 +81,8 @@ impl<'a> Program<'a> {
         };
         let (mut parent, mut own) = (Dwarf::default(), Dwarf::default());
         if let Some(main) = &opened.main {
-            // Once for its own units, once for the split files that need its addresses.
+            // There are two copies: one for the units of the main file, and one for the split files, which
+            // need the main file's addresses.
             for copy in [&mut parent, &mut own] {
                 *copy = opened.dwarf(&main.sections);
                 if let Some(shared) = &opened.shared {
@@ -156,17 +157,17 @@ impl<'a> Program<'a> {
         Ok(())
     }
 
-    /// All units, in the order of the files.
+    /// Returns all units, in the order of the files.
     pub fn units(&self) -> impl Iterator<Item = UnitAt> {
         let sources = self.sources.iter().enumerate();
         sources
             .flat_map(|(source, of)| (0..of.units.len()).map(move |unit| UnitAt { source, unit }))
     }
 
-    /// A unit, read when it is first asked for.
+    /// Returns a unit, which is read at the first call.
     ///
     /// # Errors
-    /// If it is damaged.
+    /// If the unit is damaged, or the budget for reading is exhausted.
     pub fn unit(&self, at: UnitAt) -> Result<&Unit<Slice<'a>>> {
         let source = &self.sources[at.source];
         let cell = &source.units[at.unit];
@@ -177,22 +178,23 @@ impl<'a> Program<'a> {
         Ok(cell.get_or_init(|| unit))
     }
 
-    /// What reading may still take.
+    /// Returns the remaining budget for reading.
     pub(super) fn work(&self) -> &'a Work {
         &self.opened.work
     }
 
-    /// Whether the least significant byte comes first.
+    /// Returns whether the byte order is little-endian.
     pub fn is_little(&self) -> bool {
         self.endian == RunTimeEndian::Little
     }
 
-    /// The sections that a unit lies in.
+    /// Returns the sections that contain a unit.
     pub fn dwarf(&self, at: UnitAt) -> &Dwarf<Slice<'a>> {
         &self.sources[at.source].dwarf
     }
 
-    /// The entry that an attribute of an entry of `unit` refers to, if it refers to one.
+    /// Returns the entry that an attribute of an entry of `unit` refers to; `None` if it is no reference or
+    /// the target is missing.
     pub fn referred(&self, unit: UnitAt, value: &AttributeValue<Slice<'a>>) -> Option<At> {
         match *value {
             AttributeValue::UnitRef(UnitOffset(offset)) => Some(At { unit, offset }),
@@ -203,7 +205,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// The entry at an offset of `.debug_info`.
+    /// Returns the place of the entry at an offset of `.debug_info`.
     fn at(&self, source: usize, offset: DebugInfoOffset) -> Option<At> {
         let headers = &self.sources[source].headers;
         let plain = headers.partition_point(|header| header.section() == SectionId::DebugInfo);
@@ -217,7 +219,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// How deep entries may be nested: compilers leave a few hundred, for what they put in line.
+/// Maximum nesting depth of entries. Compilers produce a few hundred levels for inlined functions.
 const DEEPEST_ENTRY: isize = 1000;
 
 /// The scopes and types of a unit, in the order of their entries.
@@ -227,31 +229,31 @@ pub(super) struct Scopes<'a> {
     nodes: Vec<Node<'a>>,
 }
 
-/// A namespace, a function, or a type with a name to it.
+/// A scope (namespace, module or function) or a type that can have a name.
 #[derive(Clone, Debug)]
 pub(super) struct Node<'a> {
-    /// Bytes from the start of the unit.
+    /// Offset in bytes from the start of the unit.
     pub offset: usize,
-    /// What it is.
+    /// Tag of the entry.
     pub tag: DwTag,
-    /// Whether it is a type that is defined, and not just declared.
+    /// Whether the entry is a type that is defined, and not only declared.
     pub defined: bool,
     parent: Option<usize>,
     name: Option<Slice<'a>>,
-    /// The entry that has the name, if this one completes it.
+    /// Reference to the entry that has the name, if this entry completes that one.
     origin: Option<AttributeValue<Slice<'a>>>,
 }
 
 impl<'a> Scopes<'a> {
-    /// Reads through a unit once.
+    /// Reads all entries of a unit once.
     ///
     /// # Errors
-    /// If it is damaged.
+    /// If the unit is damaged, or the budget for reading is exhausted.
     pub fn of(program: &Program<'a>, at: UnitAt) -> Result<Self> {
         let unit = program.unit(at)?;
         let dwarf = program.dwarf(at);
         let mut nodes: Vec<Node<'a>> = Vec::new();
-        // The nodes around the entry, each with its depth.
+        // Nodes that enclose the entry, each with its depth.
         let mut around: Vec<(isize, usize)> = Vec::new();
         let mut entries = unit.entries_raw(None)?;
         while !entries.is_empty() {
@@ -261,7 +263,8 @@ impl<'a> Scopes<'a> {
             };
             program.work().entry(abbreviation.attributes().len())?;
             if depth > DEEPEST_ENTRY {
-                // Who asks for the members of an entry goes through all below it.
+                // Reading the members of an entry visits all entries below it, which takes too long if they
+                // are nested this deep.
                 program.work().spend(u64::MAX)?;
             }
             let tag = abbreviation.tag();
@@ -307,25 +310,25 @@ impl<'a> Scopes<'a> {
         Ok(Scopes { unit: at, nodes })
     }
 
-    /// The types that are defined, or named by `typedef`.
+    /// Returns the types that are defined, or named by `typedef`.
     pub fn types(&self) -> impl Iterator<Item = &Node<'a>> {
         self.nodes.iter().filter(|node| node.defined)
     }
 
-    /// The types with members or values, declared ones too.
+    /// Returns the types with members or values, including declared ones.
     pub fn aggregates(&self) -> impl Iterator<Item = &Node<'a>> {
         self.nodes.iter().filter(|node| is_aggregate(node.tag))
     }
 
-    /// The node at an offset.
+    /// Returns the node at an offset in the unit.
     pub fn node(&self, offset: usize) -> Option<&Node<'a>> {
         let index = self.nodes.binary_search_by_key(&offset, |node| node.offset);
         index.ok().map(|index| &self.nodes[index])
     }
 
-    /// The full name of a node, `depth` nodes below the one that was asked for; `None` if it has no
-    /// name of its own, or is nested too deep. `elsewhere` knows the full names of entries of other
-    /// units.
+    /// Returns the full name of a node; `None` if it has no name of its own, or is nested too deep.
+    /// `elsewhere` returns the full names of entries of other units, and `depth` is the depth of the
+    /// recursion.
     pub fn path(
         &self,
         program: &Program<'a>,
@@ -333,9 +336,9 @@ impl<'a> Scopes<'a> {
         elsewhere: &dyn Fn(At, u32) -> Option<String>,
         depth: u32,
     ) -> Option<String> {
-        // Damaged entries could lead in circles, through several units too.
+        // Damaged entries could form a cycle, even across units.
         let depth = deeper(depth).ok()?;
-        // What completes a declaration elsewhere is called as that is, with what is around it.
+        // An entry that completes a declaration has the full name of the declaration.
         let origin = node
             .origin
             .as_ref()
@@ -370,7 +373,7 @@ impl<'a> Scopes<'a> {
     }
 }
 
-/// Whether an entry is a scope or a type with a name.
+/// Returns whether an entry is a scope or a type that can have a name.
 fn noted(tag: DwTag) -> bool {
     tag == DW_TAG_typedef
         || tag == DW_TAG_namespace
@@ -379,7 +382,7 @@ fn noted(tag: DwTag) -> bool {
         || is_aggregate(tag)
 }
 
-/// Whether an entry is a type with members or values.
+/// Returns whether an entry is a type with members or values.
 fn is_aggregate(tag: DwTag) -> bool {
     [
         DW_TAG_structure_type,

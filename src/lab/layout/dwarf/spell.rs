@@ -1,4 +1,4 @@
-//! Types as their languages write them.
+//! Writes types in the notation of their language.
 
 use gimli::{
     DW_TAG_array_type, DW_TAG_atomic_type, DW_TAG_class_type, DW_TAG_const_type,
@@ -12,15 +12,15 @@ use super::super::Language;
 use super::At;
 use super::types::{Types, is_declaration, is_qualifier};
 
-/// How far types are spelt out, pointers to pointers and so on.
+/// Maximum depth to which a type is written out, such as pointers to pointers.
 const DEEPEST: u32 = 30;
 
-/// The parts of a type that are spelt out: a function may take functions of several arguments that
-/// take functions, and so on.
+/// Maximum number of parts of a type that are written out. A function type may have several function types
+/// as parameters, and these may have further function types as parameters.
 const MOST_PARTS: u32 = 1000;
 
 impl Types<'_, '_> {
-    /// A declaration of `name` with the type at `at`; the type alone if the name is empty.
+    /// Formats a declaration of `name` with the type at `at`, or the type alone if the name is empty.
     pub(super) fn spell(&self, at: Option<At>, name: &str, language: Language) -> String {
         self.parts.set(MOST_PARTS);
         match language {
@@ -35,14 +35,14 @@ impl Types<'_, '_> {
         }
     }
 
-    /// Counts a part of a type, and says whether there were as many as are spelt out.
+    /// Counts a part of a type. Returns whether the maximum number of parts was reached before it.
     fn last_part(&self) -> bool {
         let left = self.parts.get();
         self.parts.set(left.saturating_sub(1));
         left == 0
     }
 
-    /// A C declaration: it is written from the inside, around what is declared.
+    /// Formats a C declaration. The text grows outwards from the declared name, `inside`.
     fn c(&self, at: Option<At>, inside: String, language: Language, depth: u32) -> String {
         let before = |word: &str| match inside.is_empty() || inside.starts_with('[') {
             true => format!("{word}{inside}"),
@@ -60,7 +60,7 @@ impl Types<'_, '_> {
             return before("...");
         }
         if let Some(word) = qualifier(tag) {
-            // `const int x`, but `int *const p`.
+            // A qualifier stands before a type, as in `const int x`, but after a `*`, as in `int *const p`.
             let of_pointer = target
                 .and_then(|target| self.entry(target).ok())
                 .is_some_and(|target| is_indirect(target.tag()));
@@ -105,9 +105,9 @@ impl Types<'_, '_> {
         before(&self.named(at, tag, language))
     }
 
-    /// A type that has a name, or ought to have one.
+    /// Formats a type that has a name, or should have one.
     fn named(&self, at: At, tag: DwTag, language: Language) -> String {
-        // What only gives a signature has its name where the type is defined.
+        // A declaration may state only a signature. The name is then in the definition.
         let (at, tag) = match self.entry(at).ok().filter(is_declaration) {
             Some(_) => self
                 .bare(at)
@@ -146,7 +146,7 @@ impl Types<'_, '_> {
                     break;
                 }
                 if entry.attr(gimli::DW_AT_artificial).is_some() {
-                    // `this`.
+                    // Source code does not declare `this`.
                 } else if entry.tag() == DW_TAG_formal_parameter {
                     let target = self.type_of(at.unit, entry);
                     found.push(self.c(target, String::new(), language, depth + 1));
@@ -163,7 +163,7 @@ impl Types<'_, '_> {
         }
     }
 
-    /// A Rust type. Most have their names in the debug information.
+    /// Formats a Rust type. Most Rust types have their full name in the debug information.
     fn rust(&self, at: Option<At>, depth: u32) -> String {
         let Some(at) = at else {
             return "()".to_owned();
@@ -206,7 +206,7 @@ fn qualifier(tag: DwTag) -> Option<&'static str> {
     }
 }
 
-/// What stands before a name that is declared as a pointer to something.
+/// Returns the symbol that a declaration of a pointer or reference has before the name.
 fn mark(tag: DwTag) -> Option<&'static str> {
     match tag {
         DW_TAG_pointer_type | DW_TAG_ptr_to_member_type => Some("*"),

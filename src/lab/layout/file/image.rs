@@ -1,10 +1,11 @@
-//! An object file and its sections: their bytes, not copied where that can be avoided; compressed ones
-//! unpacked; and those of relocatable objects with their references filled in.
+//! Object files and their sections. Section bytes are not copied unless necessary, compressed sections are
+//! unpacked, and relocations of relocatable objects are applied.
 //!
-//! A section states how many bytes it has unpacked. Whoever believes that reserves what a file of a few
-//! bytes asks for; and a file can name the same bytes as many sections.
+//! A compressed section states its unpacked size. A reader that trusts this number lets a file of a few
+//! bytes reserve any amount of memory. In addition, many sections of a file can refer to the same bytes. A
+//! `Budget` limits both.
 
-// Maps files, which nothing else reads without copying them.
+// Mapping a file is the only way to read it without a copy, and it is unsafe.
 #![allow(unsafe_code)]
 
 use std::borrow::Cow;
@@ -24,20 +25,21 @@ use object::{
     RelocationTarget, SectionIndex,
 };
 
-/// An object file: a program, a shared library, what a compiler leaves, or debug information.
+/// An object file: a program, a shared library, a compiler's output, or a file with debug information.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
     bytes: Bytes,
     budget: Budget,
 }
 
 impl Image {
-    /// Opens one.
+    /// Opens the file at `path`.
     ///
     /// # Errors
-    /// If there is no such file, or it is no ELF object: with what it is, as far as that shows.
+    /// If the file cannot be read, or is not an ELF object. The message names the actual format if it is
+    /// recognized.
     pub fn open(path: &Path) -> Result<Self> {
         let shown = path.display();
         let about = fs::metadata(path).with_context(|| format!("cannot read {shown}"))?;
@@ -70,12 +72,12 @@ impl Image {
         self.object().expect("it was parsed when it was opened")
     }
 
-    /// All its bytes.
+    /// Returns all bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The order of its bytes.
+    /// Returns the byte order.
     pub fn endian(&self) -> RunTimeEndian {
         match self.parsed().is_little_endian() {
             true => RunTimeEndian::Little,
@@ -83,30 +85,31 @@ impl Image {
         }
     }
 
-    /// Whether it is for 32-bit x86, where eight-byte members are aligned to four.
+    /// Returns whether the file is for 32-bit x86, where members of eight bytes are aligned to four.
     pub fn is_i386(&self) -> bool {
         self.parsed().architecture() == object::Architecture::I386
     }
 
-    /// Whether it has a section of this name, be it compressed.
+    /// Returns whether the file has a section of this name, compressed or not.
     pub fn has(&self, name: &str) -> bool {
         self.parsed().section_by_name(name).is_some()
     }
 
-    /// What identifies its build.
+    /// Returns the build id.
     pub fn build_id(&self) -> Option<Vec<u8>> {
         let id = self.parsed().build_id().ok().flatten()?;
         Some(id.to_vec())
     }
 
-    /// The name of the file with its debug information, and that file's checksum.
+    /// Returns the name and the CRC-32 of the separate debug file (`.gnu_debuglink`).
     pub fn debug_link(&self) -> Option<(PathBuf, u32)> {
         let object = self.parsed();
         let (name, sum) = object.gnu_debuglink().ok().flatten()?;
         Some((PathBuf::from(String::from_utf8_lossy(name).as_ref()), sum))
     }
 
-    /// The name of the file with what it shares with other debug files, and its build id.
+    /// Returns the name and the build id of the file with debug information that several debug files share
+    /// (`.gnu_debugaltlink`).
     pub fn shared_link(&self) -> Option<(PathBuf, Vec<u8>)> {
         let object = self.parsed();
         let (name, id) = object.gnu_debugaltlink().ok().flatten()?;
@@ -114,10 +117,11 @@ impl Image {
         Some((name, id.to_vec()))
     }
 
-    /// The sections that types are read from, under their plain names or those of split files.
+    /// Returns the sections that types are read from: those of split files (`.dwo`) if `split`, else those
+    /// with plain names.
     ///
     /// # Errors
-    /// If one cannot be unpacked.
+    /// If a section cannot be read or unpacked.
     pub fn sections(&self, split: bool) -> Result<DwarfSections<Bytes>> {
         let object = self.parsed();
         DwarfSections::load(|id| match needed(id) {
@@ -126,10 +130,11 @@ impl Image {
         })
     }
 
-    /// The sections of a package of split files: all of them, since its index cuts each in parts.
+    /// Returns the sections of a package of split files. All sections are needed, because the package's
+    /// index divides each of them among the units.
     ///
     /// # Errors
-    /// If one cannot be unpacked.
+    /// If a section cannot be read or unpacked.
     pub fn package(&self) -> Result<DwarfPackageSections<Bytes>> {
         let object = self.parsed();
         DwarfPackageSections::load(|id| self.section(&object, id, true))
@@ -144,7 +149,7 @@ impl Image {
             return Ok(Bytes::none());
         };
         let read = || {
-            // What a compiler leaves may hold several of a name, and references to mend.
+            // A relocatable object may have several sections of the same name, and relocations to apply.
             if object.kind() == ObjectKind::Relocatable {
                 return joined(object, name, &self.budget).map(|bytes| Bytes::Owned(bytes.into()));
             }
@@ -162,7 +167,7 @@ impl Image {
     }
 }
 
-/// Whether types are told there: what is not needed is not unpacked.
+/// Returns whether types are read from this section. Other sections are not unpacked.
 fn needed(id: SectionId) -> bool {
     matches!(
         id,
@@ -177,7 +182,7 @@ fn needed(id: SectionId) -> bool {
     )
 }
 
-/// What a file is that is not ELF, by its first bytes.
+/// Returns the format of a file that is not ELF, by its first bytes.
 fn foreign(bytes: &[u8]) -> Option<&'static str> {
     let starts: [(&[u8], &str); 7] = [
         (b"!<arch>\n", "an archive (`ar x` takes its members out)"),
@@ -195,29 +200,29 @@ fn foreign(bytes: &[u8]) -> Option<&'static str> {
 /// Bytes that are part of a mapped file, or were unpacked from one.
 #[derive(Clone, Debug)]
 pub enum Bytes {
-    /// A part of a file, which the system reads as it is looked at.
+    /// Part of a mapped file, which the system reads on access.
     Mapped(Rc<Mmap>, Range<usize>),
-    /// Bytes of their own.
+    /// Bytes held in memory.
     Owned(Rc<[u8]>),
 }
 
 impl Bytes {
-    /// The whole of a file.
+    /// Maps a file.
     pub fn of_file(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        // SAFETY: the map is private and only read. Whoever truncates the file meanwhile ends
-        // this program by SIGBUS, as with every program that maps what it reads.
+        // SAFETY: the map is private and only read. If another process truncates the file, this program ends
+        // with SIGBUS, like every program that maps its input.
         let map = unsafe { Mmap::map(&file)? };
         let all = 0..map.len();
         Ok(Bytes::Mapped(Rc::new(map), all))
     }
 
-    /// No bytes.
+    /// Returns an empty sequence.
     pub fn none() -> Self {
         Bytes::Owned(Rc::new([]))
     }
 
-    /// A part of these, if they have it.
+    /// Returns `size` bytes from `offset` on; `None` if they are not all present.
     pub fn part(&self, offset: u64, size: u64) -> Option<Self> {
         let start = usize::try_from(offset).ok()?;
         let end = start.checked_add(usize::try_from(size).ok()?)?;
@@ -242,32 +247,34 @@ impl Deref for Bytes {
     }
 }
 
-/// The most bytes that a byte of deflate unpacks to: 258 by a code of two bits (RFC 1951).
+/// Maximum number of bytes that one byte of deflate data unpacks to: two bits can stand for 258 bytes (RFC
+/// 1951).
 const DEFLATE: u64 = 1032;
 
-/// The same for zstd: 128 KiB by a block of four bytes (RFC 8878).
+/// The same maximum for zstd: a block of four bytes can stand for 128 KiB (RFC 8878).
 const ZSTD: u64 = 32 << 10;
 
-/// What the sections of a file may come to when they are unpacked or joined, however small it is;
-/// and how often the file itself. Debug information is compressed to a third or so.
+/// Number of bytes that the sections of any file may unpack to, however small the file is.
 const ALWAYS: u64 = 64 << 20;
+/// Factor of the file's size that is added to this limit. Typical debug information is compressed to a
+/// third.
 const TIMES: u64 = 64;
 
-/// What the sections of a file may still come to.
+/// The number of bytes that the sections of a file may still unpack or join to.
 #[derive(Clone, Debug)]
 pub(super) struct Budget(Rc<Cell<u64>>);
 
 impl Budget {
-    /// That of a file of so many bytes.
+    /// Returns the budget of a file of this many bytes.
     pub(super) fn of_file(bytes: usize) -> Self {
         let times = (bytes as u64).saturating_mul(TIMES);
         Budget(Rc::new(Cell::new(times.saturating_add(ALWAYS))))
     }
 
-    /// Takes bytes from it.
+    /// Takes `bytes` from the budget.
     ///
     /// # Errors
-    /// If it has not as many.
+    /// If fewer bytes are left.
     pub(super) fn take(&self, bytes: u64) -> Result<()> {
         let Some(left) = self.0.get().checked_sub(bytes) else {
             bail!(
@@ -281,10 +288,10 @@ impl Budget {
     }
 }
 
-/// The bytes of a section.
+/// Returns the bytes of a section, unpacked if it is compressed.
 ///
 /// # Errors
-/// If they cannot be unpacked, or are not as many as the section states.
+/// If the section cannot be unpacked, its stated size is wrong, or the budget is exhausted.
 pub(super) fn unpacked<'d>(
     section: &object::Section<'d, '_>,
     budget: &Budget,
@@ -312,7 +319,8 @@ pub(super) fn unpacked<'d>(
     Ok(Cow::Owned(bytes?))
 }
 
-/// Reads until there is no more, or more than was stated.
+/// Reads all bytes of `from`, and fails if their number is not `stated`. It reads at most one byte more than
+/// that.
 fn read(from: impl Read, stated: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(stated.saturating_add(1))
@@ -325,13 +333,13 @@ fn read(from: impl Read, stated: u64) -> Result<Vec<u8>> {
     }
 }
 
-/// All sections called `name`, one behind the other, as a linker would join them.
+/// Joins all sections called `name` as a linker would, and applies their relocations.
 ///
-/// Type units lie in sections of their own under one name. A reference into a section that comes
-/// behind others of its name is moved along with it.
+/// Every type unit has its own section, and these sections share one name. A reference into such a section
+/// is moved by the total size of the earlier sections of that name.
 ///
 /// # Errors
-/// If the sections cannot be unpacked, or a relocation lies outside of them.
+/// If a section cannot be unpacked, the budget is exhausted, or a relocation lies outside its section.
 pub(super) fn joined(object: &object::File<'_>, name: &str, budget: &Budget) -> Result<Vec<u8>> {
     let mut all = Vec::new();
     let before = before(object);
@@ -369,7 +377,7 @@ pub(super) fn joined(object: &object::File<'_>, name: &str, budget: &Budget) -> 
     Ok(all)
 }
 
-/// For each debug section: the bytes of the earlier sections of the same name.
+/// Returns, for each debug section, the total size of the earlier sections of the same name.
 fn before(object: &object::File<'_>) -> HashMap<SectionIndex, u64> {
     let mut passed: HashMap<&str, u64> = HashMap::new();
     let mut before = HashMap::new();

@@ -1,9 +1,9 @@
-//! Object files, their debug sections, and the files in which these may lie instead: all files that the
-//! types of a binary are read from, and how much reading them may take.
+//! The object files that the types of a binary are read from, with their debug sections and separate debug
+//! files, and a limit on the work of reading them.
 //!
-//! Entries, names and tables refer to each other, so that a small file can ask for work without end:
-//! a type that a type holds twice that a type holds twice, and so on, or a thousand units that each
-//! begin with the same table. What real compilers leave takes a small multiple of its size.
+//! Entries, names and tables refer to each other, so a small file can demand unbounded work. For example, a
+//! type can contain another type twice, which contains a third type twice, and so on. A thousand units can
+//! also share one table. The output of real compilers takes work of a small multiple of its size.
 
 mod image;
 mod separate;
@@ -23,30 +23,31 @@ use gimli::{
 use image::{Bytes, Image};
 use separate::added;
 
-/// How debug information is read.
+/// The reader of debug information.
 pub(super) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
 /// The sections of all files that belong to a binary.
 #[derive(Debug)]
 pub(super) struct Opened {
-    /// The order of the bytes.
+    /// Byte order.
     pub endian: RunTimeEndian,
-    /// Whether it is for 32-bit x86.
+    /// Whether the binary is for 32-bit x86.
     pub i386: bool,
     /// The file with the debug information.
     pub path: PathBuf,
-    /// Its sections, unless it is a package.
+    /// The sections of this file; `None` if it is a package of split files.
     pub main: Option<Main>,
-    /// The file that it shares debug information with.
+    /// The sections of the file with shared debug information (`.gnu_debugaltlink`), if the file links to
+    /// one.
     pub shared: Option<DwarfSections<Bytes>>,
-    /// The split files that it names, as far as they are there.
+    /// The sections of the split files that the file names, without the missing ones.
     pub split: Vec<DwarfSections<Bytes>>,
-    /// The package of split files beside it, and which of its units are wanted; all, if it is
-    /// what was opened.
+    /// The package of split files beside the binary, and the ids of the required units. The ids are `None`,
+    /// which means all units, if the opened file is itself the package.
     pub package: Option<(DwarfPackageSections<Bytes>, Option<Vec<DwoId>>)>,
-    /// Split files that could not be used, and why.
+    /// Split files that could not be used, each with the reason.
     pub missing: Vec<String>,
-    /// What reading all of it may take.
+    /// The remaining budget for reading.
     pub work: Work,
 }
 
@@ -55,11 +56,11 @@ pub(super) struct Opened {
 pub(super) struct Main {
     /// The sections.
     pub sections: DwarfSections<Bytes>,
-    /// Whether it is itself a split file.
+    /// Whether the file is a split file (`.dwo`).
     pub split: bool,
 }
 
-/// Goes on behind a table of abbreviations, or behind what is damaged of it.
+/// Moves `table` past an abbreviation table, or to the place where the table is damaged.
 fn pass_abbreviations(table: &mut Slice<'_>) {
     let mut pass = || -> gimli::Result<()> {
         while table.read_uleb128()? != 0 {
@@ -76,11 +77,11 @@ fn pass_abbreviations(table: &mut Slice<'_>) {
         }
         Ok(())
     };
-    // Whoever reads the table says what is wrong with it.
+    // gimli reports a damaged table when it reads it.
     let _ = pass();
 }
 
-/// A unit whose debug information lies in a file of its own.
+/// A skeleton unit, whose debug information is in a split file.
 struct Skeleton {
     id: DwoId,
     name: PathBuf,
@@ -88,10 +89,10 @@ struct Skeleton {
 }
 
 impl Opened {
-    /// Opens `binary`, and what else there is of its debug information.
+    /// Opens `binary` and the other files that hold its debug information.
     ///
     /// # Errors
-    /// If it is no object file, or has no debug information.
+    /// If `binary` is not an object file, or has no debug information.
     pub fn new(binary: &Path, places: &Places<'_>) -> Result<Self> {
         let image = Image::open(binary)?;
         let file = places.find(&image)?;
@@ -126,7 +127,7 @@ impl Opened {
         Ok(opened)
     }
 
-    /// The units that name a split file.
+    /// Returns the units that name a split file.
     fn skeletons(&self, sections: &DwarfSections<Bytes>) -> gimli::Result<Vec<Skeleton>> {
         let mut dwarf = self.dwarf(sections);
         let mut skeletons = Vec::new();
@@ -147,7 +148,7 @@ impl Opened {
         Ok(skeletons)
     }
 
-    /// Opens the package beside one of `files`, or the split files one by one.
+    /// Opens the package beside one of `files`, and the split files of the units that the package lacks.
     fn open_split(&mut self, skeletons: &[Skeleton], files: [&PathBuf; 2]) -> Result<()> {
         let mut packed = HashSet::new();
         let package = files.map(|file| added(file, ".dwp"));
@@ -177,7 +178,7 @@ impl Opened {
         Ok(())
     }
 
-    /// The split file of a unit: where its compiler put it, or beside the binary.
+    /// Opens the split file of a unit, at the path that the compiler states or beside the binary.
     fn open_one(&self, unit: &Skeleton, beside: &Path) -> Result<DwarfSections<Bytes>> {
         let stated = unit.dir.join(&unit.name);
         let moved = unit.name.file_name().map(|name| beside.join(name));
@@ -191,7 +192,7 @@ impl Opened {
         }
     }
 
-    /// What identifies the unit of a split file.
+    /// Returns the id of the first unit that has one.
     fn dwo_id(&self, sections: &DwarfSections<Bytes>) -> gimli::Result<Option<DwoId>> {
         let mut dwarf = self.dwarf(sections);
         dwarf.file_type = gimli::DwarfFileType::Dwo;
@@ -203,11 +204,11 @@ impl Opened {
         Ok(None)
     }
 
-    /// The units of sections, those of types last. Tables of abbreviations that several units share
-    /// are read once.
+    /// Returns the headers of all units, type units last. Abbreviation tables that several units share are
+    /// read once.
     ///
     /// # Errors
-    /// If they are damaged.
+    /// If a header is damaged, or the budget is exhausted.
     pub fn headers<'a>(
         &self,
         dwarf: &mut Dwarf<Slice<'a>>,
@@ -218,7 +219,7 @@ impl Opened {
             self.work.entry(0)?;
             let offset = header.debug_abbrev_offset().0;
             if tables.insert(offset) {
-                // Those of different units may overlap.
+                // Tables at different offsets may overlap, so each is charged in full.
                 let mut table = *dwarf.debug_abbrev.reader();
                 table.skip(offset)?;
                 let before = table.len();
@@ -240,17 +241,17 @@ impl Opened {
         Ok(headers)
     }
 
-    /// A unit.
+    /// Reads a unit.
     ///
     /// # Errors
-    /// If it is damaged.
+    /// If the unit is damaged, or the budget is exhausted.
     pub fn unit<'a>(
         &self,
         dwarf: &Dwarf<Slice<'a>>,
         header: UnitHeader<Slice<'a>>,
     ) -> gimli::Result<Unit<Slice<'a>>> {
         let unit = dwarf.unit(header)?;
-        // Many units may name the same table of files, and each has it.
+        // Many units may refer to the same file table, and each unit gets its own copy.
         let files = unit.line_program.as_ref().map_or(0, |program| {
             let header = program.header();
             header.file_names().len() + header.include_directories().len()
@@ -259,34 +260,36 @@ impl Opened {
         Ok(unit)
     }
 
-    /// Sections, ready to be read.
+    /// Returns a reader of `sections`.
     pub fn dwarf<'a>(&self, sections: &'a DwarfSections<Bytes>) -> Dwarf<Slice<'a>> {
         sections.borrow(|bytes| Slice::new(bytes, self.endian))
     }
 
-    /// No bytes, in this order.
+    /// Returns an empty reader in the byte order of the binary.
     pub fn empty<'a>(&self) -> Slice<'a> {
         Slice::new(&[], self.endian)
     }
 }
 
-/// What reading may still take, in bytes looked at, about.
+/// The remaining budget for reading, in bytes read, approximately.
 #[derive(Debug)]
 pub(super) struct Work {
     left: Cell<u64>,
     spent: Cell<bool>,
 }
 
-/// What a small file may take, and how often a larger one its own size.
+/// Budget of a file of any size, in bytes.
 const ALWAYS: u64 = 1 << 28;
+/// Factor of the binary's size that is added to this budget.
 const TIMES: u64 = 512;
 
-/// What an entry takes, and each of its attributes.
+/// Cost of an entry without attributes.
 const ENTRY: u64 = 32;
+/// Cost of each attribute of an entry.
 const ATTRIBUTE: u64 = 16;
 
 impl Work {
-    /// That of sections of so many bytes.
+    /// Returns the budget of a file of this many bytes.
     pub(super) fn of_bytes(bytes: usize) -> Self {
         let times = (bytes as u64).saturating_mul(TIMES);
         Work {
@@ -295,10 +298,10 @@ impl Work {
         }
     }
 
-    /// Takes so much from it.
+    /// Takes `bytes` from the budget.
     ///
     /// # Errors
-    /// If there is not as much, now and from then on.
+    /// If fewer bytes are left. Nothing is left after such an error.
     pub(super) fn spend(&self, bytes: u64) -> gimli::Result<()> {
         match self.left.get().checked_sub(bytes) {
             Some(left) => {
@@ -313,15 +316,15 @@ impl Work {
         }
     }
 
-    /// The same for an entry with so many attributes.
+    /// Takes the cost of an entry with this many attributes.
     ///
     /// # Errors
-    /// As of [`spend`](Self::spend).
+    /// As for [`spend`](Self::spend).
     pub(super) fn entry(&self, attributes: usize) -> gimli::Result<()> {
         self.spend(ENTRY + ATTRIBUTE * attributes as u64)
     }
 
-    /// Whether more was asked for than there was: what was read is then not all there is.
+    /// Returns whether the budget was exceeded. If it was, the results are incomplete.
     pub(super) fn spent(&self) -> bool {
         self.spent.get()
     }

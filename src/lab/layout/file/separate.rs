@@ -1,4 +1,4 @@
-//! Where the debug information of a binary is, if it is not in it.
+//! Finds the debug information of a binary if it is in a separate file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use flate2::Crc;
 
 use super::image::Image;
 
-/// Where to look.
+/// The places to search.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
-    /// The file that the user named.
+    /// The debug file that the user named.
     pub named: Option<&'a Path>,
-    /// The tree of separate debug files, `/usr/lib/debug`.
+    /// The directory of separate debug files, such as `/usr/lib/debug`.
     pub tree: &'a Path,
 }
 
 impl Places<'_> {
-    /// The file with the debug information of `binary`: the one that was named, `binary` itself,
-    /// or one that belongs to it, by its build id or by the link in it.
+    /// Returns the file with the debug information of `binary`: the file that the user named, `binary`
+    /// itself, or a separate debug file found by build id, by debug link or by name.
     ///
     /// # Errors
-    /// If there is none, or the one that was named belongs to another build.
+    /// If there is no such file, or the named file belongs to another build.
     pub fn find(&self, binary: &Image) -> Result<Image> {
         if let Some(path) = self.named {
             let file = Image::open(path).context("--debug-file")?;
@@ -64,13 +64,13 @@ impl Places<'_> {
         }
     }
 
-    /// The files at which debuggers look, with the checksum that is wanted of each.
+    /// Returns the paths where debuggers look, each with the expected checksum if one is known.
     fn candidates(&self, binary: &Image) -> Vec<(PathBuf, Option<u32>)> {
         let mut paths = Vec::new();
         if let Some(id) = binary.build_id() {
             paths.extend(self.by_id(&id).map(|path| (path, None)));
         }
-        // What is installed may be a link into another directory.
+        // An installed binary may be a link into another directory.
         let real = fs::canonicalize(&binary.path).unwrap_or_else(|_| binary.path.clone());
         let dir = real.parent().unwrap_or(Path::new("/"));
         if let Some((name, sum)) = binary.debug_link() {
@@ -86,17 +86,18 @@ impl Places<'_> {
         paths
     }
 
-    /// The file by build id.
+    /// Returns the path of the debug file with this build id.
     fn by_id(&self, id: &[u8]) -> Option<PathBuf> {
         let (first, rest) = id.split_at_checked(1)?;
         let name = format!(".build-id/{}/{}.debug", hex(first), hex(rest));
         Some(self.tree.join(name))
     }
 
-    /// The file that `file` shares debug information with, if it does.
+    /// Returns the file that holds the debug information that `file` shares with others; `None` if `file`
+    /// shares none.
     ///
     /// # Errors
-    /// If it cannot be found: without it names of types are missing.
+    /// If the shared file cannot be found. Without it, names of types would be missing.
     pub fn shared(&self, file: &Image) -> Result<Option<Image>> {
         let Some((name, id)) = file.shared_link() else {
             return Ok(None);
@@ -117,26 +118,26 @@ impl Places<'_> {
     }
 }
 
-/// The debug file at `path`, if it is there and belongs to `binary`.
+/// Returns the debug file at `path`, if it exists and belongs to `binary`.
 fn fitting(binary: &Image, path: &Path, sum: Option<u32>) -> Option<Image> {
     let file = Image::open(path).ok().filter(informed)?;
     let fits = match (binary.build_id(), file.build_id(), sum) {
         (Some(wanted), Some(found), _) => wanted == found,
         (_, _, Some(sum)) => crc32(file.bytes()) == sum,
-        // Nothing tells them apart: its place has to do.
+        // Without build ids and a checksum to compare, the path is the only evidence.
         _ => true,
     };
     fits.then_some(file)
 }
 
-/// Whether a file tells of types, in itself or by naming split files.
+/// Returns whether a file has debug information, or names split files that have it.
 pub(super) fn informed(image: &Image) -> bool {
     [".debug_info", ".zdebug_info", ".debug_info.dwo"]
         .iter()
         .any(|name| image.has(name))
 }
 
-/// A path with something added to its name.
+/// Returns the path with `ending` appended to the file name.
 pub(super) fn added(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
@@ -152,7 +153,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// CRC-32 as `.gnu_debuglink` holds it.
+/// Returns the CRC-32 in the variant that `.gnu_debuglink` uses.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = Crc::new();
     crc.update(bytes);
