@@ -1,4 +1,4 @@
-//! Where a sandbox or a limit refuses threads, clocks and stacks, the program says so and goes on.
+//! If a sandbox or a limit refuses threads, clocks or stacks, the program reports it and continues.
 #![cfg(feature = "lab")]
 
 use std::io;
@@ -6,11 +6,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use crate::common::cli::{Folder, Ran, Record};
+use crate::common::cli::{Folder, Ran, Record, UnderWay};
 use crate::common::untested;
 use linefill::experiment::{State, Untestable};
 
-/// What a filter does with a system call.
+/// A filter's reaction to a system call.
 #[derive(Clone, Copy)]
 enum Rule {
     /// Refuses it with this error.
@@ -19,8 +19,8 @@ enum Rule {
     RefuseWith(libc::c_long, u32, i32),
 }
 
-/// No thread; processes are left alone. Who is told that there is no `clone3` uses `clone`, of which
-/// a filter sees the flags.
+/// Refuses threads but allows processes. A caller for which `clone3` does not exist uses `clone`, whose flags
+/// the filter can read.
 const NO_THREADS: [Rule; 2] = [
     Rule::Refuse(libc::SYS_clone3, libc::ENOSYS),
     Rule::RefuseWith(libc::SYS_clone, libc::CLONE_THREAD as u32, libc::EAGAIN),
@@ -48,7 +48,8 @@ fn with_rules(mut command: Command, rules: &[Rule]) -> Command {
         let jump = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
         step(jump, [0, skip], number as u32)
     };
-    // struct seccomp_data: the number at 0, the low half of the first argument at 16.
+    // struct seccomp_data: the number of the system call at offset 0, the low half of the first argument at
+    // offset 16.
     let mut filter = Vec::new();
     for &rule in rules {
         filter.push(load(0));
@@ -68,7 +69,7 @@ fn with_rules(mut command: Command, rules: &[Rule]) -> Command {
             len: filter.len() as u16,
             filter: filter.as_ptr().cast_mut(),
         };
-        // SAFETY: system calls that signal-safety(7) does not forbid; the filter outlives them.
+        // SAFETY: signal-safety(7) allows these system calls; the filter outlives them.
         let installed = unsafe {
             libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
                 && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0
@@ -78,12 +79,12 @@ fn with_rules(mut command: Command, rules: &[Rule]) -> Command {
             false => Err(io::Error::last_os_error()),
         }
     };
-    // SAFETY: it makes system calls alone, and allocates nothing.
+    // SAFETY: the closure only makes system calls, and allocates nothing.
     unsafe { command.pre_exec(install) };
     command
 }
 
-/// Runs `args` under a filter in a folder; `None`, and a word of it, where the kernel has none.
+/// Runs `args` under a filter in a folder. If the kernel has no seccomp, reports this and returns `None`.
 fn under(rules: &[Rule], folder: &Folder, args: &[&str]) -> Option<Ran> {
     let mut nothing = with_rules(Command::new("true"), rules);
     if let Err(error) = nothing.status() {
@@ -93,7 +94,7 @@ fn under(rules: &[Rule], folder: &Folder, args: &[&str]) -> Option<Ran> {
     Some(Ran::of(&mut with_rules(folder.linefill(args), rules)))
 }
 
-/// Threads of k-means, of a pool, and of teams.
+/// Experiments with the threads of k-means, of a pool, and of teams.
 const THREADED: [&str; 9] = [
     "run", "B1", "B6", "B9", "E42", "--memory", "1MiB", "--budget", "1s",
 ];
@@ -126,8 +127,8 @@ fn refused_threads_are_reasons() {
     has_reasons_for_threads(&folder.record());
 }
 
-/// Limits of processes do not bind root: this runs as a user without any process then, from where
-/// that user may read the program.
+/// Limits on processes do not apply to root. As root, the test therefore runs the program as a user who has
+/// no processes, in a folder where that user may read it.
 #[test]
 fn a_limit_of_one_process_is_a_reason() {
     let folder = Folder::new("nproc");
@@ -140,7 +141,7 @@ fn a_limit_of_one_process_is_a_reason() {
     let limited = |args: &[&str]| {
         let mut command = Command::new(&program);
         command.args(args).current_dir(folder.at(""));
-        // SAFETY: system calls with numbers and a structure of this frame.
+        // SAFETY: the closure makes system calls with numbers and with a structure on its stack.
         unsafe {
             command.pre_exec(move || {
                 let most = libc::rlimit {
@@ -177,6 +178,23 @@ fn a_refused_getrusage_is_a_note() {
     let record = folder.record();
     assert_eq!(record.interrupted, Some(false));
     let notes = record.header.notes;
+    assert!(
+        notes.iter().any(|note| note.contains("getrusage")),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn a_run_that_goes_on_notes_what_is_refused_now() {
+    let folder = Folder::new("no-usage-now");
+    let mut run = UnderWay::start(&folder, folder.short(&["D11"]));
+    run.until(4);
+    run.kill();
+    let Some(resumed) = under(&NO_USAGE, &folder, &["run", "--resume"]) else {
+        return;
+    };
+    resumed.ok();
+    let notes = folder.record().header.notes;
     assert!(
         notes.iter().any(|note| note.contains("getrusage")),
         "{notes:?}"
@@ -244,9 +262,9 @@ fn a_small_stack_is_enough() {
     ];
     for args in run {
         let mut command = folder.linefill(args);
-        // What a program gets passed takes stack as well.
+        // The environment of a program also takes stack space.
         command.env_clear();
-        // SAFETY: a system call with a structure of this frame.
+        // SAFETY: the closure makes a system call with a structure on its stack.
         unsafe {
             command.pre_exec(|| {
                 let small = libc::rlimit {

@@ -1,4 +1,4 @@
-//! The memory ladder: how large each level is, how long it takes and how much it delivers.
+//! The memory ladder: size, latency and bandwidth of each level.
 
 use crate::experiment::{Evidence, LADDER, Point, Range, Unit};
 use crate::lab::analysis::Analysis;
@@ -9,39 +9,38 @@ use crate::stats::Interval;
 /// The levels of a machine's memory, and the walks that show them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ladder {
-    /// L1d, L2, the last level and memory, as far as the machine has them.
+    /// L1d, L2, the last level and memory; levels that the machine lacks are left out.
     pub levels: Vec<Level>,
-    /// A line's way to the nearest core and back, or why it is not known.
+    /// Time for moving a line to the nearest core and back, or the reason why it is unknown.
     pub other_core: Option<Result<Latency, String>>,
-    /// Misses of L1d that are on their way at once: at least, and at most.
+    /// Number of L1d misses that can be outstanding at the same time: at least, and at most.
     pub misses: Option<Interval>,
-    /// Pages of 4 KiB that the first and the second TLB translate.
+    /// Number of pages of 4 KiB that the first and the second level of the TLB translate.
     pub pages: [Option<Interval>; 2],
-    /// A step of a random walk in nanoseconds, over bytes.
+    /// Nanoseconds per step of a random walk, by working set in bytes.
     pub random: Vec<(f64, Interval)>,
-    /// A step of a walk in order in nanoseconds, over bytes; empty if none was measured.
+    /// Nanoseconds per step of a walk in address order, by working set in bytes; empty if none was measured.
     pub in_order: Vec<(f64, Interval)>,
 }
 
-/// A level.
+/// A level of the memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// The bytes of it that a program can count on, from the least to the most; `None` for memory, and
-    /// where it is not known.
+    /// Number of bytes that a program can count on, as an interval; `None` for memory, or if it is unknown.
     pub size: Option<Interval>,
-    /// The bytes that the CPU reports, where that is not what was found.
+    /// Size in bytes that the CPU reports, if it differs from the measured size.
     pub reported: Option<f64>,
-    /// The step of a random walk, or why it is not known.
+    /// Time per step of a random walk, or the reason why it is unknown.
     pub latency: Result<Latency, String>,
-    /// What one core reads in GB/s, or why it is not known.
+    /// Read bandwidth of one core in GB/s, or the reason why it is unknown.
     pub read: Result<Interval, String>,
-    /// What one core writes in GB/s, or why it is not known.
+    /// Write bandwidth of one core in GB/s, or the reason why it is unknown.
     pub write: Result<Interval, String>,
 }
 
-/// A time.
+/// A time in nanoseconds and in cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
     /// In nanoseconds.
@@ -50,21 +49,23 @@ pub struct Latency {
     pub cycles: Option<Interval>,
 }
 
-/// The experiments whose points the ladder shows beside the ladder's own.
+/// Experiment that measures the bandwidth of each level.
 const BANDWIDTH: &str = "D35";
+/// Experiments and series of walks in address order, the preferred one first.
 const ORDERS: [(&str, &str); 2] = [("D19", "sequential"), ("D14", "NPAD=7")];
+/// Series among the ladder's points with the round trip of a line to the nearest core.
 const ROUND_TRIP: &str = "a line to the nearest core and back, by lock cmpxchg";
 
 /// The largest factor between a measured size and the reported size that still counts as the same.
 const SAME_SIZE: f64 = 1.35;
 
-/// The ladder of a record.
+/// Returns the ladder of a record.
 pub fn ladder(analysis: &Analysis) -> Ladder {
     let machine = &analysis.machine;
     let ranges = &machine.ranges;
     let (random, in_order) = (walk(analysis), walk_in_order(analysis));
     if random.is_empty() {
-        // Nothing was measured of the levels, and what CPUID says stands in the sheet.
+        // No level was measured. The machine sheet shows what CPUID reports.
         return Ladder::default();
     }
     let places = [
@@ -98,8 +99,8 @@ pub fn ladder(analysis: &Analysis) -> Ladder {
     }
 }
 
-/// The working sets that show the last level. If so little of the level is ours that no working set lies
-/// well inside, the sets that are well beyond L2.
+/// Returns the working sets that show the last level. If other programs leave too little of it for a working
+/// set well inside, these are the working sets well beyond L2.
 fn last_level(analysis: &Analysis) -> Range {
     let ranges = &analysis.machine.ranges;
     let usable = |level: u8| {
@@ -135,33 +136,37 @@ fn walk_in_order(analysis: &Analysis) -> Vec<(f64, Interval)> {
     ORDERS.into_iter().find_map(of).unwrap_or_default()
 }
 
-/// The size of a level that a program can count on, and the reported one where that differs.
+/// Returns the size of a level that a program can count on, and the reported size if that differs.
 fn size(analysis: &Analysis, level: u8) -> (Option<Interval>, Option<f64>) {
     let inferred = &analysis.inferred;
     let mut capacities = analysis.machine.ranges.capacities.iter();
     let Some(capacity) = capacities.find(|of| of.level == level) else {
         return (None, None);
     };
-    // Sets and ways tell a size to the byte; a step of the ladder is good to a factor.
+    // Sets and ways give the exact size. A step of the ladder gives the size only to a factor.
     let exact = match level {
         1 => inferred.l1_size().map(Interval::exact),
         2 => inferred.l2.as_ref().map(|found| match inferred.l2_range {
-            Some([least, most]) => Interval::new(least, most),
+            Some([least, most]) => Interval::new(rounded(least), rounded(most)),
             None => Interval::exact(found.value),
         }),
         _ => None,
     };
-    // A shared level keeps what comes back quickly, and loses the rest to others.
+    // Working sets of this range may or may not stay in a shared last level.
     if let (3, Some(share)) = (level, analysis.uncertain) {
         let reported = capacity.reported.filter(|reported| share.lo < *reported);
-        // A step is found within an octave, so that it may lie behind the level's own size.
-        let most = reported.map_or(share.hi, |reported| share.hi.min(reported));
-        return (Some(Interval::new(share.lo, most)), reported);
+        // A step is located only to an octave, so it may lie beyond the size of the level.
+        let most = reported.map_or(rounded(share.hi), |reported| {
+            rounded(share.hi).min(reported)
+        });
+        let least = rounded(share.lo).min(most);
+        return (Some(Interval::new(least, most)), reported);
     }
     let near = |found: Interval, reported: f64| {
         found.lo <= SAME_SIZE * reported && reported <= SAME_SIZE * found.hi
     };
-    let found = exact.or_else(|| capacity.measured.map(Interval::exact));
+    let stepped = capacity.measured.map(rounded).map(Interval::exact);
+    let found = exact.or(stepped);
     match (found, capacity.reported) {
         (Some(found), Some(reported)) if near(found, reported) => {
             (Some(Interval::exact(reported)), None)
@@ -185,7 +190,7 @@ fn latency(analysis: &Analysis, level: Option<u8>, range: Range) -> Result<Laten
     }
 }
 
-/// What one core moves by the widest vectors that were measured, else by the streams of the calibration.
+/// Returns the bandwidth with the widest vectors that were measured, else that of the calibration's streams.
 fn bandwidth(analysis: &Analysis, what: &str, range: Range) -> Result<Interval, String> {
     let machine = &analysis.machine;
     let points = analysis.answer(BANDWIDTH).map(|of| of.points.as_slice());
@@ -211,7 +216,7 @@ fn bandwidth(analysis: &Analysis, what: &str, range: Range) -> Result<Interval, 
         })
 }
 
-/// The rate of the calibration's streams of loads or stores.
+/// Returns the bandwidth of the calibration's stream of loads or stores in GB/s.
 fn streamed(analysis: &Analysis, what: &str, range: Range) -> Option<Interval> {
     use crate::experiment::Stream::{Loads, Stores};
     let stream = if what == "read" { Loads } else { Stores };
@@ -239,13 +244,13 @@ fn round_trip(analysis: &Analysis) -> Option<Result<Latency, String>> {
 }
 
 impl Level {
-    /// Its size in words: `48 KiB`, `2 to 12 MiB of 32 MiB`; empty if it has none.
+    /// Formats the size: `48 KiB`, `2 to 12 MiB of 32 MiB`; empty if there is none.
     pub fn size_text(&self) -> String {
         use crate::lab::size::show;
         let Some(size) = self.size else {
             return String::new();
         };
-        let (least, most) = (show(rounded(size.lo)), show(rounded(size.hi)));
+        let (least, most) = (show(size.lo), show(size.hi));
         let own = match (least.split_once(' '), most.split_once(' ')) {
             _ if least == most => least,
             (Some((number, unit)), Some((_, same))) if unit == same => {
@@ -260,26 +265,26 @@ impl Level {
     }
 }
 
-/// To quarters of a power of two, unless it is a size that a cache has: a step shows no more.
+/// Rounds a measured size to quarters of a power of two, because a step of the ladder shows no more.
 fn rounded(bytes: f64) -> f64 {
     let unit = 2_f64.powf(bytes.max(1.0).log2().floor()) / 4.0;
     (bytes / unit).round() * unit
 }
 
 impl Latency {
-    /// In nanoseconds, two digits or three: `3.5 ns`, `155 ns`.
+    /// Formats the nanoseconds with two or three digits: `3.5 ns`, `155 ns`.
     pub fn nanoseconds_text(&self) -> String {
         format!("{} ns", digits(self.nanoseconds.middle()))
     }
 
-    /// In core cycles: `14 cycles`; `None` where the core clock is not known.
+    /// Formats the core cycles: `14 cycles`; `None` if the core clock is unknown.
     pub fn cycles_text(&self) -> Option<String> {
         let cycles = self.cycles?.middle();
         Some(format!("{cycles:.0} cycles"))
     }
 }
 
-/// Two digits below 10, none behind the point above.
+/// Formats a number below 10 with one decimal, and any other number with none.
 pub(in crate::lab) fn digits(value: f64) -> String {
     match value.abs() < 9.95 {
         true => format!("{value:.1}"),
@@ -302,9 +307,12 @@ mod tests {
             write: Err(String::new()),
         };
         const MIB: f64 = 1048576.0;
-        let shared = level(2.0 * MIB, 12.1 * MIB, Some(32.0 * MIB));
+        let shared = level(2.0 * MIB, rounded(12.1 * MIB), Some(32.0 * MIB));
         assert_eq!(shared.size_text(), "2 to 12 MiB of 32 MiB");
         assert_eq!(level(49152.0, 49152.0, None).size_text(), "48 KiB");
         assert_eq!(level(786432.0, MIB, None).size_text(), "768 KiB to 1 MiB");
+        // A size that the CPU reports is not rounded.
+        let reported = level(30.0 * MIB, 30.0 * MIB, None);
+        assert_eq!(reported.size_text(), "30 MiB");
     }
 }

@@ -78,7 +78,8 @@ pub(super) fn run(args: Args) -> Result<Status> {
         false => None,
     };
     if args.allow_msr {
-        // Two guardians would put back two values.
+        // `--allow-msr` and a run with all prefetchers off would each save and restore the register, possibly
+        // with different values.
         if let Some(Unfinished { record, .. }) = &unfinished
             && record.header.prefetchers_off.is_some()
         {
@@ -139,7 +140,7 @@ pub(super) fn run(args: Args) -> Result<Status> {
     }
 }
 
-/// What a run needs before its first sample.
+/// Everything that a run needs before its first sample.
 struct Prepared {
     session: Session,
     experiments: Vec<&'static Experiment>,
@@ -191,11 +192,7 @@ fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
     };
     let mut session = Session::open(&request, &root())?;
     same_machine(&old, &session.header)?;
-    session.header = Header {
-        resumed: Some(date::now()),
-        earlier: unfinished.seconds,
-        ..old
-    };
+    session.header = continued(old, &session.header, unfinished.seconds);
     record.header = session.header.clone();
     let recorder = Recorder::replace(unfinished.claim, record.lines())?;
     if unfinished.cut_off {
@@ -213,6 +210,20 @@ fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
     })
 }
 
+/// The header of a run that goes on after `seconds` of an earlier session: the record's, with what is worse in
+/// the new session.
+fn continued(old: Header, new: &Header, seconds: f64) -> Header {
+    let fresh = new.notes.iter().filter(|note| !old.notes.contains(note));
+    Header {
+        resumed: Some(date::now()),
+        earlier: seconds,
+        // A CPU that only one of the sessions was pinned to did not measure all points.
+        pinned: old.pinned.filter(|_| new.pinned == old.pinned),
+        notes: old.notes.iter().chain(fresh).cloned().collect(),
+        ..old
+    }
+}
+
 fn profile_of(header: &Header) -> Result<Profile> {
     Profile::named(&header.profile).with_context(|| {
         format!(
@@ -222,7 +233,10 @@ fn profile_of(header: &Header) -> Result<Profile> {
     })
 }
 
-/// Whether the options given beside `--resume` are those of the record.
+/// Checks that the options given with `--resume` are those of the record.
+///
+/// # Errors
+/// If an option differs from the record's.
 fn agree(args: &Args, old: &Header) -> Result<()> {
     let scene = &args.scene;
     let given = [
@@ -310,13 +324,13 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
     Ok(())
 }
 
-/// Says on what, and how, a run measures, and what would spoil it.
+/// Prints what a run measures on and how, and warns about conditions that distort the measurement.
 pub(super) fn announce(header: &Header) {
     tell(opening(header));
     warn(header);
 }
 
-/// On what, and how, a run measures.
+/// Describes the machine and the settings of a run.
 fn opening(header: &Header) -> String {
     let mut parts = Vec::new();
     let cpu = &header.cpu;

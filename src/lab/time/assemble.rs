@@ -2,7 +2,9 @@
 //! assembler of the machine.
 
 use std::ffi::OsString;
+use std::fs::DirBuilder;
 use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 use std::{env, fs};
@@ -21,7 +23,7 @@ const OPTIONS: [&str; 4] = ["-c", "-O2", "-fPIE", "-fno-asynchronous-unwind-tabl
 /// Assembles text into an object file.
 ///
 /// # Errors
-/// If there is no assembler, or the assembler refuses the text: its message.
+/// If there is no assembler, or the assembler refuses the text. The error contains its message.
 pub fn text(text: &str) -> Result<Vec<u8>> {
     assemble(
         &|tool: &OsString| {
@@ -83,14 +85,14 @@ fn assemble(command: &dyn Fn(&OsString) -> Option<Command>, input: &[u8]) -> Res
         Some(tool) => vec![tool],
         None => TOOLS.map(OsString::from).into(),
     };
-    let out = Output::new();
+    let out = Output::new()?;
     let mut passed = false;
     for tool in &tools {
         let Some(mut command) = command(tool) else {
             passed = true;
             continue;
         };
-        command.arg("-o").arg(&out.0);
+        command.arg("-o").arg(out.file());
         let told = match run(&mut command, input) {
             Ok(told) => told,
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
@@ -104,7 +106,8 @@ fn assemble(command: &dyn Fn(&OsString) -> Option<Command>, input: &[u8]) -> Res
                 message.trim_end()
             );
         }
-        return fs::read(&out.0).with_context(|| format!("{} left no object file", tool.display()));
+        return fs::read(out.file())
+            .with_context(|| format!("{} left no object file", tool.display()));
     }
     let names: Vec<String> = tools
         .iter()
@@ -132,19 +135,37 @@ fn run(command: &mut Command, input: &[u8]) -> io::Result<process::Output> {
     child.wait_with_output()
 }
 
-/// The temporary file that a tool writes, removed on drop.
+/// A temporary folder for the file that a tool writes, removed on drop. Only this user can write to the
+/// folder: the folder for temporary files belongs to all users, one of whom could plant a link there.
 struct Output(PathBuf);
 
 impl Output {
-    fn new() -> Self {
-        let name = format!("linefill-time-{}.o", process::id());
-        Output(env::temp_dir().join(name))
+    fn new() -> Result<Self> {
+        const TRIES: u32 = 100;
+        for n in 0..TRIES {
+            let folder = env::temp_dir().join(format!("linefill-time-{}-{n}", process::id()));
+            match DirBuilder::new().mode(0o700).create(&folder) {
+                Ok(()) => return Ok(Output(folder)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(error).with_context(|| format!("cannot make {}", folder.display()));
+                }
+            }
+        }
+        bail!(
+            "cannot make a temporary folder in {}",
+            env::temp_dir().display()
+        )
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("code.o")
     }
 }
 
 impl Drop for Output {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,5 +1,5 @@
-//! The page of a comparison: one file that loads nothing, made of the parts of a report. Each experiment has
-//! a section with its curves in all records, and by what they differ.
+//! The page of a comparison: one HTML file that loads nothing, built from the parts of a report. Each
+//! experiment has a section with its curves in all records, and their differences.
 
 mod side_by_side;
 
@@ -14,8 +14,8 @@ use crate::lab::report::text::prose;
 use crate::lab::report::view::{Figure, Section, Value};
 use crate::stats::Interval;
 
-/// Renders the comparison of the first of `sides` with each of the others, whose differences
-/// `found` has, as one self-contained HTML file.
+/// Renders the comparison of the first of `sides` with each of the others as one self-contained HTML file.
+/// `found` contains the differences of each of the others.
 pub fn render(sides: &[Side], found: &[Vec<Difference>]) -> String {
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     let shown = sections(sides);
@@ -39,7 +39,7 @@ pub fn render(sides: &[Side], found: &[Vec<Difference>]) -> String {
     )
 }
 
-/// The sections of all records, each once, in the order in which they first occur.
+/// Returns the sections of all records, each once, in the order in which they first occur.
 fn sections(sides: &[Side]) -> Vec<&Section> {
     let mut sections: Vec<&Section> = Vec::new();
     for section in sides.iter().flat_map(|side| &side.view.sections) {
@@ -87,7 +87,7 @@ fn masthead(sides: &[Side]) -> Markup {
     }
 }
 
-/// What must be known before trusting the numbers, folded up.
+/// Renders the notes that a reader must know before trusting the numbers, folded.
 fn notes(sides: &[Side]) -> Markup {
     let notes = told(sides, |side| &side.view.notes);
     html! {
@@ -100,7 +100,7 @@ fn notes(sides: &[Side]) -> Markup {
     }
 }
 
-/// Each text once, with the records that say it.
+/// Returns each text once, with the names of the records that have it.
 fn told(sides: &[Side], texts: fn(&Side) -> &Vec<String>) -> Vec<(&str, String)> {
     let told = grouped(sides.iter().flat_map(|side| {
         let texts = texts(side).iter();
@@ -116,8 +116,8 @@ fn told(sides: &[Side], texts: fn(&Side) -> &Vec<String>) -> Vec<(&str, String)>
         .collect()
 }
 
-/// A row an experiment, the largest effect first: the median of the ratios, and how many points differ
-/// beyond doubt.
+/// Renders a row per experiment, the largest effect first, with the median of the ratios and the number of
+/// points that differ beyond doubt.
 fn differences(sides: &[Side], found: &[Vec<Difference>]) -> Markup {
     let first = sides.first().map_or("", |side| side.name.as_str());
     let others = sides.iter().skip(1).zip(found);
@@ -161,7 +161,7 @@ fn summary(effects: &[Effect<'_>], id: &str) -> Markup {
 /// A record's name and its figure.
 type Named<'a> = (&'a str, &'a Figure);
 
-/// The section of one experiment, which the first of `sides` need not have.
+/// Renders the section of one experiment, which the first of `sides` may lack.
 fn section(section: &Section, sides: &[Side], found: &[Vec<Difference>]) -> Markup {
     let title = format!("{}-title", section.id);
     let figures: Vec<Named<'_>> = sides
@@ -196,13 +196,14 @@ fn figure_of<'a>(side: &'a Side, id: &str) -> Option<&'a Figure> {
     sections.find(|section| section.id == id)?.figure.as_ref()
 }
 
-/// The plots, one for each unit: a machine without a core clock has its own.
+/// Draws a chart per unit. A machine without a core clock has values in another unit.
 fn drawn(section: &Section, figures: &[Named<'_>]) -> Markup {
-    let mut units: Vec<&str> = figures
-        .iter()
-        .map(|(_, figure)| figure.unit.as_str())
-        .collect();
-    units.dedup();
+    let mut units: Vec<&str> = Vec::new();
+    for (_, figure) in figures {
+        if !units.contains(&figure.unit.as_str()) {
+            units.push(&figure.unit);
+        }
+    }
     html! {
         @for unit in units {
             @let same: Vec<Named<'_>> = figures
@@ -215,11 +216,11 @@ fn drawn(section: &Section, figures: &[Named<'_>]) -> Markup {
     }
 }
 
-/// The curves of several records, a colour a record. The document's curve and the sizes of caches, which
-/// differ from machine to machine, are in the reports.
+/// Draws the curves of several records, in one colour per record. Curves of documents and sizes of caches
+/// differ between machines, so they are only in the reports.
 fn chart(title: &str, figures: &[Named<'_>]) -> Option<Markup> {
     let (_, first) = figures.first()?;
-    // A map of pairs shows one machine; the tables below show all.
+    // A map of pairs can show only one machine. The tables below the chart show all machines.
     let shape = first.form.shape()?;
     let owners = figures.iter().enumerate().map(|(side, (name, _))| Owner {
         name,
@@ -239,7 +240,7 @@ fn chart(title: &str, figures: &[Named<'_>]) -> Option<Markup> {
         x: &first.x,
         y: &first.y,
         unit: &first.unit,
-        // Machines differ in their clocks.
+        // The clock rates of the machines differ.
         ns_per_cycle: None,
         owners: owners.collect(),
         series: series.collect(),
@@ -247,7 +248,7 @@ fn chart(title: &str, figures: &[Named<'_>]) -> Option<Markup> {
     }))
 }
 
-/// Whose curves are missing.
+/// Returns the caption, with the records that have no curves.
 fn caption(sides: &[Side], figures: &[Named<'_>]) -> String {
     let has = |side: &&Side| figures.iter().any(|(name, _)| *name == side.name);
     let missing: Vec<&str> = sides
@@ -264,7 +265,7 @@ fn caption(sides: &[Side], figures: &[Named<'_>]) -> String {
     }
 }
 
-/// Every point that two records share, folded up.
+/// Renders all points that two records share, folded.
 fn by_how_much(section: &Section, sides: &[Side], side: &Side, found: &[Difference]) -> Markup {
     let first = sides.first().map_or("", |side| side.name.as_str());
     let of = || {

@@ -1,7 +1,7 @@
-//! What entries say of types: what they refer to, how large they are, how they are aligned.
+//! Properties of types as their entries state them: references to other types, sizes and alignments.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use anyhow::{Result, bail};
@@ -21,19 +21,19 @@ use super::super::{Aggregate, Language};
 use super::{At, Node, Program, Scopes, UnitAt, is_aggregate};
 use crate::lab::plain;
 
-/// How deep types may be nested: what is deeper goes in circles.
+/// Maximum nesting depth of types. Deeper nesting is taken for a cycle.
 const DEEPEST: u32 = 100;
 
 pub(super) type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 
-/// The most bytes of a type and elements of an array, and the largest offset: a 48-bit address space
-/// holds no more, and sums of them have room in 64 bits.
+/// Maximum size of a type in bytes, number of elements of an array, and offset. A 48-bit address space holds
+/// no more, and sums of such numbers fit in 64 bits.
 const MOST: u64 = 1 << 48;
 
-/// A size, a number of elements or an offset.
+/// Returns `number`, which is a size, a number of elements or an offset.
 ///
 /// # Errors
-/// If no address space holds as much.
+/// If the number exceeds every address space.
 pub(super) fn bounded(number: u64) -> Result<u64> {
     if number > MOST {
         bail!("damaged debug information: {number} bytes or elements, and {MOST} are the most");
@@ -41,27 +41,28 @@ pub(super) fn bounded(number: u64) -> Result<u64> {
     Ok(number)
 }
 
-/// Reads types out of debug information.
+/// Reads types from debug information, and caches them.
 pub struct Types<'p, 'a> {
     pub(super) program: &'p Program<'a>,
     scopes: RefCell<HashMap<UnitAt, Rc<Scopes<'a>>>>,
     pub(super) aggregates: RefCell<HashMap<At, Rc<Aggregate>>>,
-    /// The members that each of them has with those of its members and so on.
+    /// Number of members of each aggregate, including nested members.
     pub(super) members: RefCell<HashMap<*const Aggregate, usize>>,
-    /// What is behind names and qualifiers, and sizes and alignments, as far as they are known.
+    /// The type behind typedefs and qualifiers, the sizes, and the alignments, as far as they have been
+    /// read.
     behind: RefCell<HashMap<At, At>>,
     sizes: RefCell<HashMap<At, Option<u64>>>,
     aligns: RefCell<HashMap<At, u64>>,
-    /// Where types are defined, by their full name; found when a declaration asks for it.
+    /// Places of type definitions by full name. They are collected when a declaration is first resolved.
     defined: RefCell<Option<Rc<HashMap<String, At>>>>,
-    /// Parts of a type that may still be spelt out.
+    /// Number of parts of a type that may still be written out.
     pub(super) parts: Cell<u32>,
-    /// The language of units that do not say.
+    /// The language assumed for units that do not state one.
     usual: OnceCell<Language>,
 }
 
 impl<'p, 'a> Types<'p, 'a> {
-    /// Reads nothing yet.
+    /// Creates a reader, which has not read anything yet.
     pub fn new(program: &'p Program<'a>) -> Self {
         Types {
             program,
@@ -77,7 +78,7 @@ impl<'p, 'a> Types<'p, 'a> {
         }
     }
 
-    /// The scopes of a unit.
+    /// Returns the scopes of a unit.
     pub fn scopes(&self, unit: UnitAt) -> gimli::Result<Rc<Scopes<'a>>> {
         if let Some(scopes) = self.scopes.borrow().get(&unit) {
             return Ok(Rc::clone(scopes));
@@ -87,16 +88,20 @@ impl<'p, 'a> Types<'p, 'a> {
         Ok(scopes)
     }
 
-    /// Forgets what was read of a unit, which bounds what a list of all types needs.
+    /// Drops what was read of a unit. This limits the memory that a list of all types needs.
     pub fn forget(&self, unit: UnitAt) {
         self.scopes.borrow_mut().remove(&unit);
-        self.aggregates.borrow_mut().retain(|at, _| at.unit != unit);
+        let mut aggregates = self.aggregates.borrow_mut();
+        aggregates.retain(|at, _| at.unit != unit);
+        // A later aggregate may get the address of one that is dropped here.
+        let kept: HashSet<*const Aggregate> = aggregates.values().map(Rc::as_ptr).collect();
+        self.members.borrow_mut().retain(|of, _| kept.contains(of));
         self.behind.borrow_mut().retain(|at, _| at.unit != unit);
         self.sizes.borrow_mut().retain(|at, _| at.unit != unit);
         self.aligns.borrow_mut().retain(|at, _| at.unit != unit);
     }
 
-    /// The full name of an entry.
+    /// Returns the full name of an entry.
     pub fn path(&self, at: At) -> Option<String> {
         self.path_below(at, 0)
     }
@@ -106,7 +111,7 @@ impl<'p, 'a> Types<'p, 'a> {
         self.path_in(&scopes, scopes.node(at.offset)?, depth)
     }
 
-    /// The full name of a node, `depth` nodes below the one that was asked for.
+    /// Returns the full name of a node. `depth` is the depth of the recursion.
     pub(super) fn path_in(
         &self,
         scopes: &Scopes<'a>,
@@ -117,19 +122,19 @@ impl<'p, 'a> Types<'p, 'a> {
         scopes.path(self.program, node, &elsewhere, depth)
     }
 
-    /// An entry, read whole.
+    /// Reads an entry with its attributes.
     pub(super) fn entry(&self, at: At) -> gimli::Result<Entry<'a>> {
         let entry = self.program.unit(at.unit)?.entry(UnitOffset(at.offset))?;
         self.note(&entry)?;
         Ok(entry)
     }
 
-    /// Counts an entry that was read.
+    /// Charges the cost of an entry that was read.
     pub(super) fn note(&self, entry: &Entry<'a>) -> gimli::Result<()> {
         self.program.work().entry(entry.attrs().len())
     }
 
-    /// An attribute's text.
+    /// Returns an attribute's text.
     pub(super) fn text(&self, unit: UnitAt, value: AttributeValue<Slice<'a>>) -> Option<String> {
         let text = self
             .program
@@ -140,23 +145,23 @@ impl<'p, 'a> Types<'p, 'a> {
         Some(plain::word(&text.to_string_lossy()).into_owned())
     }
 
-    /// The name that an entry itself has.
+    /// Returns the name in the entry itself, without enclosing scopes.
     pub(super) fn name(&self, unit: UnitAt, entry: &Entry<'a>) -> Option<String> {
         self.text(unit, entry.attr_value(DW_AT_name)?)
     }
 
-    /// What an entry refers to by an attribute.
+    /// Returns the entry that the attribute `by` refers to.
     pub(super) fn reference(&self, unit: UnitAt, entry: &Entry<'a>, by: DwAt) -> Option<At> {
         self.program.referred(unit, &entry.attr_value(by)?)
     }
 
-    /// The type of an entry, defined if it is defined anywhere.
+    /// Returns the type of an entry (`DW_AT_type`), which may be a declaration.
     pub(super) fn type_of(&self, unit: UnitAt, entry: &Entry<'a>) -> Option<At> {
         self.reference(unit, entry, DW_AT_type)
     }
 
-    /// The language of a unit. Units that hold what others share may not say; they are taken for
-    /// the first that does.
+    /// Returns the language of a unit. A unit with the shared parts of other units may not state its
+    /// language. Such a unit gets the language of the first unit that states one.
     pub(super) fn language(&self, unit: UnitAt) -> Language {
         self.stated_language(unit).unwrap_or_else(|| {
             *self.usual.get_or_init(|| {
@@ -187,7 +192,8 @@ impl<'p, 'a> Types<'p, 'a> {
         })
     }
 
-    /// The type behind names and qualifiers, and behind a declaration if it is defined elsewhere.
+    /// Returns the type behind typedefs and qualifiers. A declaration is replaced by its definition, if
+    /// there is one.
     pub(super) fn bare(&self, from: At) -> Result<(At, Entry<'a>)> {
         if let Some(&at) = self.behind.borrow().get(&from) {
             return Ok((at, self.entry(at)?));
@@ -211,7 +217,7 @@ impl<'p, 'a> Types<'p, 'a> {
         bail!("damaged debug information: a type refers to itself")
     }
 
-    /// Where a type is defined that is declared at `at`.
+    /// Returns the definition of the type that is declared at `at`.
     fn definition(&self, at: At, entry: &Entry<'a>) -> gimli::Result<Option<At>> {
         if let Some(signed) = self.reference(at.unit, entry, DW_AT_signature) {
             return Ok(Some(signed));
@@ -222,7 +228,7 @@ impl<'p, 'a> Types<'p, 'a> {
         Ok(self.definitions()?.get(&path).copied())
     }
 
-    /// All types that are defined, by their full names.
+    /// Returns the places of all defined types with members or values, by full name.
     fn definitions(&self) -> gimli::Result<Rc<HashMap<String, At>>> {
         if let Some(defined) = self.defined.borrow().as_ref() {
             return Ok(Rc::clone(defined));
@@ -241,7 +247,7 @@ impl<'p, 'a> Types<'p, 'a> {
         Ok(defined)
     }
 
-    /// Bytes of a type; `None` if the debug information does not tell.
+    /// Returns the size of a type in bytes; `None` if the debug information does not state it.
     pub(super) fn size(&self, at: At, depth: u32) -> Result<Option<u64>> {
         if let Some(&size) = self.sizes.borrow().get(&at) {
             return Ok(size);
@@ -261,7 +267,7 @@ impl<'p, 'a> Types<'p, 'a> {
             return Ok(Some(self.pointer(at.unit)?));
         }
         if tag == DW_TAG_ptr_to_member_type {
-            // Itanium C++ ABI 2.3: to a function it is a pointer and an adjustment.
+            // Itanium C++ ABI 2.3: a pointer to a member function consists of a pointer and an adjustment.
             let target = self
                 .type_of(at.unit, &entry)
                 .map(|target| self.bare(target));
@@ -284,7 +290,7 @@ impl<'p, 'a> Types<'p, 'a> {
         Ok(element.map(|element| element.saturating_mul(count)))
     }
 
-    /// The alignment that a type asks for, in bytes.
+    /// Returns the alignment that a type requires, in bytes.
     pub(super) fn align(&self, at: At, depth: u32) -> Result<u64> {
         if let Some(&align) = self.aligns.borrow().get(&at) {
             return Ok(align);
@@ -296,7 +302,7 @@ impl<'p, 'a> Types<'p, 'a> {
 
     fn read_align(&self, at: At, depth: u32) -> Result<u64> {
         let (inner, entry) = self.bare(at)?;
-        // Between the name and the type an alignment may have been asked for.
+        // A typedef or qualifier between `at` and `inner` may state an alignment.
         let mut stated = 1;
         let mut outer = at;
         while outer != inner {
@@ -320,13 +326,13 @@ impl<'p, 'a> Types<'p, 'a> {
         } else {
             let size = self.size(inner, depth)?.unwrap_or(1).max(1);
             let parts = match entry.attr_value(DW_AT_encoding) {
-                // Complex numbers are aligned as their halves are.
+                // A complex number has the alignment of its real and imaginary parts.
                 Some(AttributeValue::Encoding(gimli::DW_ATE_complex_float)) => 2,
                 _ => 1,
             };
             let widest = match tag == DW_TAG_base_type {
                 true => self.program.widest,
-                // Vectors.
+                // Vector types may require up to 64 bytes.
                 false => 64,
             };
             let natural = size / parts;
@@ -342,7 +348,8 @@ impl<'p, 'a> Types<'p, 'a> {
         Ok(own.max(stated).max(entry).max(atomic.unwrap_or(1)))
     }
 
-    /// The lengths of an array's dimensions, outermost first; 0 where it is open.
+    /// Returns the lengths of an array's dimensions, outermost first. A dimension of unstated length has
+    /// length 0.
     pub(super) fn dimensions(&self, at: At) -> gimli::Result<Vec<u64>> {
         let unit = self.program.unit(at.unit)?;
         let mut tree = unit.entries_tree(Some(UnitOffset(at.offset)))?;
@@ -359,7 +366,7 @@ impl<'p, 'a> Types<'p, 'a> {
                 .attr(DW_AT_upper_bound)
                 .and_then(|bound| match bound.value() {
                     AttributeValue::Exprloc(_) => None,
-                    // A last index of -1, however wide, is an array without elements.
+                    // An upper bound of -1, whatever its width, means an array without elements.
                     _ => bound
                         .sdata_value()
                         .map(|last| last.saturating_add(1).max(0) as u64),
@@ -369,16 +376,16 @@ impl<'p, 'a> Types<'p, 'a> {
         Ok(lengths)
     }
 
-    /// Bytes of a pointer.
+    /// Returns the size of a pointer in bytes.
     pub(super) fn pointer(&self, unit: UnitAt) -> gimli::Result<u64> {
         Ok(u64::from(self.program.unit(unit)?.encoding().address_size))
     }
 }
 
-/// One level deeper.
+/// Returns the next nesting depth.
 ///
 /// # Errors
-/// If types go in circles.
+/// If the nesting is too deep, which means that the types form a cycle.
 pub(super) fn deeper(depth: u32) -> Result<u32> {
     if depth >= DEEPEST {
         bail!("damaged debug information: a type holds itself");
@@ -386,27 +393,27 @@ pub(super) fn deeper(depth: u32) -> Result<u32> {
     Ok(depth + 1)
 }
 
-/// The elements of an array with these dimensions.
+/// Returns the number of elements of an array with these dimensions.
 ///
 /// # Errors
-/// If no address space holds as many.
+/// If the number exceeds every address space.
 pub(super) fn elements(dimensions: &[u64]) -> Result<u64> {
     let product = |product: u64, length: &u64| bounded(product.saturating_mul(*length));
     dimensions.iter().try_fold(1, product)
 }
 
-/// The alignment that an entry states, if it can be one.
+/// Returns the alignment that an entry states, if it is a valid alignment.
 pub(super) fn alignment(entry: &Entry<'_>) -> Option<u64> {
     let stated = number(entry.attr(DW_AT_alignment))?;
     (stated.is_power_of_two() && stated <= 1 << 32).then_some(stated)
 }
 
-/// A number that is stated as such, and not computed.
+/// Returns the value of an attribute that is a constant.
 pub(super) fn number(attribute: Option<&Attribute<Slice<'_>>>) -> Option<u64> {
     attribute?.udata_value()
 }
 
-/// Whether an entry stands for a type that is defined elsewhere.
+/// Returns whether an entry only declares a type that is defined elsewhere.
 pub(super) fn is_declaration(entry: &Entry<'_>) -> bool {
     entry.attr(DW_AT_signature).is_some()
         || entry.attr_value(DW_AT_declaration) == Some(AttributeValue::Flag(true))
