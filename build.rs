@@ -1,12 +1,12 @@
-//! Assembles `asm/*.S`, the kernels whose bytes are the experiment, lists their symbols, says whether
-//! experiments have a host, and notes the compiler and the revision for the records.
+//! Assembles the kernels in `asm/*.S`, lists their symbols, sets `hosted` if experiments have a host, and
+//! passes the compiler version and the revision to the crate for the records.
 
 use std::path::Path;
 use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=asm");
-    // Elsewhere `src/lib.rs` says in one sentence what can be built.
+    // On other architectures `src/lib.rs` stops the build with one sentence that says what is supported.
     if variable("CARGO_CFG_TARGET_ARCH") == "x86_64" {
         assemble();
     }
@@ -22,7 +22,7 @@ fn main() {
     }
 }
 
-/// Whether experiments have a host: Linux, or one that somebody implements without the standard library.
+/// Whether experiments have a host: Linux with `std`, or a host that the user implements without `std`.
 fn hosted() -> bool {
     let [std, experiments] = ["STD", "EXPERIMENTS"]
         .map(|name| std::env::var_os(format!("CARGO_FEATURE_{name}")).is_some());
@@ -54,7 +54,8 @@ fn assemble() {
     }
 }
 
-/// Lists the kernels for `src/kernel/symbols.rs`: every word that begins like one.
+/// Lists the kernels for `src/kernel/symbols.rs`: every word that starts with `linefill_` and does not end
+/// with `_end`.
 fn list(sources: &[String]) {
     let word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut kernels: Vec<&str> = sources
@@ -67,8 +68,8 @@ fn list(sources: &[String]) {
     write("symbols.rs", &format!("code! {{ {} }}", kernels.join(" ")));
 }
 
-/// Joins the sources into one text for `global_asm!`. Macros of a file end with it, because others have
-/// the same names.
+/// Joins the sources into one text for `global_asm!`. Removes the macros of a file after its text, because
+/// other files define macros with the same names.
 fn join(header: &str, sources: &[String]) {
     let coff = ["uefi", "windows"].contains(&&*variable("CARGO_CFG_TARGET_OS"));
     let mut joined = preprocessed(header, !coff);
@@ -81,12 +82,13 @@ fn join(header: &str, sources: &[String]) {
             joined += &format!(".purgem {name}\n");
         }
     }
-    // Back to where the compiler's own code goes on.
+    // Returns to the section in which the compiler's own code continues.
     write("kernels.s", &(joined + ".text\n"));
 }
 
-/// What the C preprocessor leaves of a source, as far as they use it: one inclusion, which is joined
-/// already, and the choice of the object format. rustc's assembler begins with Intel's syntax.
+/// Does the work of the C preprocessor, as far as the sources use it: drops the one `#include`, because the
+/// header is joined already, and resolves the choice of the object format. Drops `.intel_syntax`, because
+/// rustc's assembler starts in Intel syntax.
 fn preprocessed(source: &str, elf: bool) -> String {
     let mut kept = String::new();
     let mut open = Vec::new();
@@ -94,7 +96,7 @@ fn preprocessed(source: &str, elf: bool) -> String {
         match line.split_once(' ').map_or(line, |(word, _)| word) {
             "#include" | "#error" => {}
             "#ifdef" if line == "#ifdef __ELF__" => open.push(elf),
-            // The check that a C compiler writes the objects that the target wants.
+            // Skips the check that the C compiler writes the object format of the target.
             "#if" if line.contains("LINEFILL_UEFI") => open.push(false),
             "#else" => open
                 .last_mut()
@@ -110,7 +112,7 @@ fn preprocessed(source: &str, elf: bool) -> String {
     kept
 }
 
-/// A source without its comments, which may name kernels.
+/// Removes the comments, because comments may contain names of kernels.
 fn without_comments(source: &str) -> String {
     let mut kept = String::new();
     let mut rest = source;
@@ -135,8 +137,7 @@ fn compile(paths: Vec<std::path::PathBuf>) {
     if os == "uefi" {
         build.define("LINEFILL_UEFI", None);
     }
-    // For bare metal `cc` takes the host's own compiler, which writes ELF objects for the host's
-    // architecture.
+    // For bare metal `cc` uses the host's own compiler, which writes ELF objects for the host's architecture.
     let host_serves = os != "uefi" && variable("HOST").starts_with("x86_64-unknown-linux");
     if ["none", "uefi"].contains(&&*os) && !chosen(&target) && !host_serves {
         build.compiler("clang");
@@ -164,12 +165,13 @@ fn chosen(target: &str) -> bool {
     names.iter().any(|name| std::env::var_os(name).is_some())
 }
 
-/// What cargo says, or nothing.
+/// The value of an environment variable that cargo sets; empty if it is not set.
 fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_default()
 }
 
-/// The revision of a checkout; `None` for a published package. Looked up anew after each commit.
+/// The revision of a checkout; `None` for a published package. Cargo runs this script again after each
+/// commit.
 fn revision() -> Option<String> {
     let log = said(git().args(["rev-parse", "--git-path", "logs/HEAD"]))?;
     if Path::new(&log).exists() {
@@ -178,7 +180,7 @@ fn revision() -> Option<String> {
     said(git().args(["rev-parse", "--short=10", "HEAD"]))
 }
 
-/// git, kept to this package's own repository: a package that is built inside another one's
+/// git, restricted to this package's own repository: a package that is built inside another repository's
 /// checkout has no revision.
 fn git() -> Command {
     let root = variable("CARGO_MANIFEST_DIR");
@@ -188,7 +190,7 @@ fn git() -> Command {
     git
 }
 
-/// What a command printed, if it succeeded.
+/// The trimmed output of a command, if it succeeded.
 fn said(command: &mut Command) -> Option<String> {
     let output = command.output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

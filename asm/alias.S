@@ -5,9 +5,9 @@
    rdx  iterations, not 0
    rax  result: the word loaded last
 
-   1 load, 8 bytes, 1 store, 8 bytes per iteration. The stored value is the number of iterations left.
-   Each load waits only for the load before, as long as load and store share no byte. If the core at first
-   takes the two addresses for the same, the latency rises. */
+   1 load, 8 bytes, 1 store, 8 bytes per iteration. The stored value is the number of iterations left. Each
+   load waits only for the previous load, as long as the load and the store share no byte. The latency rises
+   if the core at first treats the two addresses as equal. */
 
 #include "linefill.h"
 

@@ -1,5 +1,5 @@
-/* Reads, writes, updates, copies and adds up blocks of 512 bytes, round and round (Drepper, section 3.5.1),
-   at the limit of the load and store ports.
+/* Reads, writes, updates, copies and adds up blocks of 512 bytes, repeatedly (Drepper, section 3.5.1), at the
+   limit of the load and store ports.
 
    rdi  address of the first block; with several parts, in the first part
    rsi  blocks, not 0
@@ -10,17 +10,16 @@
    rax  result: the address of the next block; for the reads, the wrapping sum of the 8-byte words in
         the last 128 bytes read, which the registers hold after the loop
 
-   An iteration is a block, with its partners if there are several parts, moved by 512 / width accesses
-   each, in ascending order. After the last block a conditional move goes back to the first: a branch
-   there would be mispredicted once per round, which in a small working set costs more than the move.
-   Blocks begin on lines. The cached and the non-temporal kernel of a width differ only in the store. The
-   caller fences.
+   An iteration moves one block and, with several parts, its partner in each part: 512 / width accesses to
+   each, in ascending order. After the last block a conditional move goes back to the first. A branch there
+   would be mispredicted once per round, which in a small working set costs more than the move. Blocks begin
+   on lines. The cached and the non-temporal kernel of a width differ only in the store. The caller fences.
 
-   The reads of two halves load a line of the first half, then its partner in the second half. On Zen 4,
-   once the working set exceeds 1 KiB, two loads that execute together lose a cycle in 17 if their lines
-   are in different sets of the L1d. That happens to 64-byte loads in any other order than this one with
-   partners a multiple of 4 KiB apart, and to 32-byte loads if they happen to pair up across lines. With
-   fewer than 1,024 bytes per iteration the pairs get out of step in this order, too. */
+   The kernels that read two halves load a line of the first half, then its partner in the second half. On
+   Zen 4 with a working set above 1 KiB, loads that execute in pairs lose one cycle in 17 if the lines of a
+   pair are in different sets of the L1d. 64-byte loads avoid this loss only in this order, with partners a
+   multiple of 4 KiB apart. 32-byte loads suffer it if they happen to pair up across lines. With fewer than
+   1,024 bytes per iteration the pairs get out of step in this order, too. */
 
 #include "linefill.h"
 
@@ -168,10 +167,9 @@ kernel \name
 kernel_end \name
 .endm
 
-/* 512 / width loads from the first half and as many stores to the second, line by line: groups of two
-   and more lines are a tenth to a fifth slower in memory on Zen 4, and no faster in the caches. The
-   stores have no index register, so that on Haswell they can use the store-address port that
-   does not support one. */
+/* 512 / width loads from the first half and as many stores to the second, line by line: on Zen 4, groups of
+   two or more lines are a tenth to a fifth slower in memory, and no faster in the caches. The stores have no
+   index register, because one of Haswell's store-address ports does not support indexed addresses. */
 .macro copies name, load, store, reg, width
 kernel \name
         blocks
@@ -196,9 +194,9 @@ kernel \name
 kernel_end \name
 .endm
 
-/* Makes `reg` number the sum of one vector of each source, `here` bytes into the block: of two sources (at
-   rdi and r9), of three (also at r10), or of the first and twice the second, which is STREAM's triad for
-   the scalar 2. */
+/* Adds up one vector per source, `here` bytes into the block, in register `number`. The sources are two (at
+   rdi and r9), three (also at r10), or for `triad` the first plus twice the second: STREAM's triad with the
+   scalar 2. */
 .macro sum_of sources, load, reg, number, other
         \load   \reg\number, [rdi + here]
         \load   \reg\other, [r9 + here]
@@ -220,8 +218,8 @@ kernel_end \name
         .endif
 .endm
 
-/* 512 / width loads from each source and as many stores to the last part, line by line as in the copies.
-   Integer sums, because no value makes them slower. */
+/* 512 / width loads from each source and as many stores to the last part, line by line as in the copies. The
+   sums are of integers, because the time of an integer addition does not depend on its values. */
 .macro sums name, sources, load, store, reg, width
 kernel \name
         blocks

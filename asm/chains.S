@@ -1,8 +1,8 @@
-/* Exchanges as in shuffle.S by a table of indices, but each exchange waits for the previous exchange of
-   its chain. An `and` with 0, which no CPU takes for a zeroing idiom, clears the integer that the previous
-   exchange loaded; the result is added to the next index. The integer waits in an xmm register, which
-   costs some cycles. The exchanges are distributed over 1, 2, 4 or 8 interleaved chains, so that as many are
-   outstanding at a time.
+/* Exchanges as in shuffle.S by a table of indices, but each exchange waits for the previous exchange of its
+   chain. An `and` with 0, which no CPU treats as a zeroing idiom, clears the integer that the previous
+   exchange loaded; the result is added to the next index. The integer waits in an xmm register, which costs
+   some cycles. The exchanges are distributed over 1, 2, 4 or 8 interleaved chains, so that as many exchanges
+   are outstanding as there are chains.
 
    rdi  the integers, 32 bits each
    rsi  the indices, 32 bits each, entry i - 1 for i

@@ -1,4 +1,4 @@
-/* Walks in which each load takes its address from the load before, by addressing mode and by destination
+/* Walks in which each load takes its address from the previous load, by addressing mode and by destination
    register.
 
    rdi  the first link: the value that a previous step would have loaded
@@ -6,7 +6,7 @@
    rdx  the address from which offsets count, if the mode adds a register
    rax  result: the link that the last step loaded
 
-   1 load per step, no store. Each load's address depends only on the load before; `dec` and `jnz` run in
+   1 load per step, no store. Each load's address depends only on the previous load; `dec` and `jnz` run in
    parallel. Bytes per load: 8, or as the operand says. */
 
 #include "linefill.h"

@@ -5,8 +5,8 @@
    esi  offset in the line, 0 to 63
    rax  result: rounds done
 
-   No load, no store. Each copy is on separate lines. The instructions are four-byte `nop`s, as many as
-   given, and the three that count rounds: 8 bytes, of which the last two instructions fuse. */
+   No load, no store. Each copy is on separate lines. The instructions are a given number of four-byte `nop`s
+   and three instructions that count rounds. Those three take 8 bytes, and the last two of them fuse. */
 
 #include "linefill.h"
 
@@ -16,8 +16,8 @@
         .endr
 .endm
 
-/* A loop that starts at the offset: \count nops and the counting. From one copy to the next it is 257
-   bytes: four lines and one byte. */
+/* A loop that starts at the offset: \count nops and the three instructions that count. The next copy starts
+   257 bytes later: four lines and one byte. */
 .macro loop_at name, count
 kernel \name
         imul    esi, esi, 257
@@ -43,9 +43,9 @@ kernel_end \name
 loop_at linefill_codealign_loop24, 4
 loop_at linefill_codealign_loop48, 10
 
-/* A block of 25 bytes at the offset: five nops and a jump. A loop that stays at the start of a line jumps
-   to the block, and the block jumps back. From one loop to the next it is 256 bytes; the block follows its
-   loop by a line plus the offset. */
+/* A block of 25 bytes at the offset: five nops and a jump. A loop that stays at the start of a line jumps to
+   the block, and the block jumps back. Each loop starts 256 bytes after the previous loop. The block starts
+   one line plus the offset after the start of its loop. */
 kernel linefill_codealign_target
         shl     esi, 8
         lea     rdx, [rip + 2f]

@@ -7,13 +7,13 @@
    r8   bytes from the first store to the second, in the kernels with two stores
    rax  result: low 8 bytes of the value after the last round trip
 
-   A round trip is 1 store of the first number's bytes and 1 load of the second number's bytes. In the
-   `_two` kernels it is 2 stores of the same value and a load twice as wide. The loaded value is stored
-   next, so that every access waits for the one before. Narrow loads zero-extend. A value wider than 8
-   bytes begins as rcx, repeated. The addresses are in separate registers, none of them a copy of
-   another, so that no renamer can tell from the operands whether the addresses are equal: Zen 2 and
-   later and Ice Lake and later pass a value from a store to a load with the same operand without the
-   store queue. In the `_renamed` kernel the operands are the same.
+   A round trip is 1 store of the first number's bytes and 1 load of the second number's bytes. In the `_two`
+   kernels it is 2 stores of the same value and a load twice as wide. The loaded value is stored next, so that
+   every access waits for the previous one. Narrow loads zero-extend. A value wider than 8 bytes begins as
+   rcx, repeated. The addresses are in separate registers, none of them a copy of another, so that no renamer
+   can tell from the operands whether the addresses are equal: Zen 2 and later and Ice Lake and later pass a
+   value from a store to a load with the same operand without the store queue. In the `_renamed` kernel the
+   operands are the same.
 
    A value of up to 8 bytes stays in a general register, unless one of the accesses is wider; a wider
    value stays in a vector register. In the `_general` kernel the store is from a vector register and the

@@ -10,10 +10,10 @@
    No store.
 
    The work is a chain of `imul` (3 cycles each, see `src/time/yardstick.rs`) on the loaded pointer, so it
-   waits for the node. The point where the jump enters the run of `imul` sets the amount of work, so that
-   no branch depends on the amount. In a serial kernel the next address waits for the product: an `and`
-   with 0, which no CPU takes for a zeroing idiom, clears the product, and the result is added to the
-   pointer. In the other kernels it is added to an unused register. The kernels do not differ otherwise. */
+   waits for the node. The point where the jump enters the run of `imul` sets the amount of work, so that no
+   branch depends on the amount. In a serial kernel the next address waits for the product: an `and` with 0,
+   which no CPU treats as a zeroing idiom, clears the product, and the result is added to the pointer. In the
+   other kernels the cleared product is added to an unused register. The kernels do not differ otherwise. */
 
 #include "linefill.h"
 

@@ -1,9 +1,9 @@
 /* A store whose address is known late, and a later load that need not wait for it unless both have the
    same address (Drepper, section 6.3.3).
 
-   An operation begins when both halves of the one before are done: an `and` with 0, which no renamer
-   takes for a zeroing idiom, turns a result into a zero that is part of the next addresses. In the
-   `_ordered` kernels the load's address waits for the store's address; nothing else differs. */
+   An operation begins when both halves of the previous operation are done: an `and` with 0, which no renamer
+   treats as a zeroing idiom, turns a result into a zero that is part of the next addresses. In the `_ordered`
+   kernels the load's address waits for the store's address; nothing else differs. */
 
 #include "linefill.h"
 

@@ -9,9 +9,9 @@
    r9   bytes to the line to prefetch
    rax  result: byte offset of the next line to write
 
-   An iteration is an operation on the first word of a line: a store of the number of operations that
-   are left, including this one, a `lock add` of 1, or (fenced) a `lock add` followed by an `mfence`. It
-   comes after no prefetch, a `prefetcht0` (t0) or a `prefetchw` (w) of a line some turns ahead.
+   An iteration is an operation on the first word of a line: a store of the number of operations that are
+   left, including this one, a `lock add` of 1, or (fenced) a `lock add` followed by an `mfence`. The
+   operation follows no prefetch, a `prefetcht0` (t0) or a `prefetchw` (w) of the line r9 bytes ahead.
 
    linefill_take_store: 1 store, 8 bytes
    linefill_take_store_t0: 1 store, 8 bytes

@@ -1,11 +1,11 @@
-//! How to bench a function of your own: in core cycles, by events, and what else happened.
+//! How to bench your own function: in core cycles, by events, and the events of a single call.
 //!
 //! ```sh
 //! cargo bench --features criterion --bench own_function
 //! ```
 //!
-//! In a crate of your own, the two dev-dependencies are `criterion` and `linefill` with its
-//! feature `criterion`; everything below is then as it stands here.
+//! In your own crate, the two dev-dependencies are `criterion`, and `linefill` with its feature `criterion`.
+//! The code below then needs no change.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -14,7 +14,7 @@ use criterion::{Criterion, Throughput};
 use linefill::counters;
 use linefill::criterion::{CoreCycles, Counter, Ticks};
 
-/// The function: how often each word occurs.
+/// The function to measure: it counts each word.
 fn count_words(text: &str) -> HashMap<&str, u32> {
     let mut counts = HashMap::new();
     for word in text.split_ascii_whitespace() {
@@ -23,14 +23,14 @@ fn count_words(text: &str) -> HashMap<&str, u32> {
     counts
 }
 
-/// What it is to work on, some 30 KiB, made once.
+/// The input, about 30 KiB, made once.
 fn text() -> String {
     let words = ["line", "way", "set", "stride", "miss", "fill", "buffer"];
     let numbered = (0..6000).map(|i| words[i * i % 7]);
     numbered.collect::<Vec<_>>().join(" ")
 }
 
-/// The benchmark, whatever is measured.
+/// The benchmark, for any measurement.
 fn bench<M: criterion::measurement::Measurement + 'static>(measurement: M, unit: &str) {
     let text = text();
     let criterion = Criterion::default().with_measurement(measurement);
@@ -47,7 +47,7 @@ fn bench<M: criterion::measurement::Measurement + 'static>(measurement: M, unit:
 }
 
 fn main() {
-    // 1. Time, in two units that a change of the clock's frequency does not blur.
+    // 1. Time, in two units that a change of the clock frequency does not affect.
     match Ticks::calibrated() {
         Ok(ticks) => bench(ticks, "ticks"),
         Err(error) => println!("ticks: {error}"),
@@ -56,14 +56,14 @@ fn main() {
         Some(cycles) => bench(cycles, "core cycles"),
         None => println!("core cycles: the yardstick gives nothing"),
     }
-    // 2. An event by its name, where the machine counts it: the reason, where it does not.
+    // 2. Events by name. Prints the reason if the machine does not count one.
     for event in ["instructions", "L1-dcache-load-misses", "task-clock"] {
         match Counter::open(event) {
             Ok(counter) => bench(counter, event),
             Err(error) => println!("{event}: {error}"),
         }
     }
-    // 3. What happened in a single call: the usual events, and why some are not counted.
+    // 3. The usual events in a single call, and why some are not counted.
     let text = text();
     let (counts, events) = counters::scope(|| count_words(black_box(&text)));
     println!("one call, {} words:\n{events}", counts.len());

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut key = 0_u64;
     let warm = bench.steady_fn(|n| {
         let found = (0..n).filter(|_| {
-            // The top bits of this sum come in no order that a predictor learns.
+            // The top bits of this sum follow no order that a predictor learns.
             key = key.wrapping_add(0x9E37_79B9_7F4A_7C15);
             find(&table, key >> 50)
         });
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cold = bench.one_shot_fn(|| tlbs.prepare(), || find(&table, 6000));
     println!("cold TLBs: {cold}");
 
-    // Needs executable memory, which a security module may refuse.
+    // This needs executable memory, which a security module may refuse.
     match Cold::nothing().predictors() {
         Ok(mut predictors) => {
             let cold = bench.one_shot_fn(|| predictors.prepare(), || find(&table, 6000));

@@ -1,11 +1,11 @@
-//! A kernel of your own: `run` alone is needed to time it, and with `trace` the simulator can run it.
+//! A kernel of your own: `run` is enough to time it; with `trace` the simulator can also run it.
 //! `cargo run --release --features std --example own_kernel`.
 
 use linefill::bench::Bench;
 use linefill::kernel::{Access, Kernel, Kind, Work};
 use linefill::sim::{Cache, Design, Geometry, Reference};
 
-/// Loads every `stride`-th word of a table in turn, round and round.
+/// Loads every `stride`-th word of a table, again and again.
 struct Strided<'a> {
     words: &'a [u64],
     stride: usize,
@@ -39,7 +39,7 @@ impl Kernel for Strided<'_> {
     }
 }
 
-/// Misses per load of a trace of `loads` loads in 48 KiB of 12 ways, simulated.
+/// Simulated misses per load of a trace of `loads` loads, in 48 KiB of 12 ways.
 fn simulated(kernel: &mut dyn Kernel, loads: u64) -> f64 {
     let geometry = Geometry::new(48 << 10, 12, 64).expect("a cache that can be built");
     let mut cache = Cache::new(Design::lru(geometry));

@@ -1,5 +1,5 @@
-//! Not a test: lists the tests that could not run, and why. Cargo runs test binaries in the order of
-//! their names, and this one comes last; only examples in documentation come after it.
+//! Not a test: lists the tests that could not run, and the reasons. Cargo runs test binaries in the order of
+//! their names, so this one is last; only documentation tests follow.
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::{env, fs};
 use common::untested::{Why, list, lists};
 
 fn main() -> ExitCode {
-    // Tools ask a test binary for its tests, of which there are none.
+    // Tools ask a test binary for its list of tests, which is empty here.
     if env::args().any(|argument| argument == "--list") {
         return ExitCode::SUCCESS;
     }
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         ),
     };
     println!("\n{summary}");
-    // For whoever has more to say before the end.
+    // Keeps the summary for callers that print more afterwards.
     let kept = lists().with_extension("txt");
     fs::write(kept, &summary).expect("the summary");
     let tool = format!(": {} ", Why::Tool.word());
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Removes the list, and those of processes that have ended.
+/// Removes the list, and the lists of processes that have ended.
 fn forget() {
     let own = list();
     for entry in fs::read_dir(lists()).into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! What the image says: lines for people, checks, and how they decide the end.
+//! The output of the image: lines for people, checks, and the record. The checks decide the exit status.
 
 use core::fmt::{Arguments, Display};
 
@@ -7,19 +7,19 @@ use serde::Serialize;
 /// Room for the longest record line: a point with all its samples.
 const LINE_BYTES: usize = 16 << 10;
 
-/// Where it is said: what a platform has for people, and what it has for the record.
+/// The output of a platform.
 pub trait Output {
-    /// A line for people.
+    /// Prints a line for people.
     fn say(&mut self, text: Arguments<'_>);
 
-    /// A check, as it ends.
+    /// Reports the result of a check.
     fn check(&mut self, name: Arguments<'_>, ok: bool);
 
-    /// A line of the record, and whether it is where it can be read later.
+    /// Writes a line of the record. Returns whether it can be read later.
     fn record(&mut self, line: &str) -> bool;
 }
 
-/// An output, and whether everything checked so far was right.
+/// An output, with the number of checks and of failures.
 pub struct Console<'o> {
     output: &'o mut dyn Output,
     checks: u32,
@@ -27,7 +27,7 @@ pub struct Console<'o> {
 }
 
 impl<'o> Console<'o> {
-    /// Nothing is checked yet.
+    /// A console without any checks so far.
     pub fn new(output: &'o mut dyn Output) -> Self {
         Self {
             output,
@@ -36,7 +36,7 @@ impl<'o> Console<'o> {
         }
     }
 
-    /// A line for people.
+    /// Prints a line for people.
     pub fn say(&mut self, text: Arguments<'_>) {
         self.output.say(text);
     }
@@ -61,7 +61,7 @@ impl<'o> Console<'o> {
         }
     }
 
-    /// Writes a record line as it is.
+    /// Writes a record line that is already text.
     #[cfg(feature = "experiments")]
     pub fn line(&mut self, text: &str) {
         if !self.output.record(text) {
@@ -69,7 +69,7 @@ impl<'o> Console<'o> {
         }
     }
 
-    /// Says how the checks went, and whether all of them passed.
+    /// Prints the number of checks and of failures. Returns whether all checks passed.
     pub fn finish(self) -> bool {
         let (checks, failures) = (self.checks, self.failures);
         self.output

@@ -6,25 +6,25 @@ use linefill::pmu::{
 };
 use linefill::record::{CountLine, CountingLine};
 
-/// What is counted of every walk.
+/// The quantities that are counted for every walk.
 pub const COUNTED: [Quantity; 3] = [
     Quantity::Cycles,
     Quantity::Instructions,
     Quantity::L1dMisses,
 ];
 
-/// Whether something is counted: a record line names the event or the reason.
+/// Whether a quantity is counted: a record line names the event, or the reason why it is not.
 pub type Counting = CountingLine<&'static str>;
 
-/// What was counted of a step.
+/// The count per step.
 pub type Count = CountLine<&'static str>;
 
-/// Differences of N and 2N behind a count: the least and the greatest of six enclose their median
-/// with 97 %.
+/// Number of differences between N and 2N operations per count. The interval from the minimum to the maximum
+/// of six values contains their median with 97 % confidence.
 const ROUNDS: usize = 6;
 
-/// Counters for an emulator that has none but takes the registers for granted, as QEMU does:
-/// programmed like any others, they stand at 0.
+/// Counters for an emulator that reports none but accepts accesses to their registers, as QEMU does. They are
+/// programmed like real ones, and count 0.
 const PLANTED: Capabilities = Capabilities {
     maker: Maker::Intel,
     version: 2,
@@ -34,7 +34,7 @@ const PLANTED: Capabilities = Capabilities {
     fixed_bits: 48,
 };
 
-/// The CPU's counters, or on demand the planted ones, if `ring` can program them.
+/// The CPU's counters, or if requested the planted ones, if `ring` allows programming them.
 pub fn detect(planted: bool, ring: u16) -> Result<Capabilities, &'static str> {
     let capabilities = planted
         .then_some(PLANTED)
@@ -46,17 +46,18 @@ pub fn detect(planted: bool, ring: u16) -> Result<Capabilities, &'static str> {
     }
 }
 
-/// The events that are counted, each in a counter of its own.
+/// The events that are counted, each in a separate counter.
 pub struct Programmed<'p> {
     counters: Counters<'p, Cpu>,
     slots: [Option<Slot>; COUNTED.len()],
 }
 
 impl<'p> Programmed<'p> {
-    /// Gives each quantity a counter, and says of each what counts it or why nothing does.
+    /// Assigns a counter to each quantity. Also returns, for each quantity, the event or the reason why it is
+    /// not counted.
     pub fn new(port: &'p mut Cpu, capabilities: Capabilities) -> (Self, [Counting; COUNTED.len()]) {
-        // SAFETY: `detect` has found ring 0 and these counters, or the command line vouches for
-        // them; there is one CPU, and nobody else.
+        // SAFETY: `detect` found ring 0 and these counters, or the command line guarantees them. There is one
+        // CPU, and no other code uses the counters.
         let mut counters = unsafe { Counters::new(port, capabilities) };
         let mut slots = [None; COUNTED.len()];
         let mut counting = refused("this core has no event for it in the tables");
@@ -81,8 +82,8 @@ impl<'p> Programmed<'p> {
         (Programmed { counters, slots }, counting)
     }
 
-    /// Counts `run`, which does as many operations as it is told: what `operations` of them come
-    /// to each, by the difference to twice as many.
+    /// Counts per operation for `run`, which runs the given number of operations: the difference between
+    /// `operations` and twice as many.
     pub fn count(
         &mut self,
         operations: u64,
@@ -109,8 +110,8 @@ impl<'p> Programmed<'p> {
         counts
     }
 
-    /// What every counter counts around `work`; 0 where none does. Counters of 40 bits and more do
-    /// not overflow in the tenths of a second that this takes.
+    /// The counts of all counters around `work`; 0 for a quantity without a counter. Counters of 40 bits or
+    /// more do not overflow in the tenths of a second that this takes.
     fn around(&mut self, work: impl FnOnce()) -> [u64; COUNTED.len()] {
         self.counters.start();
         work();
@@ -121,7 +122,7 @@ impl<'p> Programmed<'p> {
     }
 }
 
-/// Nothing is counted, for this reason.
+/// No quantity is counted, for this reason.
 pub fn refused(reason: &'static str) -> [Counting; COUNTED.len()] {
     COUNTED.map(|quantity| Counting {
         counts: quantity.name(),
@@ -133,9 +134,9 @@ pub fn refused(reason: &'static str) -> [Counting; COUNTED.len()] {
 /// An event that counts a quantity.
 #[derive(Clone, Copy)]
 pub enum Known {
-    /// By the tables of this core.
+    /// An event from the table of this core.
     Listed(EventCode),
-    /// One that every CPU of its maker encodes alike.
+    /// An event with the same encoding on all CPUs of a vendor.
     Architectural(Encoding),
 }
 
@@ -147,7 +148,7 @@ impl Known {
         listed.or_else(|| architectural(quantity, maker).map(Known::Architectural))
     }
 
-    /// Its name in a record.
+    /// The event's name in a record.
     pub fn name(&self) -> &'static str {
         match self {
             Known::Listed(event) => event.name,
@@ -155,7 +156,7 @@ impl Known {
         }
     }
 
-    /// Gives it a counter.
+    /// Assigns a counter to the event.
     pub fn add(&self, counters: &mut Counters<'_, Cpu>) -> Result<Slot, ProgramError> {
         match self {
             Known::Listed(event) => counters.add_event(event),
@@ -164,8 +165,8 @@ impl Known {
     }
 }
 
-/// Events that every CPU of a maker encodes alike: Intel SDM volume 3B, "Pre-defined Architectural
-/// Performance Events"; AMD's PMCx076 and PMCx0C0, of all families since 0Fh.
+/// Events with the same encoding on all CPUs of a vendor: Intel SDM volume 3B, "Pre-defined Architectural
+/// Performance Events"; AMD's PMCx076 and PMCx0C0, in all families since 0Fh.
 fn architectural(quantity: Quantity, maker: Maker) -> Option<Encoding> {
     match (quantity, maker) {
         (Quantity::Cycles, Maker::Intel) => Some(Encoding::new(0x3C, 0)),

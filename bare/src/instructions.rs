@@ -1,4 +1,5 @@
-//! The single instructions, as a target without vector registers has them: by address.
+//! Tests single instructions in their form with memory operands, which also exists on targets without vector
+//! registers.
 
 use linefill::cpu::by_address::{
     movntdq_from, movntdqa_to, movntpd_from, movntps_from, vmovntdq256_from, vmovntdq512_from,
@@ -16,13 +17,12 @@ struct Line([u64; 8]);
 const FROM: Line = Line([1, 2, 3, 4, 5, 6, 7, 8]);
 const ZERO: Line = Line([0; 8]);
 
-/// Checks that the stores and loads past the caches that this CPU has move all bytes, and reports
-/// each width.
+/// Checks that the non-temporal stores and loads of this CPU move all bytes, and reports each width.
 pub fn check_all(features: &Features, report: &mut dyn FnMut(&'static str, bool)) {
     let (source, mut line) = (FROM, ZERO);
     let from = (&raw const source).cast::<u64>();
     let to = (&raw mut line).cast::<u64>();
-    // SAFETY: `from` and `to` are lines of their own, aligned to 64, and every access stays in them.
+    // SAFETY: `from` and `to` are separate lines, aligned to 64 bytes, and every access stays within them.
     unsafe {
         movnti64(to, from.read());
         movnti32(to.add(1).cast(), 2);
@@ -34,7 +34,7 @@ pub fn check_all(features: &Features, report: &mut dyn FnMut(&'static str, bool)
     report("stores of 16 bytes and less", line == FROM);
 
     prefetcht0(from.cast());
-    // SAFETY: flushing and writing back a line of one's own changes nothing in it.
+    // SAFETY: flushing or writing back a local line does not change its contents.
     unsafe {
         clflush(to.cast());
         if let Some(has) = features.clflushopt() {
@@ -61,7 +61,7 @@ pub fn check_all(features: &Features, report: &mut dyn FnMut(&'static str, bool)
         let to = (&raw mut line).cast::<u64>();
         let again = (&raw mut back).cast::<u64>();
         for word in [0, 4] {
-            // SAFETY: as above; the token proves the instructions.
+            // SAFETY: as above; the token proves that the CPU has the instructions.
             unsafe {
                 vmovntdq256_from(has, to.add(word).cast(), from.add(word).cast());
                 sfence();
@@ -77,7 +77,7 @@ pub fn check_all(features: &Features, report: &mut dyn FnMut(&'static str, bool)
     if let Some(has) = features.avx512() {
         let (mut line, mut back) = (ZERO, ZERO);
         let to = &raw mut line;
-        // SAFETY: as above; the token proves the instructions.
+        // SAFETY: as above; the token proves that the CPU has the instructions.
         unsafe {
             vmovntdq512_from(has, to.cast(), from.cast());
             sfence();

@@ -1,9 +1,9 @@
-//! A program that boots: linefill's kernels in ring 0, with no operating system beneath them.
+//! A bootable program: linefill's kernels in ring 0, without an operating system.
 //!
-//! There are two ways to boot it, each a platform of its own. A PVH or Multiboot2 loader starts
-//! [`loader`] (target `x86_64-unknown-none`), which has nothing but the CPU, and prints on the serial
-//! port. UEFI firmware starts [`firmware`] (target `x86_64-unknown-uefi`), which prints on the screen
-//! and writes a file. Both lend [`measure::everything`] memory and an [`console::Output`].
+//! There are two ways to boot it, each a platform. A PVH or Multiboot2 loader starts [`loader`] (target
+//! `x86_64-unknown-none`), which uses only the CPU, and prints on the serial port. UEFI firmware starts
+//! [`firmware`] (target `x86_64-unknown-uefi`), which prints on the screen and writes a file. Both give
+//! [`measure::everything`] memory and a [`console::Output`].
 #![no_std]
 #![no_main]
 #![warn(missing_docs)]

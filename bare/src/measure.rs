@@ -1,4 +1,4 @@
-//! What the image does, on whatever platform: checks, walks, and their record.
+//! The part of the image that is the same on all platforms: checks, walks, and their record.
 
 use core::arch::asm;
 
@@ -17,21 +17,22 @@ use crate::pages::{self, Pages};
 use crate::record::{self, Run};
 use crate::walk::{self, Walked};
 
-/// What a platform tells of the place where it measures.
+/// What the platform reports about the machine.
 pub struct Here {
-    /// The rate of the time-stamp counter, if the platform has a clock that works.
+    /// The rate of the time-stamp counter, if the platform has a working clock.
     pub rate: Option<Rate>,
     /// The ring that the kernels run in.
     pub ring: u16,
-    /// Seconds since 1970, 0 if the platform does not know the date.
+    /// Seconds since 1970, or 0 if the platform does not know the date.
     pub started: u64,
-    /// What a reader of the record has to know.
+    /// Notes for the reader of the record.
     pub notes: &'static [&'static str],
 }
 
-/// Checks every instruction, size of page and, unless the options say otherwise, kernel, times the walks in `memory`, and writes the record.
+/// Checks every instruction, every page size and, unless the options exclude them, every kernel. Then times
+/// the walks in `memory`, and writes the record.
 ///
-/// Nothing else runs on this CPU but what `console` does, and `memory` lies in pages of 2 MiB.
+/// On this CPU nothing else runs except the output of `console`, and `memory` is in pages of 2 MiB.
 pub fn everything(
     console: &mut Console<'_>,
     memory: &mut [u8],
@@ -67,7 +68,7 @@ pub fn everything(
 #[cfg(feature = "experiments")]
 use crate::run::experiments;
 
-/// Says that there are none.
+/// Reports that this build has no experiments.
 #[cfg(not(feature = "experiments"))]
 fn experiments(
     console: &mut Console<'_>,
@@ -83,7 +84,7 @@ fn experiments(
     );
 }
 
-/// Checks every kernel that this CPU can run against its reference implementation.
+/// Checks every kernel that this CPU supports against its reference implementation.
 fn verify(console: &mut Console<'_>, region: &mut Region<'_>) {
     let mut agreed = 0;
     check_all(region, &Features::detect(), &mut |kernel, result| {
@@ -99,7 +100,7 @@ fn verify(console: &mut Console<'_>, region: &mut Region<'_>) {
     ));
 }
 
-/// Times the walk over every working set, counts it if there are counters, and writes the record.
+/// Times the walk over every working set, counts events if there are counters, and writes the record.
 fn walks(
     console: &mut Console<'_>,
     region: &mut Region<'_>,
@@ -157,7 +158,7 @@ fn walks(
             visited == elements,
         );
         console.record(&record::point(bytes, &walked));
-        // Whole octaves are enough for a screen.
+        // A screen has room only for whole octaves.
         if bytes.is_power_of_two() {
             say(console, bytes, &walked, rate);
         }
@@ -166,7 +167,7 @@ fn walks(
     console.record(&record::end(rate.nanos(ticks as f64) / 1e9));
 }
 
-/// A line of the table of walks.
+/// Prints a line of the table of walks.
 fn say(console: &mut Console<'_>, bytes: usize, walked: &Walked<'_>, rate: Rate) {
     let ticks = walked.outcome.ticks.median;
     let kib = bytes >> 10;

@@ -1,39 +1,39 @@
-//! The words that tell an image what to do.
+//! The words that configure an image.
 
 use core::fmt::Arguments;
 
-/// Decides every random layout, unless the words say otherwise.
+/// The default seed of all random layouts.
 const SEED: u64 = 1;
 
-/// What the words ask for.
+/// The options that the words set.
 pub struct Options<'w> {
     /// The largest working set in bytes.
     pub largest: Option<usize>,
-    /// Decides every random layout.
+    /// The seed of all random layouts.
     pub seed: u64,
-    /// The experiments to run, parted by commas, instead of the walks.
+    /// The experiments to run, separated by commas, instead of the walks.
     pub run: Option<&'w str>,
-    /// How much time they take.
+    /// How long the experiments take.
     pub profile: Profile,
-    /// Every kernel is checked before anything is timed.
+    /// Whether every kernel is checked before anything is timed.
     pub verify: bool,
-    /// A failure on purpose.
+    /// An intended failure, for tests.
     pub plant: Option<Plant>,
-    /// Counters that CPUID does not report are taken for granted.
+    /// Whether to use counters that CPUID does not report.
     pub plant_pmu: bool,
 }
 
-/// How much time experiments take.
+/// How long experiments take.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "experiments"), allow(dead_code))]
 pub enum Profile {
-    /// Two passes, as a quick run of the lab.
+    /// Two passes, like a quick run of the lab.
     Quick,
-    /// One pass of short samples: everything works, and no time is to be believed.
+    /// One pass of short samples: shows that everything works; the times are meaningless.
     Smoke,
 }
 
-/// A failure on purpose.
+/// An intended failure, for tests.
 #[derive(Clone, Copy)]
 pub enum Plant {
     /// A check that fails.
@@ -45,8 +45,7 @@ pub enum Plant {
 }
 
 impl<'w> Options<'w> {
-    /// Reads `words`. Those in `own` are the platform's, and `say` gets a line for every word that nobody
-    /// understands.
+    /// Parses `words`. The platform handles those in `own`. `say` gets a line for every unknown word.
     pub fn parse(words: &'w str, own: &str, mut say: impl FnMut(Arguments<'_>)) -> Self {
         let mut options = Options {
             largest: None,
@@ -70,7 +69,7 @@ impl<'w> Options<'w> {
         options
     }
 
-    /// Whether this word is understood.
+    /// Whether this word is known.
     fn take(&mut self, word: &'w str) -> bool {
         match word.split_once('=') {
             Some(("largest", bytes)) => match bytes.parse() {

@@ -1,4 +1,4 @@
-//! Memory in pages of the size that is asked for, in ring 0 and in ring 3.
+//! Memory in pages of a requested size, in ring 0 and in ring 3.
 
 use core::arch::x86_64::__cpuid;
 use core::fmt::{self, Display, Formatter};
@@ -8,8 +8,8 @@ use linefill_bare_memory::{Area, Error, Mapped, Physical, Size, Tables, Window};
 
 use crate::console::Console;
 
-/// Addresses for mappings: the upper half of those that page tables of four levels translate. No machine
-/// has so much memory that it would be mapped onto itself here.
+/// Addresses for mappings: the upper half of those that `Tables` translates with four levels. No machine has
+/// enough memory for the identity mapping to reach them.
 const WINDOW: Area = Area {
     start: 1 << 46,
     end: 1 << 47,
@@ -18,14 +18,14 @@ const WINDOW: Area = Area {
 /// CPUID leaf 8000_0001h, EDX: pages of 1 GiB.
 const CPUID_GIANT_PAGES: u32 = 1 << 26;
 
-/// Why memory in such pages cannot be had.
+/// Why memory in pages of a size is not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// The CPU has no pages of 1 GiB.
     Giant,
-    /// So many bytes in such pages are not free in one piece.
+    /// There is no free area with this number of bytes for such pages.
     Memory(u64, Size),
-    /// They cannot be mapped.
+    /// The pages cannot be mapped.
     Tables(Error),
 }
 
@@ -45,7 +45,7 @@ impl Display for Refused {
     }
 }
 
-/// Free memory, and where it is mapped.
+/// Free memory, and the addresses to map it at.
 pub struct Pages {
     physical: Physical,
     window: Window,
@@ -53,7 +53,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// The free memory of `physical`, mapped by `tables`, which are those in use.
+    /// Uses the free memory of `physical`. `tables` are the active page tables.
     pub fn new(physical: Physical, tables: Tables) -> Self {
         Pages {
             physical,
@@ -62,12 +62,12 @@ impl Pages {
         }
     }
 
-    /// Memory of at least `bytes` in pages of `size`. It is not zeroed.
+    /// Allocates at least `bytes` bytes in pages of `size`. The memory is not zeroed.
     pub fn take(&mut self, bytes: u64, size: Size) -> Result<Mapped, Refused> {
         if size == Size::Giant && __cpuid(0x8000_0001).edx & CPUID_GIANT_PAGES == 0 {
             return Err(Refused::Giant);
         }
-        // Whole pages of 2 MiB at least, so that what comes back fits together again.
+        // Allocates multiples of 2 MiB at least, so that returned memory can be merged.
         let unit = size.bytes().max(Size::Large.bytes());
         let bytes = bytes.max(1).checked_next_multiple_of(unit);
         let memory = bytes.and_then(|bytes| self.physical.take(bytes, unit));
@@ -83,27 +83,27 @@ impl Pages {
         })
     }
 
-    /// Bytes that are free.
+    /// The number of free bytes.
     pub fn free(&self) -> u64 {
         self.physical.pool().bytes()
     }
 
-    /// Takes memory back.
+    /// Gives memory back.
     ///
     /// # Safety
-    /// Nobody uses it any more.
+    /// No code uses it any more.
     pub unsafe fn give_back(&mut self, mapped: Mapped) {
         self.window.unmap(mapped, &mut self.physical);
     }
 
-    /// The size of its pages as a walk of the tables finds it; `None` if they are not all of one size.
+    /// The size of the mapping's pages, from a walk of the tables. `None` if the sizes differ.
     pub fn pages_of(&self, mapped: &Mapped) -> Option<Size> {
         self.window.pages_of(mapped)
     }
 }
 
-/// Checks for every size of page that the CPU translates addresses as the tables say: what is written by
-/// one address of a page is read by the other.
+/// Checks for every page size that the CPU translates addresses as the tables say: a value written at one
+/// address of a page must be read at its other address.
 pub fn check(console: &mut Console<'_>, pages: &mut Pages) {
     let free = pages.free() >> 20;
     console.say(format_args!("{free} MiB of memory are free"));
@@ -120,39 +120,39 @@ pub fn check(console: &mut Console<'_>, pages: &mut Pages) {
     }
 }
 
-/// Whether words throughout a mapping are found where the tables lead to.
+/// Whether the words throughout a mapping are at the physical addresses in the tables.
 fn translated(pages: &Pages, mapped: &Mapped) -> bool {
     let step = (mapped.memory.bytes() / 512).max(Size::Base.bytes());
     let words = (0..mapped.memory.bytes()).step_by(step as usize);
     let word = |address: u64| core::ptr::with_exposed_provenance_mut::<u64>(address as usize);
     for at in words.clone() {
-        // SAFETY: the memory is mapped there, and nobody else has it.
+        // SAFETY: the memory is mapped there, and nothing else uses it.
         unsafe { word(mapped.address + at).write_volatile(!at) };
     }
     words.clone().all(|at| {
         let physical = pages.window.physical(mapped.address + at);
         let accessible = physical.is_none_or(|physical| pages.physical.is_accessible(physical));
-        // SAFETY: memory that is mapped onto itself.
+        // SAFETY: this memory is mapped onto itself.
         !accessible
             || physical.is_some_and(|at_itself| unsafe { word(at_itself).read_volatile() } == !at)
     })
 }
 
-/// What only a host of experiments asks for.
+/// Methods that only a host of experiments needs.
 #[cfg(feature = "experiments")]
 impl Pages {
-    /// Memory that is mapped onto itself, for good.
+    /// Takes memory that is mapped onto itself, permanently.
     pub fn take_accessible(&mut self, bytes: u64) -> Option<Area> {
         self.physical.take_accessible(bytes, Size::Large.bytes())
     }
 
-    /// Maps the memory of a mapping in pages of 4 KiB once more, in the same order.
+    /// Maps the memory of a mapping again, in pages of 4 KiB in the same order.
     pub fn map_again(&mut self, mapped: &Mapped) -> Result<Mapped, Refused> {
         let again = self.window.map_again(mapped, &mut self.physical);
         again.map_err(Refused::Tables)
     }
 
-    /// Takes a second mapping away. The memory stays that of the first.
+    /// Removes a second mapping. Its memory still belongs to the first.
     pub fn forget(&mut self, mapped: Mapped) {
         self.window.forget(mapped, &mut self.physical);
     }

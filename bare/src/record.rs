@@ -1,4 +1,4 @@
-//! The lines of the lab's record, by the library's types for them.
+//! The lines of the lab's record, with the library's types.
 
 use linefill::cpu::{Caches, Feature, Features, Identity, Tlb, Tlbs, tsc_hz};
 use linefill::record::{
@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::counters::{COUNTED, Counting};
 use crate::walk::Walked;
 
-/// A list whose items are made while it is written.
+/// A list whose items are generated while it is written.
 struct List<F>(F);
 
 impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for List<F> {
@@ -19,23 +19,23 @@ impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for List<F> {
     }
 }
 
-/// What decides a run, and the clock that times it.
+/// The parameters of a run, and the clock that times it.
 pub struct Run {
     /// Ticks of the time-stamp counter per second.
     pub tick_hz: f64,
     /// Core cycles per tick.
     pub core_per_tick: Option<f64>,
-    /// Decides the rings.
+    /// The seed of the rings.
     pub seed: u64,
     /// The largest working set in bytes.
     pub largest: usize,
-    /// Seconds since 1970 at its begin, 0 if nothing knows the date.
+    /// Seconds since 1970 at its start, or 0 if the date is unknown.
     pub started: u64,
-    /// What a reader has to know of it.
+    /// Notes for the reader of the record.
     pub notes: &'static [&'static str],
 }
 
-/// The first line: this image on this CPU.
+/// The first line: describes this image and this CPU.
 pub fn header<'a>(
     identity: &'a Identity,
     run: &Run,
@@ -116,7 +116,7 @@ fn tlb(tlb: Tlb) -> TlbLine<&'static str, impl Serialize> {
     }
 }
 
-/// The point at a working set of `bytes`.
+/// The point for a working set of `bytes`.
 pub fn point<'a>(bytes: usize, walked: &'a Walked<'_>) -> impl Serialize + use<'a> {
     let (outcome, work) = (&walked.outcome, walked.work);
     let ticks = outcome.ticks;
@@ -156,7 +156,7 @@ pub fn point<'a>(bytes: usize, walked: &'a Walked<'_>) -> impl Serialize + use<'
     })
 }
 
-/// The last line of a run of so many seconds.
+/// The last line of a run that took `seconds`.
 pub fn end(seconds: f64) -> impl Serialize {
     Line::<(), (), ()>::End(EndLine {
         seconds,

@@ -1,5 +1,5 @@
-//! A run of experiments: the ladder, what predictions want to know, and the cases, each point on a line of
-//! the record as soon as it is measured.
+//! A run of experiments: the ladder, the measurements that predictions need, and the cases. Each point is
+//! written to the record as soon as it is measured.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -32,14 +32,14 @@ use crate::{counters, heap, walk};
 /// The number of the one CPU.
 const CPU: usize = 0;
 
-/// Nothing stops a run here.
+/// No signal stops a run here.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// The share of the free memory that the largest working set may take: an old layout and a new one are
-/// there at once.
+/// The divisor for the fraction of the free memory that the largest working set may take: during a change of
+/// layout, both the old and the new layout are allocated.
 const SHARE: u64 = 4;
 
-/// Runs the experiments that `names` mean in the memory of `pages`.
+/// Runs the experiments that `names` selects, in the memory of `pages`.
 pub fn experiments(
     console: &mut Console<'_>,
     mut pages: Pages,
@@ -102,7 +102,7 @@ pub fn experiments(
         passes: effort.passes,
         ladder: Vec::new(),
     };
-    // Arithmetic, the simulator and CPUID need no ladder.
+    // Experiments with arithmetic, the simulator or CPUID alone need no ladder.
     let machine = match experiments.iter().any(|one| one.is_of_this_machine()) {
         true => run.machine(),
         false => machine_of(&header, &[]),
@@ -116,7 +116,7 @@ pub fn experiments(
     write(console, &Line::End(end));
 }
 
-/// A line of a record whose verdicts are the reader's to decide.
+/// A line of a record without verdicts: the reader of the record decides them.
 type RecordLine<'l> = Line<&'l Header, &'l PointLine, ()>;
 
 fn write(console: &mut Console<'_>, line: &RecordLine<'_>) {
@@ -182,7 +182,7 @@ fn header(
     }
 }
 
-/// What a run works with.
+/// The state of a run.
 struct Run<'c, 'o, 'h> {
     console: &'c mut Console<'o>,
     rig: Rig<'static>,
@@ -193,7 +193,7 @@ struct Run<'c, 'o, 'h> {
 }
 
 impl Run<'_, '_, '_> {
-    /// The machine, by its ladder.
+    /// Measures the ladder. Returns the machine that follows from it.
     fn machine(&mut self) -> Machine {
         let Header { largest, seed, .. } = *self.header;
         let caches: Vec<_> = self.header.cpu.caches.iter().filter_map(cache_of).collect();
@@ -234,7 +234,7 @@ impl Run<'_, '_, '_> {
         self.known()
     }
 
-    /// What is known of the machine so far.
+    /// The machine as known so far.
     fn known(&self) -> Machine {
         machine_of(
             self.header,
@@ -250,7 +250,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Measures every case, pass by pass, each in other pages and other random orders.
+    /// Measures every case in every pass. Each pass has other pages and other random orders.
     fn cases(&mut self, machine: &Machine, experiments: &[&'static Experiment]) {
         for pass in 0..self.passes {
             let seed = machine.seed.wrapping_add(u64::from(pass));
@@ -275,7 +275,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Measures one case, or takes what another experiment measured of it in this pass.
+    /// Measures one case, or reuses what another experiment measured for it in this pass.
     fn case(&mut self, experiment: &Experiment, pass: u32, case: &Case, measured: &mut Measured) {
         let known = measured.find(case);
         if let Some((id, state)) = known {
@@ -304,13 +304,14 @@ fn add(console: &mut Console<'_>, line: PointLine) {
     write(console, &Line::Point(&line));
 }
 
-/// What was measured of a set-up in this pass, and for which experiment.
+/// The results for the set-ups in this pass, with the experiment that measured each.
 #[derive(Default)]
 struct Measured(BTreeMap<String, (String, State)>);
 
 impl Measured {
     fn find(&self, case: &Case) -> Option<(String, State)> {
-        // What is compared with its neighbours is measured in turn with them.
+        // Cases that are compared with their neighbours are measured alternately with them, so no result is
+        // reused.
         if case.in_turn {
             return None;
         }
@@ -319,7 +320,7 @@ impl Measured {
 
     fn keep(&mut self, experiment: &Experiment, case: &Case, state: &State) {
         let mut state = state.clone();
-        // The line of the first point has them.
+        // The samples are only in the line of the first point.
         if let State::Measured(measured) = &mut state {
             measured.samples = Vec::new();
         }
@@ -327,7 +328,7 @@ impl Measured {
     }
 }
 
-/// The whole set-up of a case, in words.
+/// The whole set-up of a case, as text.
 fn key(case: &Case) -> String {
     format!(
         "{:?} in {:?}, {:?}, {:?}",

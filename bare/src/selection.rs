@@ -1,4 +1,4 @@
-//! Which experiments the words mean.
+//! Selects experiments by the words.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,10 +9,10 @@ use linefill::experiment::{Experiment, Named, all, nearest, topics};
 /// Every experiment.
 const ALL: &str = "all";
 
-/// The experiments in a list of names, parted by commas: ids, names, families, topics, or `all`.
+/// The experiments in a list of names, separated by commas: ids, names, families, topics, or `all`.
 ///
 /// # Errors
-/// A sentence about the first name that means none.
+/// A sentence about the first name that selects nothing.
 pub fn select(names: &str) -> Result<Vec<&'static Experiment>, String> {
     let names: Vec<&str> = names.split(',').collect();
     for name in &names {

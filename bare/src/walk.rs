@@ -15,16 +15,16 @@ use crate::counters::{COUNTED, Count, Programmed};
 /// The smallest working set.
 const SMALLEST: usize = 4 << 10;
 
-/// Seconds spent on a working set, warm-up apart, if its samples do not agree earlier.
+/// Seconds per working set, without the warm-up, if the samples do not agree earlier.
 const BUDGET: f64 = 0.12;
 
-/// The most samples of a point.
+/// The maximum number of samples per point.
 const SAMPLES: usize = 101;
 
-/// The one element an operation steps over: a pointer and seven words of padding, a line.
+/// An element is a line: a pointer and seven words of padding.
 const LAYOUT: Layout = Layout::npad(7);
 
-/// The working sets in bytes, in half octaves up to `largest`: the rungs of the lab's ladder.
+/// The working sets in bytes, in half octaves up to `largest`: the sizes of the lab's ladder.
 pub fn working_sets(largest: usize) -> impl Iterator<Item = usize> {
     let between = |power: usize| (power as f64 * SQRT_2) as usize / LINE * LINE;
     successors(Some(SMALLEST), |power| power.checked_mul(2))
@@ -32,23 +32,23 @@ pub fn working_sets(largest: usize) -> impl Iterator<Item = usize> {
         .take_while(move |&bytes| bytes <= largest)
 }
 
-/// What a walk over one working set came to.
+/// The result of a walk over one working set.
 pub struct Walked<'a> {
     /// Elements of the ring.
     pub elements: usize,
-    /// Elements that a lap of the kernel visited, each once, before it was back at its start.
+    /// Elements that one lap of the kernel visited, each once, until it returned to the start.
     pub visited: usize,
-    /// What a step does.
+    /// The work of a step.
     pub work: Work,
     /// The measurement.
     pub outcome: Outcome,
     /// Its samples.
     pub samples: &'a [Sample],
-    /// What was counted of a step.
+    /// The counts per step.
     pub counts: [Option<Count>; COUNTED.len()],
 }
 
-/// Where samples go.
+/// Buffers for samples.
 pub struct Store {
     samples: [Sample; SAMPLES],
     scratch: [f64; SAMPLES],
@@ -64,9 +64,8 @@ impl Store {
     }
 }
 
-/// Builds a ring over `bytes` of `region`, checks a lap of the kernel, times the walk, and counts
-/// it where there are counters. `hz` is the rate of the time-stamp counter. `None` if the region is
-/// too small.
+/// Builds a ring over `bytes` of `region`, checks one lap of the kernel, times the walk, and counts events if
+/// there are counters. `hz` is the rate of the time-stamp counter. `None` if the region is too small.
 pub fn walk<'a>(
     region: Region<'_>,
     bytes: usize,
@@ -85,7 +84,7 @@ pub fn walk<'a>(
         scratch: &mut store.scratch,
     };
     let outcome = steady(&mut walk, &plan, &mut NoMonitor, buffers)?;
-    // Whole laps, so that every stretch meets the same lines.
+    // Whole laps, so that every measurement visits the same lines.
     let steps = outcome.operations.next_multiple_of(elements as u64);
     let counts = counters.map_or([None; COUNTED.len()], |counters| {
         counters.count(steps, |steps| _ = walk.run(steps))
@@ -100,7 +99,7 @@ pub fn walk<'a>(
     })
 }
 
-/// Core cycles per tick right now: the median of several looks at the yardstick.
+/// Core cycles per tick at this moment: the median of several yardstick readings.
 pub fn core_per_tick() -> Option<f64> {
     let mut ticks = [0.0; 15];
     ticks.fill_with(|| yardstick::ticks() as f64);
@@ -109,9 +108,9 @@ pub fn core_per_tick() -> Option<f64> {
     Some(yardstick::CYCLES as f64 / ticks)
 }
 
-/// Steps that the walk takes, one at a time, until it is first back at its start; 0 if it is not
-/// within `elements` steps. No place can come twice on the way: a walk that goes by the pointers
-/// alone would then never return.
+/// The number of single steps until the walk first returns to its start, or 0 if it does not return within
+/// `elements` steps. No element can occur twice on the way: the walk only follows pointers, so it would then
+/// never return.
 fn lap(walk: &mut Walk<'_>, elements: usize) -> usize {
     let begin = walk.run(0);
     (1..=elements).find(|_| walk.run(1) == begin).unwrap_or(0)

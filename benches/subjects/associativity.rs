@@ -1,11 +1,11 @@
-//! Associativity: lists that fall into one set of L1d, as long as it has ways and longer.
+//! Associativity: lists in one set of L1d, with as many lines as L1d has ways, and with more.
 
 use crate::common::cases::Bench;
 
-/// Ways assumed where CPUID tells none: those of most CPUs with 32 KiB of L1d.
+/// Ways assumed if CPUID reports none: those of most CPUs with 32 KiB of L1d.
 const WAYS: u32 = 8;
 
-/// The distance, in lines, after which the sets of such a cache repeat.
+/// The stride, in lines, after which the sets of such a cache repeat.
 const PERIOD: f64 = 64.0;
 
 pub fn main() {
@@ -19,7 +19,7 @@ pub fn main() {
         .map_or(PERIOD, |sets| sets as f64);
 
     let cases = bench.cases("E18");
-    // The surface ends at lists of 32 lines.
+    // The experiment has lists of at most 32 lines.
     let list = |lines: u32| lines.min(32).to_string();
     let one = bench.time(&cases, "1", period);
     let full = bench.time(&cases, &list(ways), period);
@@ -29,7 +29,7 @@ pub fn main() {
     bench.ratio("1 line more than ways over as many", &over, &full);
     bench.ratio("twice as many lines as ways over as many", &twice, &full);
 
-    // A line further apart, every line has a set of its own.
+    // With one more line of stride, every line of the list is in a different set.
     let full = bench.time(&cases, &list(ways), period + 1.0);
     let twice = bench.time(&cases, &list(2 * ways), period + 1.0);
     bench.ratio("twice as many lines as ways over as many", &twice, &full);

@@ -1,5 +1,5 @@
-//! Bandwidth of one core: what of the ports' limit is reached, and how likwid-bench and plain loops
-//! compare at the same working set in the same run.
+//! Bandwidth of one core, relative to the limit of the ports, and compared with likwid-bench and plain loops
+//! at the same working set in the same run.
 
 use std::hint::black_box;
 
@@ -16,26 +16,26 @@ use linefill::time::{start, stop};
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// Blocks of an operation: 4 MiB, beside which the cost of the clock does not show.
+/// Blocks per operation: 4 MiB, so that the cost of the clock is negligible.
 const BLOCKS: u64 = 8192;
 
-/// How many samples the lab's way of measuring takes at most, and for how long.
+/// The lab's measurement: its maximum number of samples, and its maximum time.
 const SAMPLES: usize = 400;
 const SECONDS: f64 = 0.1;
 
-/// Turns that a kernel and its peer take, of which the best counts: what else goes on on a machine
-/// only ever costs.
+/// Turns of a kernel and of likwid-bench. The fastest turn counts: other activity on the machine only makes a
+/// turn slower.
 const TURNS: usize = 3;
 
-/// How long a turn of likwid-bench is, in nanoseconds.
+/// The time of a turn of likwid-bench, in nanoseconds.
 const PEER_NANOS: f64 = 0.1e9;
 
-/// What is moved, by what name, and what likwid-bench calls the same.
+/// A workload, its name, and the name of the same workload in likwid-bench.
 struct Workload {
     what: &'static str,
     motion: Motion,
     likwid: &'static str,
-    /// Whether it goes past the caches, so that one working set tells all.
+    /// Whether the accesses bypass the caches, so that one working set is enough.
     past_caches: bool,
 }
 
@@ -49,7 +49,7 @@ const fn subject(what: &'static str, motion: Motion, likwid: &'static str) -> Wo
 }
 
 impl Workload {
-    /// likwid-bench's name for it by vectors of `width` bytes.
+    /// The name of likwid-bench's test for vectors of `width` bytes.
     fn likwid_test(&self, width: usize) -> String {
         let suffix = match width {
             16 => "_sse",
@@ -104,20 +104,21 @@ pub fn main() {
                 bench.subject(&mut driver, subject, widest, bytes);
             }
         }
-        // By the width of the documents.
+        // The width of the cited documents.
         bench.subject(&mut driver, &SUBJECTS[0], Vector::Sse2, bytes);
         bench.plain(&mut driver, bytes);
     }
 }
 
-/// Working sets: half of L1d, a quarter of L2 and of the last level, and well beyond the caches.
+/// Working sets: half of L1d, a quarter of L2, an eighth of the last level but at most 4 MiB, and one well
+/// beyond the caches.
 fn sizes() -> Vec<usize> {
     let caches = Caches::detect();
     let of = |level| caches.data(level).map(|cache| cache.size as usize);
     let last = caches
         .last_level()
         .map_or(8 * MIB, |cache| cache.size as usize);
-    // What of a shared cache is usable may be little.
+    // The usable part of a shared cache may be small.
     let llc = (last / 8).min(4 * MIB);
     let memory = (4 * last).clamp(64 * MIB, 128 * MIB);
     let mut sizes = vec![
@@ -135,7 +136,7 @@ struct Bench {
     ports: Option<Ports>,
 }
 
-/// What was sampled, in bytes per core cycle and gigabytes per second.
+/// The measured speed, in bytes per core cycle and gigabytes per second.
 #[derive(Clone, Copy)]
 struct Speed {
     a_cycle: Option<f64>,
@@ -143,7 +144,7 @@ struct Speed {
 }
 
 impl Speed {
-    /// The better of two turns.
+    /// The faster of two turns.
     fn better(self, other: Option<Speed>) -> Speed {
         match other {
             Some(other) if other.gigabytes > self.gigabytes => other,
@@ -153,7 +154,7 @@ impl Speed {
 }
 
 impl Bench {
-    /// One kernel, and its peer beside it.
+    /// Measures one kernel, and likwid-bench's equivalent after it.
     fn subject(&mut self, driver: &mut Driver, subject: &Workload, vector: Vector, bytes: usize) {
         let width = vector.bytes();
         let name = format!("{}, {width} B, {}", subject.what, words(bytes));
@@ -180,8 +181,8 @@ impl Bench {
         if timed.ticks.is_none() {
             return;
         }
-        // Criterion's samples have interrupts in them, and an interrupt can change how loads pair
-        // up until the next one. The lab's samples are too short for either to show.
+        // Criterion's samples contain interrupts, and an interrupt can change how loads pair up until the
+        // next interrupt. The lab's samples are too short for either effect.
         let moved = f64::from(work.bytes_read + work.bytes_written);
         let once = f64::from(work.bytes_read.max(work.bytes_written));
         let mut ours = None;
@@ -217,7 +218,7 @@ impl Bench {
         }
     }
 
-    /// What the ports let through; a copy is no faster than either of its halves.
+    /// The limit of the ports, in bytes per cycle. A copy is limited by its loads or by its stores.
     fn limit(&self, motion: Motion, width: usize) -> Option<f64> {
         let ports = self.ports?;
         let (loads, stores) = (ports.read(width)?, ports.write(width)?);
@@ -229,8 +230,8 @@ impl Bench {
         }))
     }
 
-    /// STREAM's Copy and Scale as a plain program has them: `copy_from_slice`, which is `memcpy`,
-    /// and a loop that the compiler makes vectors of.
+    /// STREAM's Copy and Scale in a plain program: `copy_from_slice`, which is `memcpy`, and a loop that the
+    /// compiler vectorises.
     fn plain(&mut self, driver: &mut Driver, bytes: usize) {
         for (what, round) in [
             ("memcpy", copy as fn(&mut [f64], &[f64])),
@@ -263,7 +264,7 @@ impl Bench {
     }
 }
 
-/// Ticks and core cycles per operation, measured as the lab does.
+/// Ticks and core cycles per operation, measured with the lab's method.
 fn steadily(driver: &Driver, kernel: &mut Bandwidth<'_>) -> Option<Timed> {
     let (mut samples, mut scratch) = ([Sample::default(); SAMPLES], [0.0; SAMPLES]);
     let buffers = Buffers {
@@ -281,7 +282,7 @@ fn steadily(driver: &Driver, kernel: &mut Bandwidth<'_>) -> Option<Timed> {
     })
 }
 
-/// The speed of operations that get through `once` bytes and move `moved`, if they were sampled.
+/// The speed of an operation that passes over `once` bytes and moves `moved`, if it was sampled.
 fn speed(driver: &Driver, timed: Timed, once: f64, moved: f64) -> Option<Speed> {
     Some(Speed {
         a_cycle: timed.cycles.map(|cycles| once / cycles),

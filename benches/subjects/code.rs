@@ -1,4 +1,4 @@
-//! The instruction side: where code lies in a line, what is inlined, and where cold code lies.
+//! Instruction fetch: the place of code in a line, inlining, and the place of cold code.
 
 use crate::common::cases::Bench;
 use linefill::cpu::CacheKind;

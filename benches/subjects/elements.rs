@@ -1,4 +1,4 @@
-//! Elements: what lies beside the bytes that are used.
+//! Elements: the cost of unused bytes next to the used ones.
 
 use crate::common::cases::Bench;
 

@@ -1,4 +1,4 @@
-//! Kernels by intrinsics against the same ones in assembly, alternately on the same memory.
+//! Kernels written with intrinsics against the same kernels in assembly, alternately on the same memory.
 
 use std::hint::black_box;
 
@@ -17,10 +17,11 @@ use linefill::time::{start, stop};
 /// Pairs of samples per case.
 const PAIRS: usize = 31;
 
-/// Nanoseconds of a sample: long against the clock, and short enough for most to be undisturbed.
+/// Nanoseconds per sample: long compared with the clock, and short enough that most are undisturbed.
 const SAMPLE: f64 = 200_000.0;
 
-/// Memory that the L1d of every CPU holds, and memory that no cache does, as far as a bench has time.
+/// A size that fits into the L1d of every CPU, and a size larger than most caches; still larger sizes would
+/// take too long.
 const SIZES: [(usize, &str); 2] = [(16 << 10, "16 KiB"), (64 << 20, "64 MiB")];
 
 pub fn main() {
@@ -54,14 +55,14 @@ pub fn main() {
 
 struct Bench {
     driver: Driver,
-    /// Whether each case is to run once, untimed.
+    /// Whether to run each case once, untimed.
     test: bool,
-    /// What names have to hold.
+    /// The text that the names of cases must contain.
     wanted: Option<String>,
     features: Features,
 }
 
-/// All of `memory` but the line by which it is larger, from the start of a line on.
+/// The whole lines of `memory`, without the extra line that it has for alignment.
 fn region(memory: &mut [u8]) -> Region<'_> {
     let bytes = memory.len() - LINE;
     let skip = memory.as_ptr().align_offset(LINE);
@@ -199,7 +200,7 @@ impl Bench {
             .say(&format!("{what}: skipped: not on this CPU"));
     }
 
-    /// Times `kernel` in both forms in turn, and prints both and their ratio.
+    /// Times `kernel` in both forms in turn, and prints both times and their ratio.
     fn compare<K: Kernel>(&mut self, name: &str, kernel: K, by: impl Fn(K, Form) -> K) {
         let left_out = |wanted: &String| !format!("forms/{name}").contains(wanted.as_str());
         if self.wanted.as_ref().is_some_and(left_out) {
@@ -214,7 +215,7 @@ impl Bench {
             self.driver.say(&format!("{name}: ran in both forms"));
             return;
         }
-        // As many operations as last for a sample, and memory that has been there once.
+        // Finds the number of operations that lasts for a sample; this also touches the memory.
         let mut operations = 64;
         let enough = self.driver.rate().ticks(SAMPLE);
         while ticks(&mut kernel, operations) < enough && operations < 1 << 40 {
@@ -222,10 +223,10 @@ impl Bench {
         }
         let mut samples = [const { Vec::new() }; 2];
         for pair in 0..PAIRS {
-            // Who comes first changes from pair to pair.
+            // The form that goes first alternates from pair to pair.
             for turn in [pair % 2, (pair + 1) % 2] {
                 kernel = by(kernel, Form::ALL[turn]);
-                // What the other form left in predictors and buffers.
+                // Warm-up: removes what the other form left in predictors and buffers.
                 black_box(kernel.run(operations / 8));
                 let ticks = ticks(&mut kernel, operations);
                 samples[turn].push(ticks as f64 / operations as f64);
@@ -242,12 +243,12 @@ impl Bench {
     }
 }
 
-/// A change of form that may be refused, and here is not: all cases have both.
+/// A change of form that cannot fail here, because all cases have both forms.
 fn by<K, E: std::fmt::Debug>(change: impl Fn(K, Form) -> Result<K, E>) -> impl Fn(K, Form) -> K {
     move |kernel, form| change(kernel, form).expect("a hard-float target")
 }
 
-/// What `operations` operations take.
+/// The ticks that `operations` operations take.
 fn ticks<K: Kernel>(kernel: &mut K, operations: u64) -> u64 {
     let began = start();
     black_box(kernel.run(black_box(operations)));

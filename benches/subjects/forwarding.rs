@@ -1,6 +1,7 @@
-//! Store-to-load forwarding and 4 KiB aliasing: what a load behind a store waits for.
+//! Store-to-load forwarding and 4 KiB aliasing: what a load after a store waits for.
 //!
-//! Locks across two lines are left to the lab, which needs few: each stops everybody's memory.
+//! Only the lab measures locks across two lines, because it needs few of them: each stalls the memory
+//! accesses of all cores.
 
 use crate::common::cases::Bench;
 

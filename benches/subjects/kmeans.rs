@@ -1,5 +1,5 @@
-//! Sestoft's k-means: an iteration in each of the note's variants and of our own, on one thread and
-//! on one thread per core. Elements of the throughput are points.
+//! Sestoft's k-means: an iteration in each of the note's variants and of ours, on one thread and on one
+//! thread per core. The elements of the throughput are points.
 
 use crate::common::driver::Driver;
 use criterion::Throughput;
@@ -10,7 +10,7 @@ use linefill::mem::Region;
 use linefill::os::current_cpu;
 use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, team};
 
-/// Points of a thread.
+/// Points per thread.
 const POINTS: usize = 4000;
 
 /// Nanoseconds from the call of a round to its start.
@@ -54,8 +54,8 @@ pub fn main() {
     }
 }
 
-/// Times whole iterations of one thread per CPU, each with a task, and returns the core cycles of one, or
-/// its ticks where there is no yardstick.
+/// Times whole iterations with one thread per CPU, and returns the core cycles of one iteration, or its ticks
+/// if there is no yardstick.
 fn iteration(
     driver: &mut Driver,
     name: &str,
@@ -89,7 +89,7 @@ fn members(setup: &KMeansSetup) -> Result<Vec<Worker<'static>>, Untestable> {
         features: Features::detect(),
         host: &Linux,
     };
-    // It lies in memory of its own.
+    // The set-up does not use this region: its members allocate their own memory.
     let region = Region::new(Box::leak(Box::new([0; 128])))?;
     match setup.prepare(region, &context)? {
         Workload::Threads { members, .. } => Ok(members),

@@ -1,5 +1,5 @@
-//! The benches of experiments and of what they stand on, one file a subject, in one program: what they
-//! share is built once.
+//! The benches of experiments and of the parts they use, one file per subject, in one program, so that the
+//! shared code is built once.
 //!
 //! ```sh
 //! cargo bench --features std -- walks
@@ -7,7 +7,7 @@
 
 mod common;
 
-// Traces of cachegrind, as the tests have them.
+// Traces of cachegrind, shared with the tests.
 #[path = "../../tests/kernels/sim/valgrind.rs"]
 mod valgrind;
 
@@ -33,7 +33,7 @@ mod tlb;
 mod walks;
 mod writes;
 
-/// The subjects. The name of each begins the names of all its benchmarks.
+/// The subjects. The names of a subject's benchmarks start with its name.
 const SUBJECTS: [(&str, fn()); 21] = [
     ("alignment", alignment::main),
     ("associativity", associativity::main),

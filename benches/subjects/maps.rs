@@ -1,5 +1,5 @@
-//! Sestoft's program with the maps that he compares, and those that stand for Java's: from an empty
-//! map on, by one thread and by one a core.
+//! Sestoft's program with the maps that he compares and with equivalents of Java's maps: starting from an
+//! empty map, with one thread and with one thread per core.
 
 use crate::common::cases::Bench;
 use linefill::experiment::topics::maps::map::MapKind;

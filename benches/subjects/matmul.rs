@@ -1,14 +1,14 @@
-//! Matrix multiplication: Drepper's four ways, two in tiles, and the crate `matrixmultiply`.
-//! Elements of the throughput are floating-point operations.
+//! Matrix multiplication: Drepper's four versions, two tiled versions, and the crate `matrixmultiply`. The
+//! elements of the throughput are floating-point operations.
 
 use crate::common::cases::{Bench, Sampled};
 use criterion::Throughput;
 use linefill::time::{start, stop};
 
-/// The paper's rows and columns.
+/// The number of rows and columns in the paper.
 const PAPER: usize = 1000;
 
-/// A power of two.
+/// A power of two, so that the elements of a column fall into few sets.
 const POWER: usize = 1024;
 
 pub fn main() {
@@ -39,7 +39,7 @@ pub fn main() {
     }
 }
 
-/// Times whole multiplications by the crate, which chooses its instructions itself.
+/// Times whole multiplications by the crate, which selects its instructions itself.
 fn matrixmultiply(bench: &mut Bench, side: usize) -> Sampled {
     let elements = |first: usize| -> Vec<f64> {
         let numbers = first..first + side * side;

@@ -1,5 +1,5 @@
-//! Misses in flight: what a shuffle gains by drawing its indices in stages, and how many walks side
-//! by side pay.
+//! Misses in flight: what a shuffle gains by drawing its indices in stages, and how many interleaved walks
+//! pay off.
 
 use crate::common::cases::Bench;
 
@@ -29,7 +29,7 @@ pub fn main() {
     let alone = bench.time(&chained, CHAINS, 1.0);
     let four = bench.time(&chained, CHAINS, 4.0);
     bench.ratio("exchange, one chain over four", &alone, &four);
-    // A chain keeps one miss in flight, so four keep four (Little's law).
+    // A chain keeps one miss in flight, so four chains keep four (Little's law).
     bench.ratio(
         "a fourth of the misses in flight, simple shuffle",
         &four,

@@ -1,4 +1,4 @@
-//! Non-temporal stores and loads against those through the cache.
+//! Non-temporal stores and loads against cached ones.
 
 use crate::common::cases::Bench;
 

@@ -1,6 +1,6 @@
-//! The overhead of timing: the start/stop pair, the yardstick, a look at preemption, a sample. And
-//! that of counting: a scope read by system call, and by `rdpmc` where that is allowed; where it is
-//! not, the instructions that it would take.
+//! The overhead of timing: the start/stop pair, the yardstick, a query of context switches, a sample. And the
+//! overhead of counting: a scope read by system call, and by `rdpmc` if that is allowed. If not, the number
+//! of instructions that a scope with `rdpmc` executes.
 
 use std::hint::black_box;
 
@@ -53,7 +53,8 @@ pub fn main() {
     driver.say(&format!(
         "a scope of one event, by rdpmc, is {path} instructions, two of them rdpmc"
     ));
-    // A scope may take a hundred cycles: at three instructions per cycle these leave 34 to each rdpmc.
+    // A scope may take 100 cycles: at three instructions per cycle, 96 instructions take 32 cycles, which
+    // leaves 34 cycles per `rdpmc`.
     assert!(path <= 96, "a scope has grown to {path} instructions");
 }
 
@@ -89,22 +90,22 @@ fn scope_of(driver: &mut Driver, event: &str, fast: bool) -> Timed {
     Timed::default()
 }
 
-/// A scope around nothing.
+/// A scope around no code.
 #[inline(never)]
 fn a_scope(counter: &Counter) -> u64 {
     counter.scope(|| ()).map_or(0, |(_, reading)| reading.value)
 }
 
-/// The instructions of the shortest way through [`a_scope`] that executes `rdpmc` twice.
+/// The number of instructions on the shortest path through [`a_scope`] that executes `rdpmc` twice.
 fn shortest_scope() -> usize {
     let address = a_scope as *const () as u64;
-    // SAFETY: the function's code is mapped, readable and never written; what follows it in the
-    // program's text is as long as a page at least, for all of the program's main parts are there.
+    // SAFETY: the function's code is mapped, readable and never written. At least a page of text follows its
+    // start, because the main parts of the program are in the same section.
     let code = unsafe { std::slice::from_raw_parts(address as *const u8, 2048) };
     path::shortest(code, address, iced_x86::Mnemonic::Rdpmc, 2).expect("a scope reads twice")
 }
 
-/// What the pair reads with nothing in between.
+/// The time that the pair reads with no code in between.
 #[inline(always)]
 fn empty() -> u64 {
     let began = start();
@@ -121,16 +122,17 @@ fn around(times: u64, mut what: impl FnMut()) -> u64 {
     stop() - began
 }
 
-/// Samples that one measurement keeps here; the lab's points keep a few hundred at most.
+/// Samples kept per measurement; the lab's points keep at most a few hundred.
 const ROOM: usize = 64;
 
 /// Measures a kernel that does nothing until `samples` samples were taken.
 fn sample_nothing(samples: u64) -> u64 {
     let mut kept = [Sample::default(); ROOM];
     let mut scratch = [0.0; ROOM];
-    // The first operation lasts as long as wanted, so that nobody looks for a longer stretch of nothing.
+    // Every operation reaches the minimum time, so that the measurement does not look for a larger number of
+    // operations.
     let mut plan = Plan::of_ticks(0, u64::MAX);
-    // Never met: the buffer ends the measurement.
+    // A precision that is never reached: the full buffer ends the measurement.
     plan.precision = 0.0;
     let mut left = samples;
     let began = start();

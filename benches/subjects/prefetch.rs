@@ -1,10 +1,10 @@
-//! Software prefetching: what each hint does, how far ahead it pays, and what it costs without a
+//! Software prefetches: the effect of each hint, the distance that pays off, and the cost without a
 //! translation; loads that pass a store.
 
 use crate::common::cases::Bench;
 
-/// Loads that are held against a hit. All of them, hits too, include the start/stop pair, whose
-/// own cost the bench `overhead` shows.
+/// Loads that are compared with a hit. All times, also those of hits, include the start/stop pair; the bench
+/// `overhead` shows its cost.
 const LOADS: [&str; 6] = [
     "flushed",
     "after prefetcht0",
@@ -22,8 +22,8 @@ pub fn main() {
     let far = bench.machine.in_memory() as f64;
 
     let hints = bench.cases("E36");
-    // After a sequential sweep alone: what the CPU learns from a random walk before the loads may
-    // not outlast Criterion's warm-up, so the lab shows that.
+    // Only after a sequential sweep: what the CPU learns from a random walk before the loads may not survive
+    // Criterion's warm-up. The lab measures that case.
     let swept = 0.0;
     let hit = bench.time(&hints, "flushed, then loaded", swept);
     for series in LOADS {

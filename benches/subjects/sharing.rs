@@ -1,9 +1,9 @@
-//! Threads: what they do to each other on one line, a line's way to another core and back, and
-//! what two of them read, write and copy at once.
+//! Threads: the effect of sharing one line, the transfer of a line to another core and back, and the
+//! bandwidth when two threads read, write and copy at once.
 
 use crate::common::cases::Bench;
 
-/// Ways to count, with what they are called in the table.
+/// The kinds of counters, with their names in the table.
 const WAYS: [&str; 4] = ["int++", "fetch_add", "spin lock", "Mutex"];
 
 pub fn main() {

@@ -1,15 +1,15 @@
-//! The simulator: references per second in one level of 8 ways, and in three caches beside
-//! cachegrind on the same traces, where there is a valgrind: a loop that misses much, and an
+//! The simulator: references per second in one level of 8 ways, and in three caches, compared with cachegrind
+//! on the same traces if valgrind is installed. The traces are of a loop with many misses and of an
 //! assembler.
 //!
-//! Like is held against like three times: all of cachegrind's run, which starts valgrind and
-//! executes the program; the run without its start, as the difference of a long and a short one;
-//! and the simulation alone, which is that less what valgrind's translator takes without a tool. Theirs
-//! are times on a CPU, and ours is said a second time as the sum of the quickest laps of short parts, so
-//! that programs beside them change little.
+//! Three rates of cachegrind are compared with ours: the whole run, which starts valgrind and executes the
+//! program; the run without its start, as the difference of a long and a short run; and the simulation alone,
+//! which is the run without its start less the time of valgrind's translator without a tool. cachegrind's
+//! times are CPU times. Our rate is printed a second time from the sum of the fastest laps of short parts, so
+//! that other programs on the machine change it little.
 //!
-//! A rate is of the references that are served, and the time is that of all that is done for them,
-//! stripping included. Reading a trace is not: cachegrind has none.
+//! A rate counts the references that are served. The time includes all work for them, also the stripping. The
+//! time for reading a trace is not included: cachegrind reads none.
 
 use std::hint::black_box;
 use std::io;
@@ -27,17 +27,17 @@ use linefill::sim::{
 };
 use linefill::time::{start, stop};
 
-/// References of a trace that is made here: enough that no branch predictor learns it.
+/// References in a generated trace: too many for a branch predictor to learn.
 const LENGTH: usize = 1 << 18;
 
-/// I1, D1 and LL, as cachegrind's options have them.
+/// I1, D1 and LL, in the format of cachegrind's options.
 const CACHES: [&str; 3] = ["32768,8,64", "32768,8,64", "1048576,8,64"];
 
-/// The smallest cache that the traces are stripped for: I1 and D1 have as many sets, and all caches
-/// of more ways than these can be simulated with what is left.
+/// The smallest cache that the traces are stripped for. I1 and D1 have as many sets as it has, and the
+/// stripped trace suffices for every cache with these sets and at least these ways.
 const SMALLEST: &str = "16384,4,64";
 
-/// The same for all of one way and more.
+/// The same for caches of one way or more.
 const ONE_WAY: &str = "4096,1,64";
 
 pub fn main() {
@@ -60,7 +60,7 @@ pub fn main() {
     }
 }
 
-/// Loads of 8 bytes anywhere in `bytes` bytes.
+/// Loads of 8 bytes at random addresses in `bytes` bytes.
 fn random(bytes: usize) -> Vec<Reference> {
     let mut rng = Rng::new(1);
     let mut load = || Reference::load(8 * rng.below(bytes / 8) as u64, 8);
@@ -84,7 +84,7 @@ fn level(driver: &mut Driver, name: &str, trace: Vec<Reference>) {
     black_box(cache.counters());
 }
 
-/// Ticks of a trace in parts, each the quickest of its laps.
+/// The sum of the ticks of all parts of a trace, for each part in its fastest lap.
 fn quickest(trace: &[Reference], mut serve: impl FnMut(&[Reference])) -> u64 {
     let mut best = vec![u64::MAX; trace.len().div_ceil(PART)];
     for _ in 0..LAPS {
@@ -96,14 +96,14 @@ fn quickest(trace: &[Reference], mut serve: impl FnMut(&[Reference])) -> u64 {
     best.iter().sum()
 }
 
-/// References that are served in some 10 us, in which a core may be alone that is shared for most
-/// of its time with others.
+/// The number of references that are served in about 10 us: short enough that a core that is shared with
+/// other programs runs some of the parts undisturbed.
 const PART: usize = 4096;
 
 /// How often each part is served.
 const LAPS: usize = 20;
 
-/// Ticks of so many references, the trace again and again.
+/// The ticks for a number of references; the trace repeats.
 fn over(trace: &[Reference], references: u64, mut serve: impl FnMut(&[Reference])) -> u64 {
     let began = start();
     let mut left = references as usize;
@@ -115,7 +115,7 @@ fn over(trace: &[Reference], references: u64, mut serve: impl FnMut(&[Reference]
     stop() - began
 }
 
-/// Says the rate of what was timed, each of which was so many references.
+/// Prints the rate of timed code, if each operation is `references` references.
 fn say_rate(driver: &Driver, name: &str, timed: Timed, references: f64) {
     if let Some(ticks) = timed.ticks {
         let rate = 1e3 * references / driver.rate().nanos(ticks);
@@ -128,8 +128,8 @@ fn say_rate(driver: &Driver, name: &str, timed: Timed, references: f64) {
     }
 }
 
-/// Compares the rate, and the counts, of three caches with cachegrind's on the same program, and
-/// of one level in every associativity with a run of cachegrind for each.
+/// Compares the rates and the counts of three caches with cachegrind's on the same program, and those of one
+/// level in every associativity with one run of cachegrind each.
 fn beside_cachegrind(driver: &mut Driver) -> io::Result<()> {
     let test = std::env::args().any(|argument| argument == "--test");
     let (rounds, more) = if test { (1, 2) } else { (60, 4000) };
@@ -154,7 +154,7 @@ fn beside_cachegrind(driver: &mut Driver) -> io::Result<()> {
     let few = Program::assembler(&place, functions)?;
     let trace = few.trace()?;
     let many = Program::assembler(&place, functions + more)?;
-    // What an assembler does does not grow in proportion to what it is given: it is counted.
+    // The work of an assembler is not proportional to its input, so its references are counted.
     let of = |program: &Program| -> io::Result<f64> {
         let [instructions, _, _, reads, _, _, writes, ..] = program.counts(CACHES)?;
         Ok((instructions + reads + writes) as f64)
@@ -165,12 +165,12 @@ fn beside_cachegrind(driver: &mut Driver) -> io::Result<()> {
     beside_program(driver, "an assembler", &trace, &theirs)
 }
 
-/// What is left of a trace for a smallest cache.
+/// The trace stripped for a smallest cache.
 fn stripped(smallest: &str, trace: &[Reference]) -> Stripped {
     Stripped::of(geometry(smallest), trace.iter().copied())
 }
 
-/// Times three caches on a program's trace, as it is and stripped, beside cachegrind.
+/// Times three caches on a program's trace, whole and stripped, against cachegrind.
 fn beside_program(
     driver: &mut Driver,
     program: &str,
@@ -216,7 +216,7 @@ fn beside_program(
     Ok(())
 }
 
-/// The largest number of ways that is simulated in one pass.
+/// The largest number of ways that one pass simulates.
 const WAYS: usize = 16;
 
 /// D1 of 64 sets with 1 to 16 ways, in one pass and in 16 runs of cachegrind.
@@ -266,13 +266,13 @@ fn every_associativity(
     Ok(())
 }
 
-/// Nanoseconds on a CPU that cachegrind takes per reference.
+/// The CPU time of cachegrind per reference, in nanoseconds.
 struct Theirs {
-    /// All of a short run.
+    /// The whole of a short run.
     whole: f64,
-    /// What a longer run takes more.
+    /// The additional time of a longer run.
     running: f64,
-    /// The same under valgrind's translator alone.
+    /// The additional time of a longer run under valgrind's translator alone.
     translating: f64,
 }
 
@@ -291,7 +291,8 @@ impl std::fmt::Display for Theirs {
 }
 
 impl Theirs {
-    /// Of a short run of so many references, and of one that does so many times as much more.
+    /// The times from a short run with `references` references, and a long run with `times` as many
+    /// additional references.
     fn of(short: &Program, long: &Program, times: f64, references: usize) -> io::Result<Self> {
         let of_more = times * references as f64;
         Ok(Theirs {
@@ -305,7 +306,7 @@ impl Theirs {
         self.running - self.translating
     }
 
-    /// Says how a time of ours compares, which is that of so many references.
+    /// Prints how our time for `references` references compares.
     fn beside(&self, driver: &Driver, name: &str, timed: Timed, references: f64) {
         say_rate(driver, name, timed, references);
         let Some(ticks) = timed.ticks else { return };
@@ -320,7 +321,7 @@ impl Theirs {
     }
 }
 
-/// Ticks of so many laps.
+/// The ticks of `laps` laps.
 fn laps(laps: u64, mut period: impl FnMut()) -> u64 {
     let began = start();
     for _ in 0..laps {
@@ -342,7 +343,7 @@ fn geometry(text: &str) -> Geometry {
     Geometry::new(next(), next(), next()).expect("a cache")
 }
 
-/// In cachegrind's order.
+/// The counts in cachegrind's order.
 fn counts(hierarchy: &Hierarchy) -> [u64; 9] {
     let fetches = hierarchy.instructions().expect("I1").counters().fetches;
     let (first, last) = (hierarchy.counters(0), hierarchy.counters(1));
@@ -359,7 +360,7 @@ fn counts(hierarchy: &Hierarchy) -> [u64; 9] {
     ]
 }
 
-/// What runs a program.
+/// The tool that runs a program.
 #[derive(Clone, Copy)]
 enum Tool {
     Cachegrind,
@@ -367,7 +368,7 @@ enum Tool {
     None,
 }
 
-/// How long a tool computes: the best of three.
+/// The CPU time of a tool: the minimum of three runs.
 fn seconds(program: &Program, tool: Tool) -> io::Result<Duration> {
     let mut best = Duration::MAX;
     for _ in 0..3 {
@@ -381,13 +382,13 @@ fn seconds(program: &Program, tool: Tool) -> io::Result<Duration> {
     Ok(best)
 }
 
-/// Time on a CPU of all programs that were run so far.
+/// The CPU time of all child processes so far.
 fn computed() -> Duration {
     let mut usage = MaybeUninit::uninit();
-    // SAFETY: the call writes to the place that it is given, which is as large as it must be.
+    // SAFETY: `usage` is a valid place for the `rusage` that the call writes.
     let status = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
     assert_eq!(status, 0, "getrusage: {}", io::Error::last_os_error());
-    // SAFETY: the call succeeded, and so wrote it all.
+    // SAFETY: the call succeeded, so it wrote the whole `rusage`.
     let usage: libc::rusage = unsafe { usage.assume_init() };
     [usage.ru_utime, usage.ru_stime]
         .map(|time| Duration::new(time.tv_sec as u64, 1000 * time.tv_usec as u32))
@@ -395,7 +396,7 @@ fn computed() -> Duration {
         .sum()
 }
 
-/// Nanoseconds that a tool takes longer for a longer program.
+/// The additional CPU time of a tool for the longer program.
 fn beyond(short: &Program, long: &Program, tool: Tool) -> io::Result<f64> {
     let (short, long) = (seconds(short, tool)?, seconds(long, tool)?);
     Ok(long.saturating_sub(short).as_nanos() as f64)

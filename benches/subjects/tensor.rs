@@ -1,4 +1,5 @@
-//! The tensor series: reads through references against reads of one run, and what an index costs.
+//! The tensor series: reads through references against reads from one contiguous array, and the cost of an
+//! index.
 
 use crate::common::cases::Bench;
 

@@ -1,5 +1,5 @@
-//! The TLBs: what a step costs within the reach of each level and beyond, by the size of the pages,
-//! and what a page walk costs.
+//! The TLBs: the cost of a step within the reach of each level and beyond, by page size, and the cost of a
+//! page walk.
 
 use crate::common::cases::Bench;
 

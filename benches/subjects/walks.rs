@@ -1,4 +1,4 @@
-//! Walks: what a step costs in each level, by order, by what it does, and by pages.
+//! Walks: the cost of a step in each level, by order, by kind of step, and by pages.
 
 use crate::common::cases::Bench;
 
@@ -37,7 +37,7 @@ pub fn main() {
     bench.ratio("in memory, Inc over Follow", &inc, &follow);
     bench.ratio("in memory, Addnext0 over Follow", &add, &follow);
 
-    // 256 pages: more than the L1 dTLB of any CPU has entries.
+    // 256 pages: more than the entries of the L1 dTLB of any CPU.
     let pages = bench.cases("D16");
     let x = 256.0 * 64.0;
     let lines = bench.time(&pages, "one a line", x);
@@ -50,7 +50,7 @@ pub fn main() {
     );
     bench.ratio("256 pages, same over rotating offset", &same, &rotating);
 
-    // How the address is formed, and where the value goes.
+    // The effect of the addressing mode and of the destination register.
     let loads = bench.cases("X2");
     let simple = bench.time(&loads, "mov rax,[rax]", near);
     let scaled = bench.time(&loads, "mov rax,[rdx+rax*8+64]", near);

@@ -1,4 +1,4 @@
-//! What becomes of a store: write policies, flushed lines, pages that the kernel finds first.
+//! Stores: write policies, flushed lines, and the first write to pages.
 
 use crate::common::cases::Bench;
 
@@ -21,7 +21,7 @@ pub fn main() {
     let far = bench.time(&policies, combining, run);
     bench.ratio("read back, non-temporal over cached", &far, &near);
 
-    // One line with its fence, then a line of many.
+    // One line with its fence, then one line of many.
     let flushes = bench.cases("X4");
     let many = 128.0;
     let clean = bench.time(&flushes, "clflush, clean", 1.0);
@@ -33,7 +33,7 @@ pub fn main() {
     let free = bench.time(&flushes, "clflushopt, dirty", many);
     bench.ratio("clflush over clflushopt", &ordered, &free);
 
-    // Single shots here last milliseconds: a page is one of many.
+    // A shot here lasts milliseconds, so the cost per page comes from a shot over many pages.
     let pages = bench.cases("X3");
     let (base, huge) = (0.0, 1.0);
     let touched = bench.time(&pages, "first write", base);

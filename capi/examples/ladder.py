@@ -28,7 +28,7 @@ def need(code):
 
 
 for size in 16 << 10, 4 << 20:
-    # Lent to the library, and so kept until the walk is freed.
+    # The library uses this memory until the walk is freed.
     memory = ctypes.create_string_buffer(size)
     ring, walk, step = c_void_p(), c_void_p(), Timing()
     need(library.lf_ring_new(ctypes.addressof(memory), size, 7, RANDOM, 1, byref(ring)))

@@ -2,9 +2,9 @@
  *
  * Link with what `pkg-config --libs linefill` prints, or load liblinefill_c.so. x86-64 Linux.
  *
- * Functions that can fail return a code: LF_OK or an error. lf_message names a code, and lf_detail says
- * with its values why the last call of this thread failed. No call unwinds. Nothing is shared between
- * handles: several threads may use one each. */
+ * Functions that can fail return a code: LF_OK or an error. lf_message names a code. lf_detail gives the
+ * reason why the last call of this thread failed, with the values. No call unwinds. Handles share nothing:
+ * several threads may each use one. */
 
 #ifndef LINEFILL_H
 #define LINEFILL_H
@@ -42,9 +42,9 @@ enum lf_motion {
 
 enum lf_cache_kind { LF_DATA = 1, LF_INSTRUCTION = 2, LF_UNIFIED = 3 };
 
-/* A ring of elements in memory, one cycle through all of them. */
+/* A ring of elements in memory: one cycle through all of them. */
 typedef struct lf_ring lf_ring;
-/* Work that can be repeated, and goes on where it stopped. */
+/* Work that can be repeated. Each run continues where the previous run stopped. */
 typedef struct lf_kernel lf_kernel;
 
 /* A steady measurement. Times are per operation: a step of a walk, a block of 512 bytes of a stream. */
@@ -60,7 +60,7 @@ typedef struct lf_timing {
     int32_t precise;       /* 1: to 1 %. 0: the budget was spent first */
 } lf_timing;
 
-/* A cache. 0 stands for what CPUID does not say. */
+/* A cache. 0 means that CPUID does not report the value. */
 typedef struct lf_cache {
     uint64_t bytes;
     uint32_t level;
@@ -70,7 +70,7 @@ typedef struct lf_cache {
     uint32_t shared_by; /* hardware threads at most */
 } lf_cache;
 
-/* What CPUID says of the CPU that calls. Texts end with 0, and are empty where nothing is known. */
+/* What CPUID reports about the CPU that runs the call. Strings are null-terminated, and empty if unknown. */
 typedef struct lf_machine {
     char vendor[16];
     char brand[64];
@@ -81,45 +81,46 @@ typedef struct lf_machine {
     lf_cache cache[8];
 } lf_machine;
 
-/* The name of a code, and the reason why the last call of this thread failed, with its values. Both are
- * valid texts at any time; the second until the next call of the thread. */
+/* The name of a code, and the reason with values why the last call of this thread failed. Both functions
+ * always return a valid string. The reason is valid until the next call of this thread. */
 const char *lf_message(int32_t code);
 const char *lf_detail(void);
 
-/* Fills `machine`. Pin the thread first where cores differ. */
+/* Fills `machine`. Pin the thread first if cores differ. */
 int32_t lf_describe(lf_machine *machine);
 
-/* Fenced readings of the time-stamp counter: before and after a stretch of code. */
+/* Fenced readings of the time-stamp counter: lf_start before the code to time, lf_stop after it. */
 uint64_t lf_start(void);
 uint64_t lf_stop(void);
 /* The counter's rate, in ticks per second, measured once over 0.2 s. */
 int32_t lf_tick_hz(double *hz);
 
-/* Makes a ring of as many elements as `bytes` of `memory` hold, each a pointer and `npad` words of 8
- * bytes. The memory is lent until the ring, or the walk made of it, is freed: nobody else may touch it.
- * Whole lines of it are used. `seed` decides a random order. */
+/* Makes a ring of as many elements as fit into `bytes` of `memory`. An element is a pointer and `npad` words
+ * of 8 bytes. The ring uses only whole lines of the memory. Nothing else may access the memory until the
+ * ring, or the walk made from it, is freed. `seed` selects a random order. */
 int32_t lf_ring_new(void *memory, size_t bytes, size_t npad, int32_t order, uint64_t seed, lf_ring **ring);
-/* Elements, or 0 for null. */
+/* The number of elements, or 0 for null. */
 size_t lf_ring_count(const lf_ring *ring);
-/* Frees a ring that no walk was made of. Null is fine. */
+/* Frees a ring that was not passed to lf_walk_new. Null is allowed. */
 void lf_ring_free(lf_ring *ring);
 
-/* Makes a walk of a ring, and takes the ring: do not use or free it any more, even after an error. */
+/* Makes a walk of a ring, and takes ownership of the ring, even after an error: do not use or free it
+ * afterwards. */
 int32_t lf_walk_new(lf_ring *ring, int32_t step, lf_kernel **kernel);
-/* Makes a stream over memory, in blocks of 512 bytes, with registers of 16, 32 or 64 bytes. The memory
- * is lent until the kernel is freed, starts on a line of 64 bytes, and is a whole number of blocks (a
- * copy: in each half). Write it once before a stream of loads. */
+/* Makes a stream over memory, in blocks of 512 bytes, with registers of 16, 32 or 64 bytes. The memory starts
+ * on a line of 64 bytes and is a whole number of blocks (for a copy: in each half). Nothing else may access
+ * it until the kernel is freed. Write to it once before a stream of loads. */
 int32_t lf_stream_new(void *memory, size_t bytes, int32_t motion, size_t vector, lf_kernel **kernel);
-/* Does `operations` operations. `checksum`, which may be null, proves them: of a walk the byte offset at
- * which it stopped. */
+/* Runs `operations` operations. `checksum`, which may be null, receives a value that depends on them: for a
+ * walk, the byte offset at which it stopped. */
 int32_t lf_run(lf_kernel *kernel, uint64_t operations, uint64_t *checksum);
-/* Operations of one lap of the memory, or 0 for null. */
+/* The number of operations in one lap of the memory, or 0 for null. */
 uint64_t lf_lap(const lf_kernel *kernel);
-/* Measures a kernel in its steady state, N against 2N operations: a lap to warm up, then samples to a
- * precision of 1 %, for at most `seconds` (above 0, at most 3600). Pin the thread first. Samples that
- * another process disturbed are not left out: the interval tells. */
+/* Measures a kernel in its steady state, N against 2N operations: one lap to warm up, then samples until the
+ * precision is 1 %, for at most `seconds` (above 0, at most 3600). Pin the thread first. Samples that another
+ * process disturbed are kept: they widen the interval. */
 int32_t lf_time(lf_kernel *kernel, double seconds, lf_timing *timing);
-/* Frees a kernel. Null is fine. */
+/* Frees a kernel. Null is allowed. */
 void lf_kernel_free(lf_kernel *kernel);
 
 #ifdef __cplusplus

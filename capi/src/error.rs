@@ -1,4 +1,4 @@
-//! Errors as codes, and the reason of the last one.
+//! Errors as codes, and the reason of the last error.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
@@ -17,7 +17,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// What the number of a code means.
+    /// The text for the number of a code.
     pub const fn text(code: i32) -> &'static CStr {
         match code {
             0 => c"no error",
@@ -33,7 +33,7 @@ impl Code {
     }
 }
 
-/// A code, and why.
+/// A code and the reason.
 pub struct Error {
     code: Code,
     why: String,
@@ -50,15 +50,15 @@ thread_local! {
     static WHY: RefCell<CString> = RefCell::default();
 }
 
-/// Keeps the reason of an error, or that there is none, and returns its code.
+/// Stores the reason of an error, or an empty reason after success, and returns the code.
 pub fn failed(done: Result<(), Error>) -> i32 {
     let (code, why) = match done {
         Ok(()) => (0, String::new()),
         Err(error) => (error.code as i32, error.why),
     };
-    // A reason has no byte 0 in it.
+    // A reason contains no byte 0.
     let why = CString::new(why).unwrap_or_default();
-    // A thread that ends has no reason any more.
+    // The variable is gone while the thread ends: nothing can read the reason any more.
     let _ = WHY.try_with(|last| last.replace(why));
     code
 }

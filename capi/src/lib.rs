@@ -1,7 +1,8 @@
-//! linefill for C. `include/linefill.h` says what each function does; this file keeps its promises.
+//! linefill for C. `include/linefill.h` documents the functions; this file implements them.
 //!
-//! A function takes pointers as they come: null is an error, and a panic of the library is the code
-//! `LF_INTERNAL`. Memory of a caller is lent by contract, which no compiler checks.
+//! Every pointer argument may be null: that is an error. A panic of the library becomes the code
+//! `LF_INTERNAL`. The caller must keep the memory that it passes valid and untouched; no compiler checks
+//! this.
 
 mod error;
 mod machine;
@@ -22,23 +23,23 @@ use linefill::time::{Rate, start, stop};
 use error::{Code, Error, detail, failed};
 pub use machine::lf_machine;
 
-/// The most samples of a measurement.
+/// The maximum number of samples in a measurement.
 const SAMPLES: usize = 1000;
-/// How long the counter's rate is measured.
+/// How long the rate of the time-stamp counter is measured.
 const CALIBRATION: Duration = Duration::from_millis(200);
 
-/// A list in memory that the caller lent.
+/// A list in memory of the caller.
 #[allow(non_camel_case_types, reason = "the name in the header")]
 pub struct lf_ring(Ring<'static>);
 
-/// Something to run and time, and the operations of a lap.
+/// Work to run and time, and the number of its operations in a lap.
 #[allow(non_camel_case_types, reason = "the name in the header")]
 pub struct lf_kernel {
     work: Box<dyn Kernel>,
     lap: u64,
 }
 
-/// A steady measurement, as the header has it.
+/// A steady measurement, with the layout of the header.
 #[allow(non_camel_case_types, reason = "the name in the header")]
 #[repr(C)]
 pub struct lf_timing {
@@ -53,21 +54,21 @@ pub struct lf_timing {
     precise: i32,
 }
 
-/// Runs what a function does, and makes a code of what comes of it.
+/// Runs the body of a function, and returns the code for its result. A panic must not unwind into C.
 fn guarded(work: impl FnOnce() -> Result<(), Error>) -> i32 {
     let done = catch_unwind(AssertUnwindSafe(work));
     failed(done.unwrap_or_else(|_| Err(Error::new(Code::Internal, "the library panicked"))))
 }
 
-/// A pointer that is not null.
+/// The pointer, if it is not null.
 fn given<T>(pointer: *mut T, name: &str) -> Result<NonNull<T>, Error> {
     NonNull::new(pointer).ok_or_else(|| Error::new(Code::Null, format!("`{name}` is null")))
 }
 
-/// The caller's memory.
+/// The caller's memory as a region.
 ///
 /// # Safety
-/// It is valid, and nobody else touches it as long as what is made of it lives.
+/// The memory is valid, and nothing else accesses it while the ring or kernel made from it exists.
 unsafe fn lent(memory: *mut c_void, bytes: usize) -> Result<Region<'static>, Error> {
     let memory = given(memory, "memory")?.cast::<u8>();
     if bytes > isize::MAX as usize {
@@ -76,7 +77,7 @@ unsafe fn lent(memory: *mut c_void, bytes: usize) -> Result<Region<'static>, Err
             format!("no memory has {bytes} bytes"),
         ));
     }
-    // SAFETY: the caller's obligation is the same; every byte is a value of `u8`.
+    // SAFETY: the caller guarantees that the memory is valid; every byte is a value of `u8`.
     let bytes = unsafe { std::slice::from_raw_parts_mut(memory.as_ptr(), bytes) };
     Region::new(bytes).map_err(|error| Error::new(Code::Memory, error))
 }
@@ -99,12 +100,12 @@ pub extern "C" fn lf_detail() -> *const c_char {
 }
 
 /// # Safety
-/// `machine` is null or valid to write.
+/// `machine` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_describe(machine: *mut lf_machine) -> i32 {
     guarded(|| {
         let machine = given(machine, "machine")?;
-        // SAFETY: it is not null, and so valid to write.
+        // SAFETY: `machine` is not null, so it is valid for writes.
         unsafe { machine.write(lf_machine::detect()) };
         Ok(())
     })
@@ -120,7 +121,7 @@ pub extern "C" fn lf_stop() -> u64 {
     stop()
 }
 
-/// The rate of the time-stamp counter, measured at the first call.
+/// The rate of the time-stamp counter. The first call measures it.
 fn rate() -> Result<Rate, Error> {
     static RATE: OnceLock<Result<Rate, String>> = OnceLock::new();
     let measured = RATE.get_or_init(|| {
@@ -135,20 +136,20 @@ fn rate() -> Result<Rate, Error> {
 }
 
 /// # Safety
-/// `hz` is null or valid to write.
+/// `hz` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_tick_hz(hz: *mut f64) -> i32 {
     guarded(|| {
         let hz = given(hz, "hz")?;
         let rate = rate()?;
-        // SAFETY: it is not null, and so valid to write.
+        // SAFETY: `hz` is not null, so it is valid for writes.
         unsafe { hz.write(rate.hz()) };
         Ok(())
     })
 }
 
 /// # Safety
-/// `memory` has `bytes` bytes that are lent to the ring; `ring` is null or valid to write.
+/// `memory` has `bytes` bytes that only the ring uses; `ring` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_ring_new(
     memory: *mut c_void,
@@ -166,7 +167,7 @@ pub unsafe extern "C" fn lf_ring_new(
             2 => Order::Backward,
             other => return Err(no_choice("order", other, 2)),
         };
-        // SAFETY: the caller lends the memory.
+        // SAFETY: only the ring uses the memory.
         let region = unsafe { lent(memory, bytes) }?;
         if npad >= region.len() / 8 {
             let why = format!(
@@ -179,32 +180,33 @@ pub unsafe extern "C" fn lf_ring_new(
         let count = layout.count(region.len());
         let made = Ring::new(region, layout, count, order);
         let made = made.map_err(|error| Error::new(Code::Layout, error))?;
-        // SAFETY: it is not null, and so valid to write.
+        // SAFETY: `ring` is not null, so it is valid for writes.
         unsafe { into.write(Box::into_raw(Box::new(lf_ring(made)))) };
         Ok(())
     })
 }
 
 /// # Safety
-/// `ring` is null, or lives.
+/// `ring` is null or a ring that was not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_ring_count(ring: *const lf_ring) -> usize {
-    // SAFETY: it lives if it is not null.
+    // SAFETY: `ring` is null or was not freed.
     unsafe { ring.as_ref() }.map_or(0, |ring| ring.0.count())
 }
 
 /// # Safety
-/// `ring` is null, or lives, and is not used any more.
+/// `ring` is null or a ring that was not freed, and is not used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_ring_free(ring: *mut lf_ring) {
     if let Some(ring) = NonNull::new(ring) {
-        // SAFETY: `lf_ring_new` boxed it, and it is freed once.
+        // SAFETY: `lf_ring_new` boxed the ring, and it is freed once.
         drop(unsafe { Box::from_raw(ring.as_ptr()) });
     }
 }
 
 /// # Safety
-/// `ring` is null, or lives, and is not used any more; `kernel` is null or valid to write.
+/// `ring` is null or a ring that was not freed, and is not used afterwards; `kernel` is null or valid for
+/// writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_walk_new(
     ring: *mut lf_ring,
@@ -213,7 +215,7 @@ pub unsafe extern "C" fn lf_walk_new(
 ) -> i32 {
     guarded(|| {
         let ring = given(ring, "ring")?;
-        // SAFETY: `lf_ring_new` boxed it, and the caller gives it away.
+        // SAFETY: `lf_ring_new` boxed the ring, and the caller passes its ownership.
         let ring = unsafe { Box::from_raw(ring.as_ptr()) }.0;
         let into = given(kernel, "kernel")?;
         let step = match step {
@@ -224,14 +226,14 @@ pub unsafe extern "C" fn lf_walk_new(
         };
         let lap = ring.count() as u64;
         let walk = Walk::new(ring, step).map_err(|error| Error::new(Code::Layout, error))?;
-        // SAFETY: it is not null, and so valid to write.
+        // SAFETY: `kernel` is not null, so it is valid for writes.
         unsafe { hand_over(into, walk, lap) };
         Ok(())
     })
 }
 
 /// # Safety
-/// `memory` has `bytes` bytes that are lent to the kernel; `kernel` is null or valid to write.
+/// `memory` has `bytes` bytes that only the kernel uses; `kernel` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_stream_new(
     memory: *mut c_void,
@@ -256,7 +258,7 @@ pub unsafe extern "C" fn lf_stream_new(
             );
             Error::new(Code::Unsupported, why)
         })?;
-        // SAFETY: the caller lends the memory.
+        // SAFETY: only the kernel uses the memory.
         let region = unsafe { lent(memory, bytes) }?;
         if region.len() != bytes {
             let why = format!("{bytes} bytes do not begin on a line of 64 bytes, or end in one");
@@ -265,7 +267,7 @@ pub unsafe extern "C" fn lf_stream_new(
         let stream = Bandwidth::new(region, motion, vector);
         let stream = stream.map_err(|error| Error::new(Code::Memory, error))?;
         let lap = stream.pass();
-        // SAFETY: it is not null, and so valid to write.
+        // SAFETY: `kernel` is not null, so it is valid for writes.
         unsafe { hand_over(into, stream, lap) };
         Ok(())
     })
@@ -274,15 +276,15 @@ pub unsafe extern "C" fn lf_stream_new(
 /// Boxes a kernel for the caller.
 ///
 /// # Safety
-/// `into` is valid to write.
+/// `into` is valid for writes.
 unsafe fn hand_over(into: NonNull<*mut lf_kernel>, work: impl Kernel + 'static, lap: u64) {
     let work = Box::new(work);
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the caller guarantees that `into` is valid for writes.
     unsafe { into.write(Box::into_raw(Box::new(lf_kernel { work, lap }))) };
 }
 
 /// # Safety
-/// `kernel` is null or lives, and no other thread uses it; `checksum` is null or valid to write.
+/// `kernel` is null or was not freed, and no other thread uses it; `checksum` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_run(
     kernel: *mut lf_kernel,
@@ -290,11 +292,11 @@ pub unsafe extern "C" fn lf_run(
     checksum: *mut u64,
 ) -> i32 {
     guarded(|| {
-        // SAFETY: it lives and is this thread's alone.
+        // SAFETY: `kernel` was not freed, and no other thread uses it.
         let kernel = unsafe { given(kernel, "kernel")?.as_mut() };
         let sum = kernel.work.run(operations);
         if let Some(checksum) = NonNull::new(checksum) {
-            // SAFETY: it is not null, and so valid to write.
+            // SAFETY: `checksum` is not null, so it is valid for writes.
             unsafe { checksum.write(sum) };
         }
         Ok(())
@@ -302,15 +304,15 @@ pub unsafe extern "C" fn lf_run(
 }
 
 /// # Safety
-/// `kernel` is null, or lives.
+/// `kernel` is null or a kernel that was not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_lap(kernel: *const lf_kernel) -> u64 {
-    // SAFETY: it lives if it is not null.
+    // SAFETY: `kernel` is null or was not freed.
     unsafe { kernel.as_ref() }.map_or(0, |kernel| kernel.lap)
 }
 
 /// # Safety
-/// `kernel` is null or lives, and no other thread uses it; `timing` is null or valid to write.
+/// `kernel` is null or was not freed, and no other thread uses it; `timing` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_time(
     kernel: *mut lf_kernel,
@@ -318,7 +320,7 @@ pub unsafe extern "C" fn lf_time(
     timing: *mut lf_timing,
 ) -> i32 {
     guarded(|| {
-        // SAFETY: it lives and is this thread's alone.
+        // SAFETY: `kernel` was not freed, and no other thread uses it.
         let kernel = unsafe { given(kernel, "kernel")?.as_mut() };
         let into = given(timing, "timing")?;
         if !(seconds > 0.0 && seconds <= 3600.0) {
@@ -348,18 +350,18 @@ pub unsafe extern "C" fn lf_time(
             checksum: outcome.checksum,
             precise: (outcome.ended == Ended::Precise).into(),
         };
-        // SAFETY: it is not null, and so valid to write.
+        // SAFETY: `timing` is not null, so it is valid for writes.
         unsafe { into.write(measured) };
         Ok(())
     })
 }
 
 /// # Safety
-/// `kernel` is null, or lives, and is not used any more.
+/// `kernel` is null or a kernel that was not freed, and is not used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_kernel_free(kernel: *mut lf_kernel) {
     if let Some(kernel) = NonNull::new(kernel) {
-        // SAFETY: `hand_over` boxed it, and it is freed once.
+        // SAFETY: `hand_over` boxed the kernel, and it is freed once.
         drop(unsafe { Box::from_raw(kernel.as_ptr()) });
     }
 }

@@ -1,10 +1,10 @@
-//! What CPUID says, in the header's structures.
+//! The report of CPUID, in the structures of the header.
 
 use std::ffi::c_char;
 
 use linefill::cpu::{CacheKind, Caches, Identity};
 
-/// A cache, as the header has it; 0 where nothing is known.
+/// A cache, with the layout of the header; 0 where CPUID reports nothing.
 #[allow(non_camel_case_types, reason = "the name in the header")]
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
@@ -17,7 +17,7 @@ pub struct lf_cache {
     shared_by: u32,
 }
 
-/// The machine sheet, as the header has it.
+/// The machine's description, with the layout of the header.
 #[allow(non_camel_case_types, reason = "the name in the header")]
 #[repr(C)]
 pub struct lf_machine {
@@ -33,7 +33,7 @@ pub struct lf_machine {
 }
 
 impl lf_machine {
-    /// Asks the CPU that executes this.
+    /// Asks the CPU that runs this.
     pub fn detect() -> Self {
         let identity = Identity::detect();
         let found = Caches::detect();
@@ -66,7 +66,7 @@ impl lf_machine {
     }
 }
 
-/// A text with a 0 behind it, cut to fit.
+/// The text with a terminating 0, truncated to fit.
 fn text<const N: usize>(from: &str) -> [c_char; N] {
     let mut into = [0; N];
     for (to, byte) in into[..N - 1].iter_mut().zip(from.bytes()) {

@@ -1,4 +1,4 @@
-//! What command lines say: caches, sizes, gates, lines of a trace.
+//! Parsers for command lines: caches, sizes, gates, lines of a trace.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Every public constructor of a pattern or a kernel, and what it builds run between guard pages.
+//! Every public constructor of a pattern or a kernel. What it builds runs between guard pages.
 #![no_main]
 
 use std::cell::RefCell;

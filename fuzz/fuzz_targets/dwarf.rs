@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 #[path = "../../tests/heap/mutation/drivers.rs"]
 mod drivers;
 
-/// Files are mapped, so that there has to be one: in memory where that can be.
+/// `layout` maps files, so the input has to be a file: in memory if possible.
 static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
     let memory = PathBuf::from("/dev/shm");
     let folder = if memory.is_dir() {

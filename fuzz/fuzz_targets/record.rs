@@ -1,4 +1,4 @@
-//! Records, and what `report`, `compare` and `machine --record` make of them.
+//! Records, and how `report`, `compare` and `machine --record` read them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,16 +1,16 @@
-//! Tests that other tests of the same binary run in a process of their own.
+//! Runs tests of this binary in separate processes, for other tests.
 
 use std::process::Command;
 
-/// A command that runs the test `name` of a module alone; `module` is its `module_path!()`. Further
-/// arguments of libtest may be added.
+/// A command that runs only the test `name` of a module; `module` is its `module_path!()`. The caller may add
+/// arguments of libtest.
 pub fn exact(module: &str, name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(arguments(module, name));
     command
 }
 
-/// The same as a shell sees it, which runs `before` first.
+/// The same command through a shell, which runs `before` first.
 pub fn after(before: &str, module: &str, name: &str) -> Command {
     let mut command = Command::new("sh");
     command
@@ -21,7 +21,7 @@ pub fn after(before: &str, module: &str, name: &str) -> Command {
     command
 }
 
-/// The arguments that run it, whether or not it is `#[ignore]`.
+/// The arguments that run the test, even if it is `#[ignore]`.
 pub fn arguments(module: &str, name: &str) -> Vec<String> {
     let test = match module.split_once("::") {
         Some((_, module)) => format!("{module}::{name}"),

@@ -1,4 +1,4 @@
-//! Runs the program in a folder of its own, with little memory, so that a run takes a second.
+//! Runs the program in a separate folder with little memory, so that a run takes a second.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -11,25 +11,25 @@ use linefill::lab::read::read;
 use linefill::lab::record::{Header, PointLine, VerdictLine};
 use serde_json::Value;
 
-/// The record of a run of D14, D15 and D17 on a machine made up for it.
+/// The record of a run of D14, D15 and D17 with made-up results.
 pub const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
 
-/// What makes a run short: little memory, and no passes beyond the first two, whatever they leave open.
+/// Options that make a run short: little memory, and only the first two passes, whatever is still undecided.
 const SHORT: [&str; 4] = ["--memory", "1MiB", "--budget", "1s"];
 
-/// The arguments of a command line without quotes: `run D14 --budget 1s`.
+/// Splits a command line without quotes into arguments: `run D14 --budget 1s`.
 pub fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
 impl Folder {
-    /// The program, in this folder.
+    /// The program, run in this folder.
     pub fn linefill(&self, args: &[&str]) -> Command {
         self.by(Command::new(env!("CARGO_BIN_EXE_linefill")), args)
     }
 
-    /// The same, ended by signals. Tests that run in the background or by `nohup` are told to ignore some:
-    /// `env` puts the defaults back.
+    /// The same, with the default reaction to signals. A test run in the background or by `nohup` inherits
+    /// ignored signals: `env` restores the defaults.
     pub fn signalled(&self, args: &[&str]) -> Command {
         let mut command = Command::new("env");
         command.args(["--default-signal=INT,HUP", env!("CARGO_BIN_EXE_linefill")]);
@@ -44,36 +44,36 @@ impl Folder {
         command
     }
 
-    /// Runs it to its end.
+    /// Runs the program to its end.
     pub fn run(&self, args: &[&str]) -> Ran {
         Ran::of(&mut self.linefill(args))
     }
 
-    /// A run of this selection that takes a second or two.
+    /// A command that runs this selection in a second or two.
     pub fn short(&self, selection: &[&str]) -> Command {
         self.linefill(&[&["run"], selection, &SHORT].concat())
     }
 
-    /// Runs it to its end.
+    /// Runs this selection to its end.
     pub fn run_short(&self, selection: &[&str]) -> Ran {
         Ran::of(&mut self.short(selection))
     }
 
-    /// The record of its last run.
+    /// The record of the last run.
     pub fn record(&self) -> Record {
         Record::at(&self.at("linefill-out/record.jsonl"))
     }
 }
 
 impl Ran {
-    /// What it printed, which is JSON.
+    /// The output, parsed as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
     }
 }
 
-/// Panics unless a text has every one of `parts`.
+/// Panics unless the text contains every one of `parts`.
 #[track_caller]
 pub fn assert_has(text: &str, parts: &[&str]) {
     for part in parts {
@@ -91,7 +91,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Reads one.
+    /// Reads a record.
     #[track_caller]
     pub fn at(path: &Path) -> Self {
         let record = read(path).unwrap().record;
@@ -111,7 +111,7 @@ impl Record {
             .collect()
     }
 
-    /// Panics if a point is there twice in a pass.
+    /// Panics if the record contains a point twice in a pass.
     #[track_caller]
     pub fn has_each_point_once(&self) {
         let mut places: Vec<_> = self
@@ -126,7 +126,7 @@ impl Record {
     }
 }
 
-/// A run under way.
+/// A running program.
 pub struct UnderWay {
     child: Child,
     record: PathBuf,
@@ -140,7 +140,7 @@ impl UnderWay {
         Self::go_on(record, &mut command)
     }
 
-    /// The same, with the record left where it is.
+    /// The same, but keeps the existing record.
     pub fn go_on(record: PathBuf, command: &mut Command) -> Self {
         let child = command
             .stdout(Stdio::piped())
@@ -150,7 +150,7 @@ impl UnderWay {
         UnderWay { child, record }
     }
 
-    /// Waits until the record has `lines` lines or the run has ended.
+    /// Waits until the record has `lines` lines or the program has ended.
     pub fn until(&mut self, lines: usize) {
         let began = Instant::now();
         while self.lines() < lines && self.child.try_wait().unwrap().is_none() {
@@ -159,7 +159,7 @@ impl UnderWay {
         }
     }
 
-    /// Whether it has come to its end.
+    /// Whether the program has ended.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
@@ -169,13 +169,13 @@ impl UnderWay {
         text.iter().filter(|byte| **byte == b'\n').count()
     }
 
-    /// Kills it at once.
+    /// Kills the program immediately.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Sends it a signal by name, and waits for its end.
+    /// Sends the program a signal by name, and waits until it ends.
     pub fn signal(self, name: &str) -> Ran {
         let kill = format!("kill -s {name} {}", self.child.id());
         let sent = Command::new("sh").args(["-c", &kill]).status();
@@ -183,7 +183,7 @@ impl UnderWay {
         self.finish()
     }
 
-    /// Waits for its end.
+    /// Waits until the program ends.
     pub fn finish(self) -> Ran {
         let output = self.child.wait_with_output().unwrap();
         Ran {

@@ -1,11 +1,11 @@
-//! A recorded CPUID dump, read back as if it were the CPU.
+//! A recorded CPUID dump, read in place of the CPU.
 //!
-//! A line is `leaf subleaf: eax ebx ecx edx`, all hexadecimal; `#` begins a comment. A leaf that
-//! is not listed reads as zeros, save that an Intel CPU answers a leaf beyond its last with the
-//! last basic leaf (Intel SDM volume 2A, "CPUID"): code that forgets to ask for the last leaf
-//! reads garbage here as it would there.
+//! A line is `leaf subleaf: eax ebx ecx edx`, all hexadecimal; `#` begins a comment. A leaf that is not
+//! listed reads as zeros. An Intel CPU, however, answers a leaf beyond its last leaf with the last basic leaf
+//! (Intel SDM volume 2A, "CPUID"). Code that does not check the last leaf therefore reads garbage here, as on
+//! the CPU.
 
-// The library's own tests use this file as well, and they are built without std.
+// The library's own tests include this file, and those are built without std.
 extern crate std;
 
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ const ZEROS: CpuIdResult = CpuIdResult {
     edx: 0,
 };
 
-/// One line of a dump; `None` if it has not the form above.
+/// Parses a line of a dump; `None` if it does not have the form above.
 fn parse(line: &str) -> Option<((u32, u32), CpuIdResult)> {
     let hex = |word: &str| u32::from_str_radix(word, 16).ok();
     let (key, registers) = line.split_once(':')?;

@@ -1,14 +1,14 @@
-//! A folder of a test's own, and what came of a command.
+//! A folder for a test, and the result of a command.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// A folder that is removed at the end.
+/// A folder that is removed when dropped.
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// A fresh one; `name` is the test's.
+    /// Creates an empty folder; `name` identifies the test.
     pub fn new(name: &str) -> Self {
         let name = format!("linefill-{name}-{}", std::process::id());
         let dir = std::env::temp_dir().join(name);
@@ -17,7 +17,7 @@ impl Folder {
         Folder(dir)
     }
 
-    /// A path in it.
+    /// A path in the folder.
     pub fn at(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -29,14 +29,14 @@ impl Drop for Folder {
     }
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Ran {
-    /// Its exit status; `None` if a signal killed it.
+    /// The exit status; `None` if a signal killed the command.
     pub status: Option<i32>,
-    /// What it printed.
+    /// The standard output.
     pub out: String,
-    /// What it said on the standard error.
+    /// The standard error.
     pub err: String,
 }
 
@@ -51,7 +51,7 @@ impl Ran {
         }
     }
 
-    /// Runs `command` to its end, with the standard output that it was given.
+    /// Runs `command` to its end, without capturing its standard output.
     pub fn of_stderr(command: &mut Command) -> Self {
         let child = command.stderr(Stdio::piped()).spawn().unwrap();
         let output = child.wait_with_output().unwrap();
@@ -62,21 +62,21 @@ impl Ran {
         }
     }
 
-    /// Panics unless it succeeded.
+    /// Panics unless the command succeeded.
     #[track_caller]
     pub fn ok(self) -> Self {
         assert_eq!(self.status, Some(0), "{self:#?}");
         self
     }
 
-    /// Panics unless it gave an answer, be it a bad one: `doctor` fails on a machine that is busy.
+    /// Panics unless the command gave an answer, even a bad one: `doctor` fails on a busy machine.
     #[track_caller]
     pub fn answered(self) -> Self {
         assert!(matches!(self.status, Some(0 | 1)), "{self:#?}");
         self
     }
 
-    /// Panics unless it was refused with a message that has every one of `parts`.
+    /// Panics unless the command was refused with a message that contains every one of `parts`.
     #[track_caller]
     pub fn refused(self, parts: &[&str]) -> Self {
         assert_eq!(self.status, Some(2), "{self:#?}");

@@ -5,20 +5,20 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-/// The command that writes all golden files anew.
+/// The command that rewrites all golden files.
 const BLESS: &str = "BLESS=1 cargo test --all-features --test library --test program golden";
 
-/// Differences that a failure shows. The number of the others follows.
+/// The number of differences that a failure shows; for the others it shows only their number.
 const SHOWN: usize = 12;
 
-/// The text for a changed value, from its key, the old value and the new.
+/// Makes the text for a changed value, from its key, the old value and the new value.
 type Explain = dyn Fn(&str, &str, &str) -> String;
 
-/// What a golden file holds, and how it is compared.
+/// The content of a golden file, and how it is compared.
 pub struct Golden {
     /// The file is `tests/golden/NAME.txt`.
     name: &'static str,
-    /// First lines of the file: what its lines mean.
+    /// The first lines of the file, which explain the others.
     about: &'static str,
     entries: Vec<(String, String)>,
     same: fn(&str, &str) -> bool,
@@ -26,7 +26,7 @@ pub struct Golden {
 }
 
 impl Golden {
-    /// An empty one.
+    /// A golden file without entries.
     pub fn new(name: &'static str, about: &'static str) -> Self {
         Golden {
             name,
@@ -37,18 +37,18 @@ impl Golden {
         }
     }
 
-    /// The same, with a comparison of values other than equality.
+    /// Compares values with `same` instead of equality.
     pub fn comparing(self, same: fn(&str, &str) -> bool) -> Self {
         Golden { same, ..self }
     }
 
-    /// The same, with a text for a changed value, from the key, the old and the new value.
+    /// Explains a changed value with a text made from the key, the old value and the new value.
     pub fn explaining(self, explain: impl Fn(&str, &str, &str) -> String + 'static) -> Self {
         let explain = Box::new(explain);
         Golden { explain, ..self }
     }
 
-    /// Adds a value. A key that is there already gets a number.
+    /// Adds a value. A key that already exists gets a number.
     pub fn push(&mut self, key: impl Into<String>, value: impl Into<String>) {
         let (key, value) = (key.into(), value.into());
         assert!(!key.contains([TAB, '\n']) && !value.contains('\n'), "{key}");
@@ -134,11 +134,10 @@ impl Golden {
     }
 }
 
-/// Between key and value.
+/// Separates key and value.
 const TAB: char = '\t';
 
-/// A hash that stays the same on all machines and in all versions of Rust, and is quick in a debug
-/// build.
+/// A hash that is the same on all machines and in all versions of Rust, and fast in a debug build.
 #[derive(Clone, Copy)]
 pub struct Hash(u64);
 
@@ -170,7 +169,7 @@ impl Hash {
         }
     }
 
-    /// So many hexadecimal digits of it.
+    /// The first `count` hexadecimal digits of the hash.
     pub fn digits(self, count: usize) -> String {
         format!("{:016x}", self.0)[..count].to_owned()
     }

@@ -1,7 +1,8 @@
-//! Machines in a file (recorded, or composed as its head says): a text of `path = content` lines, laid out as files.
+//! Machines as a text of `path = content` lines, written to files. A machine is recorded, or composed as the
+//! head of its file says.
 //!
-//! `cpu[0-3,8]` in a path stands for each of those CPUs, whose number replaces `$` in the
-//! content; `\n` in the content is a line break. Lines that start with `#` are comments.
+//! `cpu[0-3,8]` in a path stands for each of those CPUs; its number replaces `$` in the content. `\n` in the
+//! content is a line break. Lines that start with `#` are comments.
 #![cfg(feature = "std")]
 
 use std::fs;
@@ -10,13 +11,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use linefill::os::Root;
 
-/// A recorded machine in a folder of its own, removed when dropped.
+/// A recorded machine in a folder that is removed when dropped.
 pub struct Machine {
     dir: PathBuf,
 }
 
 impl Machine {
-    /// A machine without any file.
+    /// A machine without files.
     pub fn empty() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let name = format!(
@@ -39,7 +40,7 @@ impl Machine {
         Self::empty().with(&text)
     }
 
-    /// The machine with more files, or other ones in their place.
+    /// The same machine with additional or replaced files.
     pub fn with(self, tree: &str) -> Self {
         for line in tree.lines().map(str::trim) {
             if line.is_empty() || line.starts_with('#') {
@@ -56,7 +57,7 @@ impl Machine {
         self
     }
 
-    /// Where the parsers look.
+    /// The root folder for the parsers.
     pub fn root(&self) -> Root {
         Root::under(&self.dir)
     }
@@ -68,7 +69,7 @@ impl Drop for Machine {
     }
 }
 
-/// The paths that a line's path stands for, each with the number put into it.
+/// The paths that a line's path stands for, each with its number.
 fn expand(path: &str) -> Vec<(String, String)> {
     let Some((before, rest)) = path.split_once('[') else {
         return vec![(path.into(), String::new())];

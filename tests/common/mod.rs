@@ -1,4 +1,4 @@
-//! What several test binaries share. Each uses a part of it.
+//! Code that several test binaries share. Each binary uses only a part of it.
 #![allow(dead_code)]
 
 automod::dir!(pub "tests/common");

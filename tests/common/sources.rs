@@ -1,15 +1,15 @@
-//! Whether this binary is made of all files in its folder.
+//! Checks that this binary is compiled from all files in its folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A macro lists the modules, and neither cargo nor rustc looks for new files: without a change of
-/// another file a new one would not be compiled, and its tests would be missed.
+/// A macro lists the modules, and neither cargo nor rustc looks for new files. A new file is therefore not
+/// compiled, and its tests do not run, until another file changes.
 #[test]
 fn every_file_in_the_folder_is_compiled() {
     let binary = std::env::current_exe().unwrap();
     let Ok(dependencies) = fs::read_to_string(binary.with_extension("d")) else {
-        // Not where cargo puts it: there is nothing to compare with.
+        // The binary is not where cargo puts it, so there is no list to compare with.
         return super::untested::machine("cargo's list of source files is not beside the binary");
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

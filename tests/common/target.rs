@@ -1,10 +1,10 @@
-//! Rust targets beside the host's, which `rustup target add` installs.
+//! Rust targets other than the host's, which `rustup target add` installs.
 
 use std::process::Command;
 
 use super::untested;
 
-/// Whether rustc has the libraries of a target; if not, the test is not run.
+/// Whether rustc has the libraries of a target. If not, reports that the test is not run.
 #[track_caller]
 pub fn installed(target: &str) -> bool {
     let libraries = Command::new("rustc")

@@ -1,9 +1,8 @@
-//! Tests that could not run, wholly or in part: each writes down why, and the test binary `untested`,
-//! which cargo runs after all others, lists them.
+//! Tests that could not run, or only in part. Each test writes its reason to a list, and the test binary
+//! `untested`, which cargo runs after all others, prints the list.
 //!
-//! libtest has no means of its own: what a test that passes prints is dropped, and `#[ignore]` is
-//! decided when the test is compiled. A list beside the tests covers every binary and every way to
-//! run them.
+//! libtest cannot do this: it drops the output of a test that passes, and evaluates `#[ignore]` at compile
+//! time. A separate list covers every binary and every way to run them.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -11,9 +10,9 @@ use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Why a test could not run.
+/// The reason why a test could not run.
 pub enum Why {
-    /// A tool that can be installed, which CI must have.
+    /// A missing tool that can be installed. CI must have it.
     Tool,
     /// The CPU, the kernel or its settings.
     Machine,
@@ -28,10 +27,10 @@ impl Why {
     }
 }
 
-/// Says that a test is not run because a tool that can be installed is missing.
+/// Reports that a test is not run because a tool that can be installed is missing.
 ///
 /// # Panics
-/// Where the environment says `CI`.
+/// If the environment variable `CI` is set.
 #[track_caller]
 pub fn tool(missing: &str) {
     note(Why::Tool, missing);
@@ -41,13 +40,13 @@ pub fn tool(missing: &str) {
     );
 }
 
-/// Says that a test, or a part of it, is not run because of the machine and its kernel.
+/// Reports that a test, or a part of it, is not run because of the machine or its kernel.
 #[track_caller]
 pub fn machine(reason: &str) {
     note(Why::Machine, reason);
 }
 
-/// Whether a program is there; if not, the test is not run for want of a [`tool`].
+/// Whether a program exists. If not, reports that the test is not run because of a missing [`tool`].
 #[track_caller]
 pub fn starts(program: &str) -> bool {
     let starts = Command::new(program).arg("--version").output().is_ok();
@@ -64,7 +63,7 @@ fn note(why: Why, what: &str) {
     let binary = binary.rsplit_once('-').map_or(&*binary, |(name, _)| name);
     let thread = std::thread::current();
     let test = match thread.name() {
-        // With one test thread libtest runs tests on the main thread.
+        // With one test thread, libtest runs the tests on the main thread.
         None | Some("main") => {
             let place = Location::caller();
             format!("{}:{}", place.file(), place.line())
@@ -76,7 +75,7 @@ fn note(why: Why, what: &str) {
     let file = list();
     fs::create_dir_all(file.parent().expect("a folder")).expect("the folder of the list");
     let file = File::options().append(true).create(true).open(file);
-    // One write a line: tests of several processes may add to it.
+    // One write per line, because tests in several processes may append to the file.
     let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
     written.expect("the list of tests that were not run");
 }

@@ -1,4 +1,4 @@
-//! The heap, as this program sees it: counts what is taken, and overwrites what is freed.
+//! The heap of this program: counts allocated bytes, and overwrites freed blocks.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -6,29 +6,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 struct Counting;
 
-/// Bytes that are taken and not given back, and the most of them.
+/// Bytes that are allocated now, and their maximum.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
 static HEAP: Counting = Counting;
 
-/// What a freed byte holds.
+/// The value of a freed byte.
 const FREED: u8 = 0xDE;
 
-// SAFETY: does what the system's does. A block is overwritten before it is given back, when nobody
-// may use it any more.
+// SAFETY: all calls go to the system's allocator. A block is overwritten before it is freed, when no
+// reference to it exists any more.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let live = LIVE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         MOST.fetch_max(live, Ordering::Relaxed);
-        // SAFETY: the caller vouches for the layout.
+        // SAFETY: the caller guarantees a valid layout.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller gives back a block of this layout, which is nobody's any more.
+        // SAFETY: the caller frees a block of this layout that nothing uses any more.
         unsafe {
             block.write_bytes(FREED, layout.size());
             System.dealloc(block, layout);
@@ -36,18 +36,18 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes that are taken and not given back, by all threads.
+/// Bytes that are allocated now, by all threads.
 pub fn live() -> usize {
     LIVE.load(Ordering::Relaxed)
 }
 
-/// The most that were taken at a time since [`most_from_now`] was called.
+/// The maximum since the call of [`most_from_now`].
 #[cfg(feature = "lab")]
 pub fn most() -> usize {
     MOST.load(Ordering::Relaxed)
 }
 
-/// Begins [`most`] anew; returns what is taken.
+/// Restarts [`most`]; returns the bytes that are allocated now.
 #[cfg(feature = "lab")]
 pub fn most_from_now() -> usize {
     let live = live();

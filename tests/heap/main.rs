@@ -1,5 +1,5 @@
-//! What looks at the heap. A binary of its own because a program has one allocator, and this one
-//! counts what is taken and overwrites what is freed.
+//! Tests of the heap. A separate binary, because a program has only one allocator, and this one counts
+//! allocated bytes and overwrites freed blocks.
 #![cfg(feature = "std")]
 
 #[path = "../common/mod.rs"]

@@ -1,5 +1,5 @@
-//! The maps of Sestoft's section 5: what they hold, that operations of several threads look as if
-//! done one after the other, and that nothing is freed twice, too early or never.
+//! The maps of Sestoft's section 5: their contents, linearizability of concurrent operations, and that no
+//! memory is freed twice, too early or never.
 #![cfg(feature = "std")]
 
 automod::dir!("tests/heap/maps");
@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use linefill::experiment::topics::maps::map::{MapKind, SharedMap};
 
-/// Every map that this was built with, named, with so many stripes and room for so many keys.
+/// All maps in this build with their names, each with this number of stripes and space for this number of
+/// keys.
 fn maps(stripes: usize, keys: usize) -> Vec<(&'static str, Arc<dyn SharedMap>)> {
     let made = MapKind::ALL.map(|kind| (kind, kind.make(stripes, keys)));
     let missing = made.iter().filter(|(_, map)| map.is_err()).count();

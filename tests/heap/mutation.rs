@@ -1,6 +1,6 @@
-//! Every parser on mutations of its corpus: bytes flipped, cut off, doubled and spliced, numbers made
-//! huge. The same mutations every time. None panics, takes long or takes much memory, and what is
-//! refused is refused with its place.
+//! Runs every parser on mutations of its corpus: bytes are flipped, cut off, doubled and spliced, and numbers
+//! become huge. The mutations are the same in every run. No parser may panic, take long or allocate much, and
+//! an error must name its place.
 #![cfg(feature = "lab")]
 
 // Shared with the fuzz targets.
@@ -21,16 +21,16 @@ use crate::allocator;
 use crate::common::dump::Dump;
 use crate::common::machine::Machine;
 
-/// Bytes that a mutation may have allocated at a time: simulated caches and pages are the largest.
+/// The maximum number of bytes that a mutation may have allocated: simulated caches and pages need most.
 const MEMORY: usize = 400 << 20;
 
-/// How long a mutation may take on a machine that is busy with all else: most take a millisecond.
+/// The maximum time for a mutation on a busy machine: most take a millisecond.
 const TIME: Duration = Duration::from_secs(60);
 
-/// One kind of input at a time, so that what is allocated is its own.
+/// Runs one kind of input at a time, so that no other test changes the allocated bytes.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// The corpus of a fuzz target, in the order of its names.
+/// The corpus of a fuzz target, sorted by name.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fuzz/corpus")
@@ -46,7 +46,7 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Numbers that parsers do not expect, as texts and as bytes.
+/// Numbers that parsers may not expect, as texts and as bytes.
 const NUMBERS: [&str; 14] = [
     "0",
     "-1",
@@ -96,7 +96,7 @@ fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
                 bytes.truncate(at);
                 bytes.extend(&other[from..]);
             }
-            // A number in digits becomes another.
+            // Replaces a number in digits by another.
             6 | 7 => {
                 let digit = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'e');
                 let Some(start) = bytes[at..].iter().position(u8::is_ascii_digit) else {
@@ -118,7 +118,7 @@ fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
     }
 }
 
-/// Runs `parse` on what `name` says, and panics with the culprit if it panics, takes long or takes
+/// Runs `parse` on the input `name`, and panics with that input if `parse` panics, takes long or allocates
 /// much.
 fn ends_well<T>(name: &str, input: &[u8], parse: impl FnOnce() -> T) -> T {
     let before = allocator::most_from_now();
@@ -136,7 +136,7 @@ fn ends_well<T>(name: &str, input: &[u8], parse: impl FnOnce() -> T) -> T {
     parsed
 }
 
-/// `rounds` mutations of each file of a corpus, and the files themselves.
+/// Parses each file of a corpus, and `rounds` mutations of it.
 fn each(target: &str, rounds: u32, mut parse: impl FnMut(&[u8])) {
     let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let files = corpus(target);
@@ -165,7 +165,7 @@ fn records() {
         Err((line, problem)) => {
             refused += 1;
             assert!(!problem.is_empty());
-            // What is wrong with a line has its number.
+            // An error in a line has its number.
             assert_eq!(line.is_none(), problem.contains("it is empty"), "{problem}");
         }
     });
@@ -202,7 +202,7 @@ fn configurations() {
             Ok(_) => taken += 1,
             Err(problem) => {
                 refused += 1;
-                // The part that is wrong, and why.
+                // The message names the wrong part and the reason.
                 assert!(
                     problem.starts_with('`') && problem.contains("`: "),
                     "{problem}"
@@ -237,7 +237,7 @@ fn debug_information() {
     );
 }
 
-/// A CPU of which some answers are others.
+/// A CPU with some wrong answers.
 #[derive(Clone)]
 struct Mutated {
     dump: Dump,
@@ -247,7 +247,7 @@ struct Mutated {
 impl CpuIdReader for Mutated {
     fn cpuid2(&self, eax: u32, ecx: u32) -> CpuIdResult {
         let mut answer = self.dump.cpuid2(eax, ecx);
-        // The same for the same question.
+        // The same question always gets the same answer.
         let mut rng = Rng::new(self.seed ^ u64::from(eax) << 32 ^ u64::from(ecx));
         let CpuIdResult { eax, ebx, ecx, edx } = &mut answer;
         for register in [eax, ebx, ecx, edx] {

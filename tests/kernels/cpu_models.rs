@@ -1,12 +1,11 @@
-//! The program and the oracles on the CPUs that QEMU emulates: old ones without `rdtscp`, AVX or
-//! SSE4.1, and new ones. None ends them by a signal, and each verdict that a CPU cannot give has a
-//! reason.
+//! The program and the oracles on the CPUs that QEMU emulates: old ones without `rdtscp`, AVX or SSE4.1, and
+//! new ones. No signal may end a run, and each verdict that a CPU cannot give must have a reason.
 //!
-//! QEMU interprets the program (`qemu-x86_64`, user mode): this is about correctness and says
+//! QEMU interprets the program (`qemu-x86_64`, user mode). The tests therefore check correctness, and say
 //! nothing about speed.
 //!
-//! The program is the one that `LINEFILL_PROGRAM` names; without it, the one that cargo built with these
-//! tests, which takes the feature `lab`.
+//! The environment variable `LINEFILL_PROGRAM` names the program. By default it is the program that cargo
+//! built with these tests, which needs the feature `lab`.
 #![cfg(feature = "std")]
 
 use std::fs;
@@ -26,8 +25,8 @@ use linefill::os::affinity;
 
 const QEMU: &str = "qemu-x86_64";
 
-/// Of every kind: virtual CPUs, Intel cores without `rdtscp` and with AVX2, an Atom, AMD cores from
-/// K8 on, a CPU that contradicts itself, and all that QEMU can do.
+/// One model of every kind: virtual CPUs, Intel cores without `rdtscp` and with AVX2, an Atom, AMD cores from
+/// K8 on, a CPU whose CPUID contradicts itself, and a CPU with everything that QEMU supports.
 const DOZEN: [&str; 12] = [
     "qemu64",
     "kvm64",
@@ -43,7 +42,7 @@ const DOZEN: [&str; 12] = [
     "max",
 ];
 
-/// The program, and whether there is one; if not, the test is not run.
+/// The program, if there is one. If not, reports that the test is not run.
 #[track_caller]
 fn program() -> Option<PathBuf> {
     let built = option_env!("CARGO_BIN_EXE_linefill").map(Into::into);
@@ -51,11 +50,11 @@ fn program() -> Option<PathBuf> {
     if program.is_none() {
         untested::tool("the program: the feature `lab`, or LINEFILL_PROGRAM");
     }
-    // Tests run it in other folders.
+    // The path is made absolute, because the tests run the program in other folders.
     program.map(|program| fs::canonicalize(program).expect("the program"))
 }
 
-/// A program under one CPU model, which may take a while on a busy machine but not stand still.
+/// A command under one CPU model. The limit is generous for a busy machine, but ends a run that hangs.
 fn under(model: &str, command: &Command) -> Command {
     let mut emulated = Command::new("timeout");
     emulated
@@ -70,15 +69,15 @@ fn under(model: &str, command: &Command) -> Command {
     emulated
 }
 
-/// Whether a machine is measured anew, or shown from the record of the run.
+/// Whether the sheet of a machine is measured, or taken from the record of the run.
 #[derive(Clone, Copy, Debug)]
 enum Machine {
     Measured,
     OfTheRecord,
 }
 
-/// Everything on one model, the program on one of this machine's CPUs: a line of a table, or
-/// what ended otherwise than it should.
+/// Runs everything on one model, with the program pinned to one of this machine's CPUs. Returns a line of a
+/// table, or an error about a command that ended wrongly.
 fn on(program: &Path, model: &str, cpu: usize, machine: Machine) -> Result<String, String> {
     let folder = Folder::new(&format!("model-{model}"));
     let cpu = cpu.to_string();
@@ -87,7 +86,7 @@ fn on(program: &Path, model: &str, cpu: usize, machine: Machine) -> Result<Strin
         let ran = Ran::of(&mut under(model, command));
         match ran.status {
             Some(0) => Ok(ran.out),
-            // `doctor` has found something that is bad on this host.
+            // `doctor` found a problem on this host.
             Some(1) if command.get_args().any(|word| word == "doctor") => Ok(ran.out),
             status => Err(format!(
                 "{model}: {command:?}: status {status:?}\n{}\n{}",
@@ -103,7 +102,7 @@ fn on(program: &Path, model: &str, cpu: usize, machine: Machine) -> Result<Strin
     let emulated = |words: &[&str]| ends_well(&command(words));
 
     emulated(&["doctor"])?;
-    // Claims that two passes leave open are left open.
+    // Two passes may leave claims undecided; that is allowed.
     emulated(&[
         "run", "--memory", "1MiB", "--budget", "1s", "--cpu", &cpu, "D14", "E4", "D34",
     ])?;
@@ -118,7 +117,7 @@ fn on(program: &Path, model: &str, cpu: usize, machine: Machine) -> Result<Strin
         .find_map(|line| line.strip_suffix(AGREE))
         .ok_or_else(|| format!("{model}: the oracles did not run:\n{oracles}"))?;
 
-    // This machine's own CPU reads the record.
+    // The program reads the record on this machine's own CPU.
     let report = Ran::of(&mut command(&["report", "linefill-out"]));
     let record = fs::read_to_string(folder.at("linefill-out/record.jsonl"));
     let record = match (report.status, record) {
@@ -146,7 +145,7 @@ fn on(program: &Path, model: &str, cpu: usize, machine: Machine) -> Result<Strin
     ))
 }
 
-/// Everything on all of `models`, as many at a time as there are CPUs.
+/// Runs everything on all of `models`, in parallel on all CPUs.
 #[track_caller]
 fn on_all(models: &[(String, Machine)]) {
     let Some(program) = program() else { return };
@@ -176,7 +175,8 @@ fn a_dozen_cpus_run_the_program_and_the_oracles() {
     if !starts(QEMU) {
         return;
     }
-    // Measuring a machine takes longer than all else: on the least and on the most capable one.
+    // Measuring a machine takes longer than everything else, so only the simplest and the most capable model
+    // do it.
     let models = DOZEN.map(|model| match model {
         "qemu64" | "max" => (model.to_owned(), Machine::Measured),
         _ => (model.to_owned(), Machine::OfTheRecord),
@@ -198,9 +198,9 @@ fn every_64_bit_cpu_runs_the_program_and_the_oracles() {
     on_all(&models);
 }
 
-/// The models that `-cpu help` lists, each in its plain version, less those without 64 bits.
+/// The models that `-cpu help` lists, each in its unversioned form, without 32-bit models.
 fn every_64_bit_model() -> Vec<String> {
-    // Its exit status differs from version to version.
+    // The exit status of this command depends on the version of QEMU.
     let list = Ran::of(Command::new(QEMU).args(["-cpu", "help"])).out;
     let plain = list.lines().filter_map(|line| {
         let (name, what) = line.strip_prefix("x86 ")?.split_once(' ')?;
@@ -215,10 +215,10 @@ fn every_64_bit_model() -> Vec<String> {
         .collect()
 }
 
-/// Ends the line that says how many kernels agreed with their twins.
+/// The end of the line with the number of kernels that agreed with their twins.
 const AGREE: &str = " kernels agree with their twins";
 
-/// What the tests above run on each model.
+/// The tests above run this test on each model.
 #[test]
 #[ignore = "the tests of the models start it; `twins` checks the kernels on this CPU"]
 fn the_oracles() {
@@ -231,7 +231,7 @@ fn the_oracles() {
         }
         agreed += 1;
     });
-    // Those that need no more than SSE2 are the most.
+    // Most kernels need only SSE2.
     assert!(agreed > 100, "{agreed}");
     println!("\n{agreed}{AGREE}");
 }

@@ -1,16 +1,16 @@
-//! Optimised code of this program, decoded where it lies.
+//! Decodes optimised code of this program in memory.
 
-// Each test binary uses a part of this.
+// Each test binary uses only a part of this file.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction};
 
-/// Longer than any function that is decoded, shorter than the program text behind it.
+/// Longer than any decoded function, and shorter than the program text that follows it.
 const LONGEST: u64 = 4096;
 
-/// A function's instructions by their addresses: those that its entry leads to.
+/// A function's instructions by address: those that are reachable from its entry.
 pub struct Code {
     pub entry: u64,
     pub instructions: BTreeMap<u64, Instruction>,
@@ -19,9 +19,8 @@ pub struct Code {
 impl Code {
     /// The function at `entry`.
     pub fn of(entry: usize) -> Self {
-        // SAFETY: the test program's text is mapped readable, and `entry` lies far more than
-        // `LONGEST` bytes before its end: libstd and libtest are linked behind the test's own
-        // functions.
+        // SAFETY: the test program's text is mapped readable. Far more than `LONGEST` bytes of it follow
+        // `entry`, because libstd and libtest are linked after the test's own functions.
         let bytes = unsafe { std::slice::from_raw_parts(entry as *const u8, LONGEST as usize) };
         let entry = entry as u64;
         let mut instructions = BTreeMap::new();
@@ -33,7 +32,7 @@ impl Code {
             let rest = &bytes[(at - entry) as usize..];
             let mut decoder = Decoder::with_ip(64, rest, at, DecoderOptions::NONE);
             let instruction = decoder.decode();
-            // Behind a call that never returns lies whatever comes next.
+            // The bytes after a call that never returns may be anything.
             if instruction.is_invalid() {
                 continue;
             }
@@ -47,7 +46,7 @@ impl Code {
     }
 }
 
-/// Where an instruction leads.
+/// The addresses of the instructions that may follow an instruction.
 pub fn next(instruction: &Instruction) -> Vec<u64> {
     match instruction.flow_control() {
         FlowControl::UnconditionalBranch => vec![instruction.near_branch_target()],

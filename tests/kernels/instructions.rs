@@ -1,21 +1,22 @@
-//! Each instruction wrapper is the one instruction it is named after: inlined in an optimised
-//! build, and in a debug build perhaps inside a function of `core` that it calls.
+//! Each instruction wrapper must be the one instruction that it is named after. In an optimised build the
+//! wrapper is inlined; in a debug build the instruction may be inside a function of `core` that the wrapper
+//! calls.
 //!
-//! A wrapper is called from a function of its own that is never inlined; that function's machine
-//! code is decoded in place, with what it calls, and the mnemonic must occur in it exactly once.
+//! Each wrapper is called from a separate function that is never inlined. The test decodes that function's
+//! machine code in memory, including the functions that it calls. The mnemonic must occur exactly once.
 
 use std::arch::x86_64::{__m128, __m128d, __m128i, __m256i, __m512i};
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
 use linefill::cpu::{self, Avx2, Avx512, Cldemote, Clflushopt, Clwb, Rdtscp, Sse41};
 
-/// Longer than any function below, shorter than the program text behind it.
+/// Longer than any function below, and shorter than the program text that follows it.
 const LONGEST: usize = 4096;
 
-/// The instructions from `entry` on, to the first that is invalid or `LONGEST` bytes further.
+/// The instructions from `entry` on, until the first invalid one or for `LONGEST` bytes.
 fn instructions(entry: usize) -> impl Iterator<Item = Instruction> {
-    // SAFETY: the test program's text is mapped readable, and `entry` lies far more than `LONGEST`
-    // bytes before its end: libstd and libtest are linked behind the test's own functions.
+    // SAFETY: the test program's text is mapped readable. Far more than `LONGEST` bytes of it follow `entry`,
+    // because libstd and libtest are linked after the test's own functions.
     let code = unsafe { std::slice::from_raw_parts(entry as *const u8, LONGEST) };
     Decoder::with_ip(64, code, entry as u64, DecoderOptions::NONE)
         .into_iter()
@@ -34,14 +35,14 @@ fn decode(entry: usize) -> Vec<Instruction> {
     panic!("no `ret` within {LONGEST} bytes of {entry:#x}");
 }
 
-/// The entry of the function that `instruction` calls, if it does.
+/// The entry of the function that `instruction` calls, if it is a call.
 fn called(instruction: &Instruction) -> Option<usize> {
     match instruction.flow_control() {
         FlowControl::Call => Some(instruction.near_branch_target() as usize),
-        // By way of the table of addresses that the loader has filled.
+        // The call goes through the table of addresses that the loader has filled.
         FlowControl::IndirectCall if instruction.is_ip_rel_memory_operand() => {
             let slot = instruction.ip_rel_memory_address() as *const usize;
-            // SAFETY: a linker's table of addresses, mapped readable.
+            // SAFETY: this is a linker's table of addresses, mapped readable.
             Some(unsafe { slot.read() })
         }
         _ => None,
@@ -59,8 +60,8 @@ fn leads_to(instruction: &Instruction, mnemonic: Mnemonic) -> bool {
         })
 }
 
-/// The only instruction of the function at `entry` with this mnemonic: its own, or in a debug build
-/// that of a function which it calls.
+/// The only instruction with this mnemonic in the function at `entry` or, in a debug build, in a function
+/// that it calls.
 #[track_caller]
 fn only(entry: usize, mnemonic: Mnemonic) -> Instruction {
     let code = decode(entry);
@@ -73,7 +74,7 @@ fn only(entry: usize, mnemonic: Mnemonic) -> Instruction {
     }
 }
 
-/// Defines a never-inlined function around one call and asserts its instruction.
+/// Defines a function around one wrapper, which is never inlined, and asserts its instruction.
 macro_rules! one_instruction {
     ($($test:ident: $mnemonic:ident, fn($($arg:ident: $ty:ty),*) $(-> $ret:ty)? $body:block)*) => {$(
         #[test]
@@ -95,7 +96,7 @@ one_instruction! {
     lfence: Lfence, fn() { cpu::lfence() }
     sfence: Sfence, fn() { cpu::sfence() }
     mfence: Mfence, fn() { cpu::mfence() }
-    // SAFETY: the functions of this block are decoded, never called.
+    // SAFETY: the functions of this block are decoded, but never called.
     clflush: Clflush, fn(p: *const u8) { unsafe { cpu::clflush(p) } }
     // SAFETY: as above.
     clflushopt: Clflushopt, fn(has: &Clflushopt, p: *const u8) { unsafe { cpu::clflushopt(*has, p) } }
@@ -145,12 +146,12 @@ one_instruction! {
 fn movnti_has_the_width_of_its_name() {
     #[inline(never)]
     extern "C" fn narrow(d: *mut u32, v: u32) {
-        // SAFETY: decoded, never called.
+        // SAFETY: the function is decoded, but never called.
         unsafe { cpu::movnti32(d, v) }
     }
     #[inline(never)]
     extern "C" fn wide(d: *mut u64, v: u64) {
-        // SAFETY: decoded, never called.
+        // SAFETY: the function is decoded, but never called.
         unsafe { cpu::movnti64(d, v) }
     }
     let of = |entry| only(entry, Mnemonic::Movnti).memory_size().size();
@@ -158,15 +159,15 @@ fn movnti_has_the_width_of_its_name() {
     assert_eq!(of(wide as *const () as usize), 8);
 }
 
-/// A fence orders the compiler, too: no store moves across it, and none is left out because a
-/// later one overwrites it. So does reading the counter.
+/// A fence also orders the compiler: it must not move a store across the fence, or drop a store because a
+/// later one overwrites it. The same holds for reading the time-stamp counter.
 #[test]
 fn stores_stay_on_their_side_of_a_fence_and_of_the_counter() {
     macro_rules! between {
         ($mnemonic:ident, $instruction:expr $(, $has:ident: $token:ty)?) => {{
             #[inline(never)]
             extern "C-unwind" fn wrapped(at: *mut u64 $(, $has: &$token)?) {
-                // SAFETY: decoded, never called.
+                // SAFETY: the function is decoded, but never called.
                 unsafe {
                     at.write(1);
                     let _ = $instruction;
@@ -200,7 +201,7 @@ fn stores_stay_on_their_side_of_a_fence_and_of_the_counter() {
     between!(Rdtscp, linefill::time::stop());
 }
 
-/// Those beyond SSE2 carry a `target_feature`: the wrappers themselves are decoded.
+/// The wrappers beyond SSE2 have a `target_feature`, so the wrappers themselves are decoded.
 #[test]
 fn the_wide_stores_and_loads_use_their_register_width() {
     let store = |entry| {
@@ -228,7 +229,7 @@ fn the_wide_stores_and_loads_use_their_register_width() {
     assert!(is_zmm(load(load_512 as *const () as usize)));
 }
 
-/// The memory operand of a prefetch is the pointer given, not a copy of it on the stack.
+/// The memory operand of a prefetch must be the given pointer, not the address of a copy on the stack.
 #[test]
 fn prefetch_by_constant_hint_is_one_instruction_on_the_pointer() {
     #[inline(never)]
@@ -292,7 +293,7 @@ fn stores_past_the_caches_reach_memory_and_loads_read_it() {
     );
 
     let at = line.0.as_mut_ptr();
-    // SAFETY: as above; the line is this thread's own, so flushing it faults nowhere.
+    // SAFETY: as above; the line belongs to this thread, so flushing it does not fault.
     unsafe { cpu::clflush(at.cast()) };
     if let Some(has) = features.clflushopt() {
         // SAFETY: as above.
@@ -339,7 +340,7 @@ fn stores_past_the_caches_reach_memory_and_loads_read_it() {
     }
 }
 
-/// What lies at one address arrives at the other, whether the store or the load is non-temporal.
+/// The bytes at one address must arrive at the other, whether the store or the load is non-temporal.
 #[test]
 fn stores_and_loads_by_address_copy_what_they_say() {
     #[repr(align(64))]
@@ -355,8 +356,8 @@ fn stores_and_loads_by_address_copy_what_they_say() {
     }
 
     let features = cpu::Features::detect();
-    // SAFETY: both lines are aligned to 64 and have as many bytes as any of the copies; the tokens
-    // prove the instructions.
+    // SAFETY: both lines are aligned to 64 bytes and at least as long as each copy; the tokens prove that the
+    // CPU has the instructions.
     unsafe {
         copied(16, |d, s| cpu::by_address::movntdq_from(d.cast(), s.cast()));
         copied(16, |d, s| cpu::by_address::movntps_from(d.cast(), s.cast()));

@@ -1,4 +1,4 @@
-//! Sestoft's k-means: the points, and the means that every variant finds.
+//! Sestoft's k-means: its points, and the means, which must be the same for every variant.
 #![cfg(feature = "std")]
 
 use linefill::cpu::Features;
@@ -12,7 +12,7 @@ use linefill::pattern::kmeans::{POINTS, Point, scatter};
 
 const VECTORS: &str = include_str!("../../reference/sestoft_kmeans_dataset_vectors.csv");
 
-/// The numbers of an item of the file.
+/// The numbers of an item in the file of test vectors.
 fn noted(item: &str) -> Vec<f64> {
     let mut lines = VECTORS.lines();
     let line = lines.find_map(|line| line.strip_prefix(item)?.strip_prefix(','));
@@ -34,7 +34,7 @@ fn setup(way: KMeansWay, points: usize, tasks: usize) -> KMeansSetup {
 fn found(setup: &KMeansSetup) -> Option<Clustering> {
     match Clustering::find(setup, &context()) {
         Ok(found) => Some(found),
-        // Built without it.
+        // The build lacks the feature.
         Err(reason) if setup.way == KMeansWay::Streams && !cfg!(feature = "peers") => {
             assert!(reason.to_string().contains("without feature peers"));
             None
@@ -63,8 +63,8 @@ fn the_points_are_those_of_the_exam() {
     assert_eq!((&first[..5], &first[80..]), (&five[..], &last[..]));
 }
 
-/// Every variant on `points` points, in so many tasks each, against one that goes through the points in
-/// order.
+/// Compares every variant, on `points` points and with each number of tasks, with a variant that visits the
+/// points in order.
 fn agree(points: usize, tasks: &[usize]) -> Clustering {
     let wanted = found(&setup(KMeansWay::OwnSums, points, 1)).unwrap();
     for way in KMeansWay::ALL {
@@ -87,8 +87,8 @@ fn every_variant_finds_the_same_means_of_some_points() {
     assert_eq!(clustering.means.len(), 81);
 }
 
-/// Takes optimised code: eight runs of 17.5 million comparisons per iteration. One number of tasks is
-/// enough, as the points of the test above are divided in every way.
+/// Needs optimised code: eight runs with 17.5 million comparisons per iteration. One number of tasks is
+/// enough, because the test above divides its points in every way.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "takes minutes in a debug build")]
 fn every_variant_finds_the_note_s_means_in_108_iterations() {
@@ -106,7 +106,7 @@ fn every_variant_finds_the_note_s_means_in_108_iterations() {
     }
 }
 
-/// Sums are added up in the order of the tasks, whoever did them.
+/// Sums are added in the order of the tasks, whichever thread ran them.
 #[test]
 fn own_sums_are_repeated_to_the_last_bit() {
     for way in [KMeansWay::OwnSums, KMeansWay::Vectors] {
@@ -126,7 +126,7 @@ fn none() -> Region<'static> {
     Region::new(Box::leak(Box::new([0; 128]))).unwrap()
 }
 
-/// What is timed goes through the same iterations, and begins anew once the means are at rest.
+/// The timed team does the same iterations, and starts again once the means no longer change.
 #[test]
 fn a_timed_team_goes_on_and_on() {
     let points = 200;

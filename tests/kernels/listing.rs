@@ -1,4 +1,4 @@
-//! Code made at run time, decoded: it executes what its listing says, and nothing else.
+//! Decodes code that is generated at run time: it must execute exactly what its listing says.
 
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
@@ -8,11 +8,11 @@ use linefill::pattern::{
     Behind, Between, Blocks, Callers, Filler, Indirect, LOOP, Listing, Nested, Window,
 };
 
-/// A listing's instructions, written to the address 0.
+/// A listing's instructions, assembled for address 0.
 fn decoded(listing: &Listing) -> Vec<Instruction> {
     let mut bytes = vec![0xCC; listing.bytes() + 3];
     listing.write(&mut bytes);
-    // What lies behind the function is left alone.
+    // The bytes after the function must not change.
     assert_eq!(bytes[listing.bytes()..], [0xCC; 3]);
     let code = &bytes[..listing.bytes()];
     Decoder::new(64, code, DecoderOptions::NONE)
@@ -20,7 +20,7 @@ fn decoded(listing: &Listing) -> Vec<Instruction> {
         .collect()
 }
 
-/// The instructions that one round executes, found by following the code from the body on.
+/// The instructions that one round executes, found by following the code from the start of the body.
 fn round(code: &[Instruction]) -> Vec<Instruction> {
     let at = |ip| {
         *code
@@ -31,7 +31,7 @@ fn round(code: &[Instruction]) -> Vec<Instruction> {
     let mut executed = Vec::new();
     let mut stack = Vec::new();
     let mut ip = 64;
-    // What the last `lea` formed.
+    // The address that the last `lea` computed.
     let mut formed = 0;
     loop {
         let instruction = at(ip);
@@ -48,7 +48,7 @@ fn round(code: &[Instruction]) -> Vec<Instruction> {
                 instruction.near_branch_target()
             }
             FlowControl::Return => stack.pop().unwrap(),
-            // What is tested is the number of rounds, which is not 0.
+            // The code tests the number of rounds, which is not 0.
             FlowControl::ConditionalBranch => match instruction.mnemonic() {
                 Mnemonic::Je => instruction.next_ip(),
                 Mnemonic::Jne => instruction.near_branch_target(),
@@ -88,7 +88,7 @@ fn windows() -> impl Iterator<Item = Window> {
     counts.flat_map(|count| Between::ALL.map(|between| Window { between, count }))
 }
 
-/// Programs with the candidate inlined and called, in turn.
+/// Pairs of programs: the candidate inlined, then called.
 fn callers() -> impl Iterator<Item = Callers> {
     let sizes = [(1, 0, 1), (2, 8, 64), (7, 3, 5), (64, 8, 64), (40, 1, 2)];
     let programs = sizes.map(|(count, own, candidate)| Callers {
@@ -106,7 +106,7 @@ fn callers() -> impl Iterator<Item = Callers> {
     })
 }
 
-/// Programs with the cold code between the hot, and moved away, in turn.
+/// Pairs of programs: the cold code inside the hot code, then moved away.
 fn blocks() -> impl Iterator<Item = Blocks> {
     let sizes = [(1, 1, 1), (5, 4, 12), (300, 0, 20)];
     let programs = sizes.map(|(count, hot, cold)| Blocks {
@@ -131,7 +131,7 @@ fn a_round_executes_as_many_instructions_as_stated() {
         assert_eq!(executed.len() as u64, listing.instructions(), "{listing:?}");
         let body = match listing {
             Listing::Straight { count, .. } | Listing::Jumps { count, .. } => count,
-            // To each function and back, and to the candidate and back.
+            // A call and a return per function; without inlining also a call and a return per candidate.
             Listing::Callers(program) if program.inlined => {
                 program.count * (program.own + program.candidate + 2)
             }
@@ -139,7 +139,7 @@ fn a_round_executes_as_many_instructions_as_stated() {
             Listing::Blocks(program) => program.count * (program.hot + 2),
             Listing::Indirect(program) => 2 * program.count,
             Listing::Nested(program) => 2 * program.depth,
-            // What begins the chain, its roots, and the load that waits for it.
+            // The start of the chain, its square roots, and the load that depends on it.
             Listing::Window(program) => {
                 let waiting = if program.between == Between::Loads {
                     2
@@ -153,7 +153,7 @@ fn a_round_executes_as_many_instructions_as_stated() {
     }
 }
 
-/// Table 6.3: f1 + f2 + 2 inlcand, or f1 + f2 + 1 inlcand, the calls not counted.
+/// Table 6.3: f1 + f2 + 2 inlcand, or f1 + f2 + 1 inlcand, without the calls.
 #[test]
 fn inlining_takes_the_size_of_the_candidate_at_every_further_place() {
     const CALL: usize = 5;
@@ -174,7 +174,7 @@ fn inlining_takes_the_size_of_the_candidate_at_every_further_place() {
     }
 }
 
-/// Every function once, and never the neighbour next if there is another.
+/// Every function must be called once, and never directly after its neighbour if there are other functions.
 #[test]
 fn functions_are_called_in_another_order_than_they_lie_in() {
     for program in callers() {
@@ -196,8 +196,8 @@ fn functions_are_called_in_another_order_than_they_lie_in() {
     }
 }
 
-/// What is cold is executed nowhere; moved away it lies behind the return, and the hot path has
-/// no taken branch but the loop's.
+/// Cold code must never be executed. If moved, it must follow the return, and the hot path must have no taken
+/// branch except the loop's.
 #[test]
 fn cold_code_is_skipped_or_out_of_the_way() {
     for program in blocks() {
@@ -221,7 +221,7 @@ fn cold_code_is_skipped_or_out_of_the_way() {
             assert!(nops[..program.cold].iter().all(|i| i.len() == 8));
             let (after, hot) = (nops[program.cold], branch.next_ip());
             if program.moved {
-                // Back to where the hot path goes on.
+                // A jump back to the hot path.
                 assert_eq!(after.near_branch_target(), hot);
             } else {
                 assert_eq!(after.ip(), branch.near_branch_target());
@@ -233,7 +233,8 @@ fn cold_code_is_skipped_or_out_of_the_way() {
 /// Vector registers that a callee may change.
 const ZMM: [Register; 3] = [Register::ZMM0, Register::ZMM1, Register::ZMM2];
 
-/// The word that is loaded, and the words below the stack that no signal takes.
+/// A window may access only the word that it loads, and the red zone below the stack pointer, which signal
+/// handlers do not overwrite.
 #[test]
 fn a_window_stays_within_the_red_zone() {
     for window in windows() {
@@ -249,7 +250,7 @@ fn a_window_stays_within_the_red_zone() {
     }
 }
 
-/// Every chain is one: each root waits for the one before, and the first for nothing.
+/// The roots form one dependence chain, whose first root does not depend on earlier rounds.
 #[test]
 fn roots_are_one_chain_that_waits_for_nothing() {
     for window in windows() {
@@ -276,13 +277,13 @@ fn the_code_touches_no_memory_and_no_register_of_its_caller() {
     let mut factory = InstructionInfoFactory::new();
     for listing in listings() {
         for instruction in round(&decoded(&listing)) {
-            // A call and its return use the stack, and leave it as it was.
+            // A call and its return use the stack, and restore it.
             let flow = instruction.flow_control();
             if matches!(flow, FlowControl::Call | FlowControl::Return) {
                 continue;
             }
             let info = factory.info(&instruction);
-            // `lea` forms an address, and goes nowhere.
+            // `lea` computes an address, but accesses no memory.
             let mut memory = info.used_memory().iter();
             let window = matches!(listing, Listing::Window(_));
             let on_stack = |used: &UsedMemory| window && used.base() == Register::RSP;
@@ -373,7 +374,7 @@ fn a_jump_that_would_be_long_is_refused() {
     listing.write(&mut vec![0; listing.bytes()]);
 }
 
-/// What the code returns when it really runs.
+/// The result when the code is really executed.
 #[cfg(feature = "std")]
 #[test]
 fn executed_code_counts_its_rounds() {

@@ -1,6 +1,6 @@
-//! Kernels, what they run on, and the simulator. A binary of its own because `.ci/run` builds these
-//! tests with optimisation too, and `.ci/nightly` with AddressSanitizer: the rest of the library's
-//! tests would take minutes more to build, and nothing in them depends on it.
+//! Kernels, the parts they use, and the simulator. A separate binary, because `.ci/run` also builds these
+//! tests with optimisation, and `.ci/nightly` with AddressSanitizer. The library's other tests do not depend
+//! on either, and would add minutes to these builds.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! Matrix multiplications give what the plain loops give, whatever the elements and the size, and
-//! declare what they do.
+//! Every matrix multiplication must give the result of the plain loops, for any elements and any size, and
+//! declare its work.
 
 use linefill::cpu::Features;
 use linefill::kernel::{
@@ -8,15 +8,15 @@ use linefill::kernel::{
 use linefill::mem::Region;
 use linefill::pattern::{Product, Rng};
 
-/// The most by which a result may differ, relative to the sum of the products' magnitudes.
+/// The maximum difference of a result, relative to the sum of the products' magnitudes.
 const MOST: f64 = 1e-9;
 
-/// Memory on a line.
+/// Memory with room for a region that starts on a line.
 fn memory(bytes: usize) -> Vec<u8> {
     vec![0; bytes + 64]
 }
 
-/// Factors whose elements use every bit that a double has.
+/// Factors whose elements use all bits of a double.
 fn random(region: Region<'_>, side: usize) -> Product<'_> {
     let mut product = Product::new(region, side, 1).unwrap();
     let mut rng = Rng::new(side as u64);
@@ -26,7 +26,7 @@ fn random(region: Region<'_>, side: usize) -> Product<'_> {
     product
 }
 
-/// The result of the plain loops, of the elements changed by `change`.
+/// The result of the plain loops on elements that `change` has changed.
 fn plain(side: usize, change: fn(f64) -> f64) -> Vec<f64> {
     let mut bytes = memory(Product::bytes(side));
     let mut product = random(Region::new(&mut bytes).unwrap(), side);
@@ -39,7 +39,7 @@ fn plain(side: usize, change: fn(f64) -> f64) -> Vec<f64> {
     product.matrices()[2].to_vec()
 }
 
-/// Fails if one whole multiplication by `run` of factors of `side` differs from the plain loops.
+/// Fails if one multiplication of factors of `side` by `run` differs from the plain loops.
 #[track_caller]
 fn compare(what: &str, side: usize, bytes: usize, run: impl FnOnce(Product<'_>) -> Vec<f64>) {
     let result = plain(side, |element| element);
@@ -88,7 +88,8 @@ fn the_papers_ways_give_what_the_plain_loops_give() {
     }
 }
 
-/// Sides below a tile, at its edges, with several bands, and with more k than are packed at once.
+/// Sides smaller than a tile, near its multiples, with several bands, and with more k than are packed at
+/// once.
 #[test]
 fn tiles_give_what_the_plain_loops_give_for_any_side() {
     for way in tile_ways() {
@@ -121,7 +122,7 @@ fn a_second_multiplication_adds_the_same_again() {
 
 #[test]
 fn what_cannot_be_multiplied_is_refused_by_value() {
-    // A line more than the matrices, wherever the heap puts it.
+    // Room for one line more than the matrices, at any alignment of the heap.
     let mut bytes = memory(Product::bytes(16) + 128);
     let region = Region::new(&mut bytes).unwrap();
     let (mut region, _) = region.split(Product::bytes(16) + 64).unwrap();
@@ -158,25 +159,25 @@ fn work(loads: u32, stores: u32, bytes_read: u32, bytes_written: u32) -> Work {
     }
 }
 
-/// What the multiplication that `build` makes of factors of `side` declares.
+/// The work that a multiplication declares, if `build` makes it from factors of `side`.
 fn declared(side: usize, build: impl FnOnce(Product<'_>) -> Work) -> Work {
     let mut bytes = memory(8 * Product::bytes(side));
     build(Product::new(Region::new(&mut bytes).unwrap(), side, 1).unwrap())
 }
 
-/// An operation on matrices of 40 x 40: a line of the result, or a sub-matrix of 8 x 8.
+/// An operation on matrices of 40 x 40 is a line of the result, or a sub-matrix of 8 x 8.
 #[test]
 fn multiplications_of_the_paper() {
     let of = |way| declared(40, |product| Matmul::new(product, way).unwrap().work());
     let with = |work: Work, flops| Work { flops, ..work };
-    // 8 elements: each is loaded and stored once, and 40 times two factors are loaded.
+    // 8 elements: each is loaded and stored once, and needs 40 pairs of factors.
     let original = with(work(8 * 81, 8, 8 * 81 * 8, 64), 2 * 8 * 40);
     assert_eq!(of(MatmulWay::Original), original);
-    // And 8 elements are copied.
+    // In addition, 8 elements are copied.
     let transposed = with(work(8 * 82, 16, 8 * 82 * 8, 128), 2 * 8 * 40);
     assert_eq!(of(MatmulWay::Transposed), transposed);
-    // 64 elements: 40 times a factor and the element itself are loaded and it is stored, the
-    // other factor once for 8 of them.
+    // 64 elements: for each of 40 factors, the factor and the element are loaded and the element is stored.
+    // The other factor is loaded once per 8 elements.
     let flops = 2 * 64 * 40;
     let (pairs, alone) = (64 * 40, 8 * 40);
     let sub_matrix = work(2 * pairs + alone, pairs, (2 * pairs + alone) * 8, pairs * 8);
@@ -185,7 +186,7 @@ fn multiplications_of_the_paper() {
     assert_eq!(of(MatmulWay::Vectorised), with(vectorised, flops));
 }
 
-/// An operation on matrices of 24 x 24 is all of them: whole tiles, nothing at the edges.
+/// An operation on matrices of 24 x 24 is the whole product: only whole tiles, no edges.
 #[test]
 fn multiplications_in_tiles() {
     let of = |way| declared(24, |product| TileMatmul::new(product, way).unwrap().work());

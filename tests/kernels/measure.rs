@@ -1,4 +1,4 @@
-//! The measuring protocol, on kernels whose cost is planted. Times are asserted on medians and
-//! with room to spare; everything else is exact.
+//! The measuring protocol, on kernels whose cost the test sets. Assertions on times use medians with a
+//! margin; everything else is exact.
 
 automod::dir!("tests/kernels/measure");

@@ -1,12 +1,12 @@
-//! The inner loops of k-means on vectors, as they were optimised: decoded in place. Builds without
-//! optimisation have nothing to show.
+//! Decodes the optimised inner loops of k-means on vectors. Builds without optimisation have nothing to
+//! check.
 #![cfg(not(debug_assertions))]
 
 use super::in_place::Code;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
 use linefill::kernel::add_to_nearest;
 
-/// The innermost loop of the function that `add_to_nearest` calls for vectors of such registers.
+/// The innermost loop of the function that `add_to_nearest` calls for vectors in registers of this size.
 fn innermost(is_such: fn(Register) -> bool) -> Vec<Instruction> {
     let entry = Code::of(add_to_nearest as *const () as usize);
     let calls = entry.instructions.values();
@@ -38,8 +38,8 @@ fn count(body: &[Instruction], mnemonic: Mnemonic) -> usize {
     of_it.count()
 }
 
-/// A mean costs what the function says, nothing is fused, and points and what was found for them
-/// stay in registers: memory is read for the mean alone, and not written.
+/// Checks the number of instructions per mean, and that nothing is fused. Points and their results must stay
+/// in registers: the loop reads only the mean from memory, and writes nothing.
 fn a_mean_costs(body: &[Instruction], vectors: usize) {
     assert_eq!(count(body, Mnemonic::Vsubpd), 2 * vectors);
     assert_eq!(count(body, Mnemonic::Vmulpd), 2 * vectors);

@@ -1,5 +1,5 @@
-//! What reading a counter without a system call costs, in instructions: those of the optimised
-//! code, decoded in place. Builds without optimisation have nothing to count.
+//! The cost of reading a counter without a system call, in instructions of the optimised code. Builds without
+//! optimisation have nothing to count.
 #![cfg(all(feature = "std", not(debug_assertions)))]
 
 use std::collections::BTreeSet;
@@ -10,9 +10,9 @@ use linefill::os::perf::Counter;
 use linefill::pmu::{Cpu, Page};
 
 impl Code {
-    /// The most instructions from the entry to a return that execute `reads` times `rdpmc` and
-    /// call nothing, if every loop is passed once: reading anew because the kernel wrote meanwhile
-    /// is not the usual case, and a call is the way to `read(2)`.
+    /// The maximum number of instructions on a path from the entry to a return that executes `rdpmc` exactly
+    /// `reads` times. A path passes no instruction twice, because a loop repeats only if the kernel wrote to
+    /// the page meanwhile. A path contains no call, because a call leads to `read(2)`.
     fn most(&self, reads: u32) -> Option<usize> {
         self.path(self.entry, reads, &mut BTreeSet::new())
     }
@@ -46,7 +46,7 @@ impl Code {
 fn reading_a_page_takes_few_instructions() {
     #[inline(never)]
     extern "C" fn read(page: &Page, into: &mut u64) -> bool {
-        // SAFETY: decoded, never called.
+        // SAFETY: the function is decoded, but never called.
         unsafe { page.read(&Cpu) }.is_ok_and(|reading| {
             *into = reading.value;
             true

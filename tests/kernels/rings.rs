@@ -1,4 +1,4 @@
-//! Every ring is one cycle through all its elements, whatever its layout, order and size.
+//! Every ring is one cycle through all its elements, for any layout, order and size.
 
 use std::collections::BTreeSet;
 
@@ -61,14 +61,14 @@ fn paths() -> impl Strategy<Value = Path> {
     ]
 }
 
-/// Hands a ring of `count` elements to `test`.
+/// Passes a ring of `count` elements to `test`.
 fn with_ring<T>(layout: Layout, count: usize, order: Order, test: impl FnOnce(Ring<'_>) -> T) -> T {
     let mut bytes = vec![0; layout.span(count) + 128];
     let region = Region::new(&mut bytes).unwrap();
     test(Ring::new(region, layout, count, order).unwrap())
 }
 
-/// The offsets of the pointer words that a walk from element 0 comes to, until it is back.
+/// The offsets of the pointer words on a walk from element 0 until it returns there.
 fn walk(ring: &Ring<'_>) -> Vec<usize> {
     let first = ring.cursor();
     let mut at = first;
@@ -130,7 +130,7 @@ proptest! {
     ) {
         let walked = |seed| with_ring(layout, count, Order::Random { seed }, |ring| walk(&ring));
         prop_assert_eq!(walked(seed), walked(seed));
-        // One cycle of 19! or more meets itself by chance never.
+        // There are at least 19! cycles, so two seeds never give the same one by chance.
         prop_assert_ne!(walked(seed), walked(seed.wrapping_add(1)));
     }
 
@@ -147,7 +147,7 @@ proptest! {
                 let visited: BTreeSet<_> = walked.iter().collect();
                 prop_assert_eq!(visited, places.iter().collect::<BTreeSet<_>>());
                 let touched: BTreeSet<_> = walked.iter().map(|place| place / PAGE).collect();
-                // A block need not start on a page, and a rotating element may spill over.
+                // A block may start within a page, and a rotating element may extend into the next page.
                 prop_assert!(touched.len() <= pages.max(1) + 1, "{} pages", touched.len());
             }
             Ok(())
@@ -225,7 +225,7 @@ proptest! {
     }
 }
 
-/// A random ring of five elements is any of the 24 cycles with equal chance.
+/// A random ring of five elements is each of the 24 cycles with the same probability.
 #[test]
 fn all_cycles_are_equally_likely() {
     let mut counts = std::collections::BTreeMap::new();
@@ -236,7 +236,7 @@ fn all_cycles_are_equally_likely() {
         *counts.entry(walked).or_insert(0) += 1;
     }
     assert_eq!(counts.len(), 24);
-    // Five standard deviations of a binomial count of mean 1000.
+    // Five standard deviations of a binomial count with mean 1000.
     assert!(
         counts.values().all(|count| (845..=1155).contains(count)),
         "{counts:?}"

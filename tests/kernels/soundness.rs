@@ -1,6 +1,6 @@
-//! No safe call reads or writes memory outside its region, whatever its arguments.
+//! No safe call accesses memory outside its region, for any arguments.
 #![cfg(feature = "std")]
 
 automod::dir!("tests/kernels/soundness");
-// Shared with a fuzz target, which has its folder by a path.
+// A fuzz target shares this module by its path.
 mod constructors;

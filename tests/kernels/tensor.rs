@@ -1,4 +1,4 @@
-//! The tensor of the series: the same elements and the same sums, however it is stored and read.
+//! The tensor of the series: the same elements and the same sums for every storage and every kind of access.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -9,7 +9,7 @@ use linefill::pattern::{Allocation, Heap, Shape, Storage, Tensor};
 
 const SHUFFLED: Allocation = Allocation::Shuffled { seed: 3 };
 
-/// Every way to read the series' tensor.
+/// All ways to store and read the series' tensor.
 const WAYS: [(Get, Storage); 10] = [
     (Get::Strides, Storage::Flat),
     (Get::Masks, Storage::Flat),
@@ -34,7 +34,7 @@ fn reads<T>(get: Get, storage: Storage, then: impl FnOnce(ReadTensor<'_>) -> T) 
     })
 }
 
-/// The sum of a pass, by the twin.
+/// The sum of a pass, computed by the twin.
 fn sum_of_a_pass() -> u32 {
     static SUM: OnceLock<u32> = OnceLock::new();
     *SUM.get_or_init(by_the_twin)
@@ -62,7 +62,7 @@ fn a_million_reads_sum_to_the_same_bits_in_every_storage() {
     }
 }
 
-/// Otherwise equal sums would say little.
+/// If the order did not matter, equal sums would prove little.
 #[test]
 fn the_sum_depends_on_the_order_of_the_reads() {
     let elements =
@@ -139,7 +139,7 @@ fn a_tensor_that_the_instructions_do_not_fit_is_refused_by_value() {
         ReadTensorError::Storage(Get::Vectors, boxes)
     );
     for (shape, storage, get) in [
-        // 63 * 1 + 15 + 27 + 31 is 136: one element too few.
+        // 63 * 1 + 15 + 27 + 31 is 136: the tensor has one element too few.
         (Shape::new([136, 1, 1, 1]).unwrap(), flat, Get::Strides),
         (Shape::PRIMES, flat, Get::Masks),
         (Shape::PRIMES, flat, Get::Array),
@@ -162,8 +162,8 @@ fn loads(loads: u32, bytes_read: u32) -> Work {
     }
 }
 
-/// What the header of `asm/tensor.S` says of an iteration, which `tests/library/codegen` holds against the
-/// machine code.
+/// The work that the header of `asm/tensor.S` states per iteration. `tests/library/codegen` compares that
+/// header with the machine code.
 #[test]
 fn a_read_declares_the_loads_of_its_kernel() {
     let one_page = Shape::new([137, 1, 1, 1]).unwrap();

@@ -1,4 +1,4 @@
-//! Every kernel does what its plain twin does.
+//! Every kernel has the same effect as its plain twin.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use linefill::kernel::symbols;
 use linefill::kernel::verify::{Difference, ROOM, check_all};
 use linefill::mem::Region;
 
-/// What the oracle reports under `features`, all of it passed, each kernel once.
+/// The kernels that the oracle checks with `features`. All must pass, and each must occur once.
 fn checked(features: Features) -> BTreeSet<&'static str> {
     let mut bytes = vec![0; ROOM + 64];
     let mut region = Region::new(&mut bytes).unwrap();
@@ -22,7 +22,7 @@ fn checked(features: Features) -> BTreeSet<&'static str> {
     seen
 }
 
-/// The kernels whose code the mask rules out, found in the code itself.
+/// The kernels that a mask of features excludes, found by decoding their code.
 fn needing(condition: impl Fn(&iced_x86::Instruction) -> bool) -> BTreeSet<&'static str> {
     symbols::all()
         .filter(|code| {

@@ -1,4 +1,4 @@
-//! Words visited in any order: the order is kept, no word is left, and what cannot be is refused.
+//! Words visited in any order: the kernels keep the order, visit all words, and refuse impossible orders.
 
 use linefill::kernel::{Kernel, Revisit, StoreBufferFill, TooManyStores};
 use linefill::mem::Region;
@@ -33,7 +33,7 @@ proptest! {
         prop_assert_eq!(traced, places.repeat(rounds));
     }
 
-    /// The loads stop where the list of places says.
+    /// The loads stop at the place that the list gives.
     #[test]
     fn loads_lead_where_the_places_say(places in places(), loads in 0..300_u64) {
         let (first, second) = in_region(|region| {

@@ -1,4 +1,4 @@
-//! What a person takes away from planted verdicts: findings, and documents section by section.
+//! What a reader takes away from planted verdicts: findings, and documents by section.
 #![cfg(feature = "lab")]
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ fn line(experiment: &Experiment, claim: &Claim, verdict: Verdict) -> VerdictLine
     }
 }
 
-/// Every claim of the registry, the verdicts in turn.
+/// Every claim of the registry, with the verdicts assigned in rotation.
 fn registry() -> Vec<VerdictLine> {
     let claims = all().into_iter();
     let claims = claims.flat_map(|of| of.claims.iter().map(move |claim| (of, claim)));
@@ -36,7 +36,7 @@ fn registry() -> Vec<VerdictLine> {
         .collect()
 }
 
-/// The claim `id`, whose number here is `factor` times the document's.
+/// The claim `id`, with a number here that is `factor` times the document's.
 fn changed(id: &str, verdict: Verdict, factor: f64) -> VerdictLine {
     let claim = find_claim(id).expect("a claim");
     let (experiment, _) = id.split_once('.').expect("an id");
@@ -61,7 +61,7 @@ fn the_larger_change_comes_first_whichever_way_the_verdict_went() {
     let (hold, fail) = (Verdict::Holds, Verdict::DoesNotHold);
     let few = [changed("E17.2", hold, 2.0), changed("F4.1", fail, 0.2)];
     assert_eq!(ids(&few), ["F4.1", "E17.2"]);
-    // What touches most programs counts more.
+    // A finding that affects more programs ranks higher.
     let alike = [changed("A1.2", fail, 3.0), changed("D19.1", hold, 3.0)];
     assert_eq!(ids(&alike), ["D19.1", "A1.2"]);
     let alone = [changed("D19.1", hold, 1.05)];
@@ -189,14 +189,14 @@ fn every_claim_stands_in_one_section_and_sums_agree() {
     assert_eq!(sum(Counts::measured), whole.measured());
     assert_eq!(sum(Counts::beside), whole.beside());
     assert_eq!(sum(Counts::holds), whole.holds());
-    // Every chapter of the contents has claims.
+    // Every chapter in the table of contents has claims.
     assert_eq!(papers[0].chapters.len(), 12);
 }
 
-/// A run of three experiments on a machine made up for this.
+/// A run of three experiments with made-up results.
 const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
 
-/// A busy machine can take longer for the stretch that is subtracted.
+/// On a busy machine, the run that is subtracted can take longer.
 #[test]
 fn a_transfer_that_took_less_than_nothing_is_no_number() {
     let transfer = |sign: f64| {

@@ -1,4 +1,4 @@
-//! The public shim for timing: what it runs, in which order, and what it says. Times are not asserted.
+//! The public interface for timing: what it runs, in which order, and what it prints. No times are asserted.
 #![cfg(feature = "std")]
 
 use std::cell::{Cell, RefCell};
@@ -18,7 +18,7 @@ fn quick() -> Bench {
 
 #[test]
 fn a_bench_holds_the_thread_and_gives_it_back() {
-    // The CPUs that the thread may use: std asks for its mask.
+    // The number of CPUs that the thread may use: std reads the affinity mask.
     let may_use = || std::thread::available_parallelism().unwrap().get();
     let before = may_use();
     let last = *allowed().last().unwrap();
@@ -36,7 +36,7 @@ fn a_closure_is_timed_by_n_against_2n() {
     let runs = RefCell::new(Vec::new());
     let timing = quick().steady_fn(|n| {
         runs.borrow_mut().push(n);
-        // Some work, so that N does not double for ever.
+        // Some work, so that the doubling of N ends.
         (0..n).fold(1_u64, |x, i| std::hint::black_box(x.wrapping_mul(3) + i))
     });
     let runs = runs.into_inner();
@@ -46,7 +46,7 @@ fn a_closure_is_timed_by_n_against_2n() {
     for pair in sampled.chunks(2) {
         assert_eq!(pair, [operations, 2 * operations]);
     }
-    // Somebody watched, and the units belong together.
+    // The measurement was monitored, and its units are consistent.
     assert!(timing.outcome.disturbed.is_some());
     let ratio = timing.ticks().median / timing.nanos().median;
     assert!((ratio * 1e9 / timing.rate.hz() - 1.0).abs() < 1e-9);
@@ -55,7 +55,7 @@ fn a_closure_is_timed_by_n_against_2n() {
     assert_eq!(cycles, ratio.map(|ratio| ratio * timing.ticks().median));
 }
 
-/// Every shot is prepared right before it, in samples and in the distribution.
+/// Each shot must be prepared directly before it, in samples and in the distribution.
 #[test]
 fn a_shot_comes_after_its_preparation() {
     let ready = Cell::new(false);
@@ -69,7 +69,7 @@ fn a_shot_comes_after_its_preparation() {
     let single = measured.single.count();
     assert!(single > 0);
     let averaged = measured.timing.outcome.taken as u64 * measured.timing.outcome.operations;
-    // And one that finds out how many a sample takes, and those behind which nothing is timed.
+    // In addition: one shot that determines the number per sample, and 15 untimed ones.
     assert_eq!(shots.get(), single + averaged + 1 + 15);
 }
 
@@ -88,7 +88,7 @@ fn two_kernels_are_measured_in_turn() {
     let taken = both.first.outcome.taken;
     assert_eq!(taken, both.second.outcome.taken);
     let order = order.into_inner();
-    // The first goes first in even pairs, and the second in odd ones.
+    // In even pairs the first kernel runs first, in odd pairs the second.
     let wanted = (0..taken).flat_map(|pair| match pair % 2 {
         0 => [1, 1, 3, 3],
         _ => [3, 3, 1, 1],
@@ -101,7 +101,7 @@ fn two_kernels_are_measured_in_turn() {
 #[test]
 fn what_does_nothing_has_no_ratio_to_be_divided_by() {
     let both = quick().compare_fn(|_| (), |_| ());
-    // Noise may leave some pairs positive.
+    // Because of noise, some pairs may be positive.
     let text = both.to_string();
     let said = text.contains("there is no ratio") || text.contains("times as long");
     assert!(
@@ -110,8 +110,7 @@ fn what_does_nothing_has_no_ratio_to_be_divided_by() {
     );
 }
 
-/// A flush reaches the first and the last byte of a value that lies across lines, and nothing else
-/// happens to it.
+/// A flush of a value across lines must reach its first and last byte, and must not change it.
 #[test]
 fn a_flushed_value_keeps_its_contents() {
     let text: String = ('a'..='z').cycle().take(1000).collect();
@@ -159,8 +158,7 @@ fn everything_can_be_made_cold_before_a_shot() {
         done,
     };
     let shots = bench.one_shot(&mut lookup);
-    // How long a shot takes is no matter of a test: on a crowded CPU the empty stretch, which is
-    // subtracted, may have taken longer.
+    // The test does not check times: on a busy CPU the empty run, which is subtracted, may have taken longer.
     assert!(shots.single.count() > 0 && lookup.done > shots.single.count());
 }
 
@@ -171,7 +169,7 @@ fn a_budget_is_kept_or_says_why_not() {
     let generous = bench.cycles_at_most(1e6, &mut work);
     assert!(!matches!(generous, Budget::Exceeded { .. }), "{generous}");
     generous.assert();
-    // A negative budget cannot be kept; a crowded CPU may say that it cannot tell.
+    // A negative budget cannot be kept; on a busy CPU the answer may be undecided.
     let impossible = bench.cycles_at_most(-1e6, &mut work);
     assert!(!matches!(impossible, Budget::Kept(_)), "{impossible}");
 }

@@ -1,4 +1,4 @@
-//! Charts: what is drawn of a figure, and that any figure is drawn.
+//! Charts: how a figure is drawn, and that every figure can be drawn.
 #![cfg(feature = "lab")]
 
 use std::process::{Command, Stdio};
@@ -43,7 +43,7 @@ fn prediction(curves: Vec<CurveView>) -> PredictionView {
     }
 }
 
-/// Curves over working sets, both axes logarithmic.
+/// Curves over working sets, with two logarithmic axes.
 fn figure(form: Form, curves: Vec<CurveView>) -> Figure {
     Figure {
         form,
@@ -87,22 +87,22 @@ fn page(figure: Figure) -> String {
     })
 }
 
-/// The figure on the page.
+/// The figure as it is on the page.
 fn drawn(figure: Figure) -> String {
     let page = page(figure);
     let (_, rest) = page.split_once("<figure>").expect("a figure");
     rest.split_once("</figure>").expect("its end").0.to_owned()
 }
 
-/// The marks of each series of a drawing, with their classes: `<path class="m" d="...">`.
+/// The marks of each series in a drawing, with their classes: `<path class="m" d="...">`.
 fn groups(drawn: &str) -> Vec<&str> {
-    // Swatches of the legend carry no data.
+    // The legend's swatches have no data.
     let groups = drawn.split("<g class=\"s ").skip(1);
     let whole = groups.map(|rest| rest.split("</g>").next().expect("its end"));
     whole.filter(|group| group.contains("data-l=")).collect()
 }
 
-/// How many marks a path of these classes has.
+/// The number of marks in the path with these classes.
 fn marks(group: &str, class: &str) -> usize {
     let Some((_, rest)) = group.split_once(&format!("<path class=\"{class}\" d=\"")) else {
         return 0;
@@ -141,10 +141,10 @@ fn every_curve_has_its_marks_and_a_single_point_is_a_point() {
     };
     assert_eq!(of("here k0", 0), (4, 4));
     assert_eq!(of("here k1", 1), (0, 1));
-    // The document's curve of the same label has the same marker.
+    // The document's curve with the same label has the same marker.
     assert_eq!(of("then k0", 0), (3, 3));
     assert_eq!(of("then k2", 2), (0, 1));
-    // Only predictions are dashed, by their class.
+    // Only predictions have the class for dashed lines.
     assert_eq!(of("model k0", 0), (4, 0));
     assert_eq!(of("model k1", 1), (0, 1));
     assert_eq!(groups(&drawn).len(), 6);
@@ -157,7 +157,7 @@ fn every_curve_has_its_marks_and_a_single_point_is_a_point() {
     }
 }
 
-/// The script finds the number of a mark in the table and the column that its series names.
+/// Each mark names a table and a column, so that the script can find its number.
 #[test]
 fn every_mark_has_its_number_in_the_table_that_it_names() {
     let odd = [(4096.0, 0.0), (8192.0, 5.0), (65536.0, 9.0)];
@@ -245,7 +245,7 @@ fn things_in_a_list_have_a_lane_each_and_no_line_between_them() {
         .map(|g| (marks(g, "l"), marks(g, "m")))
         .collect();
     assert_eq!(all, [(0, 1), (0, 4), (0, 2)]);
-    // Three places on a plain axis are a list as well.
+    // Three places on a linear axis are also drawn as a list.
     figure.form = Form::Lines;
     figure.x = AxisView::default();
     for curve in &mut figure.curves {
@@ -263,7 +263,7 @@ fn a_map_has_a_cell_for_every_point_and_a_bar_of_its_colours() {
         .map(|group| group.matches("h89v").count());
     assert_eq!(cells.sum::<usize>(), 80);
     assert_eq!(map.matches("<svg class=\"colours\"").count(), 1);
-    // The longest list is at the top.
+    // The longest list is the top row.
     assert!(map.find(">20</text>").unwrap() < map.find(">1</text>").unwrap());
 }
 
@@ -308,7 +308,8 @@ fn colours_stand_in_the_style_for_light_and_dark_and_print() {
     }
 }
 
-/// The policy names the hashes of the very texts on the page, as another program computes them.
+/// The policy must contain the hashes of exactly the texts on the page. Another program computes them for
+/// comparison.
 #[test]
 fn the_policy_allows_the_scripts_and_styles_of_the_page_alone() {
     let page = page(figure(Form::Lines, vec![curve("a", &DOUBLES)]));
@@ -335,7 +336,7 @@ fn the_policy_allows_the_scripts_and_styles_of_the_page_alone() {
     assert_eq!(policy.matches("sha256-").count(), texts);
 }
 
-/// The hash of a text in base64, by `openssl`; nothing where there is none.
+/// The base64 hash of a text, computed by `openssl`. `None` if openssl is missing.
 fn sha256(text: &str) -> Option<String> {
     use std::io::Write;
     let pipe = "openssl dgst -sha256 -binary | openssl base64 -A";
@@ -352,7 +353,7 @@ fn sha256(text: &str) -> Option<String> {
     (hash.len() == 44).then_some(hash)
 }
 
-/// Numbers of all sizes, and what is none.
+/// Numbers of all magnitudes, infinities and NaN.
 fn numbers() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => 0.001..1e6,
@@ -378,7 +379,7 @@ fn curves() -> impl Strategy<Value = Vec<CurveView>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the numbers are, it is drawn, and every coordinate is a number.
+    /// Any numbers can be drawn, and every coordinate is a finite number.
     #[test]
     fn any_figure_is_drawn(
         curves in curves(),
@@ -406,7 +407,7 @@ proptest! {
         figure.prediction = Some(prediction(predicted));
         figure.rules = vec![Rule { label: "L2".to_owned(), meaning: String::new(), x: rule }];
         let drawn = drawn(figure);
-        // The tables say of a value that it is no number.
+        // Only the drawings: the tables may say that a value is not a number.
         let drawings = drawn.split("<details class=\"numbers\">").next().unwrap();
         for attribute in [" d=\"", " x=\"", " y=\"", " viewBox=\"", " transform=\"", " data-s=\""] {
             for rest in drawings.split(attribute).skip(1) {

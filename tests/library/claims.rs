@@ -1,17 +1,17 @@
-//! What every claim owes its reader.
+//! Requirements on every claim.
 #![cfg(feature = "std")]
 
 use std::collections::BTreeSet;
 
 use linefill::experiment::{Claim, Experiment, Kind, Origin, Verdict, all, find_claim};
 
-/// Every claim with its experiment.
+/// Every claim, with its experiment.
 fn claims() -> impl Iterator<Item = (&'static Experiment, &'static Claim)> {
     let all = all().into_iter();
     all.flat_map(|of| of.claims.iter().map(move |claim| (of, claim)))
 }
 
-/// Fails with the ids of the claims of which `wrong` has something to say.
+/// Fails with the ids of the claims for which `wrong` returns a text.
 #[track_caller]
 fn none(wrong: impl Fn(&Experiment, &Claim) -> Option<String>) {
     let wrong = claims().filter_map(|(of, claim)| {
@@ -51,7 +51,7 @@ fn every_claim_says_whose_it_is() {
     });
 }
 
-/// Experiments beyond the papers are nobody else's.
+/// Claims that no document makes have the origin `Ours`.
 #[test]
 fn what_no_document_asks_is_ours() {
     none(|experiment, claim| {
@@ -61,7 +61,7 @@ fn what_no_document_asks_is_ours() {
     });
 }
 
-/// A reader sees it alone, in a list of hundreds.
+/// A reader may see a text alone, in a list of hundreds.
 #[test]
 fn texts_stand_by_themselves() {
     const LEANING: [&str; 26] = [
@@ -106,7 +106,7 @@ fn texts_stand_by_themselves() {
     });
 }
 
-/// What is printed whatever the verdicts are says nothing of verdicts or of a machine that somebody had.
+/// A text that is printed with any verdict must not mention a verdict or a particular machine.
 #[test]
 fn about_contradicts_no_verdict() {
     const OF_A_VERDICT: [&str; 16] = [
@@ -138,7 +138,7 @@ fn about_contradicts_no_verdict() {
     assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What is known of a core is printed under the name that the table of cores gives it.
+/// Notes about a core use the core's name in the table of cores.
 #[test]
 fn cores_that_were_seen_are_in_the_table() {
     for experiment in all() {
@@ -150,7 +150,8 @@ fn cores_that_were_seen_are_in_the_table() {
     }
 }
 
-/// The sentence under a verdict follows it: numbers are the judgement's.
+/// The sentence after a verdict depends on the verdict. Numbers come from the judgement, not from the
+/// sentence.
 #[test]
 fn what_follows_repeats_no_number_and_differs_by_verdict() {
     none(|_, claim| {
@@ -160,7 +161,7 @@ fn what_follows_repeats_no_number_and_differs_by_verdict() {
     });
 }
 
-/// Numbers of documents belong to claims of documents.
+/// Only claims from documents have a document's number.
 #[test]
 fn numbers_of_then_are_of_a_document() {
     none(|_, claim| {
@@ -171,7 +172,7 @@ fn numbers_of_then_are_of_a_document() {
     });
 }
 
-/// A finding sets a number that was measured here beside the document's, and says what to do.
+/// A finding compares a number measured here with the document's, and gives advice for both verdicts.
 #[test]
 fn takeaways_are_of_measured_numbers_and_advise_on_both_verdicts() {
     none(|_, claim| {
@@ -192,7 +193,7 @@ fn takeaways_are_of_measured_numbers_and_advise_on_both_verdicts() {
     assert!(many.count() > 30);
 }
 
-/// Arithmetic and simulation say nothing about this machine.
+/// Arithmetic and simulation do not depend on this machine.
 #[test]
 fn kinds_say_what_is_of_this_machine() {
     let of_here: Vec<Kind> = Kind::ALL

@@ -1,8 +1,8 @@
-//! The assembled kernels hold the instructions that they claim, and no others.
+//! The assembled kernels contain exactly the instructions that they state.
 //!
-//! What an iteration of a kernel does stands in the header of its `asm/*.S`, in a line such as
-//! `linefill_walk_inc: 2 loads, 16 bytes; 1 store, 8 bytes`, or, for families from before that, in the
-//! table of a file here, which also tests what else is promised of them.
+//! The work of an iteration is stated in the header of the kernel's `asm/*.S`, in a line such as
+//! `linefill_walk_inc: 2 loads, 16 bytes; 1 store, 8 bytes`. For older families, a table in a file of this
+//! folder states it. These files also test other properties of the families.
 
 automod::dir!("tests/library/codegen");
 
@@ -13,7 +13,7 @@ use kernel::{Kernel, Traffic, traffic};
 use linefill::kernel::symbols;
 use linefill::mem::LINE;
 
-/// What a header says of an iteration of the innermost loop, and of what lies outside it.
+/// The stated work of an iteration of the innermost loop, and of the code outside it.
 #[derive(Clone, Copy)]
 struct Stated {
     name: &'static str,
@@ -41,13 +41,13 @@ const fn stated(
 }
 
 impl Stated {
-    /// The same with accesses outside the innermost loop, each instruction counted once.
+    /// Adds accesses outside the innermost loop. Each instruction counts once.
     const fn and_outside(self, outside: Traffic) -> Self {
         Stated { outside, ..self }
     }
 }
 
-/// What a header's line states, if it is one that states something.
+/// Parses a line of a header; `None` if it states no work.
 fn stated_by(line: &str) -> Option<Stated> {
     let (name, accesses) = line.trim().split_once(": ")?;
     if !name.starts_with("linefill_") {
@@ -96,7 +96,7 @@ fn a_header_states_loads_and_stores() {
     assert!(stated_by("   rdi  address of the word").is_none());
 }
 
-/// What headers and tables say of all kernels.
+/// The statements of headers and tables for all kernels.
 fn all_stated() -> Vec<Stated> {
     let of_headers = sources().flat_map(|source| {
         let stated: Vec<_> = source.lines().filter_map(stated_by).collect();
@@ -122,7 +122,7 @@ fn all_stated() -> Vec<Stated> {
     .concat()
 }
 
-/// Kernels that are one instruction which repeats itself, instead of a loop.
+/// Kernels without a loop: one instruction that repeats itself.
 const LOOPLESS: [(&str, Code); 3] = [
     ("linefill_bandwidth_rep_movsb", Code::Movsb_m8_m8),
     ("linefill_bandwidth_rep_stosb", Code::Stosb_m8_AL),
@@ -164,7 +164,7 @@ fn an_iteration_loads_and_stores_what_its_header_says() {
             .innermost()
             .unwrap_or_else(|| panic!("{name} has no loop"));
         assert_eq!(traffic(body), inside, "{name}");
-        // And what lies outside the loop does no more than it says, mostly nothing.
+        // The code outside the loop has exactly the stated accesses, usually none.
         let ips = body[0].ip()..=body[body.len() - 1].ip();
         let rest = kernel.code.iter().filter(|i| !ips.contains(&i.ip()));
         assert_eq!(traffic(rest), outside, "{name}");
@@ -181,7 +181,7 @@ fn every_kernel_is_stated_once() {
     assert_eq!(names, listed);
 }
 
-/// The stack pointer, and what a function has to preserve (System V ABI, section 3.2.1).
+/// The stack pointer and the registers that a function must preserve (System V ABI, section 3.2.1).
 const CALLERS: [Register; 7] = [
     Register::RSP,
     Register::RBX,

@@ -1,4 +1,4 @@
-//! One quantity, one value: what experiments of a run say of the same thing is held together.
+//! One quantity, one value: compares what the experiments of a run report about the same quantity.
 #![cfg(feature = "lab")]
 
 use linefill::experiment::{
@@ -11,7 +11,7 @@ use linefill::stats::Interval;
 use crate::verdicts::machines::{MIB, known};
 use crate::verdicts::planted::{Planted, Value, time};
 
-/// Loads of a machine whose last level ends at `end` for them.
+/// The time of a load on a machine whose last level ends at `end` for this walk.
 fn load(machine: &Machine, x: f64, end: f64) -> Value {
     let ends = machine.ranges.capacities.iter().map(|of| of.usable());
     let ends: Vec<f64> = ends.collect();
@@ -85,8 +85,8 @@ fn nothing_is_judged_in_the_last_level_where_it_is_chance() {
     assert!(judgement.numbers.contains("by chance"), "{judgement:?}");
 }
 
-/// The latency of the last level from walks that leave it at `from_memory` and at `from_caches`, beside a
-/// ladder whose walks leave it at once.
+/// The latency of the last level from walks that stay in it up to `from_memory` and `from_caches`, next to a
+/// ladder whose walks do not stay in it at all.
 fn latency(from_memory: f64, from_caches: f64) -> Result<Interval, Untestable> {
     let [server, ..] = known();
     let series = "random Inc, NPAD=15";

@@ -1,5 +1,4 @@
-//! A record names the core that was measured, and whoever reads the record finds its published
-//! values under that name.
+//! A record names the core that was measured; under this name, programs find the core's published values.
 #![cfg(feature = "lab")]
 
 use linefill::infer::Found;
@@ -9,7 +8,7 @@ use linefill::lab::record::Header;
 use linefill::lab::sheet::sheet;
 use linefill::recorded::machine_of;
 
-/// The header of a record from a core that records called `microarchitecture`.
+/// The header of a record with this name of the core, in the field `microarchitecture`.
 fn header(microarchitecture: &str) -> Header {
     let planted = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -20,13 +19,13 @@ fn header(microarchitecture: &str) -> Header {
     header
 }
 
-/// The core that predictions from a record go by.
+/// The core that predictions from a record assume.
 fn core_of(header: &Header) -> Option<&'static str> {
     let machine = machine_of(header, &[]);
     machine.calibration.core().map(|core| core.name)
 }
 
-/// What the machine sheet holds a measured store buffer against.
+/// The published value that the machine sheet compares with a measured store buffer.
 fn published_stores(header: &Header) -> Option<String> {
     let inferred = Inferred {
         stores: Some(Found {
@@ -40,8 +39,8 @@ fn published_stores(header: &Header) -> Option<String> {
     row.expect("a row for what was inferred").cpuid
 }
 
-/// Records of earlier versions name the generation with its core in brackets, or one name for both;
-/// those of the boot image name the generation alone.
+/// Records of earlier versions name the generation with its core in parentheses, or one name for both.
+/// Records of the boot image name only the generation.
 #[test]
 fn every_form_of_a_name_in_old_records_is_understood() {
     for (recorded, core) in [
@@ -57,7 +56,7 @@ fn every_form_of_a_name_in_old_records_is_understood() {
         ("Alder Lake (Gracemont)", Some("Gracemont")),
         ("Sapphire Rapids", Some("Golden Cove")),
         ("Core 2 (Penryn)", Some("Core")),
-        // Two kinds of cores, and no word of which.
+        // A generation with two kinds of cores, without the kind.
         ("Alder Lake", None),
         ("Zen 4 (Golden Cove)", None),
         ("Golden Cove)", None),
@@ -80,7 +79,7 @@ fn the_sheet_shows_what_is_published_of_such_a_core() {
     }
 }
 
-/// What the machine sheet says of a reorder buffer that holds so many operations.
+/// The difference that the machine sheet reports, if the reorder buffer holds this number of operations.
 fn of_reorder_buffer(microarchitecture: &str, held: [u32; 2]) -> Option<String> {
     let header = header(microarchitecture);
     let found = Found {
@@ -106,6 +105,6 @@ fn a_reorder_buffer_is_the_published_one_half_of_it_or_another() {
     assert!(half.contains("the core's other thread"), "{half}");
     let other = of_reorder_buffer("Zen 4", [512, 557]).unwrap();
     assert_eq!(other, "not the number published");
-    // Of no core in the table, nothing is published that it could differ from.
+    // A core that is not in the table has no published values, and so no difference.
     assert_eq!(of_reorder_buffer("unknown", [512, 557]), None);
 }

@@ -1,4 +1,4 @@
-//! Lists of events as a user types them, on recorded machines.
+//! Lists of events as a user types them, resolved on recorded machines.
 #![cfg(feature = "std")]
 
 use crate::common::dump::Dump;
@@ -13,10 +13,10 @@ const INTEL: &str = "
     sys/bus/event_source/devices/cpu/format/event = config:0-7
 ";
 
-/// In the place of a tree: a recorded machine.
+/// Selects a recorded machine instead of a tree of files.
 const HYBRID: &str = "hybrid-pmus";
 
-/// Asks CPU `cpu` of a machine with the files in `tree` and the CPUID in `dump`.
+/// Asks CPU `cpu` of a machine with the files in `tree` and the CPUID dump `dump`.
 fn ask<R>(tree: &str, cpu: usize, dump: &str, question: impl FnOnce(&Place) -> R) -> R {
     let machine = match tree {
         HYBRID => Machine::recorded(tree),
@@ -92,7 +92,7 @@ fn a_misspelt_name_is_told_with_its_neighbours() {
             .to_string()
             .ends_with("nothing here is spelt like it")
     );
-    // A raw number has digits.
+    // A raw event needs digits.
     assert_eq!(of("zen2", "r").name, "r");
     assert_eq!(of("zen2", "").name, "");
 }

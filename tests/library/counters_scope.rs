@@ -1,4 +1,4 @@
-//! Counting a piece of code: software events live, hardware events or why not.
+//! Counting in a piece of code: software events live, and hardware events or the reason why not.
 #![cfg(feature = "std")]
 
 use std::hint::black_box;
@@ -10,7 +10,7 @@ use linefill::os::{Memory, Pages};
 
 const PAGES: usize = 64;
 
-/// Touches pages that the kernel has to find first.
+/// Writes to pages that are not mapped yet.
 fn touch() -> usize {
     let mut memory = Memory::new(PAGES * 4096, Pages::Base).unwrap();
     memory.give_back().unwrap();
@@ -20,7 +20,7 @@ fn touch() -> usize {
     black_box(memory.region().len())
 }
 
-/// Why software events do not count here, if they do not: then there is nothing to test.
+/// Whether software events cannot be counted here. Then there is nothing to test.
 fn refused() -> bool {
     let refusal = probe_software().err();
     refusal
@@ -44,7 +44,7 @@ fn a_scope_returns_the_works_result_and_counts_it() {
         );
         assert!(counts.value("task-clock").unwrap() > 0.0, "{counts}");
     }
-    // Scopes lie in each other.
+    // Scopes may be nested.
     let ((inner, _), outer) = scope(|| scope(touch));
     assert_eq!(inner, bytes);
     if !refused() {
@@ -103,7 +103,7 @@ fn what_is_refused_says_why_and_the_others_are_counted() {
         text.contains("CACHE.HITS  (kernel.perf_event_paranoid=3 forbids it)"),
         "{text}"
     );
-    // As many as fit are counted, and the rest is left out.
+    // Only as many events as fit are counted; the others are left out.
     let many = Counters::open(vec![faults("many"); MOST + 1]);
     assert_eq!(many.scope(touch).1.iter().count(), MOST);
 }

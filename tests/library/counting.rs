@@ -1,4 +1,4 @@
-//! What a rig counts beside a time, with the kernel's events in the place of the PMU's.
+//! The events that a rig counts in addition to the time. Events of the kernel stand in for events of the PMU.
 #![cfg(feature = "std")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +18,7 @@ use linefill::time::Rate;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// A rig that counts page faults when it is asked for misses of L1d, and the thread's clock when
-/// it is asked for cycles.
+/// A rig that counts page faults in place of misses of L1d, and the thread's clock in place of cycles.
 fn rig(stop: &AtomicBool) -> Rig<'_> {
     let effort = Effort {
         warm_up: 0.001,
@@ -36,7 +35,7 @@ fn rig(stop: &AtomicBool) -> Rig<'_> {
     ])
 }
 
-/// An operation is the first touch of a page: one page fault.
+/// An operation is the first write to a page: one page fault.
 fn first_touch() -> Case {
     let setup = TouchSetup {
         pages: Pages::Base,
@@ -51,7 +50,7 @@ fn walk() -> Case {
     Case::new("walk", 4096.0, setup)
 }
 
-/// Why software events do not count here, if they do not: then there is nothing to test.
+/// Whether software events cannot be counted here. Then there is nothing to test.
 fn refused() -> bool {
     let refusal = probe_software().err();
     let said = refusal.inspect(|refusal| untested::machine(&refusal.to_string()));
@@ -67,7 +66,7 @@ fn a_point_carries_what_was_counted_of_its_operation() {
     let point = rig(&STOP)
         .measure_and_count(&first_touch(), &wanted)
         .unwrap();
-    // In the order of the rig's counters; what it cannot count is left out.
+    // The counts have the order of the rig's counters. Events that it cannot count are left out.
     let [clock, faults] = point.counts() else {
         panic!("two of three can be counted: {:?}", point.counts());
     };
@@ -75,7 +74,7 @@ fn a_point_carries_what_was_counted_of_its_operation() {
     assert!(clock.value.lo >= 0.0 && !clock.multiplexed);
     assert_eq!(faults.quantity, Quantity::L1dMisses);
     assert_eq!(faults.value, Interval::exact(1.0));
-    // A step of a walk faults no page, whatever the readings cost.
+    // A step of a walk causes no page faults, and the cost of the readings must not appear.
     let point = rig(&STOP)
         .measure_and_count(&walk(), &[Quantity::L1dMisses])
         .unwrap();

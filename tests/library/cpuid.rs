@@ -1,7 +1,7 @@
-//! Identity, caches, TLBs and clock from recorded CPUID dumps, against the published figures.
+//! Identity, caches, TLBs and clock from recorded CPUID dumps, compared with published values.
 //!
-//! The dumps lie in `tests/fixtures/cpuid`, each with its CPU and its source. The expected values
-//! are those of the vendors' product pages and optimization manuals.
+//! The dumps are in `tests/fixtures/cpuid`, each with its CPU and its source. The expected values come from
+//! the vendors' product pages and optimization manuals.
 
 use crate::common::dump::Dump;
 use linefill::cpu::{
@@ -12,7 +12,7 @@ use linefill::cpu::{
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Every fixture, so that none can be added and forgotten.
+/// Every dump in the folder, so that a test uses each of them.
 const ALL: [&str; 11] = [
     "alder-lake-e",
     "alder-lake-p",
@@ -33,7 +33,7 @@ fn shape(caches: &Caches) -> Vec<(u8, CacheKind, u64, u32)> {
     caches.iter().map(shape).collect()
 }
 
-/// Entries of the only TLB of this level, kind and page size.
+/// The entries of the only TLB with this level, kind and page size.
 #[track_caller]
 fn entries(tlbs: &Tlbs, level: u8, kind: TlbKind, page: PageSize) -> u32 {
     let mut found = tlbs
@@ -81,13 +81,13 @@ fn coffee_lake_is_a_client_core_with_leaf_2_tlbs() {
     assert_eq!(entries(&tlbs, 1, TlbKind::Data, PageSize::Kib4), 64);
     assert_eq!(entries(&tlbs, 1, TlbKind::Data, PageSize::Mib2), 32);
     assert_eq!(entries(&tlbs, 1, TlbKind::Data, PageSize::Gib1), 4);
-    // 128 by the manual, one half to each thread: descriptor B5h states the half.
+    // The manual gives 128 entries, half of them per thread; descriptor B5h gives the half.
     assert_eq!(entries(&tlbs, 1, TlbKind::Instruction, PageSize::Kib4), 64);
     assert_eq!(tlbs.load_entries(2, PageSize::Kib4), Some(1536));
     assert_eq!(tlbs.load_entries(2, PageSize::Mib2), Some(1536));
     assert_eq!(tlbs.load_entries(2, PageSize::Gib1), Some(16));
 
-    // Leaf 15h gives a ratio without a crystal: 24 MHz x 154.
+    // Leaf 15h gives a ratio but no crystal frequency: 24 MHz x 154.
     assert_eq!(read_tsc_hz(dump), Some(3_696_000_000));
 }
 
@@ -116,8 +116,8 @@ fn sapphire_rapids_is_a_server_core_with_translation_leaves() {
     );
     assert_eq!(caches.data(1).unwrap().way_size(), Some(4096));
 
-    // Optimization manual, Golden Cove TLB parameters. (It states 96 entries for loads from
-    // 4 KiB pages where this CPU's leaf 18h states 64.)
+    // Optimization manual, Golden Cove TLB parameters. (It gives 96 entries for loads from 4 KiB pages; this
+    // CPU's leaf 18h gives 64.)
     let tlbs = Tlbs::read(dump.clone());
     assert_eq!(entries(&tlbs, 1, TlbKind::Instruction, PageSize::Kib4), 256);
     assert_eq!(entries(&tlbs, 1, TlbKind::Instruction, PageSize::Mib2), 32);
@@ -176,7 +176,7 @@ fn alder_lake_differs_from_core_to_core() {
     );
     assert_eq!(efficient.instruction().unwrap().size, 64 * KIB);
 
-    // Optimization manual: STLB of 2048 entries in either core, DTLB of 48 in Gracemont.
+    // Optimization manual: an STLB with 2048 entries in both cores, and a DTLB with 48 in Gracemont.
     assert_eq!(
         Tlbs::read(p.clone()).load_entries(2, PageSize::Kib4),
         Some(2048)
@@ -186,7 +186,8 @@ fn alder_lake_differs_from_core_to_core() {
     assert_eq!(tlbs.load_entries(1, PageSize::Kib4), Some(48));
     assert_eq!(tlbs[0].ways, Some(48), "fully associative");
 
-    // The base frequency of the product page is 3.20 GHz; the crystal's multiple is below it.
+    // The base frequency of the product page is 3.20 GHz; the multiple of the crystal frequency is a little
+    // lower.
     assert_eq!(read_tsc_hz(p), Some(3_187_200_000));
 }
 
@@ -265,7 +266,7 @@ fn zen_2_shares_its_l3_by_the_core_complex() {
             (3, CacheKind::Unified, 16 * MIB, 16),
         ]
     );
-    // Three cores with two threads each in a complex of this product.
+    // A complex of this product has three cores with two threads each.
     assert_eq!(caches.data(3).unwrap().shared_by, Some(6));
     assert_eq!(caches.data(2).unwrap().inclusive, Some(true));
 
@@ -350,8 +351,8 @@ fn no_dump_yields_an_entry_of_size_zero() {
     }
 }
 
-/// The manuals' numbers of TLB entries against what CPUs report of themselves. Golden Cove's leaf
-/// 18h states 64 entries for loads from 4 KiB pages, the manual 96.
+/// The manuals' numbers of TLB entries, compared with those that CPUs report. Golden Cove's leaf 18h gives 64
+/// entries for loads from 4 KiB pages, the manual 96.
 #[test]
 fn published_translations_are_those_that_cpus_report() {
     let mut compared = 0;

@@ -1,4 +1,4 @@
-//! What hypervisors make of CPUID: numbers of other models, missing leaves, clocks of their own.
+//! CPUID as changed by hypervisors: model numbers of other CPUs, missing leaves, other clocks.
 
 use crate::common::dump::Dump;
 use linefill::cpu::{Caches, Identity, Tlbs, Vectors, read_tsc_hz};
@@ -27,7 +27,7 @@ fn a_guest_of_a_hybrid_cpu_without_leaf_1a_does_not_guess_its_core() {
 
 #[test]
 fn a_core_with_wider_vectors_than_its_design_is_unknown() {
-    // Model 86h is Tremont, which has no AVX; this lists AVX2.
+    // Model 86h is Tremont, which has no AVX; this dump lists AVX2.
     let dump = Dump::of("qemu-icelake-server");
     let id = Identity::read(dump.clone());
     assert_eq!((id.family, id.model), (6, 0x86));
@@ -46,12 +46,12 @@ fn a_core_with_wider_vectors_than_its_design_is_unknown() {
             result
         })
     };
-    // As under KVM, which lists the model's AVX-512 F too.
+    // Under KVM, which also lists the model's AVX-512 F.
     let wide = with(true, 1 << 5 | 1 << 16);
     assert_eq!((wide.vectors, wide.core()), (Vectors::Avx512, None));
     let narrow = with(true, 0);
     assert_eq!((narrow.vectors, narrow.core()), (Vectors::Avx, None));
-    // The same number on a CPU that agrees with it: QEMU's Snowridge.
+    // The same model number on a CPU with matching features: QEMU's Snowridge.
     let atom = with(false, 0);
     assert_eq!((atom.vectors, atom.microarch()), (Vectors::Sse, "Tremont"));
 }
@@ -65,7 +65,7 @@ fn a_guest_with_amx_is_no_rocket_lake() {
         (id.vectors, id.microarch(), id.core()),
         (Vectors::Amx, "unknown", None)
     );
-    // The same number on a CPU that agrees with it.
+    // The same model number on a CPU with matching features.
     let rocket = Identity::read(move |leaf, subleaf| {
         let mut result = dump.cpuid2(leaf, subleaf);
         if leaf == 7 {

@@ -1,4 +1,4 @@
-//! Criterion's measurements: what they count, and how they print it.
+//! Measurements for Criterion: what they count, and how they print it.
 #![cfg(feature = "criterion")]
 
 use std::hint::black_box;
@@ -13,7 +13,7 @@ use linefill::time::Rate;
 
 const PAGES: usize = 64;
 
-/// Touches pages that the kernel has to find first.
+/// Writes to pages that are not mapped yet.
 fn touch() {
     let mut memory = Memory::new(PAGES * 4096, Pages::Base).unwrap();
     memory.give_back().unwrap();
@@ -55,7 +55,7 @@ fn a_counter_that_cannot_be_says_why() {
     }
 }
 
-/// What a measurement makes of 200 of its units for `work`, and the unit it says.
+/// The throughput that a measurement computes from 200 of its units for `work`, and its unit.
 fn throughput<M: Measurement>(measurement: &M, work: &Throughput) -> (f64, &'static str) {
     let mut values = [200.0];
     let formatter = measurement.formatter();

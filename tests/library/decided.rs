@@ -1,5 +1,5 @@
-//! What runs decide on planted machines: the value of each point is known, and its passes differ as those
-//! of the kept records do.
+//! The decisions of runs on planted machines: the value of each point is known, and the passes differ as in
+//! the stored records.
 #![cfg(feature = "lab")]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -18,27 +18,27 @@ use linefill::stats::Interval;
 
 use super::passes::{Moments, Points, Shape, kept};
 
-/// A machine whose points have known values, and how their passes differ.
+/// A machine whose points have known values and whose passes have known noise.
 struct Planted {
     machine: Machine,
-    /// The points, without any doubt.
+    /// The points with exact values.
     values: Measured,
     shape: Shape,
     noise: BTreeMap<String, BTreeMap<String, Points>>,
 }
 
-/// The passes of a planted run: of each experiment and point, what each pass came to.
+/// The passes of a planted run: for each experiment and each point, the result of each pass.
 type Passes = Vec<Vec<Vec<Point>>>;
 
-/// The half width of the interval of a pass, as a share.
+/// The relative half width of a pass's interval.
 const WITHIN: f64 = 0.002;
 
-/// The time that the first passes leave, in passes over everything: a quick run of 170 s measured 3,400
-/// points twice, and 1,770 further ones.
+/// The time that remains after the first passes, in passes over everything: a quick run of 170 s measured
+/// 3,400 points twice, and 1,770 more points.
 const LEFT: f64 = 0.5;
 
 impl Planted {
-    /// The machine of a kept record, with the noise that was seen on the machine of this name.
+    /// The machine of a stored record, with the noise that was observed on the machine `noise`.
     fn new(record: &str, noise: &str, shape: Shape) -> Self {
         let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
         let record = read(&records.join(record)).unwrap().record;
@@ -54,8 +54,8 @@ impl Planted {
             }
             point
         };
-        // The record is older than some cases. A run measures all of them, and asks what is open of whole
-        // experiments only.
+        // The record is older than some cases. A run measures all cases, and looks for undecided claims only
+        // in complete experiments.
         let whole = |answer: &&Answer| is_whole(answer.experiment, &machine, &answer.points);
         let points = answers.iter().filter(whole).map(|answer| {
             let points = answer.points.iter().map(exact).collect();
@@ -69,7 +69,7 @@ impl Planted {
         }
     }
 
-    /// One pass over a point. How restless a point is does not change between runs.
+    /// One pass over a point. The noise of a point is the same in every run.
     fn pass(&self, id: &str, point: &Point, bytes: usize, normal: f64) -> Point {
         let mut point = point.clone();
         let mut hash = DefaultHasher::new();
@@ -91,7 +91,7 @@ impl Planted {
         point
     }
 
-    /// Adds a pass to the points that are `wanted`, one after the other. Returns how many.
+    /// Adds a pass to the points that are `wanted`, in order. Returns their number.
     fn measure(
         &self,
         passes: &mut Passes,
@@ -119,7 +119,7 @@ impl Planted {
             .collect()
     }
 
-    /// The verdicts on measured claims, by their ids; on what the passes showed if nothing is doubted.
+    /// The verdicts on measured claims by id. Without a doubt, they are judged on the observed passes.
     fn judge(&self, points: &Measured, doubt: Option<&Doubt>) -> HashMap<&'static str, Verdict> {
         let mut verdicts = HashMap::new();
         for (experiment, points) in points {
@@ -141,8 +141,9 @@ impl Planted {
         verdicts
     }
 
-    /// A run: two passes over everything, then what is open while there is time. The verdicts on the spread
-    /// of the two passes, on the value behind them, and those of the run.
+    /// A run: two passes over everything, then undecided claims while time remains. Returns three sets of
+    /// verdicts: on the spread of the first two passes, on the value estimated from these, and at the end of
+    /// the run.
     fn run(&self, seed: u64) -> [HashMap<&'static str, Verdict>; WAYS.len()] {
         let rng = &mut Rng::new(seed);
         let mut passes: Passes = self
@@ -189,22 +190,22 @@ impl Planted {
     }
 }
 
-/// How a run is judged.
+/// The methods of judging a run.
 const WAYS: [&str; 3] = [
     "spread of two passes",
     "value behind two passes",
     "measured until decided",
 ];
 
-/// Shares of the claims that can be judged, in planted runs.
+/// Shares of the claims that can be judged, over planted runs.
 #[derive(Debug, Default)]
 struct Shares {
     claims: f64,
     wrong: f64,
     open: f64,
-    /// Of two runs, the one says that it holds and the other that it does not.
+    /// One of two runs decides that the claim holds, and the other that it does not.
     contrary: f64,
-    /// Of two runs, the one decides it and the other does not.
+    /// One of two runs decides the claim, and the other does not.
     decided_once: f64,
 }
 
@@ -229,8 +230,8 @@ impl Shares {
     }
 }
 
-/// What pairs of runs come to, each way; and how many claims are decided after two passes and at the end,
-/// and how many of those contrarily.
+/// The results of pairs of runs for each method. Also the number of claims that are decided both after two
+/// passes and at the end, and how many of these are decided differently.
 fn pairs(planted: &Planted, count: u64) -> ([Shares; WAYS.len()], [usize; 2]) {
     let truth = planted.judge(&planted.values, None);
     let mut shares = [(); WAYS.len()].map(|()| Shares::default());
@@ -258,8 +259,8 @@ fn pairs(planted: &Planted, count: u64) -> ([Shares; WAYS.len()], [usize; 2]) {
     (shares, sooner)
 }
 
-/// `cargo test --features lab --test library -- --nocapture planted_machines` prints the figures;
-/// LINEFILL_PAIRS says of how many pairs of runs.
+/// `cargo test --features lab --test library -- --nocapture planted_machines` prints the figures.
+/// LINEFILL_PAIRS sets the number of pairs of runs.
 #[test]
 fn runs_on_planted_machines_decide_rightly() {
     let count = std::env::var("LINEFILL_PAIRS").ok();

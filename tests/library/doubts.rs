@@ -1,5 +1,5 @@
-//! What a recorded run makes doubtful: the value behind few passes, as far as passes of others differ, and
-//! points whose threads were far apart.
+//! Doubt about the results of a recorded run: the value estimated from few passes, given how passes of
+//! similar points differ, and points whose threads were far apart.
 #![cfg(feature = "lab")]
 
 use linefill::experiment::{Case, Doubt, Machine, Pass, Point, Quality, State, find};
@@ -8,7 +8,7 @@ use linefill::lab::read::read;
 use linefill::lab::record::{MACHINE, Record};
 use linefill::stats::Interval;
 
-/// The last record.
+/// The latest record.
 fn last() -> Record {
     let records = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
     read(&records.join("2026-11-25-zen4-guest.jsonl.zst"))
@@ -16,7 +16,7 @@ fn last() -> Record {
         .record
 }
 
-/// Its machine, the doubt about its points, and its walk in memory.
+/// The record's machine, the doubt about its points, and its walk in memory.
 fn recorded() -> (Machine, Doubt, Point, usize) {
     let Analysis {
         machine, answers, ..
@@ -34,7 +34,7 @@ fn recorded() -> (Machine, Doubt, Point, usize) {
     (machine, doubt, far, bytes)
 }
 
-/// The point with such passes, 1 % wide.
+/// The point with passes of these qualities, 1 % wide.
 fn with(point: &Point, rests: &[Quality]) -> Point {
     let mut point = point.clone();
     let State::Measured(of) = &mut point.state else {
@@ -53,7 +53,7 @@ fn with(point: &Point, rests: &[Quality]) -> Point {
     point
 }
 
-/// Half the width of the interval that claims are judged on, as a share.
+/// The relative half width of the interval that claims are judged on.
 fn doubt_of(run: &Doubt, machine: &Machine, point: &Point, bytes: usize) -> f64 {
     let judged = run.apply(find("D19").unwrap(), machine, point, bytes);
     judged.measured().unwrap().ticks.interval.doubt()
@@ -64,7 +64,7 @@ fn passes_are_doubted_as_those_of_similar_points_differ() {
     let (machine, of_run, far, bytes) = recorded();
     let doubt = |rests: &[Quality], bytes| doubt_of(&of_run, &machine, &with(&far, rests), bytes);
     let near = 8192;
-    // One undisturbed pass in memory says less than one in L1d, and two say more than one.
+    // One undisturbed pass is less certain in memory than in L1d, and two are more certain than one.
     let one = [Quality::Clean, Quality::Disturbed];
     let (cached, memory) = (doubt(&one, near), doubt(&one, bytes));
     assert!(0.01 < cached && cached < memory, "{cached} {memory}");
@@ -74,17 +74,17 @@ fn passes_are_doubted_as_those_of_similar_points_differ() {
         assert!(now < before, "{passes} passes: {now}, and {before} before");
         before = now;
     }
-    // A pass that nobody can compare says what it said.
+    // A pass that cannot be compared with others keeps its own interval.
     let mut alone = with(&far, &[Quality::Clean]);
     alone.measured_mut().unwrap().passes.clear();
     let alone = doubt_of(&of_run, &machine, &alone, bytes);
     assert!((alone - 0.01).abs() < 1e-9, "{alone}");
-    // Disturbed passes may have taken half as long undisturbed.
+    // Without the disturbance, a disturbed pass may have taken half as long.
     let disturbed = doubt(&[Quality::Disturbed, Quality::Disturbed], bytes);
     assert!(disturbed > 0.3, "{disturbed}");
 }
 
-/// Claims are judged on the value; what is drawn is what the passes showed.
+/// Claims are judged on the estimated value, but figures show the observed passes.
 #[test]
 fn the_points_of_an_answer_keep_the_spread_of_their_passes() {
     let Analysis { answers, .. } = Analysis::of(last());
@@ -102,7 +102,7 @@ fn the_points_of_an_answer_keep_the_spread_of_their_passes() {
     }
 }
 
-/// Where 2N operations take less time than N, both passes agree on a value below zero.
+/// If 2N operations take less time than N, both passes may agree on a negative value.
 #[test]
 fn a_negative_time_is_no_time() {
     let (machine, run, far, bytes) = recorded();
@@ -122,7 +122,7 @@ fn a_negative_time_is_no_time() {
         panic!("it counts");
     };
     assert!(reason.to_string().contains("came out negative"), "{reason}");
-    // An empty stretch was subtracted, and little was left.
+    // The result is near zero, because an empty run was subtracted.
     assert!(of_passes(-1.0, 2.0).measured().is_some());
 }
 
@@ -135,7 +135,8 @@ fn without_points_passes_differ_as_those_of_the_kept_records() {
     assert!((0.05..0.15).contains(&doubt), "{doubt}");
 }
 
-/// What F1 and F2 alone come to, with the first two threads of each on CPUs 0 and 1, so many ticks apart.
+/// An analysis of only F1 and F2. The first two threads of each are on CPUs 0 and 1, with this round trip in
+/// ticks.
 fn apart(f1: f64, f2: f64) -> Analysis {
     let mut record = last();
     record.verdicts.clear();
@@ -155,7 +156,7 @@ fn apart(f1: f64, f2: f64) -> Analysis {
     Analysis::of(record)
 }
 
-/// False sharing at a distance that the host had for once says little of the nearest cores.
+/// If the cores were far apart only in this experiment, its result says little about the nearest cores.
 #[test]
 fn what_was_far_apart_beside_the_rest_of_the_run_is_judged_with_doubt() {
     let disturbed = |f1, f2| {

@@ -1,8 +1,8 @@
-//! What crosses the boundary to an assembled kernel by value: integers and addresses alone.
+//! Only integers and addresses may be passed by value to an assembled kernel.
 //!
-//! Compilers pass `f32`, `f64` and vectors in xmm registers on Linux, and elsewhere on targets
-//! without them (`x86_64-unknown-none`, `x86_64-unknown-uefi`), where a kernel that takes or returns
-//! one is wrong without a word. The declarations are read as text, since no type says it.
+//! On Linux, compilers pass `f32`, `f64` and vectors in xmm registers. On targets without these registers
+//! (`x86_64-unknown-none`, `x86_64-unknown-uefi`) they pass them elsewhere, so a kernel that takes or returns
+//! one is silently wrong there. No type expresses this rule, so the test reads the declarations as text.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use linefill::kernel::symbols;
 
 const ABI: &str = "extern \"sysv64\"";
-/// Where kernels are declared.
+/// The folder in which kernels are declared.
 const DECLARED: &str = "kernel";
 const INTEGERS: [&str; 12] = [
     "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "bool", "()",
 ];
 
-/// A Rust file without its line comments, and without the macro that declares kernels of one shape: it
-/// names no types, and what it is called with is read where it is called.
+/// A Rust file without its line comments and without the macro that declares kernels of one shape. The macro
+/// names no types; its arguments are read where it is used.
 fn code_of(text: &str) -> String {
     let lines = text.lines();
     let code = lines.map(|line| line.split("//").next().unwrap_or_default());
@@ -28,7 +28,7 @@ fn code_of(text: &str) -> String {
     }
 }
 
-/// What stands between the first `open` of `text` and the `close` that belongs to it, and the rest.
+/// The text between the first `open` and its matching `close`, and the rest.
 fn enclosed(text: &str, open: char, close: char) -> (&str, &str) {
     let from = text.find(open).expect("an opening bracket") + open.len_utf8();
     let mut depth = 1;
@@ -42,7 +42,7 @@ fn enclosed(text: &str, open: char, close: char) -> (&str, &str) {
     panic!("no `{close}` for `{open}` in {text}");
 }
 
-/// The signatures of the foreign ABI in a file, each from its opening bracket on: of functions in
+/// The signatures with the foreign ABI in a file, each from its opening parenthesis on: functions in extern
 /// blocks, function pointers and definitions.
 fn signatures(code: &str) -> Vec<&str> {
     let mut found = Vec::new();
@@ -63,14 +63,14 @@ fn signatures(code: &str) -> Vec<&str> {
     found
 }
 
-/// The parts of a list, at its commas; none of the types here has a comma of its own.
+/// The parts of a list that is separated by commas; no type here contains a comma.
 fn parts(list: &str) -> impl Iterator<Item = &str> {
     list.split(',')
         .map(str::trim)
         .filter(|part| !part.is_empty())
 }
 
-/// The type of `name: type`, or of a type alone.
+/// The type in `name: type`, or in a type alone.
 fn type_of(part: &str) -> &str {
     part.split_once(": ").map_or(part, |(_, ty)| ty).trim()
 }
@@ -86,8 +86,8 @@ fn by_value(signature: &str) -> Vec<&str> {
     types
 }
 
-/// Why a type must not cross by value, if it must not. A structure that `code` defines is what
-/// its fields are.
+/// The reason why a type must not be passed by value, if any. A structure that `code` defines is judged by
+/// its fields.
 fn refused(ty: &str, code: &str) -> Option<String> {
     let address = ["*const ", "*mut ", "&", "fn("];
     if INTEGERS.contains(&ty) || address.iter().any(|start| ty.starts_with(start)) {
@@ -122,7 +122,7 @@ fn no_float_and_no_vector_crosses_by_value() {
         (file, code_of(&text))
     };
     let sources: Vec<_> = files(&src).into_iter().map(read).collect();
-    // Where the structures are that kernels return.
+    // The definitions of the structures that kernels return.
     let declared = sources
         .iter()
         .filter(|(file, _)| file.starts_with(src.join(DECLARED)));
@@ -144,7 +144,7 @@ fn no_float_and_no_vector_crosses_by_value() {
             named.extend(kernels.map(str::to_owned));
         }
     }
-    // Nothing was overlooked: the files whose signatures were read name every kernel there is.
+    // The files whose signatures were read must name every kernel, so that none was missed.
     let missing: Vec<_> = symbols::all()
         .map(|kernel| kernel.name)
         .filter(|&name| !named.contains(name))

@@ -1,5 +1,5 @@
-//! Golden files of the library: machine code, cases and traces as they were when they were blessed.
-//! `program/golden` has those of the program, `verdicts/golden.rs` those of the verdicts.
+//! Golden files of the library: machine code, cases and traces as of the last `BLESS`. `program/golden` has
+//! those of the program, `verdicts/golden.rs` those of the verdicts.
 #![cfg(feature = "lab")]
 
 automod::dir!("tests/library/golden");

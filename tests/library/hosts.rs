@@ -1,4 +1,4 @@
-//! Experiments on a host that has nothing.
+//! Experiments on a host that provides nothing but an allocator.
 #![cfg(feature = "std")]
 
 use std::sync::atomic::AtomicBool;
@@ -12,21 +12,21 @@ use linefill::host::NoHost;
 
 use crate::verdicts::machines::{KIB, Level, Model, server};
 
-/// How a reason begins that is the host's.
+/// The start of a reason that comes from the host.
 const LACKS: &str = "an allocator alone has no ";
 
-/// Claims that arithmetic or the simulator decides elsewhere: a quick run traces no compiler, and in a
-/// mebibyte F3 has no points.
+/// Claims that arithmetic or the simulator decides on other hosts: a quick run does not trace a compiler, and
+/// F3 has no points in 1 MiB.
 const UNDECIDED: [&str; 7] = ["D10.6", "D10.7", "F3.1", "F3.2", "F3.3", "F3.4", "F3.5"];
 
-/// No time: whatever would be timed must not get so far.
+/// No time for measurements, because no case may get that far.
 const NO_EFFORT: Effort = Effort {
     warm_up: 0.0,
     sampling: 0.0,
     passes: 1,
 };
 
-/// The levels of a machine in 128 KiB, so that its memory takes a mebibyte.
+/// A machine with all its cache levels in 128 KiB, so that its memory needs only 1 MiB.
 fn machine() -> Machine {
     let level = |bytes, ways, cost| Level { bytes, ways, cost };
     let small = Model {
@@ -55,8 +55,8 @@ fn run(experiment: &Experiment, machine: &Machine) -> Vec<Point> {
     cases.filter_map(|case| rig.measure(&case)).collect()
 }
 
-/// Whether a claim of this kind takes nothing of the machine, so that it is decided anywhere unless threads
-/// or programs are what computes it.
+/// Whether a claim needs nothing of the machine. It is then decided on any host, unless threads or programs
+/// do the computation.
 fn is_decided_anywhere(claim: &Claim) -> bool {
     matches!(claim.kind, Kind::Simulated | Kind::Computed)
 }

@@ -1,4 +1,4 @@
-//! Experiments on a host that has several memory nodes, made up: Linux gives the memory and the threads.
+//! Experiments on a made-up host with several memory nodes. Linux provides the memory and the threads.
 #![cfg(feature = "std")]
 
 use std::collections::BTreeMap;
@@ -17,12 +17,12 @@ use linefill::os::{Sysfs, allowed};
 
 use crate::verdicts::machines::{KIB, Level, Model, server};
 
-/// Two nodes, the first of which has the first CPU of this process, and the second all others.
+/// Two nodes: the first has the first CPU of this process, the second all others.
 #[derive(Debug, Default)]
 struct TwoNodes {
-    /// The node that pages lie on that a CPU touched first, whichever it was.
+    /// If set, the node of all pages that a CPU touches first.
     touched_on: Option<usize>,
-    /// The pages by their addresses, as far as they were asked for on nodes or touched first.
+    /// The nodes of pages by address, as far as pages were requested on nodes or touched first.
     pages: Mutex<BTreeMap<usize, usize>>,
 }
 
@@ -43,7 +43,7 @@ impl TwoNodes {
     }
 }
 
-/// Memory of Linux that is said to lie on a node.
+/// Memory from Linux that is reported to be on a node.
 #[derive(Debug)]
 struct Said {
     memory: Box<dyn Backing>,
@@ -142,7 +142,7 @@ fn nodes() -> Vec<MemoryNode> {
     vec![node(0, &cpus[..1]), node(1, &cpus[1..])]
 }
 
-/// A small machine with this process's CPUs and two nodes.
+/// A small machine with two nodes and the CPUs of this process.
 fn machine() -> Machine {
     let level = |bytes, ways, cost| Level { bytes, ways, cost };
     let small = Model {
@@ -162,7 +162,7 @@ fn machine() -> Machine {
     }
 }
 
-/// The cases of an experiment on `host`, with all memory on `node` if one is given.
+/// The cases of an experiment on `host`, with all memory on `node` if it is given.
 fn run(id: &str, host: TwoNodes, node: Option<usize>) -> Vec<Point> {
     let stop = AtomicBool::new(false);
     let context = Context {
@@ -176,7 +176,7 @@ fn run(id: &str, host: TwoNodes, node: Option<usize>) -> Vec<Point> {
     cases.filter_map(|case| rig.measure(&case)).collect()
 }
 
-/// The pages of a point, or why it was not measured.
+/// The pages of a point, or the reason why it was not measured.
 fn pages(point: &Point) -> String {
     match &point.state {
         State::Measured(of) => of.pages.clone(),
@@ -231,7 +231,7 @@ fn a_line_whose_page_lies_elsewhere_is_no_pair_of_x14() {
             "memory touched first by CPU {first} should lie on node 0: there are 2 pages on node 1"
         )
     );
-    // The node that a run names goes first.
+    // The node that a run names comes first.
     let bound = TwoNodes {
         touched_on: Some(1),
         ..TwoNodes::default()

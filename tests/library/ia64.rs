@@ -1,13 +1,14 @@
-//! Drepper's two IA-64 sequences (section 6.3.3), interpreted: with the advanced load and its check
-//! the program means the same as without, whatever the store overwrites.
+//! Interprets Drepper's two IA-64 sequences (section 6.3.3): with the advanced load and its check, the
+//! program has the same result as without, whatever bytes the store overwrites.
 //!
 //! Source: Intel Itanium Architecture Software Developer's Manual, volume 1, section 4.4.5 ("Data
-//! Speculation"): `ld.a` enters its register and address into the ALAT, every store removes the
+//! Speculation"). `ld.a` enters its register and address into the ALAT. Every store removes the entries that
+//! it overlaps. `ld.c.clr` loads again only if its entry is missing, and removes the entry.
 //! entries that it overlaps, and `ld.c.clr` loads again only if its entry is gone, and removes it.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Registers are named by their number, as in `r6`.
+/// A register by its number, as in `r6`.
 type Register = u8;
 
 /// The instructions of the listings.
@@ -28,7 +29,7 @@ enum Op {
 }
 use Op::{Add, Advanced, Check, Load, Store, StoreImmediate};
 
-/// The sequence with a plain load behind the store.
+/// The sequence with a plain load after the store.
 const PLAIN: [Op; 4] = [
     StoreImmediate(4, 12),
     Load(6, 8),
@@ -36,7 +37,7 @@ const PLAIN: [Op; 4] = [
     Store(18, 5),
 ];
 
-/// The same with the load begun before the store, and checked behind it.
+/// The sequence with the load started before the store, and checked after it.
 const SPECULATIVE: [Op; 5] = [
     Advanced(6, 8),
     StoreImmediate(4, 12),
@@ -45,7 +46,7 @@ const SPECULATIVE: [Op; 5] = [
     Store(18, 5),
 ];
 
-/// The same without the check: what it is there for.
+/// The speculative sequence without the check, to show why the check is needed.
 const UNCHECKED: [Op; 4] = [
     Advanced(6, 8),
     StoreImmediate(4, 12),
@@ -55,19 +56,19 @@ const UNCHECKED: [Op; 4] = [
 
 const WORD: u64 = 8;
 
-/// Registers, bytes of memory, and the advanced load address table.
+/// Registers, memory by bytes, and the advanced load address table.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Machine {
     registers: HashMap<Register, u64>,
     memory: BTreeMap<u64, u8>,
     alat: HashMap<Register, u64>,
-    /// How many loads went to memory.
+    /// The number of loads from memory.
     loads: u32,
 }
 
 impl Machine {
-    /// With the addresses of the first store, the load and the second store, and 5 in r7; the word
-    /// to load is 100.
+    /// A machine with the addresses of the first store, the load and the second store, and 5 in r7. The
+    /// loaded word is 100.
     fn new(r4: u64, r8: u64, r18: u64) -> Self {
         let mut machine = Machine {
             registers: HashMap::from([(4, r4), (8, r8), (18, r18), (7, 5)]),
@@ -120,7 +121,7 @@ impl Machine {
         }
     }
 
-    /// After the program.
+    /// The machine after the program.
     fn run(mut self, program: &[Op]) -> Machine {
         for &op in program {
             self.step(op);
@@ -129,8 +130,8 @@ impl Machine {
     }
 }
 
-/// Where the first store goes, for a load of the word at 64: elsewhere, on the very word, and on
-/// some of its bytes from either side.
+/// Addresses of the first store, for a load of the word at 64: elsewhere, at the same word, and overlapping
+/// it from both sides.
 const STORES: [u64; 7] = [0, 128, 64, 57, 60, 68, 71];
 
 #[test]

@@ -1,5 +1,5 @@
-//! What is inferred from made-up curves of machines that are known, with noise, and from the
-//! record of a real one.
+//! Inference from noisy curves of made-up machines with known properties, and from the record of a real
+//! machine.
 #![cfg(feature = "std")]
 
 automod::dir!("tests/library/infer");
@@ -11,10 +11,10 @@ use linefill::stats::Interval;
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * KIB;
 
-/// How many noisy curves each error rate is taken over.
+/// The number of noisy curves per error rate.
 const CURVES: u64 = 60;
 
-/// Noise: a factor within `share` of 1, triangular about it.
+/// Noise: a factor within `share` of 1, with a triangular distribution.
 struct Noise {
     rng: Rng,
     share: f64,
@@ -32,7 +32,7 @@ impl Noise {
         self.rng.below(1 << 20) as f64 / f64::from(1 << 20)
     }
 
-    /// A value as it is measured: off by the noise, in an interval as wide as that.
+    /// A measured value: the true value with noise, and an interval as wide as the noise.
     fn measured(&mut self, value: f64) -> Interval {
         let off = (self.uniform() + self.uniform() - 1.0) * self.share;
         Interval::exact(value * (1.0 + off)).widened(self.share)
@@ -44,14 +44,14 @@ impl Noise {
     }
 }
 
-/// The share of noisy curves whose answer is not `truth`.
+/// The share of noisy curves with an answer other than `truth`.
 fn errors<T: PartialEq>(share: f64, truth: &T, answer: impl Fn(&mut Noise) -> Option<T>) -> f64 {
     let wrong =
         (0..CURVES).filter(|seed| answer(&mut Noise::new(*seed, share)).as_ref() != Some(truth));
     wrong.count() as f64 / CURVES as f64
 }
 
-/// What is said to be sure is right more often than what is not.
+/// Answers with high confidence must be right more often than the others.
 #[test]
 fn confidence_means_something() {
     let truth = 64;
@@ -85,7 +85,7 @@ fn nothing_comes_of_nothing() {
     assert_eq!(size(&[], 0), None);
 }
 
-/// The records of guests: what CPUID says of it, found without asking.
+/// Records of guests: inference must find what CPUID reports, without using CPUID.
 #[cfg(feature = "lab")]
 #[test]
 fn the_recorded_machine_is_found_as_it_is() {

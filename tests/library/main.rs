@@ -1,5 +1,4 @@
-//! What the library does, but for its kernels (`tests/kernels`) and for what looks at the heap
-//! (`tests/heap`).
+//! Tests of the library, except its kernels (`tests/kernels`) and the heap (`tests/heap`).
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! The model of a walk beside a simulated cache that really takes the steps.
+//! Compares the model of a walk with a simulated cache that executes all steps.
 #![cfg(feature = "std")]
 
 use linefill::model::{Level, Placement};
@@ -17,8 +17,8 @@ fn shuffled(count: u64, rng: &mut Rng) -> Vec<u64> {
     order
 }
 
-/// The share of hits in the second lap of a walk through `bytes` in random order, in a cache that
-/// sees the addresses that `frames` gives the pages.
+/// The share of hits in the second lap of a random walk through `bytes`. The cache sees the addresses of page
+/// frames, which are scattered if `scattered`.
 fn simulated(size: u64, ways: u64, bytes: u64, element: u64, scattered: bool) -> f64 {
     let mut rng = Rng::new(bytes + element);
     let geometry = Geometry::new(size, ways, LINE).unwrap();
@@ -80,7 +80,7 @@ fn the_model_hits_as_often_as_a_simulated_cache() {
             }
         }
     }
-    // Chance spreads 512 pages over 32 colours: the share of crowded ones differs that much from
-    // walk to walk.
+    // 512 pages are distributed randomly over 32 colours: the share of crowded colours varies this much
+    // between walks.
     assert!(worst.0 < 0.1, "{}", worst.1);
 }

@@ -1,4 +1,4 @@
-//! What the library asks of Linux, and how it reads recorded machines.
+//! The library's calls of Linux, and how it reads recorded machines.
 #![cfg(feature = "std")]
 
 automod::dir!("tests/library/os");

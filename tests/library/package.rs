@@ -1,4 +1,4 @@
-//! The package as a registry shows it: what each feature brings along, and names that must agree.
+//! The package in a registry: the dependencies of each feature, and names that must agree.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ fn text(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The names of the crates beneath, with a feature or without.
+/// The names of the crates that a feature depends on; an empty name means no feature.
 fn crates_beneath(feature: &str) -> Vec<String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
@@ -43,7 +43,7 @@ fn crates_beneath(feature: &str) -> Vec<String> {
     names
 }
 
-/// Rows of README's table of features: the feature, and how many crates it says are beneath.
+/// Rows of README's table of features: the feature, and its stated number of dependencies.
 fn stated() -> Vec<(String, usize)> {
     let readme = text("README.md");
     let (_, section) = readme.split_once("\n## Features\n").unwrap();
@@ -65,7 +65,7 @@ fn each_feature_brings_as_many_crates_as_the_readme_says() {
         let beneath = crates_beneath(named);
         assert_eq!(beneath.len(), *count, "{feature}: {}", beneath.join(" "));
     }
-    // With the package itself, as `cargo tree` counts.
+    // The number includes the package itself, as in `cargo tree`.
     let lab = stated.iter().find(|(feature, _)| feature == "lab").unwrap();
     assert!(lab.1 + 1 < 75, "the lab has {} crates beneath", lab.1);
 }
@@ -88,7 +88,7 @@ fn the_readme_has_each_feature_of_the_manifest() {
     assert_eq!(rows, features);
 }
 
-/// The account is a placeholder until somebody publishes, and the same everywhere.
+/// The account is a placeholder until the package is published. It is the same in all addresses.
 #[test]
 fn every_address_has_the_account_of_the_manifest() {
     let manifest = text("Cargo.toml");
@@ -116,8 +116,8 @@ fn every_address_has_the_account_of_the_manifest() {
     }
 }
 
-/// The image is built of what the package needs, and of nothing else: of that alone, cargo finds the file of every
-/// target that the manifest names.
+/// The image must contain every file that the package needs, and nothing else: the test offers cargo only
+/// these files, and cargo must find the source file of every target in the manifest.
 #[test]
 fn the_image_gets_every_file_that_the_build_reads() {
     let folder = Folder::new("image");
@@ -142,7 +142,7 @@ fn the_image_gets_every_file_that_the_build_reads() {
     let output = cargo.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    // What the sources include and the build reads, cargo does not know of.
+    // cargo does not know which files the sources include and the build reads.
     for path in ["Cargo.lock", "asm", "build.rs", "reference", "src"] {
         assert!(kept.contains(&path), "{path}");
     }

@@ -1,4 +1,4 @@
-//! The value behind passes: planted passes differ as those of the kept records do.
+//! The value estimated from passes: planted passes differ as in the stored records.
 #![cfg(feature = "lab")]
 
 use std::collections::BTreeMap;
@@ -12,14 +12,14 @@ use linefill::lab::record::Record;
 use linefill::pattern::Rng;
 use linefill::stats::{Interval, Prior, quantile};
 
-/// By how much passes of a point lay beside the mean of their run, in hundredths of a percent, by the
-/// machine and the kind of the point: from the records that [`table`] read.
+/// The deviations of a point's passes from the mean of their run, in hundredths of a percent, by machine and
+/// kind of point. [`table`] printed them from records.
 const KEPT: &str = include_str!("../fixtures/passes.csv");
 
-/// Points of one kind, each by what its passes may lie beside its value, as a logarithm.
+/// Points of one kind, each with the possible deviations of its passes from its value, as logarithms.
 pub type Points = Vec<Vec<f64>>;
 
-/// Those of a machine, by the kind of the points, and by the ids of their experiments in a kind.
+/// The deviations for a machine, by the kind of the points, and within a kind by experiment id.
 pub fn kept(machine: &str) -> BTreeMap<String, BTreeMap<String, Points>> {
     let mut kinds: BTreeMap<String, BTreeMap<String, Points>> = BTreeMap::new();
     for line in KEPT.lines().filter(|line| !line.starts_with('#')) {
@@ -35,17 +35,19 @@ pub fn kept(machine: &str) -> BTreeMap<String, BTreeMap<String, Points>> {
     kinds
 }
 
-/// How planted passes lie beside their value.
+/// The distribution of planted passes around their value.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
-    /// As one of the kept passes of the point did, to either side: of nine, some of them disturbed.
+    /// A stored deviation of the point's passes, with a random sign. There are nine passes, some of them
+    /// disturbed.
     Kept,
-    /// Normally distributed, with the variance of the kept passes: four passes are too few to draw from.
+    /// A normal distribution with the variance of the stored passes, because four passes are too few to draw
+    /// from.
     Normal,
 }
 
 impl Shape {
-    /// What a pass takes of which the value is 1, if `normal` says how slow it is.
+    /// The time of a pass relative to its value, for the normally distributed slowness `normal`.
     pub fn pass(self, normal: f64, residuals: &[f64]) -> f64 {
         let log = match self {
             Shape::Kept => {
@@ -62,31 +64,31 @@ impl Shape {
     }
 }
 
-/// A number that is normally distributed: twelve that are not come near enough.
+/// A number with approximately normal distribution: the sum of twelve uniform numbers.
 fn normal(rng: &mut Rng) -> f64 {
     const STEPS: usize = 1 << 20;
     let uniform = |_| rng.below(STEPS) as f64 / STEPS as f64;
     (0..12).map(uniform).sum::<f64>() - 6.0
 }
 
-/// The share of normally distributed numbers below `normal`, less than 1, to 0.2 per mille (Page 1977,
-/// Approximations to the cumulative normal function and its inverse for use on a pocket calculator).
+/// The share of normally distributed numbers below `normal`, less than 1, accurate to 0.2 per mille (Page
+/// 1977, Approximations to the cumulative normal function and its inverse for use on a pocket calculator).
 fn share_below(normal: f64) -> f64 {
     let cubed = 0.044_715 * normal.powi(3);
     let share = 1.0 / (1.0 + (-2.0 * (2.0 / PI).sqrt() * (normal + cubed)).exp());
     share.min(1.0 - f64::EPSILON)
 }
 
-/// How slow the passes are over points that are measured one after the other.
+/// Correlated slowness of passes over points that are measured one after the other.
 #[derive(Debug, Default)]
 pub struct Moments(Option<f64>);
 
 impl Moments {
-    /// The correlation of neighbours. Those of the kept records that were measured in turn have 0.40, 0.78 and
-    /// 0.64 ([`neighbours`] prints it).
+    /// The correlation of neighbours. In the stored records, neighbours that were measured in turn have 0.40,
+    /// 0.78 and 0.64 (printed by [`neighbours`]).
     const SHARED: f64 = 0.6;
 
-    /// The next point's.
+    /// The slowness at the next point.
     pub fn next(&mut self, rng: &mut Rng) -> f64 {
         let own = normal(rng);
         let next = match self.0 {
@@ -98,8 +100,8 @@ impl Moments {
     }
 }
 
-/// The share of intervals that hold the value, and their median half width, of points with so many
-/// passes: in several planted runs, each of which estimates its own priors.
+/// The share of intervals that contain the value, and the median half width, for points with this number of
+/// passes. There are several planted runs, each of which estimates its own priors.
 fn coverage(machine: &str, shape: Shape, passes: usize, rng: &mut Rng) -> (f64, f64) {
     const RUNS: usize = 8;
     let kept = kept(machine);
@@ -159,7 +161,7 @@ fn intervals_cover_the_value_and_narrow_with_the_passes() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// The records in the folder that `LINEFILL_RECORDS` names, or those that are kept here.
+/// The records in the folder that `LINEFILL_RECORDS` names; by default those in this repository.
 fn records() -> Vec<(PathBuf, Record)> {
     let folder = std::env::var("LINEFILL_RECORDS").unwrap_or_else(|_| "records".to_owned());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -173,8 +175,8 @@ fn records() -> Vec<(PathBuf, Record)> {
 /// A point by its experiment, series and x.
 type Place = (String, String, u64);
 
-/// The logarithms of a point's undisturbed passes in core cycles, less their mean: as far as those of so
-/// many passes lie beside the value.
+/// The logarithms of a point's undisturbed passes in core cycles minus their mean. They are scaled up to the
+/// expected deviation from the true value, because the mean is of only these passes.
 fn residuals(point: &Point) -> Option<Vec<f64>> {
     let measured = point.measured()?;
     let clean = measured
@@ -191,7 +193,8 @@ fn residuals(point: &Point) -> Option<Vec<f64>> {
     Some(logs.iter().map(|log| (log - mean) * apart).collect())
 }
 
-/// Prints the lines of `tests/fixtures/passes.csv` for the machine that all records in a folder are of.
+/// Prints the lines of `tests/fixtures/passes.csv` for one machine. All records in the folder must be from
+/// it.
 #[test]
 #[ignore = "prints a table of kept records"]
 fn table() {
@@ -238,8 +241,9 @@ fn table() {
     }
 }
 
-/// Prints how alike the first two passes over points differ that were measured in turn: the correlation, as
-/// the upper quartiles of their sums and differences have it, which a few disturbed passes do not change.
+/// Prints the correlation between neighbours of the difference between the first two passes, for points
+/// measured in turn. It uses the upper quartiles of sums and differences, which a few disturbed passes do not
+/// change.
 #[test]
 #[ignore = "prints how passes over neighbours differ"]
 fn neighbours() {
@@ -277,7 +281,7 @@ fn neighbours() {
     }
 }
 
-/// How kept records are judged now, beside what they say.
+/// Prints how the stored records are judged now, next to their recorded verdicts.
 #[test]
 #[ignore = "prints how kept records are judged"]
 fn rejudged() {

@@ -1,10 +1,10 @@
-//! Events by name, and counters that are programmed on a CPU that is made up.
+//! Events by name, and programming the counters of a made-up CPU.
 
 automod::dir!("tests/library/pmu");
 
 use linefill::pmu::Microarch;
 
-/// The core whose events go by this name.
+/// The core with this name, which has events.
 fn microarch(name: &str) -> Microarch {
     Microarch::named(name).expect("a core with events")
 }

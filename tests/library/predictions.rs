@@ -1,4 +1,4 @@
-//! Predictions beside what was measured.
+//! Predictions compared with measurements.
 #![cfg(feature = "lab")]
 
 use std::path::Path;
@@ -10,8 +10,7 @@ use linefill::lab::record::{MACHINE, PointLine, Record};
 use linefill::lab::report::{ReportView, build, render};
 use linefill::stats::{Interval, median};
 
-/// Experiments whose points are random walks or jumps, and the error up to which the model is to
-/// explain the recorded machine's.
+/// Experiments with random walks or jumps, and the maximum error of the model on the recorded machine.
 const WALKS: [(&str, f64); 4] = [("D7", 0.05), ("B11", 0.05), ("D8", 0.15), ("D19", 0.15)];
 
 fn recorded() -> Record {
@@ -32,7 +31,7 @@ fn error(view: &ReportView, id: &str) -> Option<f64> {
     found.find(|(section, _)| section.id == id)?.1.error
 }
 
-/// The median error of all points of an experiment, whether they test a model or not.
+/// The median error over all points of an experiment, including those that do not test a model.
 fn error_of_all(analysis: &Analysis, id: &str) -> f64 {
     let (_, of) = analysis
         .predictions()
@@ -50,14 +49,14 @@ fn the_recorded_walks_are_as_predicted() {
         let error = error_of_all(&analysis, id);
         assert!(error <= most, "{id}: {error}");
     }
-    // That record has no streams, and without them nothing is said of lines in order.
+    // That record has no streams, and without them the steps in order cannot be predicted.
     let view = build(&analysis).unwrap();
     for id in ["D14", "D35", "D12"] {
         assert_eq!(error(&view, id), None, "{id}");
     }
 }
 
-/// A walk in random order, in pages of 2 MiB, is what the ladder is.
+/// The ladder is a random walk in pages of 2 MiB.
 #[test]
 fn what_the_ladder_measured_tests_no_model() {
     let analysis = Analysis::of(recorded());
@@ -77,7 +76,7 @@ fn what_the_ladder_measured_tests_no_model() {
     assert!(error(&build(&analysis).unwrap(), "D7").is_none());
 }
 
-/// Figures share curves: one measurement is one test, in however many figures it is drawn.
+/// Figures share curves: a measurement counts as one test, in however many figures it is drawn.
 #[test]
 fn a_shared_point_counts_once() {
     let analysis = Analysis::of(recorded());
@@ -93,7 +92,7 @@ fn a_shared_point_counts_once() {
     assert_eq!(outcome.points, setups.len());
 }
 
-/// How long a core keeps a contended line is published of no core.
+/// No vendor publishes how long a core keeps a contended line.
 #[test]
 fn contended_lines_are_not_predicted() {
     let view = report(record("2026-11-25-zen4-guest.jsonl.zst"));
@@ -117,7 +116,7 @@ fn every_model_of_a_figure_says_where_its_numbers_come_from() {
     }
 }
 
-/// The prediction is the parameters', not the points': slower points make it wrong.
+/// A prediction comes from the parameters, not from the points: with slower points it must be wrong.
 #[test]
 fn a_prediction_does_not_follow_what_it_is_held_against() {
     let mut record = recorded();
@@ -155,7 +154,7 @@ fn level(bytes: f64) -> (f64, f64) {
     (level.1, level.2)
 }
 
-/// The same point with another time in core cycles.
+/// The point with another time, given in core cycles.
 fn taking(line: &PointLine, cycles: f64) -> PointLine {
     let mut line = line.clone();
     if let Some(measured) = line.point.measured_mut() {
@@ -166,7 +165,7 @@ fn taking(line: &PointLine, cycles: f64) -> PointLine {
     line
 }
 
-/// The record of a made-up machine, whose steps in order wait for L1d or for the stream, `slower`
+/// The record of a made-up machine. Its steps in order wait for L1d or for the stream, and take `slower`
 /// times as long in D15.
 fn made_up(slower: f64) -> Record {
     let mut record = recorded();
@@ -193,7 +192,7 @@ fn made_up(slower: f64) -> Record {
             _ => {}
         }
     }
-    // The streams of such a machine: eight lines per operation.
+    // The machine's streams: eight lines per operation.
     let rung = points[0].clone();
     for series in ["stream of loads", "stream of stores"] {
         for bytes in [262144.0, 6.0 * 1048576.0, 134217728.0] {
@@ -202,7 +201,7 @@ fn made_up(slower: f64) -> Record {
             points.push(line);
         }
     }
-    // What the prefetchers leave of memory's latency: next to nothing of the next line.
+    // The part of memory's latency that remains with the prefetchers: very little for the next line.
     for (left, cycles) in [
         (Left::NextLine, 12.0),
         (Left::FourLines, 40.0),
@@ -219,7 +218,7 @@ fn made_up(slower: f64) -> Record {
     record
 }
 
-/// The series under which the calibration has it.
+/// The name of this quantity in the calibration.
 const FLOAT_ADDITION: &str = "a floating-point addition that waits for the one before";
 
 #[test]
@@ -248,7 +247,8 @@ fn lists_in_order_are_predicted_from_a_stream() {
     let section = view.sections.iter().find(|of| of.id == "D15").unwrap();
     let figure = section.figure.as_ref().unwrap();
     let prediction = figure.prediction.as_ref().unwrap();
-    // What the prefetchers leave of strides over a line is measured in memory alone.
+    // The effect of the prefetchers on larger strides is measured only in memory, so other series have no
+    // prediction.
     let labels: Vec<&str> = prediction
         .curves
         .iter()
@@ -263,7 +263,8 @@ fn strides_are_predicted_from_two_of_them() {
     let analysis = Analysis::of(made_up(1.0));
     let found = analysis.predictions().find(|(of, _)| of.id == "E29");
     let (_, prediction) = found.expect("E29 is predicted");
-    // Of 64, 256 and 4,096 bytes from their own quantity; 1,024, 2,048 and 8,192 test the model.
+    // The points at 64, 256 and 4,096 bytes come from the calibrated quantity itself; 1,024, 2,048 and 8,192
+    // test the model.
     assert_eq!(prediction.counted().count(), 3);
     let error = prediction.error().unwrap();
     assert!(error < 0.01, "{error}");
@@ -276,7 +277,7 @@ fn strides_are_predicted_from_two_of_them() {
     );
 }
 
-/// In the unit of the figure, whatever that is: bandwidths are bytes per cycle.
+/// Predictions have the unit of the figure: bandwidths are in bytes per cycle.
 #[test]
 fn a_bandwidth_is_predicted_in_its_own_unit() {
     let view = report(made_up(1.0));
@@ -290,7 +291,7 @@ fn a_bandwidth_is_predicted_in_its_own_unit() {
             .points
             .clone()
     };
-    // 64 bytes in 12 cycles; a copied byte comes by a stream of loads and one of stores.
+    // 64 bytes in 12 cycles; a copied byte needs a stream of loads and a stream of stores.
     let last = |label| of(label).last().unwrap().mid;
     assert!(
         (last("read, 16 B") - 64.0 / 12.0).abs() < 0.05,
@@ -298,9 +299,9 @@ fn a_bandwidth_is_predicted_in_its_own_unit() {
         last("read, 16 B")
     );
     assert!((last("copy, 16 B") - 64.0 / 24.0).abs() < 0.05);
-    // In L1d the ports are the roof: two loads of 16 bytes per cycle.
+    // In L1d the ports are the limit: two loads of 16 bytes per cycle.
     assert_eq!(of("read, 16 B")[0].mid, 32.0);
-    // What the record has of non-temporal stores is no parameter of this machine.
+    // This machine's parameters do not include the record's non-temporal stores.
     assert!(
         curves
             .iter()
@@ -330,7 +331,7 @@ fn a_poor_prediction_is_called_poor_and_the_reader_told_why() {
     assert!(!good.contains("The model leaves out what a prefetcher"));
 }
 
-/// A guest may get so little of the last level that no range of working sets is its own.
+/// A guest may have such a small share of the last level that no range of working sets is in it.
 #[test]
 fn a_small_share_of_the_last_level_leaves_walks_predicted() {
     let mut record = recorded();

@@ -1,4 +1,4 @@
-//! The report, from planted records and views: what is on the page, and what must not be.
+//! The report from planted records and views: what the page must and must not contain.
 #![cfg(feature = "lab")]
 
 use linefill::counters::Quantity;
@@ -13,8 +13,8 @@ use linefill::lab::report::view::{
 use linefill::lab::report::{ReportView, build, render};
 use linefill::stats::Interval;
 
-/// A run of D14, D15 and D17 on a machine made up for this, stopped before the verdicts of D15 were
-/// written, with a reason and a brand that look like markup.
+/// A run of D14, D15 and D17 on a made-up machine, stopped before the verdicts of D15 were written. A reason
+/// and the brand look like markup.
 const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
 
 fn planted_record() -> Record {
@@ -29,8 +29,8 @@ fn planted() -> ReportView {
     report(planted_record())
 }
 
-/// The planted record of a machine that counts misses of L1d and has no event for walks of the
-/// page tables: half a miss at every point of D14, by a counter that was shared.
+/// The planted record, on a machine that counts misses of L1d but has no event for page walks: half a miss at
+/// every point of D14, from a multiplexed counter.
 fn counting() -> ReportView {
     let mut record = planted_record();
     let answer = |counts: &str, by: Option<&str>, refused: Option<&str>| CountingLine {
@@ -90,18 +90,18 @@ fn what_is_not_counted_is_said_once_with_its_reason() {
     let expected = "Not counted, because &lt;nobody&gt; counts them: L2 misses (D14, D15, D17), page \
                     walks for loads (D14, D15, D17).";
     assert_eq!(markup.matches(expected).count(), 1, "{markup}");
-    // A record from before anybody looked says nothing.
+    // A record without the field says nothing about counting.
     assert!(!render(&planted()).contains("Not counted"));
 }
 
-/// How many drawings are on a page.
+/// The number of drawings on a page.
 fn charts(page: &str) -> usize {
     page.matches("<svg class=\"lines").count()
         + page.matches("<svg class=\"lanes").count()
         + page.matches("<svg class=\"cells").count()
 }
 
-/// The page with its scripts and styles emptied: what a reader sees, and what refers elsewhere.
+/// The page without the contents of scripts and styles: what a reader sees, and references to other places.
 fn markup(page: &str) -> String {
     let mut kept = page.to_owned();
     for name in ["script", "style"] {
@@ -187,7 +187,7 @@ fn every_form() -> ReportView {
     }
 }
 
-/// What a claim comes to.
+/// A verdict line for a claim.
 fn planted_line(experiment: &str, claim: &Claim, verdict: Verdict) -> VerdictLine {
     VerdictLine {
         id: claim.id.to_owned(),
@@ -202,7 +202,7 @@ fn planted_line(experiment: &str, claim: &Claim, verdict: Verdict) -> VerdictLin
     }
 }
 
-/// Every claim of the registry, the verdicts in turn.
+/// Every claim of the registry, with the verdicts assigned in rotation.
 fn registry() -> Vec<VerdictLine> {
     let claims = all().into_iter();
     let claims = claims.flat_map(|of| of.claims.iter().map(move |claim| (of.id, claim)));
@@ -218,7 +218,7 @@ fn the_page_is_small_and_loads_nothing() {
     let page = render(&every_form());
     assert!(page.len() < 100_000, "{} bytes", page.len());
     let markup = markup(&page);
-    // The policy refuses styles of single elements.
+    // The policy refuses styles on single elements.
     for forbidden in [
         "src=",
         "<link",
@@ -262,7 +262,7 @@ fn every_claim_is_in_its_section_escaped() {
     assert!(markup.contains("no such instruction"));
 }
 
-/// The report of a run that came to these verdicts.
+/// The report of a run with these verdicts.
 fn judged(verdicts: &[VerdictLine]) -> ReportView {
     let sections = all().into_iter().map(|experiment| Section {
         claims: verdicts
@@ -312,7 +312,7 @@ fn the_answer_comes_first_and_every_claim_stands_once_in_the_annotated_papers() 
             }
         }
     }
-    // Those that are not decided fold away, with their count.
+    // Undecided claims are in a collapsed section, with their number.
     let open = verdicts
         .iter()
         .filter(|line| line.verdict == Verdict::Inconclusive);
@@ -351,7 +351,7 @@ fn cards_show_both_numbers_and_the_advice_of_their_verdict() {
     }
 }
 
-/// A record may end anywhere, and hold anything that a run can leave.
+/// A record may end at any line, and contain anything that a run can leave.
 #[test]
 fn a_report_of_little_is_a_report() {
     let whole = planted_record();
@@ -386,14 +386,13 @@ fn a_report_of_little_is_a_report() {
     }
 }
 
-/// The longest part of a text that no markup changes.
+/// The longest part of a text that escaping does not change.
 fn plain_part(text: &str) -> &str {
     let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == ' '));
     parts.max_by_key(|part| part.len()).unwrap_or("")
 }
 
-/// Every claim under every verdict: beneath it stands what follows from that verdict, and nothing that
-/// follows from another one.
+/// Every claim with every verdict: below it is the text for that verdict, and no text for another one.
 #[test]
 fn what_follows_is_chosen_by_the_verdict() {
     let mut followed = 0;

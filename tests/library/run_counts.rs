@@ -1,5 +1,5 @@
-//! A run on a machine that counts, from the rig to the report: the kernel's page faults stand in
-//! for the PMU's instructions.
+//! A run on a machine with counters, from the rig to the report. The kernel's page faults stand in for the
+//! PMU's instructions.
 #![cfg(feature = "lab")]
 
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use linefill::lab::session::{Request, Session, root};
 use linefill::os::perf::{Event, Software, probe_software};
 use linefill::stats::Interval;
 
-/// A folder that is removed at the end.
+/// A folder that is removed when dropped.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -60,7 +60,7 @@ fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
     let finished = run(of_this, recorder);
     assert!(finished.unwritten.is_none(), "{finished:?}");
 
-    // Every timed point of both passes has its count: no read of a tensor faults a page.
+    // Every timed point of both passes has its count: a read of a tensor causes no page faults.
     let reading = linefill::lab::read::read(&folder.0.join(RECORD)).unwrap();
     let mut counted = 0;
     let points = reading.record.points.iter();
@@ -74,11 +74,11 @@ fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
             (count.value, count.multiplexed),
             (Interval::exact(0.0), false)
         );
-        // What was alone in neither pass has a third one.
+        // A point that was disturbed in both passes has a third pass.
         counted += u32::from(line.pass < 2);
     }
     assert_eq!(counted, 2 * 4, "four cases, two passes");
-    // The claim about instructions is judged on them, and there is no ratio of nothing.
+    // The claim about instructions is judged on the counts, and a ratio of zeros does not exist.
     let claims = finished.analysis.verdicts.iter();
     let mut about = claims.filter(|verdict| verdict.claim.contains("instructions"));
     assert!(about.next().unwrap().numbers.starts_with("no ratio of 0"));

@@ -1,4 +1,4 @@
-//! The machine sheet of a planted record: what was measured, beside what CPUID and the kernel say.
+//! The machine sheet of a planted record: measured values next to those from CPUID and the kernel.
 #![cfg(feature = "lab")]
 
 use linefill::experiment::State;

@@ -1,8 +1,8 @@
-//! Verdicts on planted data: every claim of every experiment, on machines that are known, brought
-//! to each verdict that it can come to.
+//! Verdicts on planted data: every claim of every experiment, on machines with known properties, with points
+//! for each possible verdict.
 //!
-//! A family's file lists [`planted::Row`]s: a claim, points made up for its experiment's own
-//! cases, and the verdict they must come to. `coverage` fails if a claim lacks one.
+//! The file of each family lists [`planted::Row`]s: a claim, made-up points for the cases of its experiment,
+//! and the expected verdict. `coverage` fails if a claim lacks a row for a verdict.
 #![cfg(feature = "std")]
 
 automod::dir!(pub(crate) "tests/library/verdicts");
@@ -99,11 +99,11 @@ fn rows() -> Vec<Row> {
     .collect()
 }
 
-/// A claim that is judged on counts alone: the experiment and some of the claim's words. A count
-/// is exact, so none can be inconclusive.
+/// A claim that is judged only on counts: its experiment, and the end of its id. A count is exact, so the
+/// verdict is never inconclusive.
 type Exact = (&'static str, &'static str);
 
-/// Such claims of every family that has some.
+/// These claims, of every family that has some.
 fn exact() -> Vec<Exact> {
     [
         address::EXACT,
@@ -161,7 +161,8 @@ fn planted_points_come_to_the_verdict_they_were_planted_for() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Wider intervals around the same values may make a verdict inconclusive, and never the opposite.
+/// Wider intervals around the same values may make a verdict inconclusive, but must never turn it into the
+/// opposite.
 #[test]
 fn noise_turns_no_verdict_around() {
     let mut wrong = Vec::new();

@@ -1,4 +1,4 @@
-//! Kernels on pages with two addresses: what they return, and where they say they go.
+//! Kernels on pages with two addresses: their results, and the accesses that they report.
 #![cfg(feature = "std")]
 
 use crate::common::untested;
@@ -11,7 +11,7 @@ use linefill::kernel::Kernel;
 use linefill::mem::Region;
 use linefill::os::allowed;
 
-/// Hands the kernel of `setup` to `then`, or says why there is none.
+/// Passes the kernel of `setup` to `then`, or reports why there is none.
 fn with_kernel(setup: impl Setup, then: impl FnOnce(&mut dyn Kernel)) {
     let context = Context {
         features: Features::detect(),
@@ -66,8 +66,8 @@ fn a_line_with_two_addresses_is_one_line() {
     }
 }
 
-/// Every number arrives, and nothing else is ever executed, whoever of the two threads runs first:
-/// here they may share a CPU.
+/// Every number arrives, and nothing else is executed, whichever thread runs first. The two threads may share
+/// a CPU here.
 #[test]
 fn numbers_come_from_another_thread_by_code_and_by_data() {
     let other = Some(allowed()[0]);

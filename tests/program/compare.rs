@@ -6,7 +6,7 @@ use std::fs;
 use crate::common::cli::{Folder, PLANTED, assert_has};
 use linefill::lab::record::Line;
 
-/// Writes the planted record with every line as `change` leaves it.
+/// Writes the planted record after `change` has edited each line.
 fn plant(folder: &Folder, name: &str, change: impl Fn(&mut Line)) {
     let mut text = String::new();
     for line in PLANTED.lines() {
@@ -18,7 +18,7 @@ fn plant(folder: &Folder, name: &str, change: impl Fn(&mut Line)) {
     fs::write(folder.at(name), text).unwrap();
 }
 
-/// Makes the points of an experiment from `from` bytes on `factor` times as slow.
+/// Makes the points of an experiment slower by `factor`, for x of `from` bytes or more.
 fn slower(line: &mut Line, experiment: &str, from: f64, factor: f64) {
     let Line::Point(line) = line else { return };
     let (of, x) = (&line.experiment, line.point.x);
@@ -33,7 +33,7 @@ fn slower(line: &mut Line, experiment: &str, from: f64, factor: f64) {
     }
 }
 
-/// Two records: in the second, D15 takes a fifth longer from 1 MiB on.
+/// Two records: in the second, D15 takes 20 % longer for working sets of 1 MiB or more.
 fn two(name: &str) -> Folder {
     let folder = Folder::new(name);
     plant(&folder, "before.jsonl", |_| {});
@@ -43,7 +43,7 @@ fn two(name: &str) -> Folder {
     folder
 }
 
-/// The page without its scripts.
+/// The page without scripts.
 fn markup(page: &str) -> String {
     let mut parts = page.split("<script");
     let first = parts.next().unwrap().to_owned();
@@ -75,7 +75,7 @@ fn the_page_has_the_curves_the_machines_and_the_verdicts_of_both() {
             "1.200",
         ],
     );
-    // The planted machine's name looks like markup, and nothing is loaded.
+    // The planted machine's name looks like markup and must be escaped. The page must not load anything.
     let markup = markup(&page);
     assert!(markup.contains("Planted &lt;CPU&gt; &amp; Co"));
     assert!(!markup.contains("<CPU>") && !markup.contains("://"));
@@ -92,9 +92,9 @@ fn a_gate_fails_with_1_and_names_the_points() {
     );
     assert!(failed.err.contains("after: D15 NPAD="), "{failed:?}");
     assert!(!failed.err.contains("D14"), "{failed:?}");
-    // Slower is no less.
+    // A slower side does not trip a gate for a lower limit.
     folder.run(&with(&["--fail-if", "walk/* < 0.95"])).ok();
-    // The other way round it is quicker.
+    // With the sides swapped, the other side is faster.
     let swapped = ["compare", "after.jsonl", "before.jsonl", "--fail-if"];
     let gate = |gate| swapped.iter().copied().chain([gate]).collect::<Vec<_>>();
     folder.run(&gate("walk/* > 1.05")).ok();
@@ -112,9 +112,9 @@ fn a_gate_looks_at_what_it_names_alone() {
     assert_eq!(status("drepper-fig-3.11 > 1.05"), Some(1));
     assert_eq!(status("*/D15/NPAD=7 > 1.05"), Some(1));
     assert_eq!(status("machine > 1.05"), Some(0));
-    // The limit lies beyond what differs, or within its interval.
+    // The limit is above the difference, or within its interval.
     assert_eq!(status("D15 > 1.3"), Some(0));
-    // One gate that fails is enough.
+    // One failing gate is enough.
     let both = with(&["--fail-if", "D14 > 1.05", "--fail-if", "D15 > 1.05"]);
     assert_eq!(folder.run(&both).status, Some(1));
 }
@@ -264,7 +264,7 @@ fn machines_that_differ_name_their_records() {
     );
 }
 
-/// What the boot image prints: comments around the record, and the ladder alone.
+/// The output of the boot image: comments around the record, and only the ladder.
 #[test]
 fn a_record_of_the_boot_image_is_compared_by_its_ladder() {
     let folder = two("compare-bare");

@@ -1,4 +1,4 @@
-//! `linefill counters`: software events counted live, names that are refused or unknown.
+//! `linefill counters`: counts software events live; refused and unknown names.
 #![cfg(feature = "lab")]
 
 use crate::common::cli::{Folder, Ran, assert_has};
@@ -6,10 +6,10 @@ use crate::common::untested;
 use linefill::os::perf::{Pmu, probe, probe_software};
 use serde_json::Value;
 
-/// Pages that are written for the first time, one an operation.
+/// First writes to pages: one page per operation.
 const FIRST_TOUCH: [&str; 4] = ["--series", "first write", "--", "X3"];
 
-/// Why software events do not count here, if they do not: then there is nothing to test.
+/// Whether software events cannot be counted here. Then there is nothing to test.
 fn refused() -> bool {
     let refusal = probe_software().err();
     let said = refusal.inspect(|refusal| untested::machine(&refusal.to_string()));
@@ -40,7 +40,7 @@ fn the_first_touch_of_a_page_is_one_page_fault_whatever_reading_costs() {
     assert_eq!(count["multiplexed"], false);
 }
 
-/// Row A6: the defaults are then not measured.
+/// Without the option, the events of row A6 would be measured by default.
 #[test]
 fn a_list_of_events_replaces_the_usual_one() {
     if refused() {
@@ -76,7 +76,7 @@ fn what_is_refused_says_why_and_the_others_are_counted() {
     assert!(ran.out.contains("page-faults"), "{}", ran.out);
     if let Pmu::Refused(refusal) = probe() {
         let line = format!("not counted: r01c2: {refusal} ({})", refusal.mend());
-        // A table's columns break no line below it.
+        // The line must not be wrapped at the width of the table.
         assert!(ran.out.contains(&line), "{}", ran.out);
         let nothing = counters("counters-nothing", &["-e", "r01c2"]);
         assert_eq!(nothing.status, Some(2));

@@ -1,4 +1,4 @@
-//! `linefill export`: what it writes is read back by others' readers.
+//! `linefill export`: readers of other projects read its output.
 #![cfg(feature = "lab")]
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use linefill::time::Rate;
 
 use crate::common::cli::{Folder, PLANTED};
 
-/// A record that is kept.
+/// A record in the repository.
 const KEPT: &str = "2026-11-23-zen5-guest";
 
 fn kept() -> PathBuf {
@@ -24,7 +24,7 @@ fn record() -> Record {
     read(&kept()).unwrap().record
 }
 
-/// A table of CSV: its rows, each by the names of its columns.
+/// The rows of a CSV table, each a map by column name.
 fn table(text: &str) -> Vec<HashMap<String, String>> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     reader.deserialize().map(Result::unwrap).collect()
@@ -95,7 +95,8 @@ fn every_point_of_a_kept_record_comes_back_through_csv() {
 fn verdicts_have_the_number_of_the_document() {
     let rows = exported(&Folder::new("export-verdicts"), "verdicts");
     let record = record();
-    // As the run decided them; what a record of before claims had ids does not say is added.
+    // The verdicts as the run decided them. If the record is older than the claims' ids, the export adds what
+    // it lacks.
     for line in &record.verdicts {
         let same = |row: &&HashMap<String, String>| row["says"] == line.claim;
         if let Some(row) = rows.iter().find(same) {
@@ -127,7 +128,7 @@ fn curves_are_those_that_are_drawn() {
     assert!(d14.count() > 10);
 }
 
-/// Texts with all that ends a cell or a row elsewhere, and settings.
+/// Texts with every character that ends a cell or a row in some format, and settings.
 #[test]
 fn a_machine_is_a_row_whatever_its_texts_hold() {
     let folder = Folder::new("export-machines");
@@ -163,7 +164,7 @@ fn a_machine_is_a_row_whatever_its_texts_hold() {
     assert_eq!(a["microcode"], "0xa10113e");
     assert_eq!(a["os"], "Linux 6.1");
     assert_eq!(a["l1d_bytes"], "32768");
-    // Into a file, which is the same.
+    // The output to a file must be the same.
     let mut into: Vec<&str> = args.to_vec();
     into.extend(["--out", "machines.csv"]);
     assert_eq!(folder.run(&into).ok().out, "");
@@ -201,7 +202,7 @@ fn a_program_without_parquet_says_how_to_build_it_with() {
         .refused(&["built without Parquet", "--features parquet"]);
 }
 
-/// The same cells as in CSV, by the reader of the crate.
+/// The cells are the same as in CSV, read with the crate `parquet`.
 #[cfg(feature = "parquet")]
 #[test]
 fn parquet_has_the_cells_of_csv() {

@@ -1,4 +1,4 @@
-//! The worked examples for fleets: the script runs, and the manifest is one.
+//! The examples for fleets: the script runs, and the manifest is well formed.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -20,7 +20,7 @@ fn the_script_is_bash() {
     assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""));
 }
 
-/// A program in the place of linefill that writes a record, and says with what it was called.
+/// A program in place of linefill that writes a record and logs its arguments.
 const STUB: &str = r#"#!/usr/bin/env bash
 echo "$@" >> "$CALLS"
 if [ "$1" = run ]; then echo record > "$3/record.jsonl"; fi
@@ -45,7 +45,7 @@ fn the_script_leaves_one_record_a_host() {
         Ran::of(command.env("LINEFILL", &stub)).ok()
     };
     run();
-    // A second task on the same host measures nothing.
+    // A second task on the same host does not measure.
     assert!(run().out.contains("has been measured"));
     let calls = fs::read_to_string(&calls).unwrap();
     let calls: Vec<&str> = calls.lines().collect();
@@ -60,7 +60,7 @@ fn the_script_leaves_one_record_a_host() {
     assert!(left.len() == 1 && left[0].ends_with(".jsonl"), "{left:?}");
 }
 
-/// The lines of a manifest that say something, with their indentation.
+/// The lines of a manifest without comments, with their indentation.
 fn lines(text: &str) -> Vec<(usize, &str)> {
     let kept = text
         .lines()
@@ -70,7 +70,7 @@ fn lines(text: &str) -> Vec<(usize, &str)> {
         .collect()
 }
 
-/// Block mappings and lists, two spaces a level, as the manifest is written: no more of YAML.
+/// Checks the part of YAML that the manifest uses: block mappings and lists, with two spaces per level.
 #[test]
 fn the_manifest_is_well_formed() {
     let text = fs::read_to_string(example("daemonset.yaml")).unwrap();
@@ -87,7 +87,7 @@ fn the_manifest_is_well_formed() {
             "`{line}` is indented like nothing before it"
         );
         open.retain(|level| *level <= indent);
-        // The keys of a list's item line up behind its dash.
+        // The keys of a list item are aligned behind its dash.
         if let Some(item) = entry.strip_prefix("- ") {
             (indent, entry) = (indent + 2, item);
             open.push(indent);
@@ -126,19 +126,19 @@ fn the_manifest_says_what_kubernetes_asks_for() {
     ] {
         has(wanted);
     }
-    // The selector picks the template's pods.
+    // The selector matches the template's pods.
     let labels = lines
         .iter()
         .filter(|(_, line)| *line == "app: linefill")
         .count();
     assert_eq!(labels, 3);
-    // What is mounted is there.
+    // Every mounted volume is defined.
     let names = lines
         .iter()
         .filter(|(_, line)| *line == "- name: records")
         .count();
     assert_eq!(names, 3);
-    // An alias stands for something.
+    // Every alias has an anchor.
     assert_eq!(
         text.matches("&whole").count(),
         text.matches("*whole").count()

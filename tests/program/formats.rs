@@ -1,4 +1,4 @@
-//! The forms of output, the end of a run, and what `show` and `list` tell: on planted records.
+//! The output formats, the end of a run, and `show` and `list`, on planted records.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::common::cli::{Folder, PLANTED, Ran, assert_has};
 
-/// A folder in which the planted run was the last.
+/// A folder whose last run is the planted record.
 fn after_a_run(name: &str) -> Folder {
     let folder = Folder::new(name);
     fs::create_dir(folder.at("linefill-out")).unwrap();
@@ -17,12 +17,12 @@ fn after_a_run(name: &str) -> Folder {
     folder
 }
 
-/// Runs the program as in a terminal of so many columns.
+/// Runs the program as in a terminal with this number of columns.
 fn in_columns(folder: &Folder, columns: &str, args: &[&str]) -> Ran {
     Ran::of(folder.linefill(args).env("COLUMNS", columns))
 }
 
-/// The commands that have every form, with arguments that measure nothing.
+/// The commands that support every format, with arguments that measure nothing.
 const COMMANDS: [&[&str]; 6] = [
     &["report"],
     &["show", "D14"],
@@ -152,7 +152,7 @@ fn colours_are_for_who_wants_them() {
     assert_eq!(refused, plain);
 }
 
-/// The text without its line breaks, so that wrapped sentences are found.
+/// The text without line breaks, so that wrapped sentences can be found.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -334,7 +334,7 @@ fn a_type_that_is_not_named_is_asked_for() {
         .refused(&["--type", "`linefill layout app --list`"]);
 }
 
-/// What the links of a page lead to, without those within it.
+/// The targets of a page's links, without links within the page.
 fn links(page: &str) -> Vec<&str> {
     let after = page.split("href=\"").skip(1);
     let links = after.filter_map(|rest| rest.split('"').next());

@@ -1,4 +1,4 @@
-//! `linefill compare` of one's own functions: Criterion's folders and lines of kind `function`.
+//! `linefill compare` for the user's own functions: Criterion's folders, and lines of kind `function`.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use linefill::measure::FunctionLine;
 use linefill::stats::Interval;
 use serde_json::json;
 
-/// Writes a benchmark as Criterion does: the interval of its median, and others that mislead.
+/// Writes a benchmark in Criterion's format: the interval of its median, and other, misleading intervals.
 fn plant(folder: &Path, id: &str, baseline: &str, [lo, hi]: [f64; 2]) {
     let dir = folder.join(id).join(baseline);
     fs::create_dir_all(&dir).unwrap();
@@ -29,7 +29,7 @@ fn plant(folder: &Path, id: &str, baseline: &str, [lo, hi]: [f64; 2]) {
     fs::write(dir.join("benchmark.json"), benchmark.to_string()).unwrap();
 }
 
-/// Benchmarks of which one became slower, one faster, and one did not change for all that is known.
+/// Benchmarks: one became slower, one faster, and one shows no change.
 fn planted(name: &str) -> Folder {
     let folder = Folder::new(name);
     let at = folder.at("criterion");
@@ -44,7 +44,7 @@ fn planted(name: &str) -> Folder {
     }
     plant(&at, "gone", "base", [1.0, 1.0]);
     plant(&at, "fresh", "new", [1.0, 1.0]);
-    // What Criterion keeps beside them.
+    // Other files that Criterion writes next to the benchmarks.
     fs::create_dir_all(at.join("parse/report")).unwrap();
     fs::create_dir_all(at.join("same/change")).unwrap();
     fs::write(at.join("same/change/estimates.json"), "{}").unwrap();
@@ -122,7 +122,7 @@ fn lines_of_functions_are_compared_by_cycles_where_both_have_them() {
         line("walk", exact(10.0), Some(exact(40.0))),
         line(odd, exact(5.0), Some(exact(20.0))),
     ];
-    // The clock fell to half, and one of them has no yardstick.
+    // The clock frequency fell to half, and one benchmark has no yardstick.
     let now = [
         line("walk", exact(20.0), Some(exact(40.0))),
         line(odd, exact(10.0), None),

@@ -1,3 +1,3 @@
-//! Golden files of the program: reports and JSON as they were when they were blessed.
+//! Golden files of the program: reports and JSON as of the last `BLESS`.
 
 automod::dir!("tests/program/golden");

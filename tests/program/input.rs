@@ -1,4 +1,4 @@
-//! What the program says to input that it cannot use: status 2, the value, and what would do.
+//! Errors for unusable input: status 2, the value, and the accepted values.
 #![cfg(feature = "lab")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! `run --isolated` where it has to refuse: whether this machine could do it is no matter of the tests.
+//! Cases in which `run --isolated` must refuse. The tests do not depend on whether this machine supports it.
 #![cfg(feature = "lab")]
 
 use crate::common::cli::{Folder, Ran};

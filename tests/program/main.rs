@@ -1,4 +1,4 @@
-//! What the program does: each test starts it, in a folder of its own.
+//! The program's behaviour: each test runs it in a separate folder.
 #![cfg(feature = "lab")]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! `linefill compare` of a thousand records: hosts made up from a kept one, with planted shifts and
+//! `linefill compare` on a thousand records: hosts derived from the planted record, with known shifts and
 //! settings.
 #![cfg(feature = "lab")]
 
@@ -9,19 +9,19 @@ use serde_json::Value;
 
 use crate::common::cli::{Folder, PLANTED};
 
-/// Hosts of the fleet.
+/// The number of hosts in the fleet.
 const HOSTS: u32 = 1000;
 
-/// Hosts with old microcode, whose D15 takes 30 % longer.
+/// Hosts with old microcode: D15 takes 30 % longer.
 const OLD: [u32; 3] = [17, 400, 801];
 
-/// Hosts with a governor that saves power, on which everything takes 50 % longer.
+/// Hosts with a power-saving governor: everything takes 50 % longer.
 const SAVING: [u32; 2] = [3, 999];
 
 /// A host with another kernel, which makes no difference.
 const OTHER_KERNEL: u32 = 500;
 
-/// Numbers of xorshift64*, as parts of 1 from -1 to 1.
+/// Numbers of xorshift64*, scaled to the range from -1 to 1.
 struct Noise(u64);
 
 impl Noise {
@@ -51,7 +51,7 @@ fn header(host: u32, mut header: Value) -> Value {
     header
 }
 
-/// Writes the records, each with its own noise of up to 2 %.
+/// Writes the records, each with noise of up to 2 %.
 fn plant(folder: &Folder) {
     let lines: Vec<Value> = PLANTED
         .lines()
@@ -134,7 +134,7 @@ fn of_a_thousand_hosts_the_planted_ones_are_outside_and_no_others() {
         assert_eq!(d14, SAVING.contains(&host), "{of}");
     }
 
-    // Of every figure, the order of what is told, and the share of the hosts that were planted.
+    // For every figure: the order of its percentiles, and the shares of the hosts.
     for of in list(&json["figures"]) {
         let at = |name: &str| of[name].as_f64().unwrap();
         let places = ["min", "p10", "median", "p90", "max"].map(at);
@@ -179,7 +179,7 @@ fn up_to_eight_records_stand_side_by_side() {
     args.extend(vec!["a.jsonl"; 9]);
     args.extend(["--out", "site"]);
     folder.run(&args).ok();
-    // A page per record and the first one.
+    // A page per record, and the first page.
     assert_eq!(fs::read_dir(folder.at("site")).unwrap().count(), 10);
     with(9, &["--out", "all.html"]);
     assert!(folder.at("all.html").exists());

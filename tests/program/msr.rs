@@ -1,4 +1,4 @@
-//! `run --allow-msr` and `run --prefetchers off` on files that stand for the registers of every CPU.
+//! `run --allow-msr` and `run --prefetchers off`, with files in place of the registers of all CPUs.
 #![cfg(feature = "lab")]
 
 use std::fs::{self, File};
@@ -12,11 +12,11 @@ use linefill::experiment::{State, Untestable};
 use linefill::lab::record::PrefetchersLine;
 use linefill::os::allowed;
 
-/// What every register holds at first: bit 9 is no switch of any that is known at 1A4h and
-/// C000_0108h, and the streamer's at 1A0h.
+/// The initial value of every register. Bit 9 is not among the known switches of 1A4h and C000_0108h, but is
+/// the streamer's switch in 1A0h.
 const BEFORE: u64 = 0x300;
 
-/// The register of the CPU that this test runs on.
+/// The register with the prefetcher switches of the CPU that runs this test.
 fn switches() -> Option<PrefetchSwitches> {
     Identity::detect().core()?.prefetchers.value()
 }
@@ -36,7 +36,7 @@ fn devices(folder: &Folder) -> Vec<PathBuf> {
     allowed().into_iter().map(device).collect()
 }
 
-/// Whether every register holds what it held at first.
+/// Whether every register has its initial value.
 fn untouched(devices: &[PathBuf], register: u32) -> bool {
     devices.iter().all(|path| {
         let mut value = [0; 8];
@@ -46,7 +46,7 @@ fn untouched(devices: &[PathBuf], register: u32) -> bool {
     })
 }
 
-/// The reasons why walks were not measured with the prefetchers off; none if they were.
+/// The reasons why walks were not measured with the prefetchers off. Empty if they were measured.
 fn reasons(folder: &Folder) -> Vec<String> {
     let record = folder.record();
     let off = record
@@ -139,7 +139,7 @@ fn a_machine_without_the_device_says_so() {
     assert!(doctor.contains("prefetchers"), "{doctor}");
 }
 
-/// A run of D14 with the prefetchers off, in files that stand for the registers.
+/// A run of D14 with the prefetchers off, with files in place of the registers.
 fn run_off(folder: &Folder, more: &[&str]) -> Ran {
     let mut command = folder.short(&[&["D14", "--prefetchers", "off"], more].concat());
     Ran::of(command.env("LINEFILL_ROOT", folder.at("root")))
@@ -166,7 +166,7 @@ fn a_whole_run_without_prefetchers_says_so_and_leaves_them_as_they_were() {
     let report = fs::read_to_string(folder.at("linefill-out/report.html")).unwrap();
     assert!(report.contains("The hardware prefetchers were switched off for this run"));
 
-    // A run that goes on has them off again, and not otherwise.
+    // A resumed run must switch them off again, and must not run without that.
     let path = folder.at("linefill-out/record.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     let lines = text.lines().count();
@@ -185,7 +185,7 @@ fn a_whole_run_without_prefetchers_says_so_and_leaves_them_as_they_were() {
         .run(&["run", "--resume", "--allow-msr"])
         .refused(&["cannot resume", "--allow-msr"]);
 
-    // Beside a run with them.
+    // Compares it with a run with the prefetchers on.
     fs::copy(&path, folder.at("off.jsonl")).unwrap();
     folder.run_short(&["D14"]).ok();
     fs::copy(&path, folder.at("on.jsonl")).unwrap();

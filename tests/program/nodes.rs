@@ -1,4 +1,4 @@
-//! Memory on a chosen node.
+//! Memory on a chosen NUMA node.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -11,7 +11,7 @@ use linefill::experiment::State;
 
 const SMALL: [&str; 2] = ["--memory", "64KiB"];
 
-/// Whether this machine has node 0, and the kernel lets programs choose it.
+/// Whether this machine has node 0 and the kernel allows programs to choose it.
 fn has_node_0() -> bool {
     if Path::new("/sys/devices/system/node/node0/meminfo").exists() {
         return true;

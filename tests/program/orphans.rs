@@ -16,21 +16,21 @@ use linefill::mem::Region;
 use linefill::os::{BackgroundLoad, BackgroundProcess, RoundOptions, Worker, allowed, team};
 use linefill::pattern::Rng;
 
-/// How long an orphan may take to end.
+/// The maximum time until an orphan ends.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The variable that tells a victim what to do.
+/// The environment variable that tells a victim what to do.
 const VICTIM: &str = "LINEFILL_TEST_VICTIM";
 
-/// The variable that is set in a process that runs one test alone.
+/// The environment variable that marks a process that runs only one test.
 const ALONE: &str = "LINEFILL_TEST_ALONE";
 
-/// In a process that runs one test alone: makes the process the parent of every orphan among its descendants, also
-/// of orphans in other sessions, and returns `true`. Otherwise runs the test `name` of `module` alone in a new
+/// In a process that runs only one test: makes the process the parent of all orphans among its descendants,
+/// also in other sessions, and returns `true`. Otherwise: runs the test `name` of `module` alone in a new
 /// process, panics unless it passes there, and returns `false`.
 fn adopting(module: &str, name: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
-        // SAFETY: the call takes a number only.
+        // SAFETY: the call takes only numbers.
         let adopted = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
         assert_eq!(adopted, 0);
         return true;
@@ -43,12 +43,12 @@ fn adopting(module: &str, name: &str) -> bool {
     false
 }
 
-/// Waits until this process has no child any more, living or dead.
+/// Waits until this process has no children, running or dead.
 fn none_is_left(what: &str) {
     let began = Instant::now();
     let mut status = 0;
     loop {
-        // SAFETY: `status` is valid to write.
+        // SAFETY: `status` is valid for writes.
         match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
             -1 => return,
             0 => {
@@ -67,7 +67,7 @@ fn children_of(parent: u32) -> Vec<u32> {
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let is_child = |number: &u32| {
         let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
-        // The name, in parentheses, may hold anything.
+        // The name is in parentheses and may contain any character.
         let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
         rest.split(' ').nth(1) == Some(parent.to_string().as_str())
     };
@@ -83,7 +83,7 @@ fn chore(cpu: usize) -> BackgroundLoad {
     }
 }
 
-/// Lets two threads hand a token to each other.
+/// Two threads pass a token back and forth.
 fn threads_at_work(cpus: &[usize], rounds: usize) {
     let mut memory = vec![0; 256];
     let words = Region::new(&mut memory).unwrap().into_atomics();
@@ -103,15 +103,15 @@ fn threads_at_work(cpus: &[usize], rounds: usize) {
     .unwrap();
 }
 
-/// Not a test: the work of the processes that the tests below start and end.
+/// Not a test: runs in the processes that the tests below start and end.
 #[test]
 fn start_workers() {
     let Ok(how) = std::env::var(VICTIM) else {
         return;
     };
-    // A job in the background of a shell is started with these ignored.
+    // A shell starts background jobs with these signals ignored.
     for signal in [libc::SIGINT, libc::SIGHUP] {
-        // SAFETY: the default action is no function.
+        // SAFETY: the default action is not a function.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     let cpus = allowed();
@@ -122,7 +122,7 @@ fn start_workers() {
             "panics" => panic!("in the middle of a measurement"),
             "exits" => std::process::exit(3),
             "aborts" => std::process::abort(),
-            // On one CPU, a round takes time slices.
+            // On one CPU, a round takes several time slices.
             _ if cpus.len() > 1 => threads_at_work(&cpus, 3),
             _ => {}
         }
@@ -130,20 +130,20 @@ fn start_workers() {
     }
 }
 
-/// Starts a process whose output nobody reads.
+/// Starts a process whose output is dropped.
 fn silent(command: &mut Command) -> Child {
     let command = command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
 }
 
-/// Starts a process that starts workers and ends them, again and again, or ends itself.
+/// Starts a process that repeatedly starts and ends workers, or ends itself.
 fn victim(how: &str) -> Child {
     let mut command = common::child::exact(module_path!(), "start_workers");
     silent(command.env(VICTIM, how))
 }
 
 fn send(child: &Child, signal: i32) {
-    // SAFETY: a child of this process, which nobody has waited for.
+    // SAFETY: this is a child of this process that was not waited for.
     unsafe { libc::kill(child.id() as i32, signal) };
 }
 
@@ -195,8 +195,8 @@ fn whatever_else_ends_it_leaves_none_either() {
     }
 }
 
-/// Ends `kills` runs, each at a random moment after it has begun to measure, and up to four times as many while
-/// none of them had a second process at that moment. Returns how many had one.
+/// Ends `kills` runs, each at a random time after it has started to measure. If none of them had a second
+/// process at that time, ends up to four times as many runs. Returns how many had one.
 fn kill_runs(folder: &Folder, command: impl Fn(usize) -> Command, kills: usize) -> usize {
     let record = folder.at("linefill-out/record.jsonl");
     let mut rng = Rng::new(11);
@@ -214,10 +214,10 @@ fn kill_runs(folder: &Folder, command: impl Fn(usize) -> Command, kills: usize) 
             let text = fs::read_to_string(&record).unwrap_or_default();
             !children_of(id).is_empty() || text.contains(r#""kind":"point","experiment":"D"#)
         };
-        // A run whose last level leaves no case for so little memory measures nothing.
+        // A run may measure nothing, if the last level is too large for its small memory.
         let mut ended = false;
         while !ended && !measuring() {
-            // It calibrates first, which takes long where the CPUs have other work.
+            // The run calibrates first, which takes long if the CPUs have other work.
             assert!(began.elapsed() < 10 * PATIENCE, "it does not begin");
             std::thread::sleep(Duration::from_millis(1));
             ended = run.try_wait().unwrap().is_some();
@@ -229,7 +229,7 @@ fn kill_runs(folder: &Folder, command: impl Fn(usize) -> Command, kills: usize) 
         let pause = rng.below(300) as u64;
         std::thread::sleep(Duration::from_millis(pause));
         with_workers += usize::from(!children_of(run.id()).is_empty());
-        // Each signal for both kinds of run.
+        // Both kinds of run get each of the signals.
         let signal = [libc::SIGKILL, libc::SIGINT][round / 2 % 2];
         send(&run, signal);
         run.wait().unwrap();
@@ -247,11 +247,11 @@ fn a_run_that_is_killed_leaves_neither_thread_nor_process() {
         return;
     }
     let folder = Folder::new("orphans");
-    // A second process takes half of the last level.
+    // A second process uses half of the last level.
     let caches = Caches::detect();
     let last_level = caches.last_level().map_or(0, |cache| cache.size >> 20);
     let memory = format!("{}MiB", (last_level / 2).max(16));
-    // Second processes in every other run, threads in the others.
+    // Even rounds start second processes, odd rounds start threads.
     let command = |round: usize| match round % 2 {
         0 => folder.linefill(&["run", "D44", "--memory", &memory]),
         _ => folder.linefill(&["run", "D39", "--memory", "16MiB"]),
@@ -261,7 +261,7 @@ fn a_run_that_is_killed_leaves_neither_thread_nor_process() {
     assert!(!two_cpus || with_workers > 0, "none had a second process");
 }
 
-/// The guardian process, which restores the prefetchers, ends when its run has ended.
+/// The guardian process, which restores the prefetchers, must end after its run has ended.
 #[test]
 fn neither_does_the_guardian_of_a_register_stay() {
     use std::os::unix::fs::FileExt;
@@ -283,7 +283,7 @@ fn neither_does_the_guardian_of_a_register_stay() {
     for pause in [0, 5, 20, 60] {
         let mut command = folder.linefill(&["run", "E35", "--memory", "1MiB", "--allow-msr"]);
         let mut run = silent(command.env("LINEFILL_ROOT", folder.at("root")));
-        // Until the guardian is there, or the run has ended: no register may be known here.
+        // Waits until the guardian exists or the run has ended: the register of this CPU may be unknown.
         while run.try_wait().unwrap().is_none() && children_of(run.id()).is_empty() {
             std::thread::sleep(Duration::from_micros(200));
         }

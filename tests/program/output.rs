@@ -1,5 +1,5 @@
-//! What happens to the files of a run under its feet: a full disk, a folder that somebody removes,
-//! two runs at once. Nothing is lost and nothing is left half written.
+//! Problems with the files of a run: a full disk, a folder that is removed, two runs at the same time. No
+//! data may be lost, and no file may be written only in part.
 #![cfg(feature = "lab")]
 
 use std::os::unix::process::CommandExt as _;
@@ -9,16 +9,16 @@ use std::{fs, io};
 
 use crate::common::cli::{Folder, Ran, UnderWay, words};
 
-/// As on a disk with room for files of so many bytes.
+/// Limits the size of files to `bytes`, as on a disk with this much space.
 fn on_disk_of(bytes: u64, mut command: Command) -> Command {
-    // SAFETY: system calls with numbers and a structure of this frame.
+    // SAFETY: the closure makes system calls with numbers and with a structure on its stack.
     unsafe {
         command.pre_exec(move || {
             let most = libc::rlimit {
                 rlim_cur: bytes,
                 rlim_max: bytes,
             };
-            // Writing then fails, where the signal would kill.
+            // Writing then fails; without this, the signal would kill the program.
             libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
             match libc::setrlimit(libc::RLIMIT_FSIZE, &most) {
                 0 => Ok(()),
@@ -59,7 +59,7 @@ fn a_page_that_the_disk_cuts_short_leaves_the_old_page() {
         Ran::of(&mut on_disk_of(4096, folder.linefill(args))).refused(&["File too large"]);
         assert!(fs::read(&page).unwrap() == before, "{args:?}");
         assert_eq!(names(page.parent().unwrap()), around, "{args:?}");
-        // Nor is there a part of the first page.
+        // There must also be no part of a first page.
         fs::remove_file(&page).unwrap();
         Ran::of(&mut on_disk_of(4096, folder.linefill(args))).refused(&["File too large"]);
         assert!(!page.exists(), "{args:?}");
@@ -70,7 +70,7 @@ fn a_page_that_the_disk_cuts_short_leaves_the_old_page() {
 fn a_run_on_a_full_disk_ends_with_its_verdicts_and_can_go_on() {
     let folder = Folder::new("full-disk");
     let run = ["run", "D11", "D14", "--memory", "1MiB"];
-    // Less than the record takes if every point has its fewest samples.
+    // Less space than the record takes if every point has the minimum number of samples.
     let whole = Ran::of(&mut on_disk_of(1 << 15, folder.linefill(&run)));
     let whole = whole.refused(&["linefill-out/record.jsonl", "File too large", "--resume"]);
     assert!(!whole.out.contains("report:"), "{whole:?}");
@@ -78,7 +78,7 @@ fn a_run_on_a_full_disk_ends_with_its_verdicts_and_can_go_on() {
     assert!(text.ends_with(b"}\n"), "the last line is whole");
     let before = folder.record();
     assert_eq!(before.interrupted, None);
-    // How far the disk reaches depends on how many samples the points take.
+    // The number of samples per point determines how many points fit on the disk.
     let measured = before.points.iter().any(|point| point.experiment == "D11");
     assert_eq!(whole.out.contains("D11"), measured, "{whole:?}");
     assert_eq!(names(&folder.at("linefill-out")), ["record.jsonl"]);
@@ -98,7 +98,7 @@ fn a_folder_that_is_removed_during_the_run_is_made_again() {
     for lines in [20, 60] {
         run.until(lines);
         fs::remove_dir_all(folder.at("linefill-out")).unwrap();
-        // The record, with what was in it.
+        // Waits until the record exists again, with its previous contents.
         run.until(lines + 1);
     }
     let ran = run.finish().ok();

@@ -1,5 +1,5 @@
-//! What a record may say: a line that no run writes is refused with its number and its field, before
-//! anything is computed from it; what a terminal would obey never leaves the record.
+//! Validation of records: a line that no run writes is refused with its number and its field, before anything
+//! is computed from it. Control characters in a record never reach the terminal.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use crate::common::cli::{Folder, PLANTED};
 use linefill::lab::read::{Reading, parse};
 use serde_json::{Value, json};
 
-/// The planted record with one of its lines changed.
+/// The planted record with one line changed.
 fn changed(kind: &str, change: impl FnOnce(&mut Value)) -> (usize, String) {
     let mut lines: Vec<Value> = PLANTED
         .lines()
@@ -46,8 +46,8 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
             "count": count, "operations": 1, "min": 1, "p50": p50, "p90": 1, "p99": 3, "p99.9": 3, "max": 3,
         })
     };
-    // The kind of the line, the place of a value in it, the value, and what is said of it: the place if
-    // nothing stands here.
+    // The kind of the line, the place of a value in it, the value, and the expected message. An empty message
+    // means: the message names the place.
     let cases: &[(&str, &str, Value, &str)] = &[
         ("header", "largest", json!(0), "field `largest`: 0: 4096 to"),
         ("header", "largest", json!(u64::MAX), ""),
@@ -209,7 +209,7 @@ fn a_ladder_has_working_sets_and_few_of_them() {
     assert!(problem.contains("more than 256 places"), "{problem}");
 }
 
-/// These hung `report`, `compare` and `machine --record`, or ended them by a panic.
+/// These records once made `report`, `compare` and `machine --record` hang or panic.
 #[test]
 fn commands_refuse_such_a_record_at_once() {
     let folder = Folder::new("record-check");
@@ -271,7 +271,7 @@ fn what_a_terminal_obeys_is_spelled_out_in_every_text_of_a_record() {
         .run(&["report", "kind"])
         .refused(&["not a \\u{1b}]0;title"]);
     assert!(!ran.err.contains(obeyed), "{ran:?}");
-    // What is quoted back of the command line, as well.
+    // The same holds for quotations from the command line.
     for args in [
         &["list", evil][..],
         &["run", "--seed", evil],

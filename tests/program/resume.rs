@@ -1,4 +1,4 @@
-//! A run that is killed at any moment loses the point in flight at most, and goes on.
+//! A run that is killed at any time loses at most the current point, and can be resumed.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -13,8 +13,8 @@ fn a_killed_run_resumes_and_loses_nothing_that_was_recorded() {
     let path = folder.at("linefill-out/record.jsonl");
     let first = folder.short(&["D14", "D19"]);
     let mut run = UnderWay::start(&folder, first);
-    // In the header's wake, in the ladder, after its first pass, in what predictions want to know, and
-    // among the points.
+    // Kills the run after the header, in the ladder, after the first pass of the ladder, in the calibration
+    // for predictions, and among the points.
     for lines in [1, 7, 44, 90, 112] {
         run.until(lines);
         run.kill();
@@ -22,7 +22,7 @@ fn a_killed_run_resumes_and_loses_nothing_that_was_recorded() {
         run = UnderWay::go_on(path.clone(), &mut folder.linefill(&["run", "--resume"]));
         run.until(lines + 1);
         let after = fs::read(&path).unwrap();
-        // The header tells of the resumption; the points after it are as they were.
+        // The header records the resumption; the points must not change.
         assert_eq!(points(&after)[..points(&before).len()], points(&before));
     }
     run.kill();
@@ -34,7 +34,7 @@ fn a_killed_run_resumes_and_loses_nothing_that_was_recorded() {
     assert!(record.header.resumed.is_some());
 }
 
-/// At 64 moments, of which many fall before the first point and into the end of the record.
+/// Kills at 64 times, many of them before the first point or while the end of the record is written.
 #[test]
 #[ignore = "takes minutes"]
 fn a_run_that_is_killed_64_times_loses_nothing() {
@@ -60,7 +60,7 @@ fn a_run_that_is_killed_64_times_loses_nothing() {
         assert!(now.starts_with(&before), "kill {kills}");
         before = now;
         if ended {
-            // Another run, for the kills that are left.
+            // Starts another run for the remaining kills.
             folder.record().has_each_point_once();
             fs::remove_dir_all(folder.at("linefill-out")).unwrap();
             before.clear();
@@ -74,7 +74,7 @@ fn a_run_that_is_killed_64_times_loses_nothing() {
     folder.record().has_each_point_once();
 }
 
-/// The whole lines that are points.
+/// The complete lines that are points.
 fn points(record: &[u8]) -> Vec<&[u8]> {
     record
         .split_inclusive(|byte| *byte == b'\n')
@@ -108,7 +108,7 @@ fn a_line_that_was_cut_off_is_measured_again() {
     assert_eq!(folder.record().points, again.points);
 }
 
-/// Passes that differ by a factor leave claims open, which further passes are for.
+/// If passes differ by a factor, claims stay undecided, and the run measures more passes.
 #[test]
 fn a_run_that_is_killed_within_a_look_goes_on_with_the_same() {
     let folder = Folder::new("look");
@@ -121,7 +121,7 @@ fn a_run_that_is_killed_within_a_look_goes_on_with_the_same() {
         let is_header = value["kind"] == "header";
         let is_machine = value["experiment"] == "machine";
         let early = value["kind"] == "point" && value["pass"].as_u64().unwrap() < 2;
-        // A pass that was disturbed beside one that was not is none of two that differ.
+        // A disturbed pass and an undisturbed one would not count as two passes that differ.
         if early && !is_machine {
             value["timed"]["flags"] = serde_json::json!([]);
         }
@@ -157,7 +157,7 @@ fn a_run_that_is_killed_within_a_look_goes_on_with_the_same() {
     folder.record().has_each_point_once();
     let after = passes();
     assert_eq!(after[..before.len()], before);
-    // The look was measured to its end: what has a third pass has a fourth.
+    // The additional passes were completed: every place with a third pass has a fourth.
     let of = |wanted: u64| {
         let mut places: Vec<_> = after
             .iter()

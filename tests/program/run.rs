@@ -1,4 +1,4 @@
-//! Runs from end to end, in good places and bad ones.
+//! Complete runs, under good and bad conditions.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -27,7 +27,7 @@ fn a_run_writes_a_record_and_a_report_and_prints_the_verdicts() {
     assert!(report.contains("D14"));
 }
 
-/// An experiment that has no case on this machine says why in table, record and report.
+/// An experiment without cases on this machine must give the reason in table, record and report.
 #[test]
 fn what_cannot_be_measured_says_so_everywhere() {
     let folder = Folder::new("nocase");
@@ -120,8 +120,8 @@ fn a_limited_address_space_is_lived_with() {
 #[test]
 fn what_the_limit_refuses_is_untestable_and_says_why() {
     let folder = Folder::new("refused");
-    // The paper's matrix of 36 MB fits; the second has 64 MB or more, whatever the caches, and
-    // does not fit beside the program.
+    // The paper's matrix of 36 MB fits. The second matrix has at least 64 MB on any machine and does not fit
+    // into the remaining address space.
     let run = "ulimit -v 81920; exec \"$0\" run E4 --memory 80MiB --budget 1s";
     let mut command = Command::new("sh");
     command.args(["-c", run, env!("CARGO_BIN_EXE_linefill")]);
@@ -161,10 +161,10 @@ fn without_sys_and_proc_everything_runs_and_says_what_is_not_known() {
 fn a_signal_ends_the_run_with_what_was_measured() {
     for name in ["INT", "TERM", "HUP"] {
         let folder = Folder::new(&format!("signal-{name}"));
-        // The part that comes behind the signal is to be short.
+        // Few points remain after the signal, so that the test is short.
         let command = folder.signalled(&words("run D14 D15 D19 --memory 4MiB --budget 1s"));
         let mut run = UnderWay::start(&folder, command);
-        // D14 is measured once by then.
+        // At this line D14 has been measured once.
         run.until(165);
         let ran = run.signal(name);
         assert_eq!(ran.status, Some(130), "{ran:?}");
@@ -194,7 +194,7 @@ fn a_record_alone_gives_the_report_again() {
     assert_eq!(fs::read(&report).unwrap(), first);
     assert!(printed.contains("D14"), "{printed}");
 
-    // From another machine, and cut off by a kill.
+    // A record from another machine, cut off by a kill.
     let text = fs::read_to_string(folder.at("linefill-out/record.jsonl")).unwrap();
     let brand = Record::at(&folder.at("linefill-out/record.jsonl"))
         .header

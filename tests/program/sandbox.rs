@@ -240,7 +240,7 @@ fn refused_memory_nodes_are_reasons() {
     let unknown = [Rule::Refuse(libc::SYS_set_mempolicy, libc::ENOSYS)];
     let ran = under(&unknown, &folder, &args).unwrap();
     ran.refused(&["--node 0: set_mempolicy is refused", "not implemented"]);
-    // Where nodes are not asked for, nobody asks the kernel for them.
+    // A run that chooses no nodes must not make these system calls.
     let both = [
         Rule::Refuse(libc::SYS_mbind, libc::EPERM),
         Rule::Refuse(libc::SYS_move_pages, libc::EPERM),

@@ -1,5 +1,4 @@
-//! `linefill sharing`: fields of a binary and plain offsets, predicted and measured; what is
-//! refused.
+//! `linefill sharing`: fields of a binary and plain offsets, predicted and measured; refused input.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -16,8 +15,8 @@ struct pool { struct slot stats[3]; char name[100]; long limit; } the_pool;
 int main(void) { return the_pool.name[0]; }
 ";
 
-/// A folder with `pool`, a program that has debug information. `None` without a compiler, which
-/// there must be where the environment says `CI`.
+/// A folder with `pool`, a program with debug information. `None` without a compiler; if `CI` is set, a
+/// missing compiler is an error.
 fn with_program(name: &str) -> Option<Folder> {
     let folder = Folder::new(name);
     fs::write(folder.at("pool.c"), SOURCE).unwrap();
@@ -38,7 +37,7 @@ fn sharing(folder: &Folder, args: &[&str]) -> Ran {
     folder.run(&[&["sharing"], args].concat())
 }
 
-/// The lines that are shared: number, falsely, truly.
+/// The shared lines: number, whether falsely shared, whether truly shared.
 fn shared(value: &Value) -> Vec<(u64, bool, bool)> {
     let shared = value["shared"].as_array().unwrap().iter();
     let flag = |one: &Value, name: &str| one[name].as_bool().unwrap();
@@ -80,7 +79,7 @@ fn fields_of_a_type_are_found_and_predicted() {
     assert_eq!(value["fields"][1]["offset"], 40);
     assert_eq!(value["fields"][2]["lines"], serde_json::json!([2]));
     assert_eq!(value["starts_possible"], 8);
-    // From byte 24 of a line on, the third slot lies on the next line.
+    // If the array starts at byte 24 of a line, the third slot is on the next line.
     assert_eq!(value["starts_with_false_sharing"], 3);
     assert_eq!(
         value["measured"]["untestable"],
@@ -106,7 +105,7 @@ fn true_sharing_is_told_from_false_sharing() {
     assert_eq!(value["threads"][1]["requests_a_round"], 1.0);
     let advice = value["advice"][0].as_str().unwrap();
     assert!(advice.contains("Give each thread its own"), "{advice}");
-    // Readers alone share without harm.
+    // Threads that only read share a line without harm.
     let args = words("--offset 0 --offset 8 --reads 0:0,1:8 --predict");
     let text = sharing(&folder, &args).ok().out;
     assert!(text.contains("nothing to pad"), "{text}");
@@ -126,11 +125,11 @@ fn neighbours_are_measured_beside_padded_ones() {
         }
         let threads = measured["threads"].as_array().unwrap();
         assert!(threads.len() >= 2, "{measured}");
-        // Those that share are measured, if not all can be.
+        // If not all threads can be measured, those that share are.
         assert_eq!(threads[0]["thread"], 0);
         assert_eq!(threads[1]["thread"], 1);
-        // On a busy machine, an operation may come out as taking less than nothing: a reason stands there then, and
-        // there is no ratio.
+        // On a busy machine, the measured time per operation may be negative. Then a reason is in its place,
+        // and there is no ratio.
         let timed = |of: &Value| match of["untestable"].as_str() {
             Some(reason) => reason.contains("came out negative"),
             None => of["lo"].is_f64(),
@@ -155,7 +154,7 @@ fn neighbours_are_measured_beside_padded_ones() {
     }
 }
 
-/// A child has the mask of the thread that started it.
+/// A child process inherits the affinity mask of the thread that starts it.
 #[test]
 fn on_one_cpu_it_predicts_and_says_that_it_cannot_measure() {
     let folder = Folder::new("sharing-one-cpu");

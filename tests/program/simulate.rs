@@ -10,13 +10,13 @@ use linefill::sim::trace::{Decoder, MAGIC};
 use linefill::sim::{Op, Reference};
 use serde_json::Value;
 
-/// The kept trace of a small program: 67,143 references.
+/// The stored trace of a small program: 67,143 references.
 const TRACE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/fixtures/trace/program.lft"
 );
 
-/// Options behind which cachegrind counts 56558 233 233 5448 995 739 5137 800 442.
+/// Caches for which cachegrind counts 56558 233 233 5448 995 739 5137 800 442.
 const CONFIG: &str = "L1i=32K/8,L1d=32K/8,L2=1M/16";
 
 /// The misses of a level, by kind.
@@ -67,7 +67,7 @@ fn a_trace_comes_by_a_pipe_as_lackey_prints_it() {
     assert_eq!(misses(&value["configs"][0], 0), [0, 2000, 0]);
 }
 
-/// The kept trace is in the compact form: as text, it is packed to the same bytes again.
+/// The stored trace has the compact form. Converted to text and packed again, it must have the same bytes.
 #[test]
 fn a_packed_trace_holds_the_same_and_writes_over_nothing() {
     let folder = Folder::new("simulate-pack");
@@ -114,7 +114,7 @@ fn a_packed_trace_holds_the_same_and_writes_over_nothing() {
             .contains("--pack text takes a file that can be made anew")
     );
     assert!(fs::metadata(folder.at("text")).unwrap().len() > 100_000);
-    // A trace that cannot be read leaves no half of one.
+    // A trace that cannot be read must not leave part of an output file.
     fs::write(folder.at("long"), " L 1000,8\n L 1000,5000\n").unwrap();
     assert_eq!(simulate("long", "half").status, Some(2));
     assert!(!folder.at("half").exists());
@@ -146,7 +146,7 @@ fn a_table_and_maps_show_what_was_counted() {
             "misses per set",
         ],
     );
-    // 64 sets make one row.
+    // 64 sets fill one row.
     assert!(
         text.lines().any(|line| line.chars().count() == 8 + 64),
         "{text}"
@@ -166,7 +166,8 @@ fn an_experiments_own_traces_are_simulated() {
     let cases = value["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 4);
     for case in cases {
-        // Elements of 8 bytes share a line of 64; larger ones do not. 64 KiB leave no line.
+        // Elements of 8 bytes share a line of 64 bytes; larger elements do not. 64 KiB do not fit, so every
+        // line misses.
         let a_step = if case["series"] == "NPAD=0" {
             0.125
         } else {
@@ -225,7 +226,8 @@ fn the_protocol_and_its_messages_are_printed() {
         .refused(&["1 is not in 2"]);
 }
 
-/// Threads that increment words of one line send for it every time; alone, or lines apart, they do not.
+/// Threads that increment words of the same line send messages for it each time. A single thread sends none,
+/// nor do threads on different lines.
 #[test]
 fn an_experiments_threads_talk_in_the_model() {
     let folder = Folder::new("simulate-threads");
@@ -252,7 +254,7 @@ fn an_experiments_threads_talk_in_the_model() {
             shared += 1;
         }
     }
-    // A machine of one CPU has nobody to talk to.
+    // With a single CPU there is no other thread.
     let several = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1);
     assert!(shared > 0 || !several);
     folder
@@ -280,7 +282,7 @@ fn what_cannot_be_simulated_is_refused() {
     run(&["--config", "L1d=32K/8", "--trace", "text"]).refused(&["corrupt", "byte 9"]);
 }
 
-/// Each of these took minutes or gigabytes, or was taken for good.
+/// Each of these arguments once took minutes or gigabytes, or was accepted although it is invalid.
 #[test]
 fn what_would_take_for_ever_or_all_memory_is_refused_with_the_range() {
     let folder = Folder::new("simulate-limits");

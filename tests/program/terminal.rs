@@ -1,4 +1,4 @@
-//! A run outlives its terminal: what it says is dropped if nobody can have it, and the record and the
+//! A run continues without its terminal: output that cannot be written is dropped, and the record and the
 //! report are written.
 #![cfg(feature = "lab")]
 
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::cli::{Folder, Ran, UnderWay, words};
 
-/// A disk without room.
+/// A full disk.
 fn full() -> Stdio {
     OpenOptions::new()
         .write(true)
@@ -19,13 +19,13 @@ fn full() -> Stdio {
         .into()
 }
 
-/// A pipe whose reader has gone.
+/// A pipe without a reader.
 fn closed() -> Stdio {
     let (_, writer) = std::io::pipe().unwrap();
     writer.into()
 }
 
-/// Panics unless a whole run is in the folder.
+/// Panics unless the folder contains a complete run.
 #[track_caller]
 fn has_record_and_report(folder: &Folder) {
     assert_eq!(folder.record().interrupted, Some(false));
@@ -52,7 +52,7 @@ fn a_run_outlives_its_pipe() {
     has_record_and_report(&folder);
 }
 
-/// As `linefill run | tee log` does if `tee` dies in the middle.
+/// Like `linefill run | tee log`, if `tee` dies during the run.
 #[test]
 fn a_run_outlives_a_reader_that_leaves_in_the_middle() {
     let folder = Folder::new("tee");
@@ -60,7 +60,7 @@ fn a_run_outlives_a_reader_that_leaves_in_the_middle() {
     let mut command = folder.short(&["D14"]);
     command.stdout(writer.try_clone().unwrap()).stderr(writer);
     let mut child = command.spawn().unwrap();
-    // The writing ends that the command holds.
+    // Closes the writing ends that the command holds.
     drop(command);
     reader.read_exact(&mut [0]).unwrap();
     drop(reader);
@@ -108,7 +108,7 @@ fn a_result_ends_quietly_if_its_reader_has_gone_and_loudly_on_a_full_disk() {
     }
 }
 
-/// The two ends of a terminal.
+/// The two ends of a pseudo-terminal.
 struct Terminal {
     ours: File,
     theirs: OwnedFd,
@@ -118,7 +118,7 @@ impl Terminal {
     fn open() -> Self {
         let (mut ours, mut theirs) = (-1, -1);
         let nothing = std::ptr::null_mut();
-        // SAFETY: both descriptors are valid to write, and the rest is not asked for.
+        // SAFETY: both descriptors are valid for writes, and the other arguments may be null.
         let opened = unsafe {
             libc::openpty(
                 &mut ours,
@@ -130,10 +130,11 @@ impl Terminal {
         };
         assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
         for end in [ours, theirs] {
-            // SAFETY: a descriptor and numbers. The child gets copies of what it needs.
+            // SAFETY: the call takes a descriptor and numbers. The child gets copies of the descriptors that
+            // it needs.
             unsafe { libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC) };
         }
-        // SAFETY: both were just opened, and nobody else has them.
+        // SAFETY: both descriptors were just opened, and nothing else owns them.
         unsafe {
             Terminal {
                 ours: File::from_raw_fd(ours),
@@ -142,14 +143,14 @@ impl Terminal {
         }
     }
 
-    /// Has `command` write its errors here.
+    /// Makes `command` write its errors to this terminal.
     fn of_errors(&self, command: &mut Command) {
         command.stdout(Stdio::null());
         command.stderr(self.theirs.try_clone().unwrap());
     }
 }
 
-/// What a watch draws on a terminal, whose lines are drawn over after every round.
+/// The output of a watch on a terminal, where each round overwrites the lines of the previous round.
 fn drawn(colours: bool) -> String {
     let folder = Folder::new(&format!("watch-terminal-{colours}"));
     let Terminal { mut ours, theirs } = Terminal::open();
@@ -164,7 +165,7 @@ fn drawn(colours: bool) -> String {
     drop(command);
     let mut said = Vec::new();
     let mut piece = [0; 4096];
-    // A terminal whose other end has gone answers with an error.
+    // Reading from a terminal whose other end is closed returns an error.
     while let Ok(length @ 1..) = ours.read(&mut piece) {
         said.extend_from_slice(&piece[..length]);
     }
@@ -204,7 +205,7 @@ fn a_watch_outlives_who_reads_it() {
     }
 }
 
-/// Nobody is told, as it is another session's terminal.
+/// The run gets no signal, because the terminal belongs to another session.
 #[test]
 fn a_run_outlives_the_terminal_that_shows_its_progress() {
     let folder = Folder::new("terminal");
@@ -219,17 +220,18 @@ fn a_run_outlives_the_terminal_that_shows_its_progress() {
     has_record_and_report(&folder);
 }
 
-/// The kernel sends SIGHUP, and there is nobody to write to any more.
+/// The kernel sends SIGHUP, and the terminal no longer accepts output.
 #[test]
 fn a_terminal_that_is_closed_ends_its_run_with_a_report() {
     let folder = Folder::new("hangup");
     let Terminal { mut ours, theirs } = Terminal::open();
     let mut command = folder.linefill(&words("run D14 D15 D19 --memory 4MiB --budget 3s"));
     let line = theirs.as_raw_fd();
-    // SAFETY: calls of signal-safety(7), with a descriptor that the child has until it executes.
+    // SAFETY: signal-safety(7) allows these calls; the descriptor is open until the child executes the
+    // program.
     unsafe {
         command.pre_exec(move || {
-            // Whoever runs the tests by `nohup` has told them to ignore it.
+            // `nohup` around the tests would make the child ignore the signal.
             libc::signal(libc::SIGHUP, libc::SIG_DFL);
             match libc::setsid() >= 0 && libc::ioctl(line, libc::TIOCSCTTY, 0) == 0 {
                 true => Ok(()),
@@ -242,7 +244,7 @@ fn a_terminal_that_is_closed_ends_its_run_with_a_report() {
     command.stderr(theirs.try_clone().unwrap());
     let mut child = command.spawn().unwrap();
     drop((command, theirs));
-    // Past the opening line: something was measured.
+    // After the first output line, something has been measured.
     let mut said = Vec::new();
     while !String::from_utf8_lossy(&said).contains("D14") {
         let mut piece = [0; 256];
@@ -257,12 +259,12 @@ fn a_terminal_that_is_closed_ends_its_run_with_a_report() {
     assert!(resumed.err.contains("going on"), "{resumed:?}");
 }
 
-/// As `nohup` does.
+/// Ignores SIGHUP, as `nohup` does.
 #[test]
 fn a_run_that_is_told_to_ignore_the_end_of_its_terminal_goes_on() {
     let folder = Folder::new("nohup");
     let mut command = folder.short(&["D14"]);
-    // SAFETY: a call of signal-safety(7), with numbers.
+    // SAFETY: signal-safety(7) allows this call, which takes only numbers.
     unsafe {
         command.pre_exec(|| {
             libc::signal(libc::SIGHUP, libc::SIG_IGN);

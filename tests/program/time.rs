@@ -1,4 +1,4 @@
-//! `linefill time`: lines and functions that are assembled, run and timed; what they may not do.
+//! `linefill time`: assembles, runs and times lines and functions; also tests what they may not do.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -55,7 +55,7 @@ fn with_kernel(name: &str) -> Option<Folder> {
     untested::starts("cc").then_some(folder)
 }
 
-/// The rows of the JSON: the state, and both ends in nanoseconds.
+/// The rows of the JSON: the state, and both ends of the interval in nanoseconds.
 fn rows(ran: &Ran) -> Vec<(String, [f64; 2])> {
     let value = ran.json();
     let rows = value["times"].as_array().unwrap().iter();
@@ -100,7 +100,7 @@ fn a_function_finds_its_data_and_its_memory() {
     let Some(folder) = with_kernel("time-function") else {
         return;
     };
-    // It executes `ud2` unless its data, its constants and the address in a table are right.
+    // The function executes `ud2` unless its data, its constants and the address in a table are right.
     let ran = time(
         &folder,
         &["kernel.S", "--symbol", "count", "--format", "json"],
@@ -129,14 +129,15 @@ fn a_function_finds_its_data_and_its_memory() {
     time(&folder, &["sum.c", "--symbol", "sum", "--memory", "100"]).ok();
 }
 
-/// The list is walked on from stretch to stretch, and its registers last: vector registers, too.
+/// The walk along the list continues from run to run, and registers keep their values, including vector
+/// registers.
 #[test]
 fn registers_last_and_the_list_leads_through_the_memory() {
     if !untested::starts("cc") {
         return;
     }
     let folder = Folder::new("time-registers");
-    // Faults unless rbx is what the last copy left, and xmm3 what --init put there.
+    // Faults unless rbx has the value from the previous copy, and xmm3 the value from `--init`.
     let init = "mov ebx, 7; movq xmm3, rbx; mov r8d, 1";
     let asm = "mov rdi, [rdi]; add rbx, r8; movq rcx, xmm3; cmp rcx, 7; jne 3f; cmp rbx, 7; ja 4f
         3: ud2
@@ -146,8 +147,8 @@ fn registers_last_and_the_list_leads_through_the_memory() {
         &["--asm", asm, "--init", init, "--memory", "64KiB"],
     )
     .ok();
-    // Every address of the list lies in the memory, and a lap leads through all lines: it counts
-    // them down until it is back, and faults if that is too early.
+    // Every address of the list is in the memory, and a lap visits all lines: the code counts the lines down
+    // until it is back at the start, and faults if it is back too early.
     let init = "mov rbx, rsi; shr rbx, 6; mov r8, rbx; mov r9, rdi";
     let asm = "mov rdi, [rdi]; dec rbx; cmp rdi, r9; jne 1f; test rbx, rbx; jz 2f; ud2; 2: mov rbx, r8; 1:";
     time(&folder, &["--asm", asm, "--init", init, "--memory", "8KiB"]).ok();

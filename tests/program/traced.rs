@@ -1,4 +1,5 @@
-//! `linefill sharing -- COMMAND`: what the threads of a program share falsely, by valgrind and by the PMU.
+//! `linefill sharing -- COMMAND`: false sharing between the threads of a program, found with valgrind or the
+//! PMU.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -49,7 +50,7 @@ int main(int count, char **words) {
 }
 "#;
 
-/// A folder with the program, by these options. `None` without a compiler or valgrind.
+/// A folder with the program, compiled with these options. `None` without a compiler or valgrind.
 fn with_program(name: &str, options: &[&str]) -> Option<Folder> {
     if !(untested::starts("cc") && untested::starts("valgrind")) {
         return None;
@@ -85,7 +86,7 @@ fn lines_bytes_threads_and_variables_are_named() {
                 .unwrap_or_else(|| panic!("{name:?} in {value:#}"))
         };
         let named = of(Some("counters"));
-        // Memory from the heap has no name.
+        // Heap memory has no name.
         let heap = of(None);
         let parts = named["threads"].as_array().unwrap();
         let part = |place: usize| (&parts[place]["writes"], &parts[place]["reads"]);
@@ -98,7 +99,8 @@ fn lines_bytes_threads_and_variables_are_named() {
         assert_eq!(parts[one]["accesses"], 4000, "a load and a store each");
         assert!(heap["variables"].as_array().unwrap().is_empty());
         assert_eq!(heap["at_once"], true);
-        // A load and a store each, 2000 times: in each round of these four accesses the line goes there and back.
+        // Each thread makes a load and a store, 2000 times. In each round of these four accesses the line
+        // moves to the other core and back.
         let in_turns = json!({
             "accesses": 8000, "transfers": 3999, "invalidations": 4000, "rfos": 4000, "upgrades": 2000
         });
@@ -211,7 +213,8 @@ fn a_process_is_watched_by_the_pmu_or_the_reason_is_named() {
     let Some(folder) = with_program("sampled", &[]) else {
         return;
     };
-    // A command is watched in either way; it is the trace that says why it is not by the PMU.
+    // A command can be watched both ways. If it is traced, the output gives the reason why the PMU was not
+    // used.
     let ran = folder.run(&["sharing", "--json", "--", "./app"]).ok();
     let value = ran.json();
     let myself = std::process::id().to_string();

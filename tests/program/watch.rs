@@ -1,4 +1,4 @@
-//! `linefill watch`: figures over time, in a record that is whole at any moment.
+//! `linefill watch`: figures over time, in a record that is complete at any time.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use linefill::lab::record::Record;
 
 use crate::common::cli::{Folder, Ran, UnderWay};
 
-/// Rounds of a tiny selection.
+/// Arguments for a small selection, with one round per second.
 const TINY: [&str; 6] = ["watch", "D14", "--memory", "1MiB", "--every", "1s"];
 
 fn tiny<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -26,7 +26,7 @@ fn watched(folder: &Folder) -> Record {
 fn rounds_are_recorded_with_their_times_and_drawn() {
     let folder = Folder::new("watch-rounds");
     let ran = folder.run(&tiny(&["--rounds", "3", "--seed", "7"])).ok();
-    // Without a terminal, a plain line per round.
+    // Without a terminal, each round prints one plain line.
     let rounds: Vec<&str> = ran
         .out
         .lines()
@@ -175,7 +175,7 @@ fn signals_end_it_with_a_whole_record() {
     }
 }
 
-/// How many lines a record has before its first round, which is then there.
+/// The number of lines before the first round of a record. Waits until that round is written.
 fn lines_before_rounds(path: &Path, watch: &mut UnderWay) -> usize {
     for lines in 1.. {
         watch.until(lines);
@@ -205,7 +205,7 @@ fn a_watch_that_is_killed_has_all_rounds_but_the_one_in_flight() {
     assert!(told.out.contains(&format!("{rounds} rounds")), "{told:?}");
     let page = fs::read_to_string(folder.at("linefill-watch/report.html")).unwrap();
     assert!(page.contains("did not come to its end"));
-    // A line that was cut off is left out.
+    // A truncated line is ignored.
     let mut text = fs::read_to_string(&path).unwrap();
     text.truncate(text.len() - 40);
     fs::write(&path, text).unwrap();
@@ -215,7 +215,7 @@ fn a_watch_that_is_killed_has_all_rounds_but_the_one_in_flight() {
         told.out.contains(&format!("{} round", rounds - 1)),
         "{told:?}"
     );
-    // The next watch moves it aside.
+    // The next watch moves this record aside.
     folder.run(&tiny(&["--rounds", "1"])).ok();
     let names = fs::read_dir(folder.at("linefill-watch")).unwrap();
     assert_eq!(names.count(), 4);

@@ -1,8 +1,8 @@
-//! Builds the bare image, boots it in QEMU, and reads what it says on the serial port.
+//! Builds the bare image, boots it in QEMU, and reads its output on the serial port.
 //!
-//! QEMU interprets the image (TCG), which has no cache model: these tests are about correctness
-//! and say nothing about speed. Without QEMU, or without the Rust target of the image, they are
-//! passed over; where the environment says `CI` they fail instead.
+//! QEMU interprets the image (TCG) and has no cache model. These tests therefore check correctness, and say
+//! nothing about speed. Without QEMU or the image's Rust target they are skipped; if `CI` is set, they fail
+//! instead.
 #![cfg(feature = "lab")]
 
 use std::collections::BTreeSet;
@@ -26,22 +26,22 @@ use linefill::stats::Interval;
 
 const QEMU: &str = "qemu-system-x86_64";
 const TARGET: &str = "x86_64-unknown-none";
-/// Twice the image's own status, plus one (`bare/src/exit.rs`).
+/// QEMU's exit status: twice the image's status plus one (`bare/src/loader/exit.rs`).
 pub const PASSED: i32 = 33;
 pub const FAILED: i32 = 35;
 const EXCEPTION: i32 = 37;
 const PANICKED: i32 = 39;
 
-/// What the image counts where it can.
+/// The quantities that the image counts if there are counters.
 const COUNTED: [Quantity; 3] = [
     Quantity::Cycles,
     Quantity::Instructions,
     Quantity::L1dMisses,
 ];
 
-/// What one boot left behind.
+/// The result of one boot.
 pub struct Boot {
-    /// QEMU's exit status; `None` when it had to be killed.
+    /// QEMU's exit status; `None` if it was killed.
     pub status: Option<i32>,
     pub serial: String,
 }
@@ -50,13 +50,13 @@ pub fn have_qemu() -> bool {
     starts(QEMU) && target::installed(TARGET)
 }
 
-/// The image, built once for all tests.
+/// The image; all tests share one build.
 pub fn image() -> &'static Path {
     static IMAGE: OnceLock<PathBuf> = OnceLock::new();
     IMAGE.get_or_init(|| build("linefill-bare", ""))
 }
 
-/// The image with these features, under this name.
+/// Builds the image with these features, under this name.
 pub fn build(name: &str, features: &str) -> PathBuf {
     programs::build("bare", TARGET, features, "linefill", name)
 }
@@ -69,7 +69,7 @@ pub fn boot_on(machine: [&str; 6], command_line: &str) -> Boot {
     boot_image(image(), machine, command_line)
 }
 
-/// Boots `image` on a machine of QEMU.
+/// Boots `image` on a machine emulated by QEMU.
 pub fn boot_image(image: &Path, machine: [&str; 6], command_line: &str) -> Boot {
     let output = assert_cmd::Command::new(QEMU)
         .args(machine)
@@ -84,7 +84,7 @@ pub fn boot_image(image: &Path, machine: [&str; 6], command_line: &str) -> Boot 
         .arg("-kernel")
         .arg(image)
         .args(["-append", command_line])
-        // A boot takes half a minute alone, and more where several share two busy cores.
+        // A single boot takes half a minute, and longer if several share two busy cores.
         .timeout(Duration::from_secs(600))
         .output()
         .expect("qemu starts");
@@ -97,19 +97,19 @@ pub fn boot_image(image: &Path, machine: [&str; 6], command_line: &str) -> Boot 
     }
 }
 
-/// One boot without any words, for all tests that only read what it says.
+/// The boot without options, shared by all tests that only read its output.
 pub fn plain() -> &'static Boot {
     static BOOT: OnceLock<Boot> = OnceLock::new();
     BOOT.get_or_init(|| boot(""))
 }
 
-/// The largest working set of the boots that are about other things.
+/// The largest working set in boots for other tests.
 const SMALL: usize = 65536;
 
-/// What passes over the kernels, which take most of a boot in QEMU: for boots that are about other things.
+/// Skips the checks of kernels, which take most of a boot in QEMU; for boots that test something else.
 pub const UNVERIFIED: &str = "verify=off";
 
-/// Boots in both rings that take counters for granted, with so much memory that pages of 1 GiB find room.
+/// Boots in both rings that use planted counters, with enough memory for pages of 1 GiB.
 pub fn large() -> &'static [Boot; 2] {
     static BOOTS: OnceLock<[Boot; 2]> = OnceLock::new();
     BOOTS.get_or_init(|| {
@@ -120,13 +120,13 @@ pub fn large() -> &'static [Boot; 2] {
     })
 }
 
-/// Boots a machine that has room for pages of 1 GiB.
+/// Boots a machine with enough memory for pages of 1 GiB.
 fn boot_large(cpu: &str, command_line: &str) -> Boot {
     boot_on(["-accel", "tcg", "-cpu", cpu, "-m", "2304"], command_line)
 }
 
 impl Boot {
-    /// The checks that the image reported, each with its result.
+    /// The checks that the image reported, with their results.
     pub fn checks(&self) -> Vec<(&str, bool)> {
         self.serial
             .lines()
@@ -147,7 +147,7 @@ impl Boot {
             .collect()
     }
 
-    /// Whether it says that so many of all kernels agree with their reference implementations.
+    /// Whether the output says that `agreed` of all kernels agree with their reference implementations.
     pub fn counts(&self, agreed: usize) -> bool {
         let all = symbols::all().count();
         let line =
@@ -155,14 +155,14 @@ impl Boot {
         self.serial.lines().any(|said| said.trim_end() == line)
     }
 
-    /// The record, as the lab reads it among the lines for people.
+    /// The record, parsed from output that also has lines for people.
     pub fn record(&self) -> Record {
         let reading = parse(self.serial.as_bytes()).unwrap_or_else(|error| panic!("{error:?}"));
         assert_eq!(reading.cut_off, None);
         reading.record
     }
 
-    /// The flags of its points, as their lines have them.
+    /// The flags of the record's points, as written in their lines.
     fn flags(&self) -> Vec<Vec<String>> {
         let lines = self
             .serial
@@ -176,13 +176,13 @@ impl Boot {
     }
 }
 
-/// The working sets of the walk in bytes: half octaves from 4 KiB to the 32 MiB of the arena, in
+/// The working sets of the walk in bytes: half octaves from 4 KiB to the arena's 32 MiB, rounded down to
 /// whole lines.
 fn working_sets() -> impl Iterator<Item = usize> {
     (24..=50).map(|half| 2f64.powf(f64::from(half) / 2.0) as usize / 64 * 64)
 }
 
-/// An element is a line of the working set; the walk visits all of them, in whatever ring it runs.
+/// Each element is a line of the working set; the walk visits all of them, in both rings.
 #[test]
 fn boots_in_both_rings_and_passes() {
     if !have_qemu() {
@@ -203,7 +203,7 @@ fn boots_in_both_rings_and_passes() {
     }
 }
 
-/// The lines on the serial port are the lab's own: a header, a point a working set, an end.
+/// The lines on the serial port have the lab's format: a header, a point per working set, an end.
 #[test]
 fn the_record_is_one_that_the_lab_reads() {
     if !have_qemu() {
@@ -218,11 +218,12 @@ fn the_record_is_one_that_the_lab_reads() {
     assert_eq!(header.profile, "bare");
     assert_eq!(header.hypervisor.as_deref(), Some("QEMU TCG"));
     assert!(header.rustc.starts_with("rustc "), "{}", header.rustc);
-    // The emulated CPU has no counters, and says so of each quantity.
+    // The emulated CPU has no counters; the record gives this reason for each quantity.
     let refused = header.counting.iter().map(|line| line.refused.as_deref());
     let no_pmu = Some("no PMU: CPUID reports no counters");
     assert_eq!(refused.collect::<Vec<_>>(), [no_pmu; COUNTED.len()]);
-    // The counter runs at the host's rate, calibrated against the emulated interval timer.
+    // The time-stamp counter runs at the host's rate; the image calibrates it with the emulated interval
+    // timer.
     assert!((1e8..1e11).contains(&header.tick_hz), "{}", header.tick_hz);
     assert!(!end.interrupted && end.seconds > 0.0, "{end:?}");
 
@@ -244,21 +245,21 @@ fn the_record_is_one_that_the_lab_reads() {
         assert_eq!(measured.work, work);
         assert!(measured.counts.is_empty(), "{:?}", measured.counts);
         assert_eq!((&*line.experiment, &*point.series), (MACHINE, LADDER));
-        // The lab decides anew from the interval whether a point is noisy.
+        // The lab decides from the interval whether a point is noisy.
         let flagged = flags.iter().any(|flag| flag == "noisy");
         assert_eq!(flagged, measured.noisy(), "{point:?}");
         places.push(point.x as usize);
     }
     assert!(places.into_iter().eq(working_sets()));
 
-    // What the lab makes of it: the machine, with every rung of its ladder.
+    // The lab derives the machine from the record, with every point of its ladder.
     let machine = Analysis::of(record).machine;
     assert_eq!(machine.ladder.len(), working_sets().count());
     assert_eq!(machine.largest, 32 << 20);
 }
 
-/// What came over the serial port, comments and line ends and all, is held against the record of a
-/// machine: by the ladder, which is what both have.
+/// The output of the serial port, with its comments and line ends, is compared with the record of a machine.
+/// Both have a ladder, which is what the comparison uses.
 #[test]
 fn the_serial_port_is_compared_with_a_recorded_machine() {
     if !have_qemu() {
@@ -275,7 +276,7 @@ fn the_serial_port_is_compared_with_a_recorded_machine() {
     let compared = folder.run(&["compare", recorded, "serial.txt", "--json"]);
     assert_eq!(compared.status, Some(0), "{compared:?}");
     let json: serde_json::Value = serde_json::from_str(&compared.out).unwrap();
-    // Sides are named by their machines where these differ.
+    // Sides with different machines are named by their machines.
     let name = json["records"][1]["name"].as_str().unwrap();
     assert!(name.contains("QEMU"), "{name}");
     let differences = json["differences"].as_array().unwrap();
@@ -284,13 +285,13 @@ fn the_serial_port_is_compared_with_a_recorded_machine() {
         .map(|difference| difference["experiment"].as_str().unwrap())
         .collect();
     assert_eq!(experiments, BTreeSet::from([MACHINE]));
-    // Every rung that both climbed, and each in its own time.
+    // Every working set of both ladders is compared, each with its own times.
     let rungs = differences[0]["points"].as_array().unwrap();
     assert_eq!(rungs.len(), working_sets().count());
     let ratio = |rung: &serde_json::Value| rung["ratio"][1].as_f64().unwrap();
     assert!(rungs.iter().all(|rung| ratio(rung) > 0.0));
 
-    // The page, and a gate, which a record held against itself passes.
+    // Writes the page, and tests a gate: a record compared with itself passes.
     folder.run(&["compare", recorded, "serial.txt"]).ok();
     let page = std::fs::read_to_string(folder.at("compare.html")).unwrap();
     assert!(page.contains("QEMU TCG"), "no word of the hypervisor");
@@ -304,9 +305,9 @@ fn the_serial_port_is_compared_with_a_recorded_machine() {
     folder.run(&gated).ok();
 }
 
-/// With counters that CPUID does not report, the image programs and reads them all the same: QEMU
-/// lets every such register be written, and reads it as 0. What the lab reads is which event counts
-/// what, and counts of 0.
+/// Planted counters, which CPUID does not report: the image programs and reads them, because QEMU allows
+/// writes to these registers and reads them as 0. The record names the event of each quantity, and its counts
+/// are 0.
 #[test]
 fn counters_are_programmed_and_read() {
     if !have_qemu() {
@@ -332,7 +333,7 @@ fn counters_are_programmed_and_read() {
         let none = |quantity| (quantity, Interval::exact(0.0), false);
         assert!(counts.eq([Quantity::Cycles, Quantity::Instructions].map(none)));
     }
-    // In ring 3 they are left alone.
+    // In ring 3 the counters are not used.
     assert_eq!(refused.status, Some(PASSED));
     assert_eq!(refused.record().points.len(), small);
     assert!(
@@ -342,8 +343,9 @@ fn counters_are_programmed_and_read() {
     );
 }
 
-/// The tables of the image back an address by pages of the size asked for: read back by a walk, and found
-/// by the CPU. Pages of 1 GiB take as much memory in one piece, and a CPU that has them.
+/// The tables of the image map an address with pages of the requested size. A walk of the tables and accesses
+/// by the CPU both confirm this. A page of 1 GiB needs that much contiguous memory, and a CPU that supports
+/// it.
 #[test]
 fn memory_comes_in_pages_of_every_size_in_both_rings() {
     if !have_qemu() {
@@ -370,7 +372,7 @@ fn memory_comes_in_pages_of_every_size_in_both_rings() {
     assert!(boot.serial.contains(none));
 }
 
-/// The unit tests of the package that maps memory, which run on this host.
+/// Runs the unit tests of the package that maps memory, on this host.
 #[test]
 fn the_tests_of_page_tables_pass() {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/bare/memory/Cargo.toml");
@@ -384,7 +386,7 @@ fn the_tests_of_page_tables_pass() {
     assert!(status.success(), "{status}");
 }
 
-/// Each way to fail has a status of its own, and none of them hangs.
+/// Each kind of failure has a separate status, and none hangs.
 #[test]
 fn planted_faults_end_the_run_with_their_own_status() {
     if !have_qemu() {

@@ -1,5 +1,5 @@
-//! Kernels in the bare image: each agrees with its reference implementation on an emulated CPU. The
-//! kernels of AVX-512, which TCG does not know, run where there are KVM and a CPU that has it.
+//! Kernels in the bare image: each must agree with its reference implementation on an emulated CPU. TCG does
+//! not support AVX-512, so these kernels run only with KVM and a CPU that supports it.
 #![cfg(feature = "lab")]
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use linefill::cpu::Features;
 use linefill::kernel::symbols;
 
-/// The features that a kernel's instructions need, by the names that records have for them.
+/// The features that a kernel's instructions need, by their names in records.
 fn needed(kernel: &symbols::Code) -> BTreeSet<&'static str> {
     let mut needed = BTreeSet::new();
     for instruction in Decoder::new(64, kernel.bytes, DecoderOptions::NONE).iter() {
@@ -31,7 +31,8 @@ fn needed(kernel: &symbols::Code) -> BTreeSet<&'static str> {
     needed
 }
 
-/// Every assembled kernel that the emulated CPU can run agrees with its reference implementation; those that it cannot run are not reported.
+/// Every kernel that the emulated CPU can run agrees with its reference implementation; the others are not
+/// reported.
 #[test]
 fn every_kernel_agrees_with_its_reference_implementation() {
     if !have_qemu() {
@@ -53,7 +54,8 @@ fn every_kernel_agrees_with_its_reference_implementation() {
     );
 }
 
-/// On the hardware, all of them: in ring 3, as some hypervisors beneath KVM interpret ring 0.
+/// On the hardware, all kernels agree. The test uses ring 3, because some hypervisors below KVM interpret
+/// ring 0.
 #[test]
 fn every_kernel_there_is_agrees_on_the_hardware() {
     if !have_qemu() {
@@ -67,7 +69,7 @@ fn every_kernel_there_is_agrees_on_the_hardware() {
     if kvm.is_err() || features.avx512().is_none() || features.fma().is_none() {
         return untested::machine("needs /dev/kvm and a CPU with AVX-512");
     }
-    // An inherited ARCH_CAPABILITIES stops QEMU where KVM will not set it.
+    // QEMU does not start if it inherits ARCH_CAPABILITIES and KVM cannot set it.
     let cpu = "host,arch-capabilities=off";
     let machine = ["-accel", "kvm", "-cpu", cpu, "-m", "128"];
     let boot = boot_on(machine, "ring=3 largest=65536");
@@ -87,7 +89,7 @@ fn every_kernel_there_is_agrees_on_the_hardware() {
     }
 }
 
-/// What passes over the kernels is said, and counts none of them as one that agrees.
+/// If the kernels are skipped, the output says so, and counts none of them as agreeing.
 #[test]
 fn kernels_are_passed_over_by_a_word_alone() {
     if !have_qemu() {

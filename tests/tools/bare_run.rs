@@ -1,5 +1,5 @@
-//! Boots the bare image with experiments in QEMU, which interprets it: counts and checks are compared, and
-//! no time is.
+//! Boots the bare image with experiments in QEMU, which interprets it. The tests compare counts and checks,
+//! but no times.
 #![cfg(feature = "lab")]
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use linefill::experiment::{LADDER, State, Untestable};
 use linefill::lab::read::parse;
 use linefill::lab::record::{MACHINE, Record};
 
-/// A row that is timed, two that are simulated, one of code made at run time, and one of threads.
+/// A timed experiment, two simulated ones, one with code generated at run time, and one with threads.
 const ROWS: &str = "D14,D10,C2,E21,B5";
 const SEED: u64 = 7;
 
@@ -22,13 +22,13 @@ fn image() -> &'static Path {
     IMAGE.get_or_init(|| build("linefill-bare-experiments", "experiments"))
 }
 
-/// Boots an image without a word of the kernels, which `bare` is about.
+/// Boots an image without the checks of kernels, which `bare` tests.
 fn boot(image: &Path, words: &str) -> Boot {
     let machine = ["-accel", "tcg", "-cpu", "max", "-m", "256"];
     boot_image(image, machine, &format!("{words} {UNVERIFIED}"))
 }
 
-/// The numbers that an experiment counted, by series and place.
+/// The counts of an experiment, by series and place.
 fn counted(record: &Record, experiment: &str) -> Vec<(String, f64, f64)> {
     let points = record.points_of(experiment).into_iter();
     let counted = points.filter_map(|point| match point.state {
@@ -38,7 +38,8 @@ fn counted(record: &Record, experiment: &str) -> Vec<(String, f64, f64)> {
     counted.collect()
 }
 
-/// One boot, and all that its record is good for: tests of their own would wait for it on every thread.
+/// Makes one boot, and tests everything about its record here, because separate tests would all wait for this
+/// boot.
 #[test]
 fn a_run_on_the_bare_host_is_a_record_that_counts_and_is_reported() {
     if !have_qemu() {
@@ -64,7 +65,8 @@ fn is_a_record_of_every_row(record: &Record) {
         assert!(with_points.contains(row), "{row} has no points");
     }
 
-    // Each case in the pages that it asks for: the ladder is to show caches, the paper has 4 KiB.
+    // Each case uses the pages that it requests: large pages for the ladder, which shows caches, and 4 KiB
+    // for the paper's figures.
     for line in &record.points {
         let Some(measured) = line.point.measured() else {
             continue;
@@ -76,14 +78,14 @@ fn is_a_record_of_every_row(record: &Record) {
         };
         assert_eq!(measured.pages, pages, "{:?}", line.point);
     }
-    // What takes a second thread says so.
+    // A case with a second thread gives the reason why it cannot run.
     let alone = record.points_of("B5");
     let reason = |state: &State| matches!(state, State::Untestable(Untestable(why)) if why == "the bare image has no second thread");
     assert!(alone.iter().any(|point| reason(&point.state)), "{alone:?}");
 }
 
-/// The simulator and arithmetic come to the same on every host, save the misses in C2 (at 4): they depend on
-/// the addresses that an allocator gives.
+/// The simulator and arithmetic give the same counts on every host, except the misses in C2 (at 4), which
+/// depend on the allocator's addresses.
 fn counts_what_linux_counts(bare: &Record) {
     let folder = Folder::new("bare-run-linux");
     let seed = SEED.to_string();
@@ -133,7 +135,7 @@ fn what_names_no_experiment_fails_with_a_sentence() {
     let sentence = "run=D144 names no experiment; did you mean D14? (accepted: all, or ids";
     assert!(misspelt.serial.contains(sentence));
     assert!(!misspelt.serial.contains("\"kind\""));
-    // Nor are there any without the feature.
+    // Without the feature there are no experiments.
     let without = boot(bare::image(), "run=D14");
     assert_eq!(without.status, Some(FAILED));
     let sentence = "run=D14: experiments are there with the feature experiments alone";

@@ -1,4 +1,4 @@
-//! The C library: its header declares what it exports, its errors are codes with reasons, and the
+//! The C library: its header declares all exported functions, its errors are codes with reasons, and the
 //! examples in C and Python run.
 #![cfg(feature = "lab")]
 
@@ -16,7 +16,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// Builds the library once for all tests, and installs it where pkg-config would find it.
+/// Builds the library once for all tests, and installs it for pkg-config.
 fn installed() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
@@ -29,7 +29,7 @@ fn installed() -> &'static Path {
     })
 }
 
-/// What pkg-config prints for the library.
+/// The output of pkg-config for the library.
 fn flags(kinds: &[&str]) -> Vec<String> {
     let mut config = Command::new("pkg-config");
     config.args(kinds).arg("linefill");
@@ -38,7 +38,7 @@ fn flags(kinds: &[&str]) -> Vec<String> {
     printed.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Compiles a C program against the shared library, or against the static one.
+/// Compiles a C program against the shared or the static library.
 fn compiled(source: &str, shared: bool) -> Command {
     let name = if shared { "capi-shared" } else { "capi-static" };
     let stem = Path::new(source).file_stem().unwrap().to_str().unwrap();
@@ -49,7 +49,7 @@ fn compiled(source: &str, shared: bool) -> Command {
     if shared {
         gcc.args(flags(&["--libs"]));
     } else {
-        // The linker takes the static library by its name alone.
+        // Without the explicit file name, the linker would prefer the shared library.
         let libraries = flags(&["--libs", "--static"]);
         gcc.args(libraries.iter().map(|flag| match flag.as_str() {
             "-llinefill_c" => "-l:liblinefill_c.a",
@@ -91,7 +91,7 @@ fn the_header_declares_what_the_library_exports() {
     assert_eq!(declared, exported);
 }
 
-/// Each call of the program, with the code and the reason that it printed.
+/// The program's calls, each with the code and the reason that it printed.
 #[test]
 fn bad_input_is_a_code_and_a_reason_that_names_the_value() {
     if !tools() {

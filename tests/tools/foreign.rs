@@ -1,10 +1,10 @@
-//! Where the crate cannot be built, one sentence says so, and nothing else does.
+//! On targets that the crate does not support, the build must fail with exactly one sentence.
 
 use crate::common::target;
 use std::path::Path;
 use std::process::Command;
 
-/// What cargo says of the library, checked for a target that must refuse it.
+/// The output of cargo for a target that the library must refuse.
 fn refusal(target: &str, features: &str) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("foreign");
     let output = Command::new(env!("CARGO"))
@@ -19,7 +19,7 @@ fn refusal(target: &str, features: &str) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The first lines of the errors in what cargo says.
+/// The first line of each error in cargo's output.
 fn errors(said: &str) -> Vec<&str> {
     said.lines()
         .filter(|line| line.starts_with("error"))

@@ -1,5 +1,5 @@
-//! `linefill layout` on binaries that compilers make here and now: what it prints of types of C,
-//! C++ and Rust, and where it finds their debug information.
+//! `linefill layout` on binaries that the installed compilers make: its output for types of C, C++ and Rust,
+//! and the places where it finds debug information.
 #![cfg(feature = "lab")]
 
 automod::dir!("tests/tools/layout");

@@ -1,6 +1,6 @@
-//! What takes a tool beside cargo and the C compiler: an emulator, a target, another compiler, readers
-//! and writers of debug information. Without it the test is listed at the end as not run, and fails
-//! where the environment says `CI`.
+//! Tests that need a tool other than cargo and the C compiler: an emulator, a target, another compiler, or
+//! tools for debug information. Without the tool, the list at the end names the test as not run; if `CI` is
+//! set, the test fails.
 
 #[path = "../common/mod.rs"]
 mod common;

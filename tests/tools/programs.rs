@@ -1,5 +1,5 @@
-//! What tests build by cargo with optimisation: in one target directory, so that what the packages have
-//! in common is built once.
+//! Programs that tests build with cargo and optimisation, in one target directory, so that shared
+//! dependencies are built once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs")
 }
 
-/// Builds a package of this repository for `target`, and copies its `program` to `name`: builds with
-/// other features put another program in its place.
+/// Builds a package of this repository for `target`, and copies its `program` to `name`, because a build with
+/// other features would overwrite it.
 pub fn build(package: &str, target: &str, features: &str, program: &str, name: &str) -> PathBuf {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

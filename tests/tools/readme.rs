@@ -1,6 +1,6 @@
-//! Follows README.md, "Embed a kernel", and docs/EMBED.md to the letter in fresh packages: a program for Linux, a
-//! static library that a C compiler links, and a program that boots in QEMU without an operating system.
-//! Each prints what a step costs.
+//! Follows README.md, "Embed a kernel", and docs/EMBED.md exactly in new packages: a program for Linux, a
+//! static library that a C compiler links, and a program that boots in QEMU without an operating system. Each
+//! prints the cost of a step.
 
 use crate::common::target;
 use crate::common::untested::starts;
@@ -13,7 +13,7 @@ const ELSEWHERE: &str = include_str!("../../docs/EMBED.md");
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const QEMU: &str = "qemu-system-x86_64";
 
-/// The code blocks of a section, in their order, without the fences.
+/// The code blocks of a section in order, without their fences.
 fn blocks(text: &'static str, section: &str) -> Vec<&'static str> {
     let (_, section) = text
         .split_once(&format!("\n## {section}\n"))
@@ -25,14 +25,14 @@ fn blocks(text: &'static str, section: &str) -> Vec<&'static str> {
     blocks.collect()
 }
 
-/// Of the README: the function, the commands that make a package for Linux, and its `main.rs`.
+/// From the README: the function, the commands that create a package for Linux, and its `main.rs`.
 fn on_linux() -> [&'static str; 3] {
     blocks(README, "Embed a kernel")[..]
         .try_into()
         .expect("three blocks")
 }
 
-/// A folder outside of any package, with the checkout beside what is made in it.
+/// A folder outside of any package, with a link to the checkout.
 struct Fresh(PathBuf);
 
 impl Fresh {
@@ -44,7 +44,7 @@ impl Fresh {
         Fresh(folder)
     }
 
-    /// Runs commands as a reader would type them, in the folder or in a package of it.
+    /// Runs commands as a reader would type them, in the folder or in a package below it.
     fn shell(&self, package: &str, commands: &str) -> Output {
         let output = Command::new("sh")
             .args(["-euc", commands])
@@ -57,14 +57,14 @@ impl Fresh {
         output
     }
 
-    /// Makes a package by `commands`, with these files.
+    /// Creates a package with `commands`, and adds these files.
     fn package(&self, name: &str, commands: &str, files: &[(&str, &str)]) {
         assert!(self.shell("", commands).status.success(), "{commands}");
         let package = self.0.join(name);
         for (file, text) in files {
             fs::write(package.join(file), text).unwrap();
         }
-        // The versions that all tests have, so that this one needs no network when others do not.
+        // The same versions as in the other tests, so that this test needs no additional network access.
         fs::copy(
             Path::new(ROOT).join("Cargo.lock"),
             package.join("Cargo.lock"),
@@ -90,7 +90,7 @@ fn ticks(output: &Output) -> f64 {
     ticks.parse().expect("a number")
 }
 
-/// The example `embed` is what the section shows.
+/// The example `embed` must be the code in the section.
 #[test]
 fn the_section_shows_the_example() {
     let [walk, _, main] = on_linux();

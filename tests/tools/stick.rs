@@ -1,4 +1,4 @@
-//! Makes a stick by `bare/stick`, boots it on UEFI firmware in QEMU, and reads its record back.
+//! Makes a stick with `bare/stick`, boots it on UEFI firmware in QEMU, and reads its record back.
 #![cfg(feature = "lab")]
 
 use std::process::{Command, Output};
@@ -12,10 +12,10 @@ use linefill::kernel::symbols;
 use linefill::lab::read::parse;
 use linefill::lab::record::MACHINE;
 
-/// The words of a run that takes a second.
+/// Options for a run that takes a second.
 const SHORT: [&str; 2] = ["largest=65536", "end=off"];
 
-/// Runs `bare/stick`, in the target directory of the other programs.
+/// Runs `bare/stick` with the target directory of the other programs.
 fn stick(folder: &Folder, arguments: &[&str]) -> Output {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/bare/stick");
     let output = Command::new(script)
@@ -28,7 +28,7 @@ fn stick(folder: &Folder, arguments: &[&str]) -> Output {
     output
 }
 
-/// What the screen shows after a boot, the machine being off by itself; `None` if a tool is missing.
+/// The screen after a boot that switched the machine off; `None` if a tool is missing.
 #[track_caller]
 fn screen(folder: &Folder) -> Option<String> {
     let image = folder.at("stick.img");
@@ -37,7 +37,7 @@ fn screen(folder: &Folder) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A file beside the program.
+/// Reads a file from the program's folder.
 fn read(folder: &Folder, name: &str) -> String {
     let output = stick(folder, &["--read", "stick.img", name]);
     assert!(output.status.success(), "{name}");
@@ -57,7 +57,7 @@ fn a_stick_boots_and_its_record_is_reported() {
     };
     let record = read(&folder, "record.jsonl");
 
-    // Screen and record tell people the same.
+    // The screen and the record contain the same messages for people.
     for line in [
         " kernels agree with their reference implementations",
         " checks, 0 failed",
@@ -91,7 +91,7 @@ fn a_stick_boots_and_its_record_is_reported() {
         .unwrap();
     assert!(agreed > all * 3 / 4 && agreed <= all, "{agreed} of {all}");
 
-    // A header with a date, a rate and pages, a point per half octave, and an end.
+    // A header with a date, a rate and pages; a point per half octave; an end.
     assert_eq!(read.header.profile, "bare");
     assert_eq!(read.header.hypervisor.as_deref(), Some("QEMU TCG"));
     assert!(
@@ -118,7 +118,7 @@ fn a_stick_boots_and_its_record_is_reported() {
     }
     assert!(!read.end.as_ref().expect("an end").interrupted);
 
-    // The lab makes a report of the file as it is.
+    // The lab can report on this file without changes.
     std::fs::write(folder.at("record.jsonl"), &record).unwrap();
     let reported = folder.run(&["report", "record.jsonl"]);
     assert_eq!(reported.status, Some(0), "{reported:?}");
@@ -136,8 +136,7 @@ fn a_stick_boots_and_its_record_is_reported() {
     );
 }
 
-/// An exception comes to the screen and, line by line, into a record of its own. The record of before
-/// stays.
+/// An exception is reported on the screen and, line by line, in a new record. The previous record is kept.
 #[test]
 fn an_exception_is_reported_and_no_record_is_written_over() {
     if !target::installed(uefi::TARGET) {
@@ -161,7 +160,7 @@ fn an_exception_is_reported_and_no_record_is_written_over() {
     }
 }
 
-/// What cannot be made or read ends with status 2 and a sentence with what is accepted.
+/// Invalid requests end with status 2 and a sentence that names what is accepted.
 #[test]
 fn a_stick_refuses_what_it_cannot_do() {
     if !target::installed(uefi::TARGET) {

@@ -1,9 +1,9 @@
-//! Runs UEFI programs on firmware in QEMU: one that embeds the library, and the stick that `bare/stick`
+//! Runs UEFI programs on firmware in QEMU: a program that embeds the library, and the stick that `bare/stick`
 //! makes.
 //!
-//! The first is of COFF objects: objects written by rustc and objects written by the C compiler. QEMU interprets
-//! both, so nothing here is about speed. Without the Rust target, clang, QEMU or the firmware the tests
-//! are passed over; where the environment says `CI` they fail instead.
+//! The first program consists of COFF objects from rustc and from the C compiler. QEMU interprets both
+//! programs, so the tests say nothing about speed. Without the Rust target, clang, QEMU or the firmware the
+//! tests are skipped; if `CI` is set, they fail instead.
 
 use std::path::Path;
 use std::process::Output;
@@ -17,7 +17,7 @@ use linefill::kernel::symbols;
 
 pub const TARGET: &str = "x86_64-unknown-uefi";
 const QEMU: &str = "qemu-system-x86_64";
-/// Where Debian, Fedora and Arch keep the firmware.
+/// The paths of the firmware on Debian, Fedora and Arch.
 const FIRMWARE: [&str; 5] = [
     "/usr/share/OVMF/OVMF_CODE.fd",
     "/usr/share/OVMF/OVMF_CODE_4M.fd",
@@ -25,10 +25,10 @@ const FIRMWARE: [&str; 5] = [
     "/usr/share/edk2/ovmf/OVMF_CODE.fd",
     "/usr/share/edk2/x64/OVMF_CODE.4m.fd",
 ];
-/// What QEMU makes of the program's own status.
+/// QEMU's exit status for the program's success.
 const PASSED: i32 = 33;
 
-/// Boots a disk, a `-drive` of QEMU, until the machine is off; `None` if a tool is missing.
+/// Boots a disk, given as QEMU's `-drive`, until the machine is off; `None` if a tool is missing.
 #[track_caller]
 pub fn boot(disk: &str) -> Option<Output> {
     let Some(firmware) = FIRMWARE.iter().find(|path| Path::new(path).exists()) else {
@@ -64,7 +64,7 @@ fn a_uefi_program_links_and_its_kernels_agree_with_their_twins() {
     let image = std::fs::read(&program).expect("the program");
     assert!(image.starts_with(b"MZ"), "not a PE file");
 
-    // The firmware starts `\EFI\BOOT\BOOTX64.EFI` of the first disk, a folder that QEMU shows as FAT.
+    // The firmware starts `\EFI\BOOT\BOOTX64.EFI` from the first disk, a folder that QEMU presents as FAT.
     let disk = Path::new(env!("CARGO_TARGET_TMPDIR")).join("uefi-disk");
     let folder = disk.join("EFI/BOOT");
     std::fs::create_dir_all(&folder).unwrap();
@@ -77,7 +77,7 @@ fn a_uefi_program_links_and_its_kernels_agree_with_their_twins() {
     let said = |line: &str| console.lines().any(|said| said.contains(line));
     assert!(said("linefill: 1048576 steps took "), "no ticks");
 
-    // All of them but those of registers that firmware need not switch on.
+    // All kernels, except those with registers that firmware need not enable.
     let all = symbols::all().count();
     let least = symbols::all().filter(|kernel| !wide(kernel)).count();
     let counted = |agreed: usize| {

@@ -166,8 +166,8 @@ impl Tables {
         })
     }
 
-    /// Exchanges the memory behind two pages of 4 KiB. Returns `false`, and changes nothing, if one of them
-    /// is not mapped by a page of 4 KiB.
+    /// Exchanges the physical memory of two pages of 4 KiB. Returns `false`, and changes nothing, if one of
+    /// them is not mapped by a page of 4 KiB.
     ///
     /// The CPU may still hold the old translations: exchange pages before they are accessed.
     pub fn exchange(&mut self, one: u64, other: u64) -> bool {

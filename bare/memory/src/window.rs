@@ -95,7 +95,7 @@ impl Window {
         self.clear(&mapped, physical);
     }
 
-    /// Reserves addresses for `memory`, in whole GiB.
+    /// Reserves addresses for `memory`, rounded up to whole GiB.
     fn reserve(&mut self, memory: Area) -> Result<Mapped, Error> {
         let gibs = memory.bytes().div_ceil(GIB) * GIB;
         if self.free.bytes() < gibs {

@@ -6,13 +6,13 @@ use linefill::stats::median;
 use linefill::time::{Rate, start};
 use uefi::{boot, runtime};
 
-/// Looks at the clock whose median is the rate.
+/// Measurements of the rate; the median counts.
 const LOOKS: usize = 5;
 const SHORT: Duration = Duration::from_millis(10);
 const LONG: Duration = Duration::from_millis(50);
 
-/// The rate of the time-stamp counter by the firmware's delays: what a long one takes beyond a short
-/// one, so that what a call costs by itself cancels. `None` if the delays make no sense.
+/// The rate of the time-stamp counter from the firmware's delays: the difference between a long and a short
+/// delay, so that the cost of a call cancels. `None` if the delays are implausible.
 pub fn tsc_rate() -> Option<Rate> {
     let mut rates = [0.0; LOOKS];
     for rate in &mut rates {
@@ -30,8 +30,8 @@ fn ticks_of(delay: Duration) -> u64 {
     start() - began
 }
 
-/// Seconds since 1970 by the clock of the machine, which is taken for UTC unless it names its time
-/// zone. 0 if there is none.
+/// Seconds since 1970 from the machine's clock. The clock is assumed to be in UTC unless it reports a time
+/// zone. 0 if there is no clock.
 pub fn date() -> u64 {
     let Ok(time) = runtime::get_time() else {
         return 0;
@@ -43,14 +43,14 @@ pub fn date() -> u64 {
     seconds.try_into().unwrap_or(0)
 }
 
-/// Days since the first of January 1970 in the Gregorian calendar. A year begins in March, so that the
-/// leap day is its last.
+/// Days since 1 January 1970 in the Gregorian calendar. The computation starts a year in March, so that the
+/// leap day is the last day of a year.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = match month {
         ..=2 => (year - 1, month + 9),
         _ => (year, month - 3),
     };
     let leap_days = year / 4 - year / 100 + year / 400;
-    // 719,468 days lie between the first of March of year 0 and 1970.
+    // There are 719,468 days from 1 March of year 0 to 1 January 1970.
     365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
 }

@@ -1,4 +1,4 @@
-//! The folder in which the program lies.
+//! The folder of the program's file.
 
 use core::fmt::{self, Display, Formatter};
 use core::num::NonZero;
@@ -12,18 +12,18 @@ use uefi::{CStr16, Status, boot};
 
 /// The file with words for the program.
 const WORDS: &str = "linefill.txt";
-/// Room for the words.
+/// The maximum size of that file.
 pub const WORDS_BYTES: usize = 1024;
-/// Names that are tried for a record. One stick goes through many machines.
+/// The number of names that are tried for a record. One stick is used on many machines.
 const RECORDS: u32 = 9999;
-/// Units of a path, the end of it included.
+/// Code units of a path, including the terminator.
 const PATH_UNITS: usize = 512;
 const BACKSLASH: u16 = b'\\' as u16;
 
-/// The folder of the program's own file.
+/// The folder of the program's file.
 pub struct Folder(Directory);
 
-/// `record.jsonl`, `record-2.jsonl` and so on.
+/// The name of a record: `record.jsonl`, `record-2.jsonl` and so on.
 #[derive(Clone, Copy)]
 pub struct Name(NonZero<u32>);
 
@@ -37,7 +37,7 @@ impl Display for Name {
 }
 
 impl Folder {
-    /// Opens it on the file system that the firmware loaded the program from.
+    /// Opens the folder on the file system from which the firmware loaded the program.
     pub fn of_program() -> Result<Self, Status> {
         let image = boot::image_handle();
         let mut volume = boot::get_image_file_system(image).map_err(|error| error.status())?;
@@ -55,7 +55,7 @@ impl Folder {
         }
     }
 
-    /// The words in [`WORDS`], none if there is no such file.
+    /// The words in [`WORDS`], or none if there is no such file.
     pub fn words<'r>(&mut self, room: &'r mut [u8; WORDS_BYTES]) -> &'r str {
         let Ok(mut file) = self.open(format_args!("{WORDS}"), FileMode::Read) else {
             return "";
@@ -64,7 +64,7 @@ impl Folder {
         str::from_utf8(&room[..bytes]).unwrap_or("")
     }
 
-    /// A new file for a record. Records of before stay.
+    /// Creates a new file for a record. Existing records are kept.
     pub fn new_record(&mut self) -> Result<(RegularFile, Name), Status> {
         for number in (1..=RECORDS).filter_map(NonZero::new) {
             let name = Name(number);
@@ -101,7 +101,7 @@ fn path_of_program(path: &mut [u16; PATH_UNITS]) -> Result<&CStr16, Status> {
         let Ok(DevicePathNodeEnum::MediaFilePath(part)) = node.as_enum() else {
             continue;
         };
-        // The parts are one path, and only some firmware puts a backslash between them.
+        // The parts form one path, and only some firmware separates them with a backslash.
         let part = part.path_name();
         let part = part.iter().take_while(|&unit| unit != 0);
         for unit in core::iter::once(BACKSLASH).chain(part) {
@@ -115,17 +115,17 @@ fn path_of_program(path: &mut [u16; PATH_UNITS]) -> Result<&CStr16, Status> {
             used += 1;
         }
     }
-    // The file's own name goes, and the backslash before it.
+    // Removes the file's own name and the backslash before it.
     let folder = path[..used].iter().rposition(|&unit| unit == BACKSLASH);
     let end = folder.unwrap_or(0);
     path[end] = 0;
     CStr16::from_u16_with_nul(&path[..=end]).map_err(|_| Status::INVALID_PARAMETER)
 }
 
-/// A short name in the units of the firmware.
+/// A short name in UCS-2 code units, which the firmware uses.
 #[derive(Default)]
 struct Units {
-    /// The last one stays 0.
+    /// The last unit stays 0.
     units: [u16; 32],
     used: usize,
 }

@@ -1,7 +1,7 @@
-//! The program of UEFI firmware: the screen and a file.
+//! The program for UEFI firmware. It prints on the screen, and writes a file.
 //!
-//! Boot services stay, because only they can write to the stick. Between two lines of output the CPU
-//! is ours alone ([`takeover`]): no interrupt, pages of 2 MiB, all vector registers.
+//! It does not exit boot services, because only they can write to the stick. Between two lines of output it
+//! has the CPU to itself ([`takeover`]): no interrupts, pages of 2 MiB, all vector registers enabled.
 
 mod clock;
 mod folder;
@@ -25,9 +25,9 @@ use screen::Screen;
 
 core::arch::global_asm!(include_str!("../../exceptions.S"), options(att_syntax));
 
-/// The words of this platform.
+/// The words that only this platform understands.
 const OWN: &str = "end=off end=key";
-/// At the end the machine is switched off. Otherwise a key leads back to the firmware.
+/// Switches the machine off at the end. Without this word, a key press returns to the firmware.
 const END_OFF: &str = "end=off";
 
 const NOTES: &[&str] = &[
@@ -40,7 +40,7 @@ static SWITCH_OFF: AtomicBool = AtomicBool::new(false);
 
 #[entry]
 fn begin() -> Status {
-    // Firmware resets the machine after five minutes unless told otherwise.
+    // Firmware resets the machine after five minutes unless the watchdog is disabled.
     let _ = boot::set_watchdog_timer(0, 0x1_0000, None);
     let mut screen = Screen::open();
     let passed = run(&mut screen);
@@ -51,7 +51,7 @@ fn begin() -> Status {
     }
 }
 
-/// Measures, and whether all checks passed.
+/// Measures. Returns whether all checks passed.
 fn run(screen: &mut Screen) -> bool {
     let mut folder = Folder::of_program();
     let mut room = [0; folder::WORDS_BYTES];
@@ -110,7 +110,7 @@ fn run(screen: &mut Screen) -> bool {
         }
     };
     let mut console = Console::new(screen);
-    // SAFETY: this function runs once, and the tables live to its end.
+    // SAFETY: this function runs once, and the tables live until it ends.
     let pages = unsafe { tables.pages() };
     takeover::begin(tables.root());
     measure::everything(&mut console, arena.bytes(), pages, &options, &here);
@@ -120,7 +120,7 @@ fn run(screen: &mut Screen) -> bool {
     passed
 }
 
-/// Lets people read the screen, or switches the machine off.
+/// Switches the machine off, or waits so that people can read the screen.
 fn finish(screen: &mut Screen) {
     if SWITCH_OFF.load(Ordering::Relaxed) {
         runtime::reset(ResetType::SHUTDOWN, Status::SUCCESS, None);
@@ -129,13 +129,13 @@ fn finish(screen: &mut Screen) {
     screen.wait_for_key();
 }
 
-/// Ends the program from any depth.
+/// Ends the program from any call depth.
 fn abort(what: core::fmt::Arguments<'_>) -> ! {
     takeover::end();
     let mut screen = Screen::again();
     screen.say(what);
     finish(&mut screen);
-    // SAFETY: nothing of the program runs afterwards, and what it holds is the firmware's to take back.
+    // SAFETY: no code of the program runs afterwards, and the firmware takes back all that the program holds.
     let _ = unsafe {
         boot::exit(
             boot::image_handle(),
@@ -149,7 +149,7 @@ fn abort(what: core::fmt::Arguments<'_>) -> ! {
     }
 }
 
-/// Called by the stubs; `cr2` is the address of a page fault.
+/// The stubs call this; `cr2` is the address of a page fault.
 #[unsafe(no_mangle)]
 extern "sysv64" fn exception_entry(frame: &Frame, cr2: u64) -> ! {
     abort(format_args!("{frame} cr2 {cr2:#x}"))

@@ -1,4 +1,4 @@
-//! Memory of the firmware, and page tables of our own in it.
+//! Memory from the firmware, and the program's own page tables in it.
 
 use core::ptr::NonNull;
 use core::slice;
@@ -15,33 +15,32 @@ use crate::pages::Pages;
 
 const GIB: u64 = 1 << 30;
 const LARGE_PAGE: usize = 2 << 20;
-/// The least that the walks go through unless the words say otherwise, and how many times the last
-/// level of the caches.
+/// The default working set of the walks: this factor times the last cache level, but at least `LEAST`.
 const LEAST: usize = 32 << 20;
 const LAST_LEVELS: usize = 4;
 
-/// Entries of page tables (Intel SDM volume 3A, section 5.5): present and writable, and with bit 7 a
-/// page. Its memory type is that of the MTRRs, as all other bits are 0.
+/// Entries of page tables (Intel SDM volume 3A, section 5.5): present and writable. Bit 7 marks a page
+/// instead of a table. All other bits are 0, so that the MTRRs determine the memory type.
 const TABLE: u64 = 0x03;
 const PAGE: u64 = 0x83;
 
 type Table = [u64; PAGE_SIZE / 8];
 
-/// What the firmware keeps at least of the memory that it has free, and which share of it.
+/// The memory that the firmware keeps: at least `KEPT` bytes, and this fraction of its free memory.
 const KEPT: u64 = 64 << 20;
 const SHARE_KEPT: u64 = 16;
 
-/// Areas of free memory that are used at most, the largest of them.
+/// The maximum number of areas of free memory that are used; the largest ones are chosen.
 const AREAS: usize = 32;
 
-/// Memory of the firmware, which goes back to it in the end.
+/// Memory from the firmware, which is returned when this is dropped.
 struct Lent {
     at: NonNull<u8>,
     count: usize,
 }
 
 impl Lent {
-    /// The memory of an area, as it is.
+    /// Allocates an area at its address. It is not zeroed.
     fn at(area: Area) -> Result<Self> {
         let count = (area.bytes() / PAGE_SIZE as u64) as usize;
         let at = AllocateType::Address(area.start);
@@ -49,7 +48,7 @@ impl Lent {
         Ok(Self { at, count })
     }
 
-    /// Zeros, wherever the firmware has them.
+    /// Allocates zeroed memory at any address.
     fn new(bytes: usize) -> Result<Self> {
         let count = bytes.div_ceil(PAGE_SIZE);
         let at = boot::allocate_pages(AllocateType::AnyPages, MemoryType::LOADER_DATA, count)?;
@@ -61,7 +60,7 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        // SAFETY: `new` got exactly these, and whoever borrowed them is gone.
+        // SAFETY: the firmware allocated exactly these pages, and no reference to them exists any more.
         let _ = unsafe { boot::free_pages(self.at, self.count) };
     }
 }
@@ -73,8 +72,8 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Room for working sets of up to `largest` bytes, or well beyond the caches. If the firmware has
-    /// not that much it is half of it, or a half of that.
+    /// Memory for working sets of up to `largest` bytes, or by default well beyond the caches. If the
+    /// firmware does not have this much, the size is halved until it does.
     pub fn of(largest: Option<usize>) -> core::result::Result<Self, Status> {
         let caches = Caches::detect();
         let last = caches.last_level().map_or(0, |cache| cache.size as usize);
@@ -82,7 +81,7 @@ impl Arena {
         let mut bytes = largest.unwrap_or(beyond).max(ROOM);
         loop {
             let whole = bytes.checked_next_multiple_of(LARGE_PAGE);
-            // A large page more, so that some address in it is aligned.
+            // One additional large page, so that the memory contains an aligned start.
             let lent = whole
                 .and_then(|whole| whole.checked_add(LARGE_PAGE))
                 .map(Lent::new);
@@ -94,10 +93,11 @@ impl Arena {
         }
     }
 
-    /// All of it.
+    /// The whole memory.
     pub fn bytes(&mut self) -> &mut [u8] {
         let at = self.lent.at;
-        // SAFETY: there is a large page more than that, and `self` is borrowed as long as this.
+        // SAFETY: the memory has one additional large page for the alignment, and the borrow of `self` lasts
+        // as long as the result.
         unsafe {
             let aligned = at.add(at.align_offset(LARGE_PAGE));
             slice::from_raw_parts_mut(aligned.as_ptr(), self.bytes)
@@ -105,19 +105,19 @@ impl Arena {
     }
 }
 
-/// Page tables that map all memory onto itself, as the firmware's do, in pages of 2 MiB throughout.
+/// Page tables that map all memory onto itself, as the firmware's tables do, but only in pages of 2 MiB.
 pub struct Tables {
     _lent: Lent,
-    /// What else they map.
+    /// Free memory that they also map.
     free: [Option<Lent>; AREAS],
     root: u64,
 }
 
 impl Tables {
-    /// Builds them.
+    /// Builds the tables.
     pub fn identity() -> core::result::Result<Self, Status> {
-        // Bit 47 or 51 says that a page is encrypted, where the firmware runs in such a guest (AMD64
-        // volume 2, "Secure Encrypted Virtualization"); without it ours would hold nothing that makes sense.
+        // In a guest with encrypted memory, bit 47 or 51 of an entry marks an encrypted page (AMD64 volume 2,
+        // "Secure Encrypted Virtualization"). Our entries lack this bit, so the data would be unreadable.
         if takeover::first_entry() >> 46 & 0x3f != 0 {
             return Err(Status::UNSUPPORTED);
         }
@@ -128,7 +128,7 @@ impl Tables {
         let bytes = (directories + pointers + 2) * PAGE_SIZE;
         let lent = Lent::new(bytes).map_err(|error| error.status())?;
         let at = lent.at.cast::<Table>().as_ptr();
-        // SAFETY: they are zeroed, and as many.
+        // SAFETY: the memory is zeroed, and holds this number of tables.
         let tables = unsafe { slice::from_raw_parts_mut(at, bytes / PAGE_SIZE) };
 
         let (directories, tables) = tables.split_at_mut(directories);
@@ -158,22 +158,22 @@ impl Tables {
         self.root
     }
 
-    /// Most of the memory that the firmware has free, mapped by these tables as it is asked for.
+    /// Most of the firmware's free memory. These tables map pieces of it on request.
     ///
     /// # Safety
-    /// Called once, and these tables live as long as the result.
+    /// This is called once, and these tables live as long as the result.
     pub unsafe fn pages(&mut self) -> Pages {
         let mut pool = Pool::new();
         for (lent, area) in self.free.iter_mut().zip(free()) {
-            // What is refused, or has no room in the pool, stays unused.
+            // An area that the firmware refuses or that does not fit into the pool stays unused.
             *lent = Lent::at(area).ok().filter(|_| pool.add(area));
         }
         let levels = match takeover::five_levels() {
             true => 5,
             false => 4,
         };
-        // SAFETY: the firmware has lent the memory, which the tables map onto itself like their own, and
-        // nobody but the result changes them.
+        // SAFETY: the firmware has allocated the memory for this program. The tables map it and themselves
+        // onto themselves, and only the result changes them.
         unsafe {
             Pages::new(
                 Physical::new(pool, u64::MAX),
@@ -183,7 +183,8 @@ impl Tables {
     }
 }
 
-/// What the firmware has free, less what it keeps: of the largest area, which comes last.
+/// The firmware's free memory without the part that it keeps, which is cut from the largest area: the last
+/// one.
 fn free() -> impl Iterator<Item = Area> {
     let mut areas = [Area::default(); AREAS];
     if let Ok(map) = boot::memory_map(MemoryType::LOADER_DATA) {
@@ -192,7 +193,7 @@ fn free() -> impl Iterator<Item = Area> {
             .filter(|part| part.ty == MemoryType::CONVENTIONAL);
         for part in free {
             let area = Area::new(part.phys_start, part.page_count * PAGE_SIZE as u64);
-            // The areas are in ascending order of their sizes: the smallest one is replaced.
+            // The areas are sorted by size: the first one is the smallest, and is replaced.
             if area.bytes() > areas[0].bytes() {
                 areas[0] = area;
                 areas.sort_unstable_by_key(|area| area.bytes());
@@ -203,25 +204,26 @@ fn free() -> impl Iterator<Item = Area> {
     let kept = (all / SHARE_KEPT).max(KEPT);
     let largest = &mut areas[AREAS - 1];
     largest.end = largest.end.saturating_sub(kept).max(largest.start);
-    // Small areas are the firmware's as well.
+    // Areas smaller than a large page are left to the firmware.
     areas
         .into_iter()
         .filter(|area| area.bytes() >= LARGE_PAGE as u64)
 }
 
-/// Lets the first entries point to `tables`.
+/// Makes the first entries point to `tables`.
 fn link(entries: &mut [u64], tables: &[Table]) {
     for (entry, table) in entries.iter_mut().zip(tables) {
         *entry = address(table) | TABLE;
     }
 }
 
-/// Virtual and physical addresses are the same, in the firmware's tables and in ours.
+/// The physical address of a table, which is its virtual address: both the firmware's tables and ours map it
+/// onto itself.
 fn address(table: &Table) -> u64 {
     table.as_ptr().addr() as u64
 }
 
-/// Where the memory ends that holds code, data and tables of anybody.
+/// The end of the memory that holds any code, data or tables.
 fn end(map: &MemoryMapOwned) -> u64 {
     let used = map.entries().filter(|part| {
         !matches!(

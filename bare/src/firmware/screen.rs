@@ -1,4 +1,4 @@
-//! The screen, and the file of the record beside it.
+//! The screen, and the file of the record.
 
 use core::cell::Cell;
 use core::fmt::{self, Arguments, Write};
@@ -11,11 +11,12 @@ use super::folder::Name;
 use super::takeover::in_firmware;
 use crate::console::Output;
 
-/// Columns that every firmware's screen has, less the last one, after which some begin a new line.
+/// Columns that the screen of every firmware has, minus the last column, because some firmware wraps the line
+/// after it.
 const COLUMNS: usize = 79;
 
-/// The file of the record. Whoever uses it takes it and puts it back: an exception or a panic, which
-/// nobody comes back from, still finds it here.
+/// The file of the record. A function that uses the file takes it and puts it back afterwards. An exception
+/// or a panic outside these functions therefore still finds the file here.
 static FILE: Kept = Kept(Cell::new(None));
 
 struct Kept(Cell<Option<RegularFile>>);
@@ -23,23 +24,23 @@ struct Kept(Cell<Option<RegularFile>>);
 // SAFETY: one CPU runs the program, and no interrupt comes into its functions: none is registered.
 unsafe impl Sync for Kept {}
 
-/// The firmware's console and, once there is one, the record.
+/// The firmware's console and, if a record is kept, its file.
 pub struct Screen {
     name: Option<Name>,
     checks: u32,
-    /// Whether the last line is one that tells progress, to be written over.
+    /// Whether the last line shows progress and may be overwritten.
     progress: bool,
 }
 
 impl Screen {
-    /// An empty screen.
+    /// Opens the screen and clears it.
     pub fn open() -> Self {
-        // A console that cannot be cleared is still one to write on.
+        // A console that cannot be cleared can still be written to.
         system::with_stdout(|screen| _ = screen.clear());
         Self::again()
     }
 
-    /// The screen as it is.
+    /// Opens the screen without clearing it.
     pub fn again() -> Self {
         Self {
             name: None,
@@ -48,23 +49,24 @@ impl Screen {
         }
     }
 
-    /// The lines of the record go there from now on, and with a `# ` before them those for people.
+    /// From now on, writes the lines of the record to `file`, and also the lines for people, with the prefix
+    /// `# `.
     pub fn keep(&mut self, file: RegularFile, name: Name) {
         FILE.0.set(Some(file));
         self.name = Some(name);
     }
 
-    /// Says where the record is, if it is kept.
+    /// Prints the name of the record, if one is kept.
     pub fn tell_record(&mut self) {
         if let Some(name) = self.name {
             self.say(format_args!("The record is {name}, beside this program."));
         }
     }
 
-    /// Waits until a key is pressed; without a keyboard, for a minute.
+    /// Waits for a key press, or for one minute if there is no keyboard.
     pub fn wait_for_key(&mut self) {
         let key = system::with_stdin(|keys| {
-            // Keys of before do not count.
+            // Discards earlier key presses.
             let _ = keys.reset(false);
             keys.wait_for_key_event()
         });
@@ -74,7 +76,7 @@ impl Screen {
         }
     }
 
-    /// Replaces the line that tells progress, if there is one.
+    /// Prints text, and overwrites the progress line if there is one.
     fn print(&mut self, text: Arguments<'_>) {
         let clear = core::mem::take(&mut self.progress);
         in_firmware(|| {
@@ -91,11 +93,11 @@ impl Screen {
 impl Output for Screen {
     fn say(&mut self, text: Arguments<'_>) {
         self.print(format_args!("{text}\n"));
-        // The record is for them second: a line that it lacks is on the screen.
+        // A failure to write this line to the file is ignored, because the line is on the screen.
         write(format_args!("# {text}\n"));
     }
 
-    /// A check that passed is progress, to be written over by the next line.
+    /// A passed check is only progress: the next line overwrites it.
     fn check(&mut self, name: Arguments<'_>, ok: bool) {
         self.checks += 1;
         if !ok {
@@ -111,8 +113,8 @@ impl Output for Screen {
     }
 }
 
-/// Writes to the file, through to the disk. Without a file that is no failure: `run` has said that none
-/// is kept.
+/// Writes to the file and flushes it to the disk. A missing file is no failure, because `run` has reported
+/// that no record is kept.
 fn write(text: Arguments<'_>) -> bool {
     let Some(file) = FILE.0.take() else {
         return true;

@@ -1,8 +1,8 @@
-//! The CPU, with the firmware out of its way: interrupts off, page tables of our own, every vector
-//! register switched on, and exceptions reported.
+//! Takes the CPU from the firmware: interrupts off, our own page tables, all vector registers enabled, and
+//! exceptions reported.
 //!
-//! Boot services and their drivers live on timer interrupts and on their own page tables: whoever needs
-//! the firmware calls it by [`in_firmware`].
+//! Boot services and their drivers need timer interrupts and the firmware's own page tables: code that needs
+//! the firmware calls it through [`in_firmware`].
 
 use core::arch::asm;
 use core::arch::x86_64::{__cpuid, __cpuid_count};
@@ -30,7 +30,7 @@ unsafe extern "C" {
     static exception_stubs: u8;
 }
 
-/// What LIDT loads and SIDT stores.
+/// The operand of LIDT and SIDT.
 #[derive(Clone, Copy)]
 #[repr(C, packed)]
 struct Idt {
@@ -38,7 +38,7 @@ struct Idt {
     base: u64,
 }
 
-/// What differs between the firmware's time and ours.
+/// The part of the CPU's state that differs between the firmware and this program.
 #[derive(Clone, Copy)]
 struct State {
     cr3: u64,
@@ -46,7 +46,7 @@ struct State {
     interrupts: bool,
 }
 
-/// What the takeover has to remember.
+/// The saved state, and the interrupt descriptor table.
 struct Memory {
     firmware: State,
     ours: State,
@@ -75,24 +75,24 @@ static MEMORY: Cell = Cell(UnsafeCell::new(Memory {
 }));
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Whether page tables have five levels.
+/// Whether the page tables have five levels.
 pub fn five_levels() -> bool {
     cr4() & CR4_LA57 != 0
 }
 
-/// The first entry of the page tables in use.
+/// The first entry of the active page tables.
 pub fn first_entry() -> u64 {
     let root = State::now().cr3 & PHYSICAL;
-    // SAFETY: firmware maps its own page tables onto themselves.
+    // SAFETY: the firmware's page tables are mapped onto themselves.
     unsafe { (root as *const u64).read_volatile() }
 }
 
-/// Takes the CPU over, with the page tables at `root`.
+/// Takes the CPU from the firmware, and activates the page tables at `root`.
 pub fn begin(root: u64) {
-    // SAFETY: nobody else holds a reference while this function runs.
+    // SAFETY: no other reference exists while this function runs.
     let memory = unsafe { &mut *MEMORY.0.get() };
     let code: u16;
-    // SAFETY: reads a segment register.
+    // SAFETY: this only reads a segment register.
     unsafe { asm!("mov {0:x}, cs", out(reg) code, options(nomem, nostack, preserves_flags)) };
     let stubs = (&raw const exception_stubs).addr();
     for (vector, gate) in memory.gates.iter_mut().enumerate() {
@@ -111,11 +111,11 @@ pub fn begin(root: u64) {
     };
     memory.cr4 = cr4();
     let has_xsave = __cpuid(1).ecx & CPUID_1_ECX_XSAVE != 0;
-    // Pages that are global in the firmware's tables would outlive the change to ours.
+    // Global translations from the firmware's tables would stay in the TLBs after the switch to ours.
     let ours = memory.cr4 & !CR4_PGE | if has_xsave { CR4_OSXSAVE } else { 0 };
     memory.xcr0 = None;
-    // SAFETY: the tables map everything as the firmware's do, the gates lead to our stubs, and CPUID has
-    // the state components that XCR0 gets.
+    // SAFETY: the tables map all that the firmware's tables map, the gates point to our stubs, and CPUID
+    // reports the state components that XCR0 enables.
     unsafe {
         memory.ours.load();
         set_cr4(ours);
@@ -129,14 +129,14 @@ pub fn begin(root: u64) {
     TAKEN.store(true, Ordering::Relaxed);
 }
 
-/// Gives the CPU back, if it is taken.
+/// Returns the CPU to the firmware, if it was taken.
 pub fn end() {
     if !TAKEN.swap(false, Ordering::Relaxed) {
         return;
     }
     // SAFETY: as in `begin`.
     let memory = unsafe { &*MEMORY.0.get() };
-    // SAFETY: all is as it was.
+    // SAFETY: this restores the state that `begin` saved.
     unsafe {
         if let Some(before) = memory.xcr0 {
             set_xcr0(before);
@@ -146,7 +146,7 @@ pub fn end() {
     }
 }
 
-/// Calls `work` on the firmware's own terms, whether the CPU is taken or not.
+/// Calls `work` in the firmware's state, whether or not the CPU is taken.
 pub fn in_firmware<R>(work: impl FnOnce() -> R) -> R {
     if !TAKEN.load(Ordering::Relaxed) {
         return work();
@@ -156,7 +156,7 @@ pub fn in_firmware<R>(work: impl FnOnce() -> R) -> R {
         let memory = unsafe { &*MEMORY.0.get() };
         (memory.firmware, memory.ours)
     };
-    // SAFETY: the firmware's own state.
+    // SAFETY: this is the state that the firmware had.
     unsafe { firmware.load() };
     let result = work();
     // SAFETY: as in `begin`.
@@ -168,7 +168,7 @@ impl State {
     fn now() -> Self {
         let (cr3, flags): (u64, u64);
         let mut idt = NOTHING.idt;
-        // SAFETY: reads registers, and writes what SIDT stores.
+        // SAFETY: this reads registers, and `idt` is valid for the write by SIDT.
         unsafe {
             asm!("mov {}, cr3", out(reg) cr3, options(nomem, nostack, preserves_flags));
             asm!("sidt [{}]", in(reg) &raw mut idt, options(nostack, preserves_flags));
@@ -182,10 +182,11 @@ impl State {
     }
 
     /// # Safety
-    /// The tables map the program, its stack and all that it uses onto themselves, and the gates lead
-    /// to handlers.
+    /// The tables map the program, its stack and everything it uses onto themselves, and the gates point to
+    /// handlers.
     unsafe fn load(&self) {
-        // SAFETY: the caller's; nothing comes between as interrupts are off.
+        // SAFETY: the caller guarantees valid tables and gates; interrupts are off, so no handler runs in
+        // between.
         unsafe {
             asm!("cli");
             asm!("mov cr3, {}", in(reg) self.cr3, options(nostack, preserves_flags));
@@ -199,21 +200,21 @@ impl State {
 
 fn cr4() -> u64 {
     let value;
-    // SAFETY: reads a register in ring 0.
+    // SAFETY: this only reads a register, in ring 0.
     unsafe { asm!("mov {}, cr4", out(reg) value, options(nomem, nostack, preserves_flags)) };
     value
 }
 
 /// # Safety
-/// The CPU knows the bits, and what they change is meant.
+/// The CPU supports the bits, and the caller intends their effect.
 unsafe fn set_cr4(value: u64) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees this.
     unsafe { asm!("mov cr4, {}", in(reg) value, options(nostack, preserves_flags)) };
 }
 
 fn xcr0() -> u64 {
     let (low, high): (u32, u32);
-    // SAFETY: CR4.OSXSAVE is set wherever this is called.
+    // SAFETY: CR4.OSXSAVE is set at every call.
     unsafe {
         asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high, options(nomem, nostack, preserves_flags))
     };
@@ -221,9 +222,9 @@ fn xcr0() -> u64 {
 }
 
 /// # Safety
-/// CR4.OSXSAVE is set, and CPUID has these state components.
+/// CR4.OSXSAVE is set, and CPUID reports these state components.
 unsafe fn set_xcr0(value: u64) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees this.
     unsafe {
         asm!("xsetbv", in("ecx") 0, in("eax") value as u32, in("edx") (value >> 32) as u32, options(nostack, preserves_flags))
     };

@@ -1,4 +1,4 @@
-//! Counters of events, programmed for each stretch of work.
+//! Event counters, which are programmed again for each measurement.
 
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
@@ -9,7 +9,8 @@ use linefill::pmu::{Capabilities, Counters, Cpu, Quantity, Reading, Slot};
 
 use crate::counters::Known;
 
-/// What is counted here and by which event, and the events; or nothing, for this reason.
+/// The quantities that are counted here, with their events. With a reason instead of capabilities, none is
+/// counted.
 pub fn counting(
     capabilities: Result<Capabilities, &'static str>,
 ) -> (Counting, Vec<(Quantity, Event)>) {
@@ -36,12 +37,12 @@ pub struct Programmed {
 }
 
 impl Programmed {
-    /// As many of `events` as there are counters for, from the first on; that one alone, refused, if
-    /// there is none for it.
+    /// The first of `events`, as many as there are counters for. If the first one has no counter, only that
+    /// event, with its refusal.
     pub fn of_first(events: &[Event], capabilities: Capabilities) -> Self {
         let mut places = Vec::new();
         let mut cpu = Cpu;
-        // SAFETY: the capabilities are of this CPU in ring 0, or the command line vouches for them.
+        // SAFETY: the capabilities are those of this CPU in ring 0, or the command line guarantees them.
         let mut counters = unsafe { Counters::new(&mut cpu, capabilities) };
         for event in events {
             let quantity = event.quantity().ok_or(Refusal::Event);
@@ -63,7 +64,7 @@ impl Programmed {
     }
 }
 
-/// Gives a quantity a counter.
+/// Assigns a counter to a quantity.
 fn add(
     counters: &mut Counters<'_, Cpu>,
     quantity: Quantity,
@@ -92,7 +93,7 @@ impl Meter for Programmed {
         counters.stop();
         for (slot, reading) in slots.into_iter().zip(into) {
             if let Some(slot) = slot {
-                // Nobody else has the counters: it counted all the time.
+                // No other code uses the counters, so the event was counted all the time.
                 *reading = Reading {
                     value: counters.read(slot).value,
                     enabled: 1,

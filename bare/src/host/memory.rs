@@ -1,4 +1,4 @@
-//! Memory that is mapped in pages of a wanted size: data, code, and both at once.
+//! Memory mapped in pages of a requested size: for data, for code, and at two addresses at once.
 
 use core::slice;
 use core::sync::atomic::AtomicU32;
@@ -9,7 +9,7 @@ use linefill_bare_memory::{Mapped, Size};
 
 use super::{HOST, with_pages};
 
-/// The size of page that an experiment names.
+/// The page size for the name in an experiment.
 const fn size_of(pages: PageSize) -> Option<Size> {
     match pages {
         PageSize::Base => Some(Size::Base),
@@ -19,17 +19,17 @@ const fn size_of(pages: PageSize) -> Option<Size> {
     }
 }
 
-/// Memory of the host's own.
+/// Memory that the host allocated.
 #[derive(Debug)]
 pub struct Own {
-    /// `None` once it is given back.
+    /// `None` after it was given back.
     mapped: Option<Mapped>,
     bytes: usize,
     granted: Granted,
 }
 
 impl Own {
-    /// So many zeros in these pages.
+    /// Allocates `bytes` bytes of zeros in these pages.
     ///
     /// # Errors
     /// If there is no such memory.
@@ -63,7 +63,7 @@ impl Own {
 impl Backing for Own {
     fn bytes(&self) -> &[u8] {
         let at = core::ptr::with_exposed_provenance(self.address());
-        // SAFETY: as many bytes are mapped there until this is dropped, and are its alone.
+        // SAFETY: this number of bytes is mapped there until `self` is dropped, and nothing else uses them.
         unsafe { slice::from_raw_parts(at, self.bytes) }
     }
 
@@ -89,18 +89,18 @@ impl Backing for Own {
 impl Drop for Own {
     fn drop(&mut self) {
         if let Some(mapped) = self.mapped.take() {
-            // SAFETY: the references to it have ended with this.
+            // SAFETY: no reference to the memory outlives `self`.
             with_pages(|all| unsafe { all.give_back(mapped) });
         }
     }
 }
 
-/// Code. Nothing keeps memory from being executed here.
+/// Memory with code. All memory is executable here.
 #[derive(Debug)]
 pub struct Executable(Own);
 
 impl Executable {
-    /// So many bytes in these pages, which `write` fills.
+    /// Allocates `bytes` bytes in these pages, and lets `write` fill them.
     ///
     /// # Errors
     /// If there is no such memory.
@@ -124,11 +124,12 @@ impl Code for Executable {
 
 fn function(address: usize) -> Function {
     let at: *const () = core::ptr::with_exposed_provenance(address);
-    // SAFETY: a function pointer is an address; whoever calls it answers for what is there.
+    // SAFETY: a function pointer is an address; the caller of the function guarantees that there is code at
+    // it.
     unsafe { core::mem::transmute::<*const (), Function>(at) }
 }
 
-/// The same memory at two addresses.
+/// Memory that is mapped at two addresses.
 #[derive(Debug)]
 pub struct Twice {
     first: Own,
@@ -136,7 +137,7 @@ pub struct Twice {
 }
 
 impl Twice {
-    /// So many zeros.
+    /// Allocates `bytes` bytes of zeros.
     ///
     /// # Errors
     /// If there is no such memory.
@@ -182,7 +183,7 @@ impl Alias for Twice {
     fn word(&self, offset: usize) -> &AtomicU32 {
         let inside = offset.is_multiple_of(4) && offset < self.first.bytes;
         assert!(inside, "{offset} of {} bytes", self.first.bytes);
-        // SAFETY: four aligned bytes of memory that lives as long as `self`.
+        // SAFETY: these are four aligned bytes of memory that lives as long as `self`.
         unsafe { AtomicU32::from_ptr(self.first().add(offset).cast()) }
     }
 

@@ -1,5 +1,5 @@
-//! The bare image as a host of experiments: memory in pages of every size, code, counters and
-//! prefetchers. It has one CPU, and neither threads nor files.
+//! The bare image as a host of experiments: memory in pages of every size, code, counters and prefetchers. It
+//! has one CPU, no threads and no files.
 
 mod counters;
 mod memory;
@@ -24,17 +24,17 @@ pub use counters::counting;
 #[derive(Debug)]
 pub struct Bare;
 
-/// The one host.
+/// The only host.
 pub static HOST: Bare = Bare;
 
-/// What it has. Whoever uses a part takes it and puts it back.
+/// The resources of the host. A function that uses one takes it and puts it back.
 struct State {
     pages: Cell<Option<Pages>>,
     counters: Cell<Option<Capabilities>>,
     ring: Cell<u16>,
 }
 
-// SAFETY: one CPU runs the program, and no interrupt comes into its functions.
+// SAFETY: one CPU runs the program, and no interrupt handler uses the state.
 unsafe impl Sync for State {}
 
 static STATE: State = State {
@@ -43,17 +43,17 @@ static STATE: State = State {
     ring: Cell::new(3),
 };
 
-/// Gives the host its memory, and the counters that it can program, if any, in this ring.
+/// Gives the host its memory, the ring, and the counters that it can program in this ring, if any.
 pub fn begin(pages: Pages, counters: Option<Capabilities>, ring: u16) {
     STATE.pages.set(Some(pages));
     STATE.counters.set(counters);
     STATE.ring.set(ring);
 }
 
-/// What `work` makes of the memory.
+/// Calls `work` with the memory.
 ///
 /// # Panics
-/// Before [`begin`].
+/// If [`begin`] was not called.
 fn with_pages<R>(work: impl FnOnce(&mut Pages) -> R) -> R {
     let mut pages = STATE.pages.take().expect("the host has begun");
     let result = work(&mut pages);
@@ -105,11 +105,11 @@ impl Host for Bare {
         Ok(Box::new(ready))
     }
 
-    /// Nobody traps them on the CPU itself: firmware leaves the switch off, and no system is there that
-    /// would set it. A hypervisor may.
+    /// On a bare CPU nothing traps split locks: firmware leaves the trap disabled, and no operating system
+    /// enables it. A hypervisor may.
     fn split_locks(&self) -> Result<SplitLocks, Lack> {
         match Identity::detect().hypervisor_name() {
-            // SAFETY: nobody is there who would trap them.
+            // SAFETY: there is no hypervisor, so nothing traps split locks.
             None => Ok(unsafe { SplitLocks::allowed() }),
             Some(name) => Err(Lack::refused(format_args!(
                 "{name} may trap locks across two lines, and does not tell"

@@ -1,4 +1,4 @@
-//! The prefetchers, by the register that the table of cores names.
+//! The prefetchers, switched with the register from the table of cores.
 
 use alloc::boxed::Box;
 
@@ -6,16 +6,16 @@ use linefill::cpu::{Identity, PrefetchSwitches};
 use linefill::host::{Guard, Lack, Prefetchers};
 use linefill::pmu::{Cpu, MsrPort};
 
-/// A register that may be written.
+/// The switches of a register that may be written.
 #[derive(Debug)]
 pub struct Ready(PrefetchSwitches);
 
 impl Ready {
-    /// That of this CPU.
+    /// The register of this CPU.
     ///
     /// # Errors
-    /// In another ring than 0, in a virtual machine, where the register may not be there, and on a core
-    /// of which no register is known.
+    /// If the ring is not 0, in a virtual machine, where the register may be missing, and on a core whose
+    /// register is unknown.
     pub fn here(ring: u16) -> Result<Self, Lack> {
         if ring != 0 {
             return Err(Lack::refused(format_args!(
@@ -40,7 +40,7 @@ impl Prefetchers for Ready {
     fn switch_off(self: Box<Self>) -> Result<Box<dyn Guard>, Lack> {
         let Ready(switches) = *self;
         let register = switches.register;
-        // SAFETY: this is ring 0 of a core that has the register, and nobody else writes it.
+        // SAFETY: this is ring 0 of a core that has the register, and no other code writes it.
         let (before, found) = unsafe {
             let before = Cpu.read(register);
             Cpu.write(register, before | switches.mask());
@@ -67,7 +67,7 @@ impl Guard for Off {}
 
 impl Drop for Off {
     fn drop(&mut self) {
-        // SAFETY: as in `switch_off`; it held this value.
+        // SAFETY: as in `switch_off`; the register held this value before.
         unsafe { Cpu.write(self.register, self.before) };
     }
 }

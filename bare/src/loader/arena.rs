@@ -1,4 +1,4 @@
-//! The memory that the patterns are laid out in.
+//! The memory for the patterns.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -9,17 +9,17 @@ const BYTES: usize = 32 << 20;
 #[repr(C, align(0x20_0000))]
 struct Arena(UnsafeCell<[u8; BYTES]>);
 
-// SAFETY: `take` hands the bytes out once.
+// SAFETY: `take` returns the bytes only once.
 unsafe impl Sync for Arena {}
 
 static ARENA: Arena = Arena(UnsafeCell::new([0; BYTES]));
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The arena; `None` from the second call on.
+/// Returns the arena, or `None` from the second call on.
 pub fn take() -> Option<&'static mut [u8]> {
     if TAKEN.swap(true, Ordering::Relaxed) {
         return None;
     }
-    // SAFETY: the first caller alone comes here, so the reference is the only one.
+    // SAFETY: only the first call gets here, so this is the only reference.
     Some(unsafe { &mut *ARENA.0.get() })
 }

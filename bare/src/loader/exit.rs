@@ -5,7 +5,7 @@ use core::hint::spin_loop;
 
 use super::port;
 
-/// Where the runner puts QEMU's `isa-debug-exit` device.
+/// The port of QEMU's `isa-debug-exit` device, as the runner configures it.
 const DEBUG_EXIT: u16 = 0xf4;
 
 /// How a run ended. QEMU's own status is twice the value plus one.
@@ -22,9 +22,9 @@ pub enum Status {
     Panicked = 0x13,
 }
 
-/// Leaves QEMU with `status`; on a machine without the exit device, stops for good.
+/// Leaves QEMU with `status`. Stops forever on a machine without the exit device.
 pub fn exit(status: Status) -> ! {
-    // SAFETY: the port is the exit device's, or nobody's.
+    // SAFETY: the port belongs to the exit device, or to no device.
     unsafe { port::write(DEBUG_EXIT, status as u8) }
     loop {
         if ring() == 0 {
@@ -38,7 +38,7 @@ pub fn exit(status: Status) -> ! {
 /// The ring that this code runs in.
 pub fn ring() -> u16 {
     let selector: u16;
-    // SAFETY: reads a segment register.
+    // SAFETY: this only reads a segment register.
     unsafe { asm!("mov {0:x}, cs", out(reg) selector, options(nomem, nostack, preserves_flags)) }
     selector & 3
 }

@@ -1,4 +1,4 @@
-//! What the loader says: the command line, and the memory that is free.
+//! The loader's information: the command line, and the free memory.
 
 use core::ffi::CStr;
 use core::slice;
@@ -21,23 +21,23 @@ struct StartInfo {
     module_list: u64,
     command_line: u64,
     rsdp: u64,
-    /// From version 1 on.
+    /// Valid since version 1.
     map: u64,
     entries: u32,
     reserved: u32,
 }
 
-/// Bytes that a Multiboot2 loader says at most.
+/// The maximum size of a Multiboot2 loader's information.
 const MOST_INFORMATION: u32 = 1 << 20;
 
-/// Bytes of an entry of the map.
+/// Bytes per entry of the memory map.
 const ENTRY_BYTES: usize = 24;
 
-/// `boot.S` maps so many bytes onto themselves, by tables of four levels.
+/// `boot.S` maps this many bytes onto themselves, with tables of four levels.
 const ACCESSIBLE: u64 = 4 << 30;
 const LEVELS: u32 = 4;
 
-/// The BIOS and PVH loaders have their data below.
+/// The BIOS and PVH loaders keep their data in this area.
 const LOW: Area = Area {
     start: 0,
     end: 1 << 20,
@@ -46,19 +46,19 @@ const LOW: Area = Area {
 unsafe extern "C" {
     /// The root of the page tables in `boot.S`.
     static pml4: u8;
-    /// Where the image ends (`link.ld`).
+    /// The end of the image (`link.ld`).
     static image_end: u8;
 }
 
-/// What the loader left.
+/// The loader's information.
 pub struct Loader {
     map: Map<'static>,
-    /// Where that is, so that it stays.
+    /// The areas of this information, which must not be overwritten.
     data: [Area; 3],
 }
 
 impl Loader {
-    /// Reads it.
+    /// Reads the information.
     ///
     /// # Safety
     /// `information` is the physical address that the loader passed in EBX, memory is identity mapped, and
@@ -73,14 +73,15 @@ impl Loader {
         if head.is_null() || !head.is_aligned() {
             return nothing;
         }
-        // SAFETY: the caller's address is mapped, and what both loaders leave there is as long.
+        // SAFETY: the caller guarantees that the address is mapped, and the information of both loaders has
+        // at least this size.
         let [first, second] = unsafe { head.read() };
         if first == START_MAGIC {
-            // SAFETY: the magic number says so.
+            // SAFETY: the magic number identifies a PVH loader.
             return unsafe { Self::of_pvh(head.cast(), second) };
         }
         let length = first.min(MOST_INFORMATION);
-        // SAFETY: anything else is a Multiboot2 loader's, and begins with its size.
+        // SAFETY: otherwise it is a Multiboot2 loader's information, which begins with its size.
         let bytes = unsafe { slice::from_raw_parts(head.cast::<u8>(), length as usize) };
         Loader {
             map: multiboot(bytes),
@@ -93,9 +94,10 @@ impl Loader {
     }
 
     /// # Safety
-    /// `information` is a PVH loader's of this version.
+    /// `information` is from a PVH loader with this version.
     unsafe fn of_pvh(information: *const StartInfo, version: u32) -> Self {
-        // SAFETY: the caller's. What was added with version 1 lies behind the rest, in mapped memory.
+        // SAFETY: the caller guarantees the address. The fields since version 1 come last, and their place is
+        // mapped memory in version 0, too.
         let information_read = unsafe { information.read() };
         let StartInfo {
             command_line,
@@ -110,7 +112,7 @@ impl Loader {
         };
         let entries = match (version, map) {
             (0, _) | (_, 0) => &[],
-            // SAFETY: and this that of so many entries.
+            // SAFETY: the protocol says that this is the address of this number of entries.
             (_, at) => unsafe {
                 let first = core::ptr::with_exposed_provenance(at as usize);
                 slice::from_raw_parts(first, entries as usize * ENTRY_BYTES)
@@ -129,15 +131,15 @@ impl Loader {
         self.map.command_line
     }
 
-    /// All memory that is neither the loader's nor the image's, which the tables of `boot.S` map as it is
-    /// asked for.
+    /// All free memory except the loader's and the image's. The tables of `boot.S` map pieces of it on
+    /// request.
     ///
     /// # Safety
-    /// Called once.
+    /// This is called once.
     pub unsafe fn pages(&self) -> Pages {
         let mut pool = Pool::new();
         for area in self.map.free() {
-            // Memory that the pool has no room for stays unused.
+            // Memory that does not fit into the pool stays unused.
             let _ = pool.add(area);
         }
         let image = Area {
@@ -145,13 +147,13 @@ impl Loader {
             end: (&raw const image_end).addr() as u64,
         };
         let mut taken = [LOW, image].into_iter().chain(self.data);
-        // A pool that cannot keep what is left must not be used.
+        // A pool that could not remove the occupied areas must not be used.
         if !taken.all(|area| pool.remove(area)) {
             pool = Pool::new();
         }
         let root = (&raw const pml4).expose_provenance() as u64;
-        // SAFETY: the memory is free, `boot.S` maps it and its own tables onto themselves, and nobody but
-        // the result, which is the only one, changes them.
+        // SAFETY: the memory is free, `boot.S` maps it and its own tables onto themselves, and only the
+        // result, of which there is one, changes them.
         unsafe {
             Pages::new(
                 Physical::new(pool, ACCESSIBLE),

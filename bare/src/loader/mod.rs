@@ -1,8 +1,8 @@
-//! The image of a PVH or Multiboot2 loader: nothing but the CPU.
+//! The image for a PVH or Multiboot2 loader. It uses no services, only the CPU and a few ports.
 //!
-//! `boot.S` enters [`kernel_main`] in 64-bit mode with 4 GiB identity mapped and interrupts off.
-//! Everything the image has to say goes out on the first serial port; it leaves through QEMU's
-//! `isa-debug-exit` device, or halts where there is none.
+//! `boot.S` enters [`kernel_main`] in 64-bit mode with 4 GiB identity mapped and interrupts off. All output
+//! goes to the first serial port. The image exits through QEMU's `isa-debug-exit` device, or halts if there
+//! is none.
 
 mod arena;
 mod exit;
@@ -28,7 +28,7 @@ core::arch::global_asm!(
     options(att_syntax)
 );
 
-/// Words that `boot.S` has seen to.
+/// Words that `boot.S` handles.
 const OWN: &str = "ring=0 ring=3";
 
 const NOTES_RING_0: &[&str] = &[
@@ -40,12 +40,12 @@ const NOTES_RING_3: &[&str] = &[
     "the date of the run is not known",
 ];
 
-/// The first Rust that runs; called once by `boot.S` with what the loader left in EBX.
+/// The first Rust code that runs. `boot.S` calls it once with the loader's value of EBX.
 #[unsafe(no_mangle)]
 extern "C" fn kernel_main(start_info: u32) -> ! {
     let mut serial = Serial::first();
     let mut console = Console::new(&mut serial);
-    // SAFETY: `boot.S` passes the loader's own address, and maps memory as it lies.
+    // SAFETY: `boot.S` passes the loader's address, and maps memory onto itself.
     let loader = unsafe { Loader::read(start_info) };
     let command_line = loader.command_line();
     let version = env!("CARGO_PKG_VERSION");
@@ -72,7 +72,7 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
     })
 }
 
-/// Lines for people begin with `# `, and every other line is one of the record. The port never fails.
+/// Lines for people begin with `# `; all other lines belong to the record. Writing to the port never fails.
 impl Output for Serial {
     fn say(&mut self, text: Arguments<'_>) {
         let _ = writeln!(self, "# {text}");
@@ -88,8 +88,8 @@ impl Output for Serial {
     }
 }
 
-/// Called by the stubs, on a stack of its own, so that a wild stack pointer is reported like anything
-/// else; `cr2` is the address of a page fault.
+/// The stubs call this on a separate stack, so that an invalid stack pointer is also reported. `cr2` is the
+/// address of a page fault.
 #[unsafe(no_mangle)]
 extern "sysv64" fn exception_entry(frame: &Frame, cr2: u64) -> ! {
     Serial::first().say(format_args!("{frame} cr2 {cr2:#x}"));

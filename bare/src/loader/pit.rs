@@ -1,12 +1,12 @@
-//! The 8254 interval timer: the only clock of known rate that every PC has, so the TSC is
-//! calibrated against it.
+//! The 8254 interval timer: the only clock with a known rate that every PC has. The TSC is calibrated against
+//! it.
 
 use linefill::stats::median;
 use linefill::time::{Rate, start};
 
 use super::port;
 
-/// Counts a second (Intel 8254 data sheet, driven at a third of the NTSC colour carrier).
+/// Counts per second (Intel 8254 data sheet; the clock is a third of the NTSC colour carrier).
 const HZ: f64 = 1_193_181.666;
 const CHANNEL_0: u16 = 0x40;
 const CONTROL: u16 = 0x43;
@@ -15,16 +15,16 @@ const FREE_RUNNING: u8 = 0x34;
 /// Channel 0, counter latch.
 const LATCH: u8 = 0x00;
 
-/// Windows whose median is the rate; a window in which a hypervisor took the CPU away for longer
-/// than the counter's 55 ms is wrong by whole turns, and the median passes over it.
+/// Number of windows; the median of their rates counts. If a hypervisor takes the CPU away for longer than
+/// the counter's period of 55 ms, the window misses whole periods. The median ignores such a window.
 const WINDOWS: usize = 9;
-/// Counts in a window: 25 ms.
+/// Counts per window: 25 ms.
 const WINDOW: u64 = 29_830;
-/// Polls after which a counter that stands still is given up: some chipsets gate its clock.
+/// Polls until a stopped counter is given up: some chipsets gate its clock.
 const PATIENCE: u32 = 1_000_000;
 
-/// The rate of the time-stamp counter, measured for about a quarter of a second. `None` if the
-/// timer stands still.
+/// The rate of the time-stamp counter, measured for about a quarter of a second. `None` if the timer is
+/// stopped.
 pub fn tsc_rate() -> Option<Rate> {
     // SAFETY: interrupts are off and nothing else uses the timer.
     unsafe {
@@ -62,9 +62,9 @@ fn wait_for_change(old: u16) -> Option<(u16, u64)> {
         .find(|&(now, _)| now != old)
 }
 
-/// The counter, which runs downwards.
+/// Reads the counter, which counts down.
 fn count() -> u16 {
-    // SAFETY: latching and reading the counter changes nothing but the latch.
+    // SAFETY: latching and reading the counter changes only the latch.
     unsafe {
         port::write(CONTROL, LATCH);
         let low = port::read(CHANNEL_0);

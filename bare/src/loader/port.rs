@@ -8,8 +8,8 @@ use core::arch::asm;
 /// The write must not change anything that running Rust code depends on (an interrupt
 /// controller, a DMA engine, a memory mapping).
 pub unsafe fn write(port: u16, value: u8) {
-    // SAFETY: the image runs in ring 0, where `out` does not fault; the caller answers for
-    // what the device does.
+    // SAFETY: `out` does not fault in ring 0, and in ring 3 `boot.S` allows the ports below 400h. The caller
+    // guarantees that the device's reaction does no harm.
     unsafe {
         asm!("out dx, al", in("dx") port, in("al") value, options(nomem, nostack, preserves_flags))
     }

@@ -14,14 +14,15 @@ const MODEM_CONTROL: u16 = BASE + 4;
 const LINE_STATUS: u16 = BASE + 5;
 const TRANSMITTER_EMPTY: u8 = 0x20;
 
-/// How often to ask a port that never gets ready: a machine without one must still finish.
+/// Polls until a port that never gets ready is given up: the program must also finish on a machine without a
+/// port.
 const PATIENCE: u32 = 1_000_000;
 
 /// The first serial port, as a [`fmt::Write`].
 pub struct Serial(());
 
 impl Serial {
-    /// Sets the port up; repeating it does no harm, so a panic can open it again.
+    /// Initialises the port. A panic handler can open it again, because repeating this does no harm.
     pub fn first() -> Self {
         for (register, value) in [
             (INTERRUPT_ENABLE, 0), // polled
@@ -40,7 +41,7 @@ impl Serial {
 
     fn send(&mut self, byte: u8) {
         for _ in 0..PATIENCE {
-            // SAFETY: reading the line status has no effect but clearing error bits.
+            // SAFETY: reading the line status only clears error bits.
             if unsafe { port::read(LINE_STATUS) } & TRANSMITTER_EMPTY != 0 {
                 break;
             }

@@ -16,17 +16,17 @@ use linefill::time::{Rate, start, stop};
 
 use super::driver::{Driver, Timed};
 
-/// Decides every random layout.
+/// Seed of every random layout.
 const SEED: u64 = 1;
 
 const MIB: usize = 1 << 20;
 
-/// Ticks from the call of a run to its start: some ten microseconds.
+/// Ticks from the call of a run to its start: 10 to 20 microseconds.
 const AHEAD: u64 = 50_000;
 
-/// What a bench of experiments needs: the machine their cases depend on, memory, clocks.
+/// What a bench of experiments needs: the machine that the cases depend on, memory, and clocks.
 pub struct Bench {
-    /// Times what is no case of an experiment.
+    /// Times code that is no case of an experiment.
     pub driver: Driver,
     /// The machine as CPUID describes it.
     pub machine: Machine,
@@ -34,7 +34,7 @@ pub struct Bench {
     arena: Arena,
 }
 
-/// What came of a case, and where on the horizontal axis it lies.
+/// The times of a case, and its place on the horizontal axis.
 #[derive(Clone, Debug, Default)]
 pub struct Sampled {
     place: String,
@@ -48,7 +48,7 @@ pub struct Cases {
 }
 
 impl Bench {
-    /// A bench named `subject`, unless the command line leaves it out.
+    /// A bench named `subject`, unless the command line excludes it.
     pub fn new(subject: &'static str) -> Option<Self> {
         let driver = Driver::new(subject)?;
         Some(Bench {
@@ -75,7 +75,7 @@ impl Bench {
 
     /// Times the case of `series` whose x is nearest to `x`.
     ///
-    /// What this machine lacks is skipped, and the reason printed.
+    /// Skips a case that this machine cannot run, and prints the reason.
     pub fn time(&mut self, cases: &Cases, series: &str, x: f64) -> Sampled {
         let Some(case) = cases.nearest(series, x) else {
             let id = cases.experiment.id;
@@ -105,9 +105,9 @@ impl Bench {
         }
     }
 
-    /// Prints how many times as long `of` took as `to`, if both were sampled: in core cycles, or
-    /// in ticks where there is no yardstick; by the operation, or by the floating-point operation
-    /// where there are such.
+    /// Prints the ratio of the times of `of` and `to`, if both were sampled: in core cycles, or in ticks if
+    /// there is no yardstick. The times are per floating-point operation if there are any, else per
+    /// operation.
     pub fn ratio(&self, what: &str, of: &Sampled, to: &Sampled) {
         let over = |of: Option<f64>, to: Option<f64>| Some(of? / to?);
         let (a, b) = (of.timed, to.timed);
@@ -124,7 +124,7 @@ impl Bench {
 }
 
 impl Sampled {
-    /// What came of operations that consist of so many parts, by which they are compared.
+    /// The times per part of an operation, if an operation has `parts` parts.
     pub fn of(place: String, timed: Timed, parts: f64) -> Self {
         Sampled {
             place,
@@ -137,7 +137,7 @@ impl Sampled {
 }
 
 impl Cases {
-    /// The case of `series` nearest to `x`, by ratio: axes here are mostly logarithmic.
+    /// The case of `series` nearest to `x` by ratio, because most axes are logarithmic.
     fn nearest(&self, series: &str, x: f64) -> Option<&Case> {
         let distance = |case: &&Case| ((case.x + 1.0) / (x + 1.0)).ln().abs();
         self.cases
@@ -146,7 +146,7 @@ impl Cases {
             .min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
-    /// A name for `case` that says what its numbers mean.
+    /// A name for `case` that tells the meaning of its numbers.
     fn name(&self, case: &Case) -> String {
         let series = &case.series;
         let place = self.place(case);
@@ -158,7 +158,7 @@ impl Cases {
         }
     }
 
-    /// Where on the horizontal axis `case` lies, to be put behind a name.
+    /// The place of `case` on the horizontal axis, as a suffix for a name.
     fn place(&self, case: &Case) -> String {
         let x = case.x;
         match self.experiment.plot.map(|plot| plot.x) {
@@ -171,8 +171,7 @@ impl Cases {
         }
     }
 
-    /// What an operation that does `work` is to be credited with, if speed is what the experiment
-    /// is about.
+    /// The throughput of an operation that does `work`, if the experiment measures speed.
     fn throughput(&self, work: Work) -> Option<Throughput> {
         match self.experiment.plot?.unit {
             Unit::GigabytesPerSecond => {
@@ -185,7 +184,7 @@ impl Cases {
     }
 }
 
-/// A prepared case that takes time.
+/// A prepared case that is timed, and not counted.
 enum Stretch<'m> {
     Steady(Box<dyn Kernel + 'm>),
     Shots(Box<dyn Shot + 'm>, Work),
@@ -197,7 +196,7 @@ enum Stretch<'m> {
     },
 }
 
-/// Threads that start at one tick, as the lab's do.
+/// Threads that start at the same tick, as in the lab.
 struct Threads<'m> {
     members: Vec<Worker<'m>>,
     pace: SampleOf,
@@ -205,7 +204,7 @@ struct Threads<'m> {
 }
 
 impl<'m> Threads<'m> {
-    /// Ticks from a call to the common start: some tens of microseconds.
+    /// Ticks from a call to the common start: 20 to 50 microseconds.
     const AHEAD: u64 = 100_000;
 
     fn new(members: Vec<Worker<'m>>, pace: SampleOf, in_step: bool) -> Self {
@@ -237,7 +236,7 @@ impl<'m> Threads<'m> {
                 SampleOf::Slowest => turns.iter().map(WorkerTime::until).fold(0, u64::max),
             }
         });
-        // A bench says so and goes on to the next; Criterion wants a time.
+        // Criterion needs a time even if the threads did not start; the bench prints the error and continues.
         ticks.unwrap_or_else(|error| {
             println!("the threads did not start: {error}");
             1
@@ -273,7 +272,7 @@ impl<'m> Stretch<'m> {
         }
     }
 
-    /// What an operation does.
+    /// The work of one operation.
     fn work(&self) -> Work {
         match self {
             Stretch::Steady(kernel) => kernel.work(),
@@ -286,8 +285,8 @@ impl<'m> Stretch<'m> {
         }
     }
 
-    /// Does `operations` operations, and returns the ticks they took. Each shot has the clock's
-    /// own in it: taken off, a hit comes out at nothing or less, which Criterion cannot show.
+    /// Runs `operations` operations, and returns the ticks they took. The time of a shot includes the clock's
+    /// own time: without it, a hit would take zero or negative time, which Criterion cannot show.
     fn run(&mut self, operations: u64) -> u64 {
         match self {
             Stretch::Steady(kernel) => {
@@ -327,25 +326,25 @@ impl<'m> Stretch<'m> {
                     };
                     (0..runs).map(|_| run()).sum()
                 });
-                // A thread that cannot be had was none when the case was prepared, either.
+                // If threads were not available, preparing the case would have failed.
                 share_of(ticks.expect("threads"), operations, runs * *of_one)
             }
         }
     }
 }
 
-/// What `operations` of the `done` took.
+/// The time of `operations` operations, if `done` operations took `ticks`.
 fn share_of(ticks: u64, operations: u64, done: u64) -> u64 {
     (ticks as f64 * operations as f64 / done as f64) as u64
 }
 
-/// The parts of an operation by which cases are compared: its floating-point operations, where
-/// operations of different cases are of different size; else the operation.
+/// The number of parts of an operation, by which cases are compared: its floating-point operations, because
+/// the size of an operation differs among cases; 1 if it has none.
 fn parts(work: Work) -> f64 {
     work.flops.max(1) as f64
 }
 
-/// The name of the place `x` on an axis that names its places: `after this (0), after that (1)`.
+/// The name of the place `x` on an axis whose label lists places: `after this (0), after that (1)`.
 fn named(label: &str, x: f64) -> Option<&str> {
     let mark = format!(" ({x})");
     label.split(", ").find_map(|name| name.strip_suffix(&mark))
@@ -360,12 +359,12 @@ fn bytes_in_words(bytes: f64) -> String {
     }
 }
 
-/// The machine by CPUID alone: the ladder that the lab measures would take longer than a bench.
+/// The machine from CPUID alone: the lab's measured ladder would take longer than a bench.
 fn machine(rate: Rate) -> Machine {
     let caches = Caches::detect();
     let reported = [1, 2, 3].map(|level| caches.data(level).map(|cache| cache.size as f64));
-    // Four times the last level, where memory begins; but no more than a small machine has, and
-    // no longer than a bench may take.
+    // Four times the last level, where the working set is in memory. Limited, because a small machine has
+    // less memory and a bench has little time.
     let last = caches.last_level().map_or(0, |cache| cache.size as usize);
     Machine {
         calibration: linefill::experiment::Calibration::default(),

@@ -1,7 +1,7 @@
-//! The library's own measurements for Criterion, from their source: the library offers them
-//! behind its feature `criterion`, and `std` is to be enough for the benches.
+//! The library's measurements for Criterion, included from their source: the library exports them with its
+//! feature `criterion`, but the benches need only `std`.
 
-// The benches use a part of them.
+// The benches use only a part of the module.
 #[allow(dead_code, unused_imports)]
 #[path = "../../../src/criterion.rs"]
 mod measurements;

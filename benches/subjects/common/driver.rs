@@ -1,4 +1,4 @@
-//! Hands a stretch of code to Criterion, once a clock.
+//! Passes code to Criterion, once per clock.
 
 use std::time::Duration;
 
@@ -10,36 +10,35 @@ use linefill::time::Rate;
 use super::clock::{Clock, CoreCycles, Ticks};
 use crate::SUBJECTS;
 
-/// Samples a benchmark.
+/// Samples per benchmark.
 const SAMPLES: usize = 20;
 
-/// Long enough for a lap of a random walk through 128 MiB.
+/// Long enough for one lap of a random walk through 128 MiB.
 const WARM_UP: Duration = Duration::from_millis(300);
 
-/// Spread over all samples.
+/// Total time of all samples.
 const MEASUREMENT: Duration = Duration::from_millis(600);
 
-/// Resamples of the bootstrap: intervals of 20 samples gain nothing from more.
+/// Resamples of the bootstrap: more would not improve the intervals of 20 samples.
 const RESAMPLES: usize = 10_000;
 
-/// One subject, a Criterion a clock: a Criterion has one measurement.
+/// One subject, with one Criterion per clock, because a Criterion supports only one measurement.
 pub struct Driver {
     subject: &'static str,
     rate: Rate,
     ticks: Timer<Ticks>,
-    /// `None` where the yardstick gives nothing.
+    /// `None` if the yardstick gives no value.
     cycles: Option<Timer<CoreCycles>>,
     _pinned: Option<Pinned>,
 }
 
-/// A Criterion and its clock, which it keeps to itself.
+/// A clock and its Criterion.
 struct Timer<C: Clock> {
     clock: C,
     criterion: Criterion<C>,
 }
 
-/// Medians of an operation's time, as far as it was sampled: not in a test run, nor where a
-/// filter left it out.
+/// Median times of an operation. `None` in a test run, or if a filter excluded the benchmark.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timed {
     /// In ticks.
@@ -49,8 +48,8 @@ pub struct Timed {
 }
 
 impl Driver {
-    /// Pins the thread and calibrates the clocks. `None` if the command line names other subjects
-    /// and not this one, or if there is no clock.
+    /// Pins the thread and calibrates the clocks. `None` if the command line names only other subjects, or if
+    /// there is no clock.
     pub fn new(subject: &'static str) -> Option<Self> {
         if !asked_for(subject) {
             return None;
@@ -81,8 +80,8 @@ impl Driver {
         self.rate
     }
 
-    /// Benchmarks `stretch`, which does as many operations as it is told and returns the ticks
-    /// they took. `work` is what an operation does, if its speed is what it is about.
+    /// Benchmarks `stretch`, which runs the given number of operations and returns the ticks that they took.
+    /// `work` is the work of an operation, if the benchmark is about speed.
     pub fn time(
         &mut self,
         name: &str,
@@ -97,7 +96,7 @@ impl Driver {
         Timed { ticks, cycles }
     }
 
-    /// Prints a line of this bench's own.
+    /// Prints a line with the name of this subject.
     pub fn say(&self, text: &str) {
         println!("{}: {text}", self.subject);
     }
@@ -126,7 +125,7 @@ impl<C: Clock + 'static> Timer<C> {
         work: Option<Throughput>,
         stretch: &mut dyn FnMut(u64) -> u64,
     ) -> Option<f64> {
-        // A group of its own: a group cannot be told to forget its throughput.
+        // A separate group per benchmark, because the throughput of a group cannot be removed.
         let mut group = self.criterion.benchmark_group(subject);
         if let Some(work) = work {
             group.throughput(work);
@@ -140,7 +139,7 @@ impl<C: Clock + 'static> Timer<C> {
             });
         });
         group.finish();
-        // The samples come after the warm-up; a test run takes none.
+        // The samples are the last calls, after the warm-up; a test run has none.
         let warm_up = seen.len().checked_sub(SAMPLES).filter(|&calls| calls > 0)?;
         let samples = &mut seen[warm_up..];
         samples.sort_unstable_by(f64::total_cmp);
@@ -148,8 +147,8 @@ impl<C: Clock + 'static> Timer<C> {
     }
 }
 
-/// Whether the command line leaves this subject in. Criterion's own filter decides in the end;
-/// this saves the other subjects from laying out what will not run.
+/// Whether the command line includes this subject. Criterion's own filter decides; this check saves the setup
+/// of subjects that will not run.
 fn asked_for(subject: &str) -> bool {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let named = |subject: &str| {
@@ -162,7 +161,7 @@ fn asked_for(subject: &str) -> bool {
     named(subject) || !SUBJECTS.iter().any(|(other, _)| named(other))
 }
 
-/// Keeps the thread on the last CPU it may use: the first ones serve more interrupts.
+/// Pins the thread to the last CPU that it may use, because the first CPUs serve more interrupts.
 fn pin() -> Option<Pinned> {
     let cpu = *os::allowed().last()?;
     os::pin(cpu)

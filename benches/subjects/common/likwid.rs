@@ -1,9 +1,9 @@
-//! likwid-bench, a peer to compare bandwidth with: used where it is installed, never needed.
+//! likwid-bench, an optional peer for the comparison of bandwidths.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The program's name, and what a package of it is called.
+/// The name of the program and of its package.
 pub const PROGRAM: &str = "likwid-bench";
 
 /// likwid-bench on this machine.
@@ -12,7 +12,7 @@ pub struct Likwid {
 }
 
 impl Likwid {
-    /// The first on `PATH`.
+    /// The first likwid-bench on `PATH`.
     pub fn find() -> Option<Self> {
         let path = std::env::var_os("PATH")?;
         let program = std::env::split_paths(&path)
@@ -21,11 +21,11 @@ impl Likwid {
         Some(Likwid { program })
     }
 
-    /// Gigabytes a second, read and written, that `test` moves in `bytes` bytes going round
-    /// `rounds` times, on the CPU that this thread is pinned to, for the child inherits it.
+    /// The gigabytes per second, read and written, of `test` with a working set of `bytes` bytes and `rounds`
+    /// rounds. It runs on the CPU to which this thread is pinned, because the child inherits the affinity.
     ///
     /// # Errors
-    /// What the program said, if it gave no figure: it may lack the test.
+    /// The program's output, if it has no figure: it may lack the test.
     pub fn bandwidth(&self, test: &str, bytes: usize, rounds: u64) -> Result<f64, String> {
         let output = Command::new(&self.program)
             .args(["-t", test, "-w", &format!("N:{bytes}B:1")])

@@ -1,15 +1,15 @@
-//! The shortest way through a function of this program, in instructions: what it takes where no
-//! counter is there to be read.
+//! The shortest path through a function of this program, in instructions: an estimate of its cost on machines
+//! that cannot read a counter.
 
 use std::collections::{HashMap, VecDeque};
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 
-/// Bytes of a function that are decoded at most.
+/// The maximum number of bytes of a function that are decoded.
 const REACH: usize = 4096;
 
-/// How many instructions the shortest way from the start of the code to a `ret` has that executes
-/// `mnemonic` so many `times`, and calls nothing. `None` if there is none.
+/// The number of instructions on the shortest path from the start of the code to a `ret` that executes
+/// `mnemonic` exactly `times` times and contains no call. `None` if there is no such path.
 pub fn shortest(code: &[u8], address: u64, mnemonic: Mnemonic, times: usize) -> Option<usize> {
     let code = &code[..code.len().min(REACH)];
     let decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);

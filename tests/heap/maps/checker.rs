@@ -1,10 +1,10 @@
-//! Whether operations on a key look as if done one after the other (Herlihy and Wing, 1990), found
-//! by the search of Wing and Gong (1993): whatever may come first is tried, and what led nowhere
-//! from the same state is not tried again.
+//! Checks whether the operations on a key are linearizable (Herlihy and Wing, 1990), with the search of Wing
+//! and Gong (1993). It tries every call that may come first, and does not search again from a state that led
+//! to no solution.
 
 use std::collections::HashSet;
 
-/// What is asked of a map for a key.
+/// An operation on a key of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     Get,
@@ -14,7 +14,7 @@ pub enum Call {
 }
 
 impl Call {
-    /// What the map holds after the call. What it held before is what the call returns.
+    /// The map's content after the call. The call returns the content before it.
     pub fn after(self, before: Option<u64>) -> Option<u64> {
         match self {
             Call::Get => before,
@@ -25,7 +25,7 @@ impl Call {
     }
 }
 
-/// A call, what it returned, and two moments, one before it and one after.
+/// A call, its result, a time before it and a time after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     pub call: Call,
@@ -34,8 +34,8 @@ pub struct Event {
     pub ended: u64,
 }
 
-/// Whether there is an order of these calls for one key, absent at first, in which each returns
-/// what it did, and in which none comes before one that had ended when it began.
+/// Whether these calls for one key, absent at first, have an order in which each returns its recorded result,
+/// and no call comes before a call that had ended when it began.
 pub fn linearizable(history: &[Event]) -> bool {
     assert!(history.len() <= 64, "{} events", history.len());
     let all = u64::MAX.checked_shr(64 - history.len() as u32).unwrap_or(0);

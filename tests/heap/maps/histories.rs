@@ -1,4 +1,4 @@
-//! The checker itself: planted histories, and a slower one that tries every order.
+//! Tests of the checker: constructed histories, and a slower checker that tries every order.
 
 use proptest::prelude::*;
 
@@ -35,31 +35,31 @@ fn histories_that_no_map_may_show_are_rejected() {
     let wrong: [&[Event]; 7] = [
         // A read after a put does not see it.
         &[event(0, 1, Put(1), None), event(2, 3, Get, None)],
-        // Two put at once, and each finds the key absent.
+        // Two calls put at the same time, and both find the key absent.
         &[
             event(0, 3, PutIfAbsent(1), None),
             event(1, 2, PutIfAbsent(2), None),
         ],
-        // Two remove the same.
+        // Two calls remove the same value.
         &[
             event(0, 1, Put(1), None),
             event(2, 5, Remove, Some(1)),
             event(3, 4, Remove, Some(1)),
         ],
-        // An update that is lost.
+        // A lost update.
         &[
             event(0, 3, Put(1), None),
             event(1, 2, Put(2), None),
             event(4, 5, Get, Some(1)),
         ],
-        // Seen, and then not, while the put is still underway: what a reader that took the size
-        // of a stripe for an answer would show.
+        // A value that is seen and then not seen while its put is still running: the symptom of a reader that
+        // uses the size of a stripe as an answer.
         &[
             event(0, 9, Put(1), None),
             event(1, 2, Get, Some(1)),
             event(3, 4, Get, None),
         ],
-        // A value that nobody put.
+        // A value that no call put.
         &[event(0, 1, Get, Some(7))],
         // Two readers that see two puts in opposite orders.
         &[
@@ -74,7 +74,7 @@ fn histories_that_no_map_may_show_are_rejected() {
     }
 }
 
-/// Whether one of all orders will do.
+/// Whether any order is valid.
 fn by_every_order(left: &mut Vec<Event>, held: Option<u64>) -> bool {
     if left.is_empty() {
         return true;
@@ -101,7 +101,7 @@ fn calls() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// Any history, most of which no map may show.
+/// Any history. A correct map can produce few of them.
 fn histories() -> impl Strategy<Value = Vec<Event>> {
     let one = (calls(), proptest::option::of(1..4_u64), 0..12_u64, 0..6_u64);
     let one =
@@ -109,7 +109,7 @@ fn histories() -> impl Strategy<Value = Vec<Event>> {
     proptest::collection::vec(one, 0..7)
 }
 
-/// A history of calls done one after the other, each known to have happened within some moments.
+/// A sequential history. Each call happened within a known interval around its time.
 fn done_in_turn() -> impl Strategy<Value = Vec<Event>> {
     let one = (calls(), 0..30_u64, 0..30_u64);
     proptest::collection::vec(one, 1..20).prop_map(|calls| {

@@ -1,4 +1,4 @@
-//! Operations of several threads on the same keys, recorded and checked.
+//! Concurrent operations on the same keys, recorded and checked.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use linefill::pattern::Rng;
 use super::checker::{Call, Event, linearizable};
 use super::maps;
 
-/// Counts moments: one that is taken after another is larger, on whatever CPU.
+/// Counts time: a later reading is larger, on any CPU.
 #[derive(Default)]
 struct Clock(AtomicU64);
 
@@ -36,7 +36,7 @@ impl Clock {
     }
 }
 
-/// Where threads wait for each other, many times, without sleeping: they are to go on at once.
+/// A barrier without sleeping, so that the threads continue at the same time. It can be used many times.
 struct Meeting {
     threads: usize,
     arrived: AtomicUsize,
@@ -48,7 +48,7 @@ impl Meeting {
         let mut looks = 0_u32;
         while self.arrived.load(Ordering::Acquire) < (round + 1) * self.threads {
             looks += 1;
-            // Those that share a CPU must give it away.
+            // Threads on the same CPU must yield to each other.
             if looks.is_multiple_of(1_000) {
                 thread::yield_now();
             } else {
@@ -60,12 +60,12 @@ impl Meeting {
 
 const ROUNDS: usize = 600;
 const THREADS: usize = 3;
-/// Keys of a round.
+/// Keys per round.
 const KEYS: usize = 2;
-/// Calls of a thread in a round.
+/// Calls per thread and round.
 const CALLS: usize = 20;
 
-/// What is done to a key: reads as often as all changes together.
+/// A random operation on a key: half of the calls are reads.
 fn call(rng: &mut Rng, value: u64) -> Call {
     match rng.below(6) {
         0 => Call::Put(value),
@@ -75,7 +75,7 @@ fn call(rng: &mut Rng, value: u64) -> Call {
     }
 }
 
-/// One thread's calls: keys of its own in each round, the same as the other threads'.
+/// The calls of one thread. Each round has new keys, which all threads share.
 fn calls_of(
     thread: usize,
     map: &dyn SharedMap,
@@ -88,7 +88,7 @@ fn calls_of(
         meeting.wait(round);
         for number in 0..CALLS {
             let key = (round * KEYS + rng.below(KEYS)) as u32;
-            // No two puts have a value in common.
+            // No two puts have the same value.
             let value = (thread + THREADS * (number + CALLS * round)) as u64;
             let event = clock.record(map, key, call(&mut rng, value));
             events.push((key, event));
@@ -97,7 +97,7 @@ fn calls_of(
     events
 }
 
-/// The calls of all threads, key by key, and a last look at each key when they are done.
+/// The calls of all threads by key, followed by a read of each key after the threads have ended.
 fn stressed(map: &dyn SharedMap) -> BTreeMap<u32, Vec<Event>> {
     let clock = Clock::default();
     let meeting = Meeting {
@@ -121,8 +121,8 @@ fn stressed(map: &dyn SharedMap) -> BTreeMap<u32, Vec<Event>> {
     by_key
 }
 
-/// A bucket a stripe at first, so that the map grows many times meanwhile; and one stripe, so that
-/// all keys share a lock and a size.
+/// One bucket per stripe at first, so that the map grows many times during the calls. Also with only one
+/// stripe, so that all keys share a lock and a size.
 #[test]
 fn operations_of_several_threads_look_as_if_done_in_turn() {
     for stripes in [1, 4] {
@@ -137,7 +137,7 @@ fn operations_of_several_threads_look_as_if_done_in_turn() {
     }
 }
 
-/// A map whose put-if-absent looks first and puts afterwards, with time for others in between.
+/// A faulty map: its put-if-absent reads first and puts later, with time for other calls in between.
 struct LooksFirst<'m> {
     map: &'m dyn SharedMap,
     between: Meeting,

@@ -1,5 +1,5 @@
-//! Nothing is freed twice, too early or never. Run in a process of its own, for the heap is
-//! everybody's: the test starts itself again, alone.
+//! No memory is freed twice, too early or never. All threads of a process share the heap, so the test runs
+//! again alone in a separate process.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use linefill::experiment::topics::maps::map::{MapKind, Share, SharedMap, Striped
 use crate::allocator::live;
 use crate::common::child;
 
-/// Says that this is the process that measures.
+/// Marks the process that measures.
 const ALONE: &str = "LINEFILL_MAPS_ALONE";
 
 #[test]
@@ -20,7 +20,7 @@ fn maps_give_back_all_that_they_took() {
         assert!(output.status.success(), "{output:?}");
         return;
     }
-    // What threads and the runtime keep to themselves they take at the first run.
+    // Threads and the runtime allocate memory that they keep in the first run.
     exercised(&StripedWriteMap::new(4, 1));
     for kind in [
         MapKind::Striped,
@@ -46,8 +46,8 @@ fn maps_give_back_all_that_they_took() {
     settle(before);
 }
 
-/// Waits until no more is taken than `before`: threads give back what is theirs after they were
-/// joined. What a map keeps is never given back.
+/// Waits until at most `before` bytes are allocated, because threads may free memory after they were joined.
+/// Memory that a map keeps would never be freed.
 #[track_caller]
 fn settle(before: usize) {
     let began = Instant::now();
@@ -58,8 +58,8 @@ fn settle(before: usize) {
     }
 }
 
-/// A reader that is underway while everything that it walks is taken out of the map, and while the
-/// map grows: what it has yet to see is as it was, or as it is.
+/// A reader runs while all that it reads is removed from the map, and while the map grows: it sees either the
+/// old or the new state of the rest.
 #[test]
 fn a_reader_goes_on_in_what_writers_took_out() {
     let map = StripedWriteMap::new(1, 1);
@@ -86,7 +86,7 @@ fn a_reader_goes_on_in_what_writers_took_out() {
     assert!(map.kept() > 100);
 }
 
-/// Two that change the map and one that reads it, many times, while it grows.
+/// Two threads change the map and one reads it, many times, while it grows.
 fn exercised(map: &dyn SharedMap) {
     let share = |thread| Share {
         thread,
@@ -98,7 +98,7 @@ fn exercised(map: &dyn SharedMap) {
         scope.spawn(|| map.exercise(share(1)));
         scope.spawn(|| {
             for round in 0..20 {
-                // A value is the key's own: a freed node would not have it.
+                // The value belongs to the key; a freed node would have another value.
                 map.for_each(&mut |key, value| assert_eq!(u64::from(key), value, "{round}"));
                 for key in 0..3_000 {
                     let found = map.get(key);

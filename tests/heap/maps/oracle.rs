@@ -1,4 +1,4 @@
-//! The maps beside the standard library's.
+//! Compares the maps with the standard library's map.
 
 use std::collections::{BTreeMap, HashMap};
 use std::thread;
@@ -19,7 +19,7 @@ fn content(map: &dyn SharedMap) -> BTreeMap<u32, u64> {
 }
 
 fn calls() -> impl Strategy<Value = (u32, Call)> {
-    // Many share a bucket, some differ in the upper half alone.
+    // Many keys share a bucket; some differ only in the upper half.
     let key = prop_oneof![0..40_u32, (0..4_u32).prop_map(|high| high << 16)];
     let call = prop_oneof![
         Just(Call::Get),
@@ -61,7 +61,7 @@ proptest! {
     }
 }
 
-/// The note's program, once more.
+/// An independent implementation of the note's program.
 fn program(operations: u64, range: u32) -> (Tally, HashMap<u32, u64>) {
     let mut random = Random::new(78);
     let mut map = HashMap::new();

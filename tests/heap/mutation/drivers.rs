@@ -1,8 +1,7 @@
-//! What the program does with what it is given, for any bytes: one function a kind of input. The
-//! mutation tests and the fuzz targets share these. Each ends without a panic, whatever the bytes;
-//! an error is the answer to bytes that are none of the kind.
+//! Passes arbitrary bytes to the program's parsers: one function per kind of input. The mutation tests and
+//! the fuzz targets share them. None may panic. Input of the wrong kind must give an error.
 
-// Fuzz targets use one each.
+// Each fuzz target uses only one function.
 #![allow(dead_code)]
 
 use std::fs;
@@ -21,11 +20,11 @@ use linefill::lab::{plain, sharing, size};
 use linefill::sim::trace::lackey;
 use linefill::sim::{Hierarchy, HierarchyDesign, Reference};
 
-/// A record: `report`, `compare` and `machine --record`. The pages, whose scripts are megabytes, are
-/// written if `pages`.
+/// A record, as for `report`, `compare` and `machine --record`. Also writes the pages if `pages`, because
+/// their scripts have megabytes.
 ///
 /// # Errors
-/// The line that is to blame, and what is wrong with it.
+/// The wrong line, and what is wrong with it.
 pub fn record(data: &[u8], pages: bool) -> Result<Reading, (Option<usize>, String)> {
     let reading = read::parse(data)?;
     let analysis = Analysis::of(reading.record.clone());
@@ -51,7 +50,7 @@ pub fn record(data: &[u8], pages: bool) -> Result<Reading, (Option<usize>, Strin
     Ok(reading)
 }
 
-/// The caches that traces are fed to.
+/// The caches that simulate the traces.
 const CACHES: &str = "L1i=1K/2:plru:wt,L1d=1K/2/32:random@7:next:stride:stream@4,\
                       L2=4K/4/64:QLRU_H11_M1_R0_U0:incl:nwa,dTLB=4/2,STLB=8/2";
 const EXCLUSIVE: &str = "L1=1K/full:lru,L2=4K/4:rr,L3=8K/2:mru:excl";
@@ -72,10 +71,10 @@ pub fn trace(data: &[u8]) -> Result<Tally, String> {
     Ok(tally)
 }
 
-/// The lines of caches that are worth building here.
+/// The maximum number of lines of a cache that is built here.
 const FEW_LINES: u64 = 1 << 12;
 
-/// What a command line says: caches first, and whatever else is read from its words.
+/// The input as text of a command line: caches, and everything else that is parsed from its words.
 ///
 /// # Errors
 /// What is wrong with the caches.
@@ -87,7 +86,7 @@ pub fn configuration(data: &[u8]) -> Result<HierarchyDesign, String> {
     let fields: [sharing::Field; 0] = [];
     let _ = sharing::touches(&text, &fields, true).map_err(|error| error.to_string());
     let design: HierarchyDesign = text.parse().map_err(|error| format!("{error}"))?;
-    // What is printed is read as the same.
+    // The output must parse to the same design.
     assert_eq!(
         design.to_string().parse::<HierarchyDesign>().as_ref(),
         Ok(&design),
@@ -112,7 +111,7 @@ pub fn configuration(data: &[u8]) -> Result<HierarchyDesign, String> {
     Ok(design)
 }
 
-/// A binary with debug information, by way of the file `at`.
+/// A binary with debug information, written to the file `at` first.
 ///
 /// # Errors
 /// What is wrong with it.

@@ -1,4 +1,4 @@
-//! Samples during which the thread was not left alone, and the summary of the others.
+//! Samples during which the thread was disturbed, and the summary of the others.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,7 +8,7 @@ use linefill::time::yardstick;
 
 use super::planted::{ANY, ENDLESS, Memory, Planted, endless, measure, scripted};
 
-/// Twenty samples of which those in `disturbed` are fifty times as slow.
+/// Takes twenty samples; those in `disturbed` take fifty times as long.
 fn with_disturbed(disturbed: impl Fn(usize) -> bool) -> (Outcome, Vec<Sample>) {
     let (each, runs) = (Cell::new(1_000), RefCell::default());
     let mut memory = Memory::new(20);
@@ -16,7 +16,7 @@ fn with_disturbed(disturbed: impl Fn(usize) -> bool) -> (Outcome, Vec<Sample>) {
         let (sample, after) = (question / 2, question % 2);
         let slow = disturbed(sample);
         each.set(if slow && after == 0 { 50_000 } else { 1_000 });
-        // Another state after the sample than before it.
+        // The state after a disturbed sample differs from the state before it.
         (2 * sample + if slow { after } else { 0 }) as u64
     });
     let mut kernel = Planted::new(0, &each, &runs);
@@ -26,7 +26,7 @@ fn with_disturbed(disturbed: impl Fn(usize) -> bool) -> (Outcome, Vec<Sample>) {
 
 #[test]
 fn disturbed_samples_are_marked_and_left_out() {
-    // Most are: a median over all of them would be that of the disturbed.
+    // Most samples are disturbed: a median over all would be that of the disturbed ones.
     let (outcome, samples) = with_disturbed(|sample| sample % 3 != 0);
     let marked: Vec<bool> = samples.iter().map(|sample| sample.disturbed).collect();
     let wanted: Vec<bool> = (0..20).map(|sample| sample % 3 != 0).collect();
@@ -73,8 +73,8 @@ fn a_handful_of_undisturbed_samples_is_too_few() {
     }
 }
 
-/// A plan's least number counts undisturbed samples; where there are none, it takes several times
-/// as many.
+/// A plan's minimum number counts only undisturbed samples. If all are disturbed, the measurement takes
+/// several times that number.
 #[test]
 fn the_least_number_of_samples_counts_the_undisturbed() {
     let plan = endless(|plan| {

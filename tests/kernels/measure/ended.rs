@@ -1,4 +1,4 @@
-//! Why sampling ends, and what is left then.
+//! The reasons why sampling ends, and the samples that remain then.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ fn stopped_later_the_samples_taken_are_kept() {
     let stop = AtomicBool::new(false);
     let plan = endless(|plan| plan.stop = Some(&stop));
     let mut watch = scripted(|question| {
-        // Before the third sample: that one is still taken.
+        // The question before the third sample; that sample is still taken.
         if question == 4 {
             stop.store(true, Ordering::Relaxed);
         }
@@ -71,14 +71,14 @@ fn it_is_precise_once_the_interval_is_narrow_and_not_before_the_least_number() {
         let plan = endless(|plan| (plan.least, plan.precision) = (least, ANY));
         let outcome = measure(&plan, &mut NoMonitor, 100).0.unwrap();
         assert_eq!(outcome.ended, Ended::Precise);
-        // It looks now and then, not at every sample.
+        // The precision is checked from time to time, not after every sample.
         assert!((least..least + 5).contains(&outcome.taken), "{outcome:?}");
     }
 }
 
 #[test]
 fn a_median_that_is_not_positive_is_never_precise() {
-    // Twice the operations take no time: noise that a precise number must not come of.
+    // Twice the operations take no time. Such noise must never count as precise.
     let mut shrinking = Taking(|operations| {
         spin(if operations == 1 { 50_000 } else { 0 });
         0

@@ -7,7 +7,7 @@ use linefill::measure::{Ended, NoMonitor, Plan, Shot, one_shot};
 
 use super::planted::{ANY, ENDLESS, Memory, endless, spin};
 
-/// Takes `prepared` ticks to prepare and `shot` to shoot.
+/// Preparing takes `prepared` ticks, and shooting `shot` ticks.
 struct Planned<'a> {
     prepared: u64,
     shot: u64,
@@ -40,7 +40,7 @@ fn every_shot_has_a_preparation_of_its_own_that_is_not_timed() {
     let outcome = one_shot(&mut shot, &ENDLESS, &mut NoMonitor, memory.buffers()).unwrap();
     let calls = calls.into_inner();
     let shots = outcome.operations as usize * outcome.taken;
-    // The first tells how many make a sample.
+    // The first shot determines the number of shots per sample.
     assert_eq!(calls, "ps".repeat(1 + shots));
     assert_eq!(outcome.checksum, calls.len() as u64);
     let median = outcome.ticks.median;

@@ -1,4 +1,4 @@
-//! Two kernels in turn, of planted cost.
+//! Two kernels measured alternately, with known costs.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::AtomicBool;
@@ -24,8 +24,8 @@ fn measured(
     (paired, memory)
 }
 
-/// Whether a ratio is of so many pairs, but for a few in which the machine itself interrupted the shorter
-/// stretch for longer than the other took.
+/// Whether a ratio is from `wanted` pairs, or a few less: in a few pairs the machine may interrupt the
+/// shorter run for longer than the longer run takes.
 fn within(pairs: usize, wanted: usize) -> bool {
     (wanted - 3..=wanted).contains(&pairs)
 }
@@ -44,7 +44,7 @@ fn the_ratio_is_that_of_the_costs() {
     }
 }
 
-/// A pair of which either half was disturbed is left out of the ratio.
+/// A pair with a disturbed half does not contribute to the ratio.
 #[test]
 fn disturbed_pairs_are_left_out_of_the_ratio() {
     let one = Cell::new(600);
@@ -83,11 +83,11 @@ fn it_ends_as_a_steady_measurement_does() {
     assert_eq!(measured(&Cell::new(200), &plan, &mut NoMonitor).0, None);
 }
 
-/// Of a kernel that takes no time for more operations there is no ratio.
+/// A kernel that takes no time for additional operations has no ratio.
 #[test]
 fn nothing_has_no_ratio() {
     let (mut calls, mut others) = (0_u64, 0_u64);
-    // The shorter stretch takes longer.
+    // The run with fewer operations takes longer.
     let mut first = Taking(|operations: u64| {
         calls += 1;
         super::planted::spin(if operations == 1 { 9_000 } else { 0 });

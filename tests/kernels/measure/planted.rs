@@ -1,4 +1,4 @@
-//! Kernels whose cost is planted, and watches that follow a script.
+//! Kernels with known costs, and monitors that follow a script.
 
 use std::cell::{Cell, RefCell};
 
@@ -6,34 +6,34 @@ use linefill::kernel::Kernel;
 use linefill::measure::{Buffers, Monitor, Outcome, Plan, Sample, steady};
 use linefill::time::start;
 
-/// A plan that only its budget, its precision or the buffer ends: the test says which.
+/// A plan that only ends by its budget, its precision or a full buffer; the test changes one of them.
 pub const ENDLESS: Plan<'static> = {
     let mut plan = Plan::of_ticks(2_000, u64::MAX);
     plan.least = 1;
-    // Not even equal samples are as precise as this.
+    // Even equal samples do not reach this precision.
     plan.precision = -1.0;
     plan
 };
 
-/// The same with what `change` makes of it.
+/// This plan after `change`.
 pub fn endless<'a>(change: impl FnOnce(&mut Plan<'a>)) -> Plan<'a> {
     let mut plan = ENDLESS;
     change(&mut plan);
     plan
 }
 
-/// A precision that any positive median has.
+/// A precision that any positive median reaches.
 pub const ANY: f64 = 1e9;
 
-/// Does nothing for `ticks` ticks at least.
+/// Spins for at least `ticks` ticks.
 pub fn spin(ticks: u64) {
     let began = start();
     while start() - began < ticks {}
 }
 
-/// Ticks that a run takes, planted, and the runs it was asked for.
+/// A kernel with known costs, which records the lengths of its runs.
 pub struct Planted<'a> {
-    /// Ticks of a run, whatever its length.
+    /// Ticks per run, whatever its length.
     fixed: u64,
     /// Ticks per operation.
     each: &'a Cell<u64>,
@@ -61,7 +61,7 @@ impl Kernel for Planted<'_> {
     }
 }
 
-/// A kernel whose runs take what a function says.
+/// A kernel whose runs call a function.
 pub struct Taking<F>(pub F);
 
 impl<F: FnMut(u64) -> u64> Kernel for Taking<F> {
@@ -70,7 +70,8 @@ impl<F: FnMut(u64) -> u64> Kernel for Taking<F> {
     }
 }
 
-/// Asked before and after every sample, answers what a function of the question's number says.
+/// A monitor that is asked before and after every sample. A function of the question's number gives its
+/// answer.
 pub struct Scripted<F> {
     asked: usize,
     answer: F,
@@ -109,7 +110,7 @@ impl Memory {
     }
 }
 
-/// Measures a kernel of 200 ticks per operation, and tells the runs it was asked for.
+/// Measures a kernel of 200 ticks per operation, and returns the lengths of its runs.
 pub fn measure(
     plan: &Plan<'_>,
     watch: &mut dyn Monitor,

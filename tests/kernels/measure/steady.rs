@@ -1,4 +1,4 @@
-//! N operations, then twice as many.
+//! The steady measurement: N operations, then 2N.
 
 use std::cell::{Cell, RefCell};
 
@@ -16,7 +16,7 @@ fn a_sample_is_the_difference_an_operation() {
         ..Sample::default()
     };
     assert_eq!(sample.value(100), 10.0);
-    // The shorter stretch may have been interrupted: then the sample is negative, not huge.
+    // If the shorter run was interrupted, the sample is negative, not huge.
     let interrupted = Sample {
         short: 5_100,
         ..sample
@@ -28,7 +28,7 @@ fn a_sample_is_the_difference_an_operation() {
 fn what_happens_once_a_run_leaves_by_the_difference() {
     let (each, runs) = (Cell::new(1_000), RefCell::default());
     let mut memory = Memory::new(31);
-    // Starting costs a hundred times as much as an operation.
+    // Starting a run costs a hundred times as much as an operation.
     let mut kernel = Planted::new(100_000, &each, &runs);
     let outcome = steady(&mut kernel, &ENDLESS, &mut NoMonitor, memory.buffers()).unwrap();
     assert_eq!(
@@ -58,7 +58,7 @@ fn a_sample_is_n_operations_and_then_twice_as_many() {
     );
 }
 
-/// Of two threads one may wait for its CPU in most of the stretches.
+/// If two threads share a CPU, one of them may wait for it in most runs.
 #[test]
 fn interruptions_of_most_stretches_make_no_operation_look_long() {
     let mut calls = 0;
@@ -76,7 +76,7 @@ fn interruptions_of_most_stretches_make_no_operation_look_long() {
 
 #[test]
 fn the_kernel_goes_on_where_it_stopped() {
-    // 0, 1, 2, ... and back: after k jumps from 0 the walk is at k modulo the length.
+    // 0, 1, 2, ... and back: after k jumps from 0 the walk is at k modulo `LENGTH`.
     const LENGTH: u64 = 10_007;
     let mut slots: Vec<u32> = (1..LENGTH as u32).chain([0]).collect();
     let mut jump = IndexChase::new(Chain::given(&mut slots).unwrap());
@@ -91,7 +91,7 @@ fn the_kernel_goes_on_where_it_stopped() {
     assert_eq!(outcome.checksum, total % LENGTH);
 }
 
-/// Runs of N that must all be long enough before the search for it ends.
+/// The number of consecutive runs of N that must be long enough to end the search for N.
 const TRIES: usize = 7;
 
 #[test]

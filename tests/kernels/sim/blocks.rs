@@ -1,9 +1,10 @@
-//! Many references at a time do what they do one by one.
+//! References served in blocks must have the same effect as references served one by one.
 
 use linefill::sim::{Cache, Hierarchy, HierarchyDesign, Op, Reference};
 use proptest::prelude::*;
 
-/// Caches that are served in a way of their own, in another, and one by one.
+/// Caches whose references the simulator serves by specialised code, by other specialised code, and one by
+/// one.
 const DESIGNS: &[&str] = &[
     // Eight ways everywhere, as in cachegrind.
     "L1i=4K/8,L1d=4K/8,L2=16K/8",
@@ -12,14 +13,14 @@ const DESIGNS: &[&str] = &[
     "L1i=512/8,L1d=512/8,L2=2K/8",
     "L1i=2K/8/32,L1d=4K/8/32,L2=16K/8/128",
     "L1d=32K/8/8",
-    // Others whose hits change nothing.
+    // Other caches whose state a hit does not change.
     "L1i=4K/8,L1d=6K/12,L2=16K/8",
     "L1i=4K/8,L1d=4K/8,L2=16K/16",
     "L1i=3K/4:plru,L1d=3K/2:rr,L2=16K/4:mru",
     "L1i=4K/8:random,L1d=4K/8,L2=16K/8:wt",
     "L1d=3K/8,L2=6K/8:nwa",
     "L1i=4K/8,L1d=4K/8,L2=16K/8:QLRU_H00_M1_R2_U1",
-    // And those that have more to do.
+    // Caches in which a hit changes more.
     "L1i=4K/8:QLRU_H11_M1_R0_U0,L1d=4K/8,L2=16K/8",
     "L1i=4K/8,L1d=4K/8:wt,L2=16K/8",
     "L1i=4K/8,L1d=4K/8:nwa,L2=16K/8",
@@ -35,16 +36,16 @@ fn hierarchy(text: &str) -> Hierarchy {
     Hierarchy::new(&text.parse::<HierarchyDesign>().unwrap()).unwrap()
 }
 
-/// What a program might do next.
+/// A part of a program.
 #[derive(Clone, Copy, Debug)]
 enum Piece {
-    /// Instructions in a row.
+    /// Consecutive instructions.
     Run { from: u64, bytes: u32, length: u64 },
-    /// Anything else.
+    /// Any other reference.
     One(Reference),
 }
 
-/// Runs of instructions, most of which begin in few places, and data near each other.
+/// Runs of instructions, most of which begin in few places, and data accesses near each other.
 fn traces() -> impl Strategy<Value = Vec<Reference>> {
     let run = (0..6_u64, 0..400_u64, 1..9_u32, 1..40_u64);
     let run = run.prop_map(|(place, from, bytes, length)| Piece::Run {
@@ -94,7 +95,7 @@ fn traces() -> impl Strategy<Value = Vec<Reference>> {
     })
 }
 
-/// The lines of a cache: its victims have been the right ones if these are.
+/// The lines of a cache, which are right only if all victims were right.
 fn lines(cache: &Cache) -> Vec<u64> {
     let mut lines: Vec<u64> = cache.lines().collect();
     lines.sort_unstable();
@@ -127,7 +128,8 @@ proptest! {
                 false => hierarchy(text),
             };
             let (mut many, mut each) = (new(), new());
-            // What comes in parts finds what was there, and so do those that come one by one again.
+            // Each part starts with the state that the previous part left, also where single references
+            // follow.
             for part in trace.chunks(trace.len().div_ceil(parts)) {
                 many.references(part);
                 for &reference in part {
@@ -139,7 +141,7 @@ proptest! {
                 }
                 assert_alike(text, &many, &each);
             }
-            // Which lines are dirty.
+            // The number of dirty lines.
             assert_eq!(many.clean(), each.clean(), "{text}");
         }
     }

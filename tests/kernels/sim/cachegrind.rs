@@ -1,10 +1,10 @@
-//! The simulator against cachegrind: the same counts for instructions and data, reads and writes,
-//! in the first level and the last.
+//! The simulator must count what cachegrind counts: instructions and data, reads and writes, in the first
+//! level and the last.
 //!
-//! A small program makes the trace. It has a stack of its own and no library, so that every address
-//! is the same under any tool. What lackey printed of it and what cachegrind counted are kept, so
-//! that the comparison needs no valgrind; with one, both are made anew, on the program as the
-//! compiler of this machine builds it.
+//! A small program produces the trace. It has its own stack and no library, so that every address is the same
+//! under any tool. lackey's output and cachegrind's counts are stored, so that the comparison needs no
+//! valgrind. If valgrind is installed, both are also produced anew, on the program as this machine's compiler
+//! builds it.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use linefill::sim::{Geometry, Hierarchy, HierarchyDesign, Op, Reference};
 const KEPT_TRACE: &[u8] = include_bytes!("../../fixtures/trace/program.lft");
 const KEPT_COUNTS: &str = include_str!("../../fixtures/trace/cachegrind.csv");
 
-/// The caches of a row, as cachegrind's options have them: size, ways, line.
+/// The caches of a row, in the format of cachegrind's options: size, ways, line.
 struct Row<'a> {
     caches: [&'a str; 3],
     /// Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw
@@ -42,7 +42,7 @@ fn geometry(text: &str) -> Geometry {
     Geometry::new(next(), next(), next()).unwrap()
 }
 
-/// What the simulator counts, in cachegrind's order.
+/// The simulator's counts, in cachegrind's order.
 fn simulated(caches: [&str; 3], trace: &[Reference]) -> [u64; 9] {
     let [i1, d1, ll] = caches.map(geometry);
     let mut hierarchy = Hierarchy::new(&HierarchyDesign::cachegrind(i1, d1, ll)).unwrap();

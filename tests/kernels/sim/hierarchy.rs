@@ -1,4 +1,4 @@
-//! Properties of hierarchies on any trace.
+//! Properties that hold for hierarchies on any trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ fn traces() -> impl Strategy<Value = Vec<Reference>> {
     prop::collection::vec(reference, 1..600)
 }
 
-/// The same, some of which touch more lines than a small cache holds.
+/// The same; some references touch more lines than a small cache holds.
 fn long_traces() -> impl Strategy<Value = Vec<Reference>> {
     (traces(), prop::collection::vec(1..300_u32, 600)).prop_map(|(mut trace, bytes)| {
         for (reference, bytes) in trace.iter_mut().zip(bytes) {
@@ -92,9 +92,9 @@ proptest! {
         }
     }
 
-    /// An exclusive level between others: what has just made way for one line of a reference may
-    /// be wanted by the next, asked for by a prefetcher, or driven out of the last level, before
-    /// it has arrived.
+    /// An exclusive level between others. A line that was just evicted for one line of a reference may be
+    /// requested by the next line, requested by a prefetcher, or evicted from the last level, before it has
+    /// arrived.
     #[test]
     fn a_line_on_its_way_to_an_exclusive_level_is_in_one_place(
         trace in long_traces(), policy in policies(), prefetcher in prefetchers(),
@@ -114,7 +114,7 @@ proptest! {
         }
     }
 
-    /// What a hierarchy counts agrees with itself.
+    /// The counts of a hierarchy must be consistent.
     #[test]
     fn no_reference_is_lost_and_no_line_appears_from_nowhere(
         trace in traces(), policy in policies(), inclusion in prop::sample::select(vec!["ni", "incl"]),
@@ -130,7 +130,7 @@ proptest! {
             prop_assert_eq!(held, counters.fills - counters.evictions - counters.invalidations);
             prop_assert!(counters.write_backs <= counters.bus_writes);
         }
-        // Nobody asks L2 for what L1 had, unless it is a store on its way.
+        // L1 passes only its misses to L2, and stores that go through it.
         let asked = (l2.demand() + l2.prefetches).total();
         let passed = trace.iter().filter(|reference| reference.op == Op::NonTemporalStore).count();
         let missed = l1.misses() + l1.prefetches.misses - passed as u64;
@@ -138,8 +138,7 @@ proptest! {
         prop_assert!(missed <= asked && asked <= missed + stores as u64, "{text}");
     }
 
-    /// Bytes that were stored last are found where they should be: each level's dirty lines hold
-    /// what lies behind them does not, so that nothing is ever lost.
+    /// No stored bytes are lost: each line that was stored to is dirty in a level, or was written to memory.
     #[test]
     fn every_line_stored_to_is_dirty_somewhere_or_was_written_to_memory(trace in traces()) {
         for text in [
@@ -172,8 +171,8 @@ proptest! {
     }
 }
 
-/// Several levels on a long trace against what each must do on its own: the first level does not
-/// depend on the second.
+/// Compares several levels on a long trace with the levels alone: the first level does not depend on the
+/// second.
 #[test]
 fn a_level_behind_changes_nothing_before_it_unless_it_is_inclusive() {
     let mut rng = Rng::new(11);
@@ -191,11 +190,11 @@ fn a_level_behind_changes_nothing_before_it_unless_it_is_inclusive() {
             alone.counters(0).misses()
         );
     }
-    // Together an exclusive pair holds 24 KiB: 300 lines, 18.75 KiB, miss but once.
+    // An exclusive pair of caches holds 24 KiB together, so each of 300 lines (18.75 KiB) misses only once.
     let mut pair = hierarchy("L1d=8K/full,L2=16K/full:excl");
     pair.references(&trace);
     assert_eq!(pair.memory().reads, 300);
-    // A second level as small as the first is of next to no use if it must hold the same.
+    // A second level as small as the first is nearly useless if it must hold the same lines.
     let mut small = hierarchy("L1d=8K/full,L2=8K/full:incl");
     small.references(&trace);
     let (first, second) = (small.counters(0).misses(), small.counters(1).misses());
@@ -214,11 +213,11 @@ fn a_sweep_costs_a_stream_prefetcher_a_few_misses_a_page() {
         (caches.counters(0).misses(), caches.counters(0).useful)
     };
     assert_eq!(count("L1d=32K/8"), (1024, 0));
-    // The first of all, then every line was asked for by the one before.
+    // Only the first line misses; the access to each line prefetches the next.
     assert_eq!(count("L1d=32K/8:next"), (1, 1023));
-    // Three lines of each of 16 pages until the stream is known.
+    // Three lines of each of 16 pages miss until the stream is detected.
     assert_eq!(count("L1d=32K/8:stream@4"), (48, 976));
-    // One load teaches the place, the second the stride, the third confirms it.
+    // The first load records the address, the second the stride, and the third confirms it.
     assert_eq!(count("L1d=32K/8:stride"), (3, 1021));
 }
 
@@ -238,9 +237,9 @@ fn non_temporal_stores_leave_no_line_and_meet_in_buffers() {
         });
     }
     assert!(lines(&caches, 0).is_empty() && lines(&caches, 1).is_empty());
-    // Four stores to a line, one write.
+    // Four stores to a line become one write.
     assert_eq!(caches.memory().writes, 64);
-    // One store to each of 20 lines in turn, again and again: the buffers hold 10.
+    // One store to each of 20 lines in turn, repeatedly: there are only 10 buffers, so no stores combine.
     for round in 0..4 {
         for line in 0..20 {
             let reference = Reference {
@@ -261,10 +260,10 @@ fn the_tlb_counts_pages() {
     caches.references(&round);
     caches.references(&round);
     let tlb = caches.tlb().unwrap();
-    // Six pages in turn: LRU keeps none of them in four entries, and all in eight.
+    // Six pages in turn: with LRU, four entries hold none of them, and eight hold all.
     assert_eq!(tlb.first().misses, 12);
     assert_eq!((tlb.second().misses, tlb.walks()), (6, 6));
-    // Across a page boundary both pages are wanted.
+    // An access across a page boundary needs both pages.
     caches.reference(Reference::load((9 << 12) - 4, 8));
     assert_eq!(caches.tlb().unwrap().first().total(), 13);
 }
@@ -290,7 +289,7 @@ fn fetches_go_where_the_design_says() {
     }
 }
 
-/// A line that was written back is clean, also for the store that comes next to it.
+/// A line is clean after a write-back. The next store to it must make it dirty again.
 #[test]
 fn a_line_that_was_cleaned_becomes_dirty_again() {
     let mut caches = hierarchy("L1=512/2,L2=2K/4");

@@ -1,11 +1,11 @@
-//! The coherence protocol: Figure 3.18 arrow by arrow, and the rules of 3.2 on any sequence.
+//! The coherence protocol: each arrow of Figure 3.18, and the rules of section 3.2 on any sequence.
 
 use linefill::sim::mesi::{Broken, Event, Mesi, Messages, Protocol, Request, State, Transition};
 use proptest::prelude::*;
 
 const LINE: u64 = 5;
 
-/// Two caches with the line in `state` in that of core 0.
+/// Two caches; core 0 has the line in `state`.
 fn in_state(state: State) -> Mesi {
     let mut caches = Mesi::new(Protocol::MESI, 2);
     match state {
@@ -25,7 +25,7 @@ fn in_state(state: State) -> Mesi {
     caches
 }
 
-/// Messages of one event, and the state of core 0 afterwards.
+/// The messages of one event, and the state of core 0 after it.
 fn one(state: State, event: Event) -> (State, Messages) {
     let mut caches = in_state(state);
     let before = caches.messages();
@@ -42,7 +42,7 @@ fn one(state: State, event: Event) -> (State, Messages) {
 fn every_arrow_of_figure_3_18() {
     let none = Messages::default();
     let local = |state| (one(state, Event::LocalRead), one(state, Event::LocalWrite));
-    // Local reads and writes of a line that is here move nothing, but for a shared one.
+    // Local reads and writes of a line in the cache send nothing, except writes to a shared line.
     assert_eq!(
         local(State::Modified),
         ((State::Modified, none), (State::Modified, none))
@@ -74,7 +74,7 @@ fn every_arrow_of_figure_3_18() {
         local(State::Invalid),
         ((State::Exclusive, read), (State::Modified, owned))
     );
-    // Another core reads: a changed line goes to it and to memory.
+    // Another core reads: a modified line goes to that core and to memory.
     let sent = Messages {
         reads: 1,
         transfers: 1,
@@ -90,7 +90,7 @@ fn every_arrow_of_figure_3_18() {
         (State::Shared, read)
     );
     assert_eq!(one(State::Shared, Event::RemoteRead), (State::Shared, none));
-    // Another core writes: a changed line goes to it alone.
+    // Another core writes: a modified line goes only to that core.
     let given = Messages {
         owns: 1,
         transfers: 1,
@@ -148,7 +148,7 @@ enum Do {
     Evict,
 }
 
-/// What some core does to one of a few lines.
+/// An action of a core on one of a few lines.
 type Step = (usize, u64, Do);
 
 fn steps(cores: usize) -> impl Strategy<Value = Vec<Step>> {
@@ -156,7 +156,7 @@ fn steps(cores: usize) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec((0..cores, 0..4_u64, what), 1..200)
 }
 
-/// Takes the steps; says what was wrong first.
+/// Executes the steps; returns the first error.
 fn follow(protocol: Protocol, cores: usize, steps: &[Step]) -> Result<Mesi, String> {
     let mut caches = Mesi::new(protocol, cores);
     let mut written = [0; 4];
@@ -195,10 +195,10 @@ proptest! {
             let caches = follow(protocol, cores, &steps);
             prop_assert!(caches.is_ok(), "{}", caches.unwrap_err());
             let messages = caches.unwrap().messages();
-            // Every line that was asked for came from somewhere, once.
+            // Every requested line came from exactly one source.
             let asked = messages.reads + messages.owns;
             prop_assert_eq!(asked, messages.transfers + messages.from_memory);
-            // Nobody gives up a line but for a write, and each writer makes the others do so.
+            // A core gives up a line only because of a write, and each write invalidates all other copies.
             prop_assert!(messages.invalidations <= messages.rfos() * (cores as u64 - 1));
             let writes = steps.iter().filter(|step| matches!(step.2, Do::Write)).count() as u64;
             prop_assert!(messages.rfos() <= writes);
@@ -207,7 +207,7 @@ proptest! {
         }
     }
 
-    /// One core alone never hears of another.
+    /// A single core never gets a message from another core.
     #[test]
     fn one_core_has_each_line_for_itself(steps in steps(1)) {
         let messages = follow(Protocol::MESI, 1, &steps).unwrap().messages();
@@ -215,7 +215,7 @@ proptest! {
     }
 }
 
-/// Whether some sequence of a fixed lot shows that a protocol is wrong.
+/// Whether some sequence of a fixed set shows that a protocol is wrong.
 fn is_found_out(protocol: Protocol) -> bool {
     let mut rng = linefill::pattern::Rng::new(3);
     (0..200).any(|_| {
@@ -235,17 +235,17 @@ fn a_wrong_table_is_found_out() {
     use Event::{LocalRead, LocalWrite, RemoteRead, RemoteWrite};
     use State::{Exclusive, Invalid, Modified, Shared};
     for (state, event, wrong) in [
-        // Nobody hears of the write.
+        // The other cores do not learn of the write.
         (Shared, LocalWrite, Transition::to(Modified)),
-        // A copy stays behind.
+        // An old copy remains.
         (Shared, RemoteWrite, Transition::to(Shared)),
         (Exclusive, RemoteWrite, Transition::to(Exclusive)),
         (Exclusive, RemoteRead, Transition::to(Exclusive)),
-        // The change is lost, or memory never hears of it.
+        // The change is lost, or memory does not get it.
         (Modified, RemoteRead, Transition::to(Shared)),
         (Modified, RemoteWrite, Transition::to(Invalid)),
         (Modified, RemoteRead, Transition::to(Shared).sending()),
-        // It is taken for the only copy without being asked for.
+        // The line becomes exclusive without a check for other copies.
         (
             Invalid,
             LocalRead,

@@ -1,4 +1,4 @@
-//! Caches of odd shapes against a reference that is as plain as can be: one list per set.
+//! Caches of unusual shapes against a simple reference model: one list per set.
 
 use linefill::sim::{
     Cache, Counters, Design, Geometry, Op, Reference, Replacement, WriteHit, WriteMiss,
@@ -12,7 +12,7 @@ struct Held {
     dirty: bool,
 }
 
-/// Sets as lists: the line that goes next comes last.
+/// Sets as lists: the last line is the next victim.
 struct Naive {
     line: u64,
     ways: usize,
@@ -94,7 +94,7 @@ fn designs() -> impl Strategy<Value = Design> {
     let policy = prop::sample::select(vec![Replacement::Lru, Replacement::RoundRobin]);
     let hit = prop::sample::select(vec![WriteHit::Back, WriteHit::Through]);
     let miss = prop::sample::select(vec![WriteMiss::Allocate, WriteMiss::Around]);
-    // Every second cache has eight ways, which have code of their own.
+    // Every second cache has eight ways, for which there is specialised code.
     (shape, policy, hit, miss, any::<bool>()).prop_map(|(shape, policy, hit, miss, eight)| {
         let (sets, ways, line) = (shape.0, if eight { 8 } else { shape.1 }, 1 << shape.2);
         let geometry = Geometry::new(sets * ways * line, ways, line).unwrap();
@@ -102,7 +102,7 @@ fn designs() -> impl Strategy<Value = Design> {
     })
 }
 
-/// References with some locality, of up to 300 bytes: many touch several lines.
+/// References of up to 300 bytes with some locality: many touch several lines.
 fn traces() -> impl Strategy<Value = Vec<Reference>> {
     let op = prop::sample::select(vec![Op::Load, Op::Load, Op::Store, Op::Modify, Op::Fetch]);
     let bytes = prop_oneof![5 => 0..17_u32, 1 => 17..300_u32];

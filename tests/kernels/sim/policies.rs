@@ -1,5 +1,5 @@
-//! Every policy, in caches of any shape and hierarchies of them, against models written from the
-//! policies' definitions: way by way, with no thought of speed.
+//! Every policy, in caches and hierarchies of any shape, against models that follow the policies' definitions
+//! way by way, without optimisation.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use linefill::sim::{
 };
 use proptest::prelude::*;
 
-/// What a set remembers.
+/// The replacement state of a set.
 #[derive(Clone, Debug)]
 enum State {
-    /// Ways in the order of use, the last one first; or of arrival.
+    /// Ways in the order of use or of arrival, the most recent first.
     Order(Vec<usize>),
-    /// For a node of the tree, by its first way and its width: whether it points to its right.
+    /// For each node of the tree, given by its first way and its width: whether it points to the right.
     Tree(BTreeMap<(usize, usize), bool>),
     Used(Vec<bool>),
     Ages(Vec<u8>),
@@ -51,7 +51,7 @@ impl Set {
         self.lines.iter().position(Option::is_none)
     }
 
-    /// Notes a use of `way`, by a hit or by the arrival of its line.
+    /// Records a use of `way`, by a hit or by the arrival of its line.
     fn used(&mut self, way: usize, arrival: bool) {
         let ways = self.lines.len();
         match &mut self.state {
@@ -100,7 +100,7 @@ impl Set {
         }
     }
 
-    /// The way that a line comes into.
+    /// The way that a new line replaces.
     fn victim(&mut self) -> usize {
         let ways = self.lines.len();
         let empty = self.empty();
@@ -113,7 +113,7 @@ impl Set {
                 while width > 1 {
                     let right = points_right.get(&(first, width)).copied().unwrap_or(false);
                     width /= 2;
-                    // A half without a way is passed by.
+                    // A half without ways is skipped.
                     first += if right && first + width < ways {
                         width
                     } else {
@@ -144,7 +144,7 @@ impl Set {
     }
 }
 
-/// Makes lines older once none is of age 3.
+/// Increases the ages of lines if none has age 3.
 fn age(ages: &mut [u8], update: Update, used: Option<usize>) {
     let spared = |way: usize| used == Some(way) && matches!(update, Update::U1 | Update::U3);
     let by = match update {
@@ -161,19 +161,19 @@ fn age(ages: &mut [u8], update: Update, used: Option<usize>) {
     }
 }
 
-/// A cache of such sets.
+/// A cache of these sets.
 #[derive(Clone, Debug)]
 struct Naive {
     design: Design,
     sets: Vec<Set>,
 }
 
-/// What a look at a line came to.
+/// The result of a lookup.
 struct Looked {
     hit: bool,
-    /// The line that made way, and whether it was dirty.
+    /// The evicted line, and whether it was dirty.
     gone: Option<(u64, bool)>,
-    /// The store goes on.
+    /// Whether the store goes on to the next level.
     on: bool,
 }
 
@@ -239,7 +239,7 @@ fn qlru() -> impl Strategy<Value = Replacement> {
     let update = prop::sample::select(any_update);
     (0..3_u8, 0..2_u8, 0..4_u8, place, update, any::<bool>()).prop_map(
         |(from_3, from_2, age, place, update, on_miss_only)| {
-            // R0 and R2 need a line of age 3, which U2 and U3 do not promise.
+            // R0 and R2 need a line of age 3, which U2 and U3 do not guarantee.
             let place = match update {
                 Update::U2 | Update::U3 => Place::R1,
                 _ => place,
@@ -268,7 +268,7 @@ fn policies() -> impl Strategy<Value = Replacement> {
     ]
 }
 
-/// Caches of 1 to 40 sets, 1 to 24 ways, and lines of so many bytes.
+/// Caches of 1 to 40 sets and 1 to 24 ways, with lines of the given lengths.
 fn designs(line: impl Strategy<Value = u64>) -> impl Strategy<Value = Design> {
     let hit = prop::sample::select(vec![WriteHit::Back, WriteHit::Through]);
     let miss = prop::sample::select(vec![WriteMiss::Allocate, WriteMiss::Around]);
@@ -285,7 +285,7 @@ fn lines() -> impl Strategy<Value = u64> {
     (3..9_u32).prop_map(|bits| 1 << bits)
 }
 
-/// References to 32 KiB, near to each other for a while, of up to 100 bytes.
+/// References of up to 100 bytes in 32 KiB, with locality.
 fn traces(fetches: bool) -> impl Strategy<Value = Vec<Reference>> {
     let mut ops = vec![Op::Load, Op::Load, Op::Store, Op::Modify];
     ops.extend(fetches.then_some(Op::Fetch));
@@ -307,7 +307,7 @@ fn traces(fetches: bool) -> impl Strategy<Value = Vec<Reference>> {
     })
 }
 
-/// A hierarchy in which a reference that misses goes on as a whole.
+/// A hierarchy in which a reference that misses goes on to the next level as a whole.
 struct Levels {
     caches: Vec<Naive>,
     inclusive: Vec<bool>,
@@ -351,7 +351,7 @@ impl Levels {
                 }
             }
             self.counts[depth][kind][usize::from(hit)] += 1;
-            // What lies behind is asked for lines, and sees stores that no level before keeps.
+            // The next level is asked for the lines, and sees a store only if this level passes it on.
             write = on;
             if hit && !on {
                 return;
@@ -359,7 +359,7 @@ impl Levels {
         }
     }
 
-    /// A line that an inclusive level gives up goes from the levels before it.
+    /// Removes a line from the inner levels, because an inclusive level evicted it.
     fn drop_before(&mut self, depth: usize, line: u64) {
         for cache in &mut self.caches[..depth] {
             let set = cache.set(line);
@@ -406,8 +406,8 @@ proptest! {
         prop_assert_eq!(held, wanted);
     }
 
-    /// Up to three levels that each go their own way, and a TLB beside them: every level misses
-    /// what its definition says.
+    /// Up to three levels with different policies, and a TLB: every level must have the misses of its
+    /// definition.
     #[test]
     fn any_hierarchy_misses_what_its_levels_miss(
         designs in prop::collection::vec(designs(Just(64)), 1..4),
@@ -426,14 +426,14 @@ proptest! {
             tlb: Some(TlbDesign::new(sets * ways, ways, 4096).unwrap()),
         };
         agree(&design, &trace)?;
-        // The TLB: LRU over pages.
+        // The TLB is an LRU cache of pages.
         let mut caches = Hierarchy::new(&design).unwrap();
         caches.references(&trace);
         let pages = Geometry::new(sets * ways * 4096, ways, 4096).unwrap();
         let mut naive = Naive::new(Design::lru(pages));
         let mut missed = 0;
         for &reference in &trace {
-            // A reference to two pages is one miss, whether it lacks the one or the other.
+            // A reference to two pages counts as one miss if either page is missing.
             let mut hit = true;
             for page in naive.lines_of(reference) {
                 hit &= naive.look(page, false).hit;
@@ -443,7 +443,7 @@ proptest! {
         prop_assert_eq!(caches.tlb().unwrap().first().misses, missed);
     }
 
-    /// An inclusive level takes lines from those before it.
+    /// An inclusive level invalidates lines in the inner levels.
     #[test]
     fn an_inclusive_hierarchy_loses_what_its_last_level_loses(
         first in designs(Just(64)), last in designs(Just(64)), trace in traces(false),
@@ -451,7 +451,7 @@ proptest! {
         let level = |mut cache: Design, inclusion| {
             cache.write_hit = WriteHit::Back;
             cache.write_miss = WriteMiss::Allocate;
-            // Of these two the state is all in the order of lines, whichever way they lie in.
+            // With LRU the order of use is the whole state: it does not matter in which way a line is.
             cache.replacement = Replacement::Lru;
             LevelDesign::new(cache, inclusion)
         };
@@ -467,7 +467,7 @@ proptest! {
     }
 }
 
-/// Every level counts what the naive one counts.
+/// Every level must count what its simple model counts.
 fn agree(design: &HierarchyDesign, trace: &[Reference]) -> Result<(), TestCaseError> {
     let mut naive = Levels::new(design);
     let mut caches = Hierarchy::new(design).unwrap();

@@ -1,4 +1,4 @@
-//! One pass by stack distance against a pass for each cache.
+//! One pass by stack distance against one pass per cache.
 
 use linefill::pattern::Rng;
 use linefill::sim::{Cache, Design, Geometry, Reference, Stack};

@@ -1,4 +1,4 @@
-//! A stripped trace counts what all its references count.
+//! A stripped trace must give the same counts as the whole trace.
 
 use linefill::sim::{
     Geometry, Hierarchy, HierarchyDesign, NotTold, Op, Reference, Stack, Stripped,
@@ -11,7 +11,8 @@ fn hierarchy(text: &str) -> Hierarchy {
     Hierarchy::new(&text.parse::<HierarchyDesign>().unwrap()).unwrap()
 }
 
-/// References of every kind to few lines, many of them to the one before; some touch two.
+/// References of every kind to few lines, many to the same line as the previous reference; some touch two
+/// lines.
 fn traces() -> impl Strategy<Value = Vec<Reference>> {
     let op = prop_oneof![
         6 => Just(Op::Fetch),
@@ -30,20 +31,20 @@ fn traces() -> impl Strategy<Value = Vec<Reference>> {
     })
 }
 
-/// Stripped for so many sets and ways of 64 bytes.
+/// The trace, stripped for this number of sets and ways with lines of 64 bytes.
 fn stripped(sets: u64, ways: u64, trace: &[Reference]) -> Stripped {
     let smallest = Geometry::new(sets * ways * 64, ways, 64).unwrap();
     Stripped::of(smallest, trace.iter().copied())
 }
 
-/// Serves a trace as it is and as it was stripped, and then the trace once more.
+/// Serves the whole trace and the stripped trace, and then the whole trace again.
 fn both(text: &str, trace: &[Reference], stripped: &Stripped) -> Result<(), TestCaseError> {
     let mut whole = hierarchy(text);
     whole.references(trace);
     let mut left = hierarchy(text);
     left.stripped(stripped).unwrap();
     prop_assert_eq!(stripped.references(), trace.len() as u64);
-    // What lies in the caches is the same, too: what follows finds no difference.
+    // The contents of the caches must be the same, too: serving the trace again must show no difference.
     for _ in 0..2 {
         for level in 0..2 {
             prop_assert_eq!(left.counters(level), whole.counters(level), "{}", text);
@@ -120,7 +121,7 @@ proptest! {
     }
 }
 
-/// Stripped for caches of 64 bytes, 4, 8 and 16 KiB.
+/// Stripped for caches of 64 bytes, 4 KiB, 8 KiB and 16 KiB.
 #[test]
 fn most_references_of_a_program_hit_in_a_small_cache() {
     let trace = kept_trace();
@@ -130,7 +131,7 @@ fn most_references_of_a_program_hit_in_a_small_cache() {
     }
 }
 
-/// At the end of the address space the number of a line leaves no room in its record.
+/// At the end of the address space, a line number needs all bits of its record.
 #[test]
 fn lines_of_any_number_are_told() {
     let at = |(line, store): (u64, bool)| match store {

@@ -1,4 +1,4 @@
-//! Programs run under valgrind: what lackey prints of them, and what cachegrind counts.
+//! Programs under valgrind: the output of lackey, and the counts of cachegrind.
 
 use std::ffi::OsStr;
 use std::io;
@@ -13,15 +13,15 @@ const SOURCE: &str = concat!(
     "/tests/fixtures/trace/program.c"
 );
 
-/// A program, and what it is told.
+/// A program with its arguments.
 pub struct Program {
     command: Vec<PathBuf>,
     place: PathBuf,
 }
 
 impl Program {
-    /// The program of `fixtures/trace` as the compiler of this machine builds it in the folder
-    /// `place`, to do its work `rounds` times. The instructions that it chooses do not matter.
+    /// The program of `fixtures/trace`, built by this machine's compiler in the folder `place`. It repeats
+    /// its work `rounds` times. The compiler's choice of instructions does not matter.
     pub fn build(place: &Path, rounds: u64) -> io::Result<Self> {
         std::fs::create_dir_all(place)?;
         let file = place.join(format!("program-{rounds}"));
@@ -40,7 +40,7 @@ impl Program {
         })
     }
 
-    /// The assembler of this machine at work on so many functions: an everyday program.
+    /// This machine's assembler on a file with this number of functions: an everyday program.
     #[allow(dead_code, reason = "for benches, which have the time")]
     pub fn assembler(place: &Path, functions: u64) -> io::Result<Self> {
         std::fs::create_dir_all(place)?;
@@ -66,7 +66,7 @@ impl Program {
         })
     }
 
-    /// What lackey prints of it.
+    /// The trace that lackey prints.
     pub fn trace(&self) -> io::Result<Vec<Reference>> {
         let log = self.place.join("lackey");
         let tool = ["--tool=lackey", "--trace-mem=yes"];
@@ -76,8 +76,8 @@ impl Program {
         Ok(lines.filter_map(lackey::parse).collect())
     }
 
-    /// What cachegrind counts in caches of these sizes, ways and lines:
-    /// Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw.
+    /// Cachegrind's counts for caches with these sizes, ways and lines: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw
+    /// DLmw.
     pub fn counts(&self, [i1, d1, ll]: [&str; 3]) -> io::Result<[u64; 9]> {
         let out = self.place.join("cachegrind");
         let options = [
@@ -92,7 +92,7 @@ impl Program {
             .ok_or_else(|| io::Error::other("cachegrind wrote no summary of nine counts"))
     }
 
-    /// Runs it under valgrind's translator alone, which simulates nothing.
+    /// Runs the program under valgrind's translator alone, without a simulation.
     #[allow(dead_code, reason = "for benches, which subtract it")]
     pub fn translated(&self) -> io::Result<()> {
         let log = self.place.join("none");

@@ -1,5 +1,5 @@
-//! The tensor series' access pattern through every cache of `tensor_cache_sim_vectors.csv`, whose
-//! counts come from an independent model.
+//! The tensor series' access pattern in every cache of `tensor_cache_sim_vectors.csv`. An independent model
+//! produced the counts.
 
 use std::thread;
 
@@ -7,7 +7,7 @@ use linefill::sim::{Cache, Design, Geometry, Reference, Replacement};
 
 const VECTORS: &str = include_str!("../../../reference/tensor_cache_sim_vectors.csv");
 
-/// One row: a pattern, a cache, and what must be counted.
+/// One row: a pattern, a cache, and the expected counts.
 struct Row<'a> {
     pattern: &'a str,
     dims: [u64; 4],
@@ -51,8 +51,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The addresses of one round of the pattern, in order: it begins again once all four indices
-    /// are back at 0.
+    /// The addresses of one round of the pattern, in order. A round ends when all four indices are 0 again.
     fn round(&self) -> Vec<u64> {
         let [_, d1, d2, d3] = self.dims;
         let length = self.dims.into_iter().fold(1, lcm).min(self.accesses);
@@ -95,12 +94,12 @@ fn lcm(a: u64, b: u64) -> u64 {
     a / divisor * b
 }
 
-/// Java's arrays of arrays: each a header of 16 bytes and its payload, 8-byte aligned, allocated
-/// depth first, parents first, from address 0.
+/// Java's arrays of arrays, each with a header of 16 bytes and its payload, aligned to 8 bytes. They are
+/// allocated from address 0, depth first, each parent before its children.
 struct Nested {
     dims: [u64; 4],
     reference: u64,
-    /// Where the array at each level begins, by its indices.
+    /// The start of each array, by level and index.
     starts: [Vec<u64>; 4],
 }
 
@@ -153,8 +152,8 @@ impl Nested {
     }
 }
 
-/// Of how many rows one is tried: of all in a release build, as `.ci/run` tests it too; without
-/// optimisation they would take most of a minute.
+/// One row of `STEP` rows is tested. Release builds, which `.ci/run` also tests, take all rows; without
+/// optimisation all rows would take most of a minute.
 const STEP: usize = if cfg!(debug_assertions) { 8 } else { 1 };
 
 #[test]

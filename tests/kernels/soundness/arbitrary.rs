@@ -1,5 +1,5 @@
-//! Arbitrary arguments. The cases run in a process of their own, which a wild access ends: the last
-//! case that it named is the culprit.
+//! Arbitrary arguments. The cases run in a separate process, because an access outside the region ends it:
+//! the case that it named last is the culprit.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 use super::constructors::{drive, families, memory};
 use crate::common::child;
 
-/// What begins the line that names the next case.
+/// The prefix of the line that names the next case.
 const CASE: &str = "case: ";
 
-/// Bytes of a case: more than any reads, so that no argument is 0 for want of them.
+/// Bytes per case: more than any case reads, so that no argument is 0 only because the bytes ran out.
 const LONGEST: usize = 200;
 
 #[test]
@@ -30,7 +30,7 @@ fn other_arguments_every_time_keep_to_their_region() {
     ends_well(&rerun("child_builds_other_cases_every_time"));
 }
 
-/// A wild access in a child is reported with the case that made it.
+/// An access outside the region in a child is reported with the case that made it.
 #[test]
 fn a_case_that_leaves_its_region_is_named() {
     let output = rerun("child_leaves_its_region");
@@ -40,10 +40,10 @@ fn a_case_that_leaves_its_region_is_named() {
     assert!(text.contains("a byte behind the region"), "{text}");
 }
 
-/// Kernels are found by their code, so that a new one is not forgotten.
+/// Searches the source for kernels, so that a new kernel cannot be forgotten.
 #[test]
 fn no_kernel_is_left_out() {
-    // These are unsafe to build, but for the registers', which have no arguments.
+    // Building these is unsafe, except `Register` and `Addition`, which have no arguments.
     let left_out = ["Handover", "Patch", "Register", "Addition", "PageAlias"];
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kernel");
     let subjects = std::fs::read_dir(folder)
@@ -64,7 +64,7 @@ fn no_kernel_is_left_out() {
     assert!(found > 30, "{found} kernels");
 }
 
-/// A file itself, or all files of a folder and of its folders.
+/// The file itself, or all files below a folder.
 fn files_below(path: &std::path::Path) -> Vec<std::path::PathBuf> {
     if path.is_file() {
         return vec![path.to_owned()];
@@ -74,7 +74,7 @@ fn files_below(path: &std::path::Path) -> Vec<std::path::PathBuf> {
     paths.flat_map(|path| files_below(&path)).collect()
 }
 
-/// Fails with the last case that the child named unless it ended well.
+/// Fails, with the last case that the child named, unless the child succeeded.
 fn ends_well(output: &Output) {
     let errors = String::from_utf8_lossy(&output.stderr);
     let last = errors.lines().rfind(|line| line.starts_with(CASE));
@@ -85,13 +85,13 @@ fn ends_well(output: &Output) {
     if !output.status.success() {
         let notes = errors.lines().filter(|line| !line.starts_with(CASE));
         let notes: Vec<_> = notes.collect();
-        // Of a case that fails by a panic the simplest comes last.
+        // If a case fails by a panic, the simplest failing case comes last.
         let notes = notes[notes.len().saturating_sub(12)..].join("\n");
         panic!("{last}\n{notes}");
     }
 }
 
-/// Runs one of the ignored tests below in a process of its own.
+/// Runs one of the ignored tests below in a separate process.
 fn rerun(test: &str) -> Output {
     child::after("ulimit -c 0; ", module_path!(), test)
         .env("RUST_BACKTRACE", "0")
@@ -105,7 +105,7 @@ fn build(mut runner: TestRunner) -> BTreeMap<&'static str, u32> {
     let built = RefCell::new(BTreeMap::new());
     let result = runner.run(&vec(any::<u8>(), LONGEST), |data| {
         let mut case = String::new();
-        // Named at once: the process may end in the midst of it.
+        // Printed immediately, because the process may end during the case.
         let mut note = |text: std::fmt::Arguments<'_>| {
             write!(case, "{text}; ").unwrap();
             eprintln!("{CASE}{case}");
@@ -130,7 +130,7 @@ fn build(mut runner: TestRunner) -> BTreeMap<&'static str, u32> {
 fn config(cases: u32) -> Config {
     Config {
         cases,
-        // The cases are to be found in the report of the test.
+        // The test's report contains the failing case, so no file needs to store it.
         failure_persistence: None,
         ..Config::default()
     }
@@ -142,7 +142,7 @@ fn child_builds_the_same_cases_every_time() {
     let algorithm = proptest::test_runner::RngAlgorithm::ChaCha;
     let rng = proptest::test_runner::TestRng::deterministic_rng(algorithm);
     let built = build(TestRunner::new_with_rng(config(12000), rng));
-    // Had all been refused, nothing would have been shown.
+    // If all were refused, the test would have shown nothing.
     println!("{built:?}");
     for name in families() {
         let times = built.get(name).copied().unwrap_or(0);
@@ -163,6 +163,6 @@ fn child_leaves_its_region() {
     eprintln!("{CASE}a byte behind the region");
     let len = memory.mapped();
     let start = memory.as_mut_slice().as_mut_ptr();
-    // SAFETY: none, on purpose: the guard page must end this process here.
+    // SAFETY: this is unsound on purpose: the guard page must end this process here.
     unsafe { start.wrapping_add(len).write_volatile(1) };
 }

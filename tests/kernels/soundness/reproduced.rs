@@ -1,5 +1,5 @@
-//! Arguments that once led kernels out of their region, because a product or a sum wrapped. Each is
-//! refused by the constructor that first binds it to a region, before anything is run.
+//! Arguments that once made kernels leave their region, because a product or a sum wrapped. The constructor
+//! that first gets the region must refuse them, before anything runs.
 
 use linefill::kernel::{
     Burst, Kernel, Pair, Places, SharedWalk, Shuffle, Step, Transfer, Visit, Walk, Width,
@@ -55,7 +55,7 @@ fn an_element_that_wraps_is_refused() {
 #[test]
 fn a_number_of_lines_that_wraps_is_refused() {
     let mut memory = page();
-    // As many bytes as one more than 2^64 / 64 lines have wrap to a line.
+    // 2^64 / 64 + 1 lines have a number of bytes that wraps to one line.
     let lines = Lanes::new(memory.region(), 1, (1 << 58) + 1, 1);
     lines.unwrap_err();
     let orders = Orders::new(memory.region(), Arrangement::Whole, 1 << 58, 1);
@@ -72,7 +72,7 @@ fn elements_that_turn_and_overlap_are_refused() {
 #[test]
 fn arrays_beyond_4_gib_are_not_shuffled() {
     let mut memory = page();
-    // 2^26 arrays of 4 bytes have 24 bytes each, and references of 8.
+    // 2^26 arrays of 4 bytes take 24 bytes each, and need references of 8 bytes.
     let shape = Shape::new([1 << 13, 1 << 12, 1 << 2, 1]).unwrap();
     let storage = Storage::Boxes(Allocation::Shuffled { seed: 1 });
     let refused = Tensor::new(memory.region(), shape, storage).unwrap_err();
@@ -107,7 +107,7 @@ fn a_walk_goes_to_no_padding() {
     let ring = Ring::new(memory.region(), layout, 10, Order::Sequential).unwrap();
     let ring = ring.share().unwrap();
     let mut walk = SharedWalk::new(ring, Visit::Step(Step::Inc)).unwrap();
-    // From here the word that a step adds to would be a pointer word.
+    // From this place, the word that a step changes would be a pointer word.
     walk.go_to(ring.offset(ring.first()) + 8);
     assert_eq!(walk.at(), ring.first());
     walk.trace(100, &mut |_| {});

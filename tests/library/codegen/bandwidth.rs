@@ -101,7 +101,7 @@ fn loads_and_stores_are_moves_of_the_width_in_the_name() {
     }
 }
 
-/// The bytes from a base register at which `instructions` access memory, base by base.
+/// The displacements at which `instructions` access memory relative to a base register.
 fn places(instructions: &[Instruction], base: Register) -> Vec<u64> {
     let of_base = instructions.iter().filter(|i| i.memory_base() == base);
     of_base
@@ -147,7 +147,7 @@ fn a_block_is_covered_once_in_the_order_of_its_addresses() {
             }
             assert_eq!(places(&stores, Register::R11), steps(512), "{kind}{width}");
         }
-        // A line of each in turn.
+        // One line of each part, alternately.
         let lines = loads.chunks(64 / width);
         let bases: Vec<_> = lines.map(|line| line[0].memory_base()).collect();
         assert_eq!(bases, [Register::RDI, Register::R9].repeat(8));
@@ -170,7 +170,7 @@ fn a_copy_loads_a_line_and_then_stores_it() {
     }
 }
 
-/// A round ends without a branch: the one branch of the loop counts blocks.
+/// A round ends without a branch: the loop's only branch counts blocks.
 #[test]
 fn the_next_round_is_chosen_by_a_conditional_move() {
     for stated in STATED {

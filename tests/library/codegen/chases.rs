@@ -22,12 +22,13 @@ pub const STATED: &[Stated] = &[
     stated("linefill_chase_zmm64", 1, 0, 64, 0),
 ];
 
-/// The kernel of a mode, whose symbol ends in the mode's name.
+/// The kernel of a mode. The name of its symbol ends in the mode's name.
 fn kernel(mode: Mode) -> Kernel {
     Kernel::named(&format!("linefill_chase_{mode:?}").to_lowercase())
 }
 
-/// What is printed for a mode is what runs, and the loop holds nothing else but its count.
+/// The printed instructions of a mode are the instructions that run. The loop contains only these and the
+/// count.
 #[test]
 fn a_mode_is_the_instructions_that_it_is_called_by() {
     for mode in Mode::ALL {
@@ -44,7 +45,7 @@ fn a_mode_is_the_instructions_that_it_is_called_by() {
     }
 }
 
-/// The register that a load's address comes from is the one that the load before has written.
+/// A load takes its address from the register that the previous load wrote.
 #[test]
 fn every_load_waits_for_the_one_before() {
     for mode in Mode::ALL {
@@ -54,7 +55,7 @@ fn every_load_waits_for_the_one_before() {
         let load = body.iter().find(loads).unwrap();
         let parts = [load.memory_base(), load.memory_index()];
         assert!(parts.contains(&Register::RAX), "{mode:?}: {load}");
-        // The last instruction but the count and the branch writes it.
+        // The last instruction before the count and the branch writes the register.
         let last = &body[body.len() - 3];
         assert_eq!(last.op0_register().full_register(), Register::RAX);
     }

@@ -1,4 +1,4 @@
-//! Code at every offset of a line: that it is there, and the same everywhere.
+//! Code at every offset of a line: each copy exists, and all copies are the same.
 
 use iced_x86::{FlowControl, Instruction, Mnemonic, OpKind};
 use linefill::kernel::Placed;
@@ -19,7 +19,7 @@ const ALL: [(Placed, &str); 3] = [
     (Placed::Target, "linefill_codealign_target"),
 ];
 
-/// The instructions of a round, in the order in which they are executed.
+/// The instructions of a round, in the order of execution.
 fn round(code: &[Instruction], first: u64) -> Vec<Instruction> {
     let mut executed = Vec::new();
     let mut ip = first;
@@ -38,7 +38,7 @@ fn round(code: &[Instruction], first: u64) -> Vec<Instruction> {
     }
 }
 
-/// Where each of the loops of a kernel starts.
+/// The start addresses of a kernel's loops.
 fn loops(kernel: &Kernel) -> Vec<u64> {
     let back = |i: &&Instruction| i.flow_control() == FlowControl::ConditionalBranch;
     let branches = kernel.code.iter().filter(back);
@@ -61,7 +61,7 @@ fn there_is_a_copy_at_every_byte_of_a_line_and_all_are_alike() {
             };
             assert_eq!(texts(&executed), texts(&round(&kernel.code, loops[0])));
 
-            // What is placed: the loop, or what lies between the jump there and the jump back.
+            // The placed code: the loop, or the code between the jump to the block and the jump back.
             let block = if placed == Placed::Target {
                 assert_eq!(first % LINE as u64, 0);
                 let jump = |i: &Instruction| i.mnemonic() == Mnemonic::Jmp;
@@ -75,7 +75,7 @@ fn there_is_a_copy_at_every_byte_of_a_line_and_all_are_alike() {
             assert_eq!(start % LINE as u64, offset as u64, "{name}");
             assert_eq!((end - start) as usize, placed.bytes(), "{name}");
 
-            // On no line of its neighbours, whose branches would be predicted beside its own.
+            // Copies share no line, because branches on the same line would compete for predictions.
             let line = executed.iter().map(|i| i.ip() / LINE as u64).min();
             assert!(line.unwrap() > lines_used, "{name} at {offset}");
             lines_used = executed.iter().map(|i| i.next_ip() - 1).max().unwrap() / LINE as u64;
@@ -83,7 +83,7 @@ fn there_is_a_copy_at_every_byte_of_a_line_and_all_are_alike() {
     }
 }
 
-/// The address that a kernel jumps to grows with the offset as the copies lie.
+/// The address that a kernel jumps to grows with the offset by the distance of the copies.
 #[test]
 fn the_copy_that_is_executed_is_the_one_at_the_offset() {
     for (placed, name) in ALL {

@@ -1,5 +1,5 @@
-//! What the compiler makes of `#[inline]`, `#[cold]` and `cold_path`: sizes of functions, and
-//! where the cold code lies (Drepper 6.2.2).
+//! The effect of `#[inline]`, `#[cold]` and `cold_path` on compiled code: the sizes of functions, and the
+//! place of cold code (Drepper 6.2.2).
 #![cfg(feature = "lab")]
 
 use std::path::Path;
@@ -9,20 +9,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 use object::{Object, ObjectSection, ObjectSymbol};
 
-/// A fixture's functions.
+/// The object file of a compiled fixture.
 pub struct Compiled(Vec<u8>);
 
 impl Compiled {
-    /// Compiles the fixture `layout` at a level of optimisation.
+    /// Compiles the fixture `layout` at an optimisation level.
     fn at(level: &str) -> Self {
         Compiled::of("layout", level, &[])
     }
 
-    /// Compiles a fixture at a level of optimisation, with further options.
+    /// Compiles a fixture at an optimisation level, with additional options.
     pub fn of(fixture: &str, level: &str, options: &[&str]) -> Self {
         let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/codegen");
-        // The compiler leaves files of its own beside the output, named after it: tests that compile
-        // at the same level at the same time must not take them from each other.
+        // The compiler writes temporary files next to the output, named after it. The unique name keeps
+        // concurrent tests at the same level from overwriting each other's files.
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let output = Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -47,7 +47,7 @@ impl Compiled {
         Compiled(bytes)
     }
 
-    /// The symbols of all functions.
+    /// The names of all functions.
     pub fn functions(&self) -> Vec<String> {
         let file = object::File::parse(&*self.0).unwrap();
         let functions = file
@@ -71,13 +71,13 @@ impl Compiled {
             .collect()
     }
 
-    /// Bytes of a function.
+    /// The size of a function in bytes.
     fn size(&self, name: &str) -> usize {
         self.code(name).iter().map(Instruction::len).sum()
     }
 }
 
-/// Whether it stands for code of the function's own or of the candidate.
+/// Whether the instruction stands for the function's own code or for the candidate's.
 fn is_code(instruction: &Instruction) -> bool {
     instruction.mnemonic() == Mnemonic::Nop && instruction.len() == 8
 }
@@ -89,7 +89,7 @@ fn inlining_into_two_functions_takes_the_candidate_twice_and_calling_once() {
     let candidate = 64 * 8;
     let ret = 1;
     assert_eq!(size("inlcand"), candidate + ret);
-    // Table 6.3 of the paper leaves out what the calls themselves take.
+    // Table 6.3 of the paper does not count the calls themselves.
     let calls: usize = ["f1_called", "f2_called"]
         .into_iter()
         .flat_map(|name| compiled.code(name))
@@ -106,13 +106,13 @@ fn inlining_into_two_functions_takes_the_candidate_twice_and_calling_once() {
     assert_eq!(called, own[0] + own[1] + candidate + ret + calls);
 }
 
-/// Calls, be it through a table of addresses.
+/// Whether the instruction is a call, possibly through a table of addresses.
 pub fn is_call(instruction: &Instruction) -> bool {
     let flow = instruction.flow_control();
     matches!(flow, FlowControl::Call | FlowControl::IndirectCall)
 }
 
-/// At whatever level: the attributes are stronger than it.
+/// At every optimisation level, the attributes take precedence.
 #[test]
 fn attributes_decide_what_is_inlined() {
     for level in ["1", "2", "3", "s", "z"] {
@@ -149,7 +149,7 @@ fn the_hot_path_goes_straight_to_its_return_and_the_cold_block_lies_behind() {
         let code = compiled.code(name);
         let hot = straight_on(&code);
         let behind = hot[hot.len() - 1].next_ip();
-        // What is not cold is executed on the way, without a jump and without a call.
+        // Code that is not cold is executed without a jump and without a call.
         assert_eq!(hot.iter().filter(|i| is_code(i)).count(), 2, "{name}");
         for instruction in hot {
             let flow = instruction.flow_control();
@@ -164,7 +164,7 @@ fn the_hot_path_goes_straight_to_its_return_and_the_cold_block_lies_behind() {
                 assert!(instruction.near_branch_target() >= behind, "{name}");
             }
         }
-        // What is cold lies behind: a block, or the call of a function.
+        // The cold code is a block after the return, or a call of a function.
         let is_cold = |i: &Instruction| match name {
             "then_is_cold" | "else_is_cold" => i.mnemonic() == Mnemonic::Nop && i.len() == 7,
             _ => is_call(i),

@@ -1,5 +1,4 @@
-//! The loops of the kernels by intrinsics, as compiled at every level of optimisation that a program
-//! is released with.
+//! The loops of the kernels with intrinsics, compiled at every optimisation level that release builds use.
 #![cfg(feature = "lab")]
 
 use iced_x86::{Instruction, Mnemonic};
@@ -8,18 +7,18 @@ use super::compiled::{Compiled, is_call};
 use super::kernel::{FLUSHES, Traffic, text, traffic};
 use crate::common::target;
 
-/// Levels of optimisation.
+/// The optimisation levels.
 const LEVELS: [&str; 3] = ["2", "3", "s"];
 
-/// What an iteration of a kernel does: its instruction, how often, and its traffic.
+/// The work of an iteration: its instruction, how often it occurs, and its traffic.
 struct Loop {
     family: &'static str,
     name: &'static str,
     mnemonic: Mnemonic,
     times: usize,
     traffic: Traffic,
-    /// Whether the loop that counts is the innermost one: elsewhere what is inside it is work that
-    /// touches no memory.
+    /// Whether the counting loop is the innermost one. If not, an inner loop does work that accesses no
+    /// memory.
     innermost: bool,
 }
 
@@ -46,7 +45,7 @@ const fn each(
     }
 }
 
-/// Stores, `times` of them, by the instruction alone.
+/// A loop whose only traffic is `times` stores.
 const fn stores(
     family: &'static str,
     name: &'static str,
@@ -64,14 +63,14 @@ const fn stores(
     )
 }
 
-/// A step with a prefetch of an address that it loads.
+/// A step with a prefetch, whose address it also loads.
 const fn ahead(name: &'static str, mnemonic: Mnemonic) -> Loop {
     each("walk", name, mnemonic, 1, (2, 16), (0, 0))
 }
 
 const NONE: (usize, usize) = (0, 0);
 
-/// All of them. Cached loads are operands of the additions.
+/// All kernels. Cached loads are memory operands of the additions.
 const LOOPS: [Loop; 45] = [
     stores("fill", "cached", Mnemonic::Movdqa, 4, 16),
     stores("fill", "half", Mnemonic::Movntdq, 2, 16),
@@ -123,7 +122,7 @@ const LOOPS: [Loop; 45] = [
     each("walk", "inc", Mnemonic::Inc, 1, (2, 16), (1, 8)),
 ];
 
-/// The kernels without vectors, which soft-float targets have as well.
+/// Whether a kernel uses no vectors, so that it also exists on soft-float targets.
 fn is_general(kernel: &Loop) -> bool {
     match kernel.family {
         "fill" | "load" => false,
@@ -132,13 +131,13 @@ fn is_general(kernel: &Loop) -> bool {
     }
 }
 
-/// How a kernel's symbol ends: its path, each name behind its length.
+/// The end of a kernel's symbol: its path, each name after its length.
 fn mangled(kernel: &Loop) -> String {
     let part = |name: &str| format!("{}{name}", name.len());
     format!("10intrinsics{}{}", part(kernel.family), part(kernel.name))
 }
 
-/// The kernels in an object.
+/// The kernels in an object file.
 fn kernels(compiled: &Compiled) -> Vec<(String, Vec<Instruction>)> {
     let functions = compiled.functions().into_iter();
     let kernels = functions.filter(|name| name.contains("10intrinsics"));
@@ -147,8 +146,7 @@ fn kernels(compiled: &Compiled) -> Vec<(String, Vec<Instruction>)> {
         .collect()
 }
 
-/// The stretches of code that end in a branch to their start: the outermost ones, or those that
-/// hold no other.
+/// The ranges of code that end in a branch to their start: the innermost ones, or else the outermost ones.
 fn loops(code: &[Instruction], innermost: bool) -> Vec<&[Instruction]> {
     let at = |ip| code.iter().position(|other| other.ip() == ip);
     let backward = |branch: &Instruction| {
@@ -172,18 +170,18 @@ fn loops(code: &[Instruction], innermost: bool) -> Vec<&[Instruction]> {
     kept.map(|stretch| &code[stretch.clone()]).collect()
 }
 
-/// Checks a kernel's code against what is stated.
+/// Compares a kernel's code with its stated work.
 fn check(kernel: &Loop, code: &[Instruction], level: &str) {
     let name = format!("{}::{} at {level}", kernel.family, kernel.name);
     assert!(!code.iter().any(is_call), "{name} calls");
     let mut loops = loops(code, kernel.innermost);
-    // A jump back over a loop of no iterations is none.
+    // A backward jump around a loop without memory traffic is not a loop of the kernel.
     loops.retain(|body| !kernel.innermost || traffic(*body) != Traffic::NONE);
     assert!(!loops.is_empty(), "{name} has no loop");
     for body in &loops {
         let texts: Vec<_> = body.iter().map(text).collect();
         let times = body.iter().filter(|i| i.mnemonic() == kernel.mnemonic);
-        // Moves between registers have the name of loads.
+        // Moves between registers have the same mnemonic as loads.
         let times = match kernel.mnemonic {
             Mnemonic::Mov => times.filter(|i| traffic([*i]) != Traffic::NONE).count(),
             _ => times.count(),
@@ -196,12 +194,12 @@ fn check(kernel: &Loop, code: &[Instruction], level: &str) {
     }
 }
 
-/// Prefetches and flushes, which count as no traffic.
+/// Prefetches and flushes, which do not count as traffic.
 fn is_hint(mnemonic: Mnemonic) -> bool {
     FLUSHES.contains(&mnemonic) || format!("{mnemonic:?}").starts_with("Prefetch")
 }
 
-/// Compiles and checks the kernels that `wanted` takes, and sees to it that there are no others.
+/// Compiles and checks the kernels that `wanted` selects, and checks that there are no others.
 fn check_all(options: &[&str], wanted: impl Fn(&Loop) -> bool) {
     for level in LEVELS {
         let v0 = ["-C", "symbol-mangling-version=v0"];
@@ -224,7 +222,7 @@ fn an_iteration_by_intrinsics_holds_its_instruction_and_touches_no_other_memory(
     check_all(&[], |_| true);
 }
 
-/// On a soft-float target, where single instructions are assembly.
+/// A soft-float target, where single instructions are written in assembly.
 #[test]
 fn kernels_without_vectors_are_the_same_on_soft_float_targets() {
     let target = "x86_64-unknown-none";

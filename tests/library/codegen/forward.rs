@@ -1,4 +1,4 @@
-//! Values that go through memory.
+//! Values that are passed through memory.
 
 use iced_x86::{Instruction, Mnemonic, Register};
 
@@ -60,7 +60,7 @@ fn base(instruction: &Instruction) -> Register {
     instruction.memory_base()
 }
 
-/// The register of an access, at its full width.
+/// The register of an access, at full width.
 fn value(instruction: &Instruction) -> Register {
     let operand = u32::from(instruction.op0_register() == Register::None);
     instruction.op_register(operand).full_register()
@@ -94,7 +94,8 @@ fn a_value_is_stored_from_the_register_that_it_was_loaded_into() {
     }
 }
 
-/// Nothing but the accesses, the carry of the kernel that changes registers, and the loop.
+/// A round trip contains only the accesses, the move between registers in the kernel that needs one, and the
+/// loop.
 #[test]
 fn nothing_else_is_in_a_round_trip() {
     for Stated { name, .. } in STATED {
@@ -112,7 +113,7 @@ fn nothing_else_is_in_a_round_trip() {
     }
 }
 
-/// The operands are sums, so that no copy of a register tells that they meet.
+/// The addresses are sums, so that no copy of a register reveals that they are equal.
 #[test]
 fn places_are_computed_from_the_first() {
     for Stated { name, .. } in STATED {

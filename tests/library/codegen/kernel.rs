@@ -1,4 +1,4 @@
-//! A kernel's machine code, decoded, and what it does to memory.
+//! A kernel's decoded machine code, and its memory accesses.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ impl Kernel {
             .unwrap_or_else(|| panic!("no kernel {name}"))
     }
 
-    /// The body of the innermost loop: the shortest stretch that ends in a branch to its start.
+    /// The body of the innermost loop: the shortest range that ends in a branch to its start.
     pub fn innermost(&self) -> Option<&[Instruction]> {
         let at = |ip| self.code.iter().position(|other| other.ip() == ip);
         let bodies = self.code.iter().enumerate().filter_map(|(last, branch)| {
@@ -48,13 +48,13 @@ impl Kernel {
         bodies.min_by_key(|body| body.len())
     }
 
-    /// The instructions as text, addresses inside the code left out.
+    /// The instructions as text, without addresses inside the code.
     pub fn texts(&self) -> Vec<String> {
         self.code.iter().map(text).collect()
     }
 }
 
-/// An instruction as text, an address inside the code left out.
+/// An instruction as text, without an address inside the code.
 pub fn text(instruction: &Instruction) -> String {
     if instruction.is_jcc_short_or_near() || instruction.is_ip_rel_memory_operand() {
         return format!("{:?}", instruction.mnemonic());
@@ -64,7 +64,7 @@ pub fn text(instruction: &Instruction) -> String {
     text
 }
 
-/// Loads, stores, bytes read and bytes written.
+/// Numbers of loads and stores, bytes read and bytes written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     pub loads: usize,
@@ -82,11 +82,10 @@ impl Traffic {
     };
 }
 
-/// Flushes of a line.
+/// Instructions that flush or write back a line.
 pub const FLUSHES: [Mnemonic; 3] = [Mnemonic::Clflush, Mnemonic::Clflushopt, Mnemonic::Clwb];
 
-/// What `code` does to memory, each instruction executed once. Prefetches do nothing to it, nor
-/// does flushing a line.
+/// The memory traffic of `code`, with each instruction executed once. Prefetches and flushes do not count.
 pub fn traffic<'a>(code: impl IntoIterator<Item = &'a Instruction>) -> Traffic {
     let mut factory = InstructionInfoFactory::new();
     let mut sum = Traffic::default();
@@ -113,7 +112,7 @@ pub fn traffic<'a>(code: impl IntoIterator<Item = &'a Instruction>) -> Traffic {
     sum
 }
 
-/// The only instruction of `name` that stores, or loads.
+/// The mnemonic of the only instruction of `name` that stores or loads.
 pub fn access(name: &str) -> Mnemonic {
     let kernel = Kernel::named(name);
     let with_memory = kernel

@@ -1,4 +1,4 @@
-//! What the installed gcc makes of a loop over an array is called as its model says.
+//! A loop over an array, compiled by the installed gcc, makes the accesses of its model.
 #![cfg(feature = "std")]
 
 use linefill::cpu::Features;
@@ -8,7 +8,7 @@ use linefill::mem::{LINE, Region};
 
 use crate::common::untested;
 
-/// The sum of some lines, by compiled code and by its model, line by line and around the end.
+/// The sum of some lines, from compiled code and from its model: line by line, and around the end.
 #[test]
 fn the_compiled_sum_is_that_of_its_model() {
     if !untested::starts("gcc") {

@@ -1,4 +1,4 @@
-//! Matrix multiplications: scalar ones are scalar, and wide ones as wide as they say.
+//! Matrix multiplications: scalar kernels use scalar instructions, and wide kernels the stated width.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +16,14 @@ pub const STATED: &[Stated] = &[
     stated("linefill_tile_avx512", 11, 0, 256, 0).and_outside(result(8, 64)),
 ];
 
-/// An element of `mul1`, once a k2.
+/// An element of `mul1`, once per k2.
 const ONE_DOUBLE: Traffic = Traffic {
     loads: 1,
     read: 8,
     ..Traffic::NONE
 };
 
-/// A tile of the result is added to: three registers of `bytes` a row.
+/// Adding to a tile of the result: three registers of `bytes` per row.
 const fn result(rows: usize, bytes: usize) -> Traffic {
     Traffic {
         loads: 3 * rows,
@@ -33,7 +33,7 @@ const fn result(rows: usize, bytes: usize) -> Traffic {
     }
 }
 
-/// The instructions of `name` that name a vector register.
+/// The instructions of `name` that use a vector register.
 fn vector(name: &str) -> Vec<Instruction> {
     let code = Kernel::named(name).code;
     code.into_iter().filter(names_vector).collect()
@@ -53,14 +53,14 @@ fn scalar_ways_hold_no_instruction_that_takes_two_doubles() {
     let scalar = BTreeSet::from([Addsd, Movsd, Mulsd]);
     let name = "linefill_matmul_submatrix";
     assert_eq!(mnemonics(&vector(name)), scalar, "{name}");
-    // The element comes and goes by its bits.
+    // The element is passed and returned as bits.
     let name = "linefill_matmul_dot";
     let by_bits = BTreeSet::from([Addsd, Movq, Movsd, Mulsd]);
     assert_eq!(mnemonics(&vector(name)), by_bits, "{name}");
     assert!(vector("linefill_matmul_copy").is_empty());
 }
 
-/// One addition an iteration, whose sum is the next one's operand.
+/// One addition per iteration; its sum is an operand of the next addition.
 #[test]
 fn the_products_of_an_element_are_added_in_turn() {
     let kernel = Kernel::named("linefill_matmul_dot");

@@ -61,7 +61,7 @@ fn bursts_and_walks_are_the_instructions_they_are_named_after() {
     assert!(accesses("linefill_lock_add")[0].has_lock_prefix());
 }
 
-/// All bursts go to the same eight places, in the same order.
+/// All bursts access the same eight places, in the same order.
 #[test]
 fn bursts_differ_in_the_access_alone() {
     let places = [
@@ -82,7 +82,7 @@ fn bursts_differ_in_the_access_alone() {
         for (access, place) in texts.iter().zip(places) {
             assert!(access.contains(place), "{}: {access}", kernel.name);
         }
-        // What else the loop does, but for the value that is stored.
+        // The other instructions of the loop, except the one that sets the stored value.
         let body = kernel.innermost().unwrap().iter();
         let others = body.filter(|instruction| traffic([*instruction]) == traffic([]));
         let mut others: Vec<_> = others.map(text).collect();

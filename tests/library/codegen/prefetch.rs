@@ -1,4 +1,4 @@
-//! Walks with software prefetches, and the dial of work between the steps.
+//! Walks with software prefetches and an adjustable amount of work between the steps.
 
 use iced_x86::Mnemonic;
 
@@ -81,7 +81,7 @@ fn serial_and_overlapped_walks_differ_in_one_register() {
     }
 }
 
-/// The jump goes `rcx` four-byte multiplications before their end.
+/// The jump goes to a place `rcx` four-byte multiplications before the end.
 #[test]
 fn the_dial_enters_a_run_of_four_byte_multiplications_before_its_end() {
     for kernel in Kernel::all() {

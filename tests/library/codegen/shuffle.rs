@@ -1,4 +1,4 @@
-//! Shuffles, chains of exchanges, and walks side by side.
+//! Shuffles, chains of exchanges, and interleaved walks.
 
 use super::kernel::{Kernel, Traffic};
 use super::{Stated, stated};
@@ -12,14 +12,14 @@ pub const STATED: &[Stated] = &[
     stated("linefill_shuffle_random", 6, 4, 28, 20),
     stated("linefill_shuffle_table", 5, 3, 20, 12),
     stated("linefill_shuffle_unrolled", 4 * 5, 4 * 3, 4 * 20, 4 * 12),
-    // The shorter of two loops is the one that exchanges, behind the one that draws.
+    // The shorter loop exchanges, after the loop that draws.
     stated("linefill_staged_random", 5, 3, 20, 12).and_outside(Traffic {
         loads: 2,
         stores: 2,
         read: 12,
         written: 12,
     }),
-    // And here the one that looks up, before the one that exchanges.
+    // Here the shorter loop looks up, before the loop that exchanges.
     stated("linefill_staged_table", 1, 1, 4, 4).and_outside(Traffic {
         loads: 5,
         stores: 3,
@@ -28,7 +28,8 @@ pub const STATED: &[Stated] = &[
     }),
 ];
 
-/// How many exchanges fit into a window of instructions is what these kernels are about.
+/// The number of instructions per exchange determines how many exchanges fit into the window of an
+/// out-of-order CPU.
 #[test]
 fn an_exchange_is_as_many_instructions_as_the_header_says() {
     for (name, instructions) in [
@@ -37,7 +38,7 @@ fn an_exchange_is_as_many_instructions_as_the_header_says() {
     ] {
         let kernel = Kernel::named(name);
         let body = kernel.innermost().unwrap();
-        // The loop of the drawing kernel ends before what it seldom branches to.
+        // The loop of the drawing kernel ends before the code for its rare branches.
         assert_eq!(body.len(), instructions, "{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! Loads behind stores whose addresses come late.
+//! Loads after stores whose addresses are known late.
 
 use iced_x86::Mnemonic;
 
@@ -30,7 +30,7 @@ fn a_load_that_is_ordered_differs_by_the_index_that_makes_it_wait() {
     }
 }
 
-/// One chain before the store, on the register that its address waits for, and one behind the load.
+/// One chain before the store, on the register that its address waits for, and one after the load.
 #[test]
 fn both_halves_multiply_as_often() {
     let kernel = Kernel::named("linefill_speculate");

@@ -1,4 +1,4 @@
-//! Stores and loads through the cache and past it.
+//! Cached and non-temporal stores and loads.
 
 use iced_x86::{Instruction, Mnemonic};
 
@@ -21,7 +21,7 @@ pub const STATED: &[Stated] = &[
     stated("linefill_rewrite", 0, 1, 0, 8),
     stated("linefill_rewrite_through", 0, 1, 0, 8),
     stated("linefill_rewrite_stream", 0, 1, 0, 8),
-    // As many of them as a round is to have are jumped to.
+    // A round jumps to the last stores, as many as it needs.
     stated("linefill_pending", 0, 128, 0, 1024),
     stated("linefill_fill_cached", 0, 4, 0, 64),
     stated("linefill_fill_stream", 0, 4, 0, 64),
@@ -104,7 +104,7 @@ fn a_non_temporal_kernel_differs_from_the_cached_one_in_that_instruction_alone()
     ] {
         let (from, to) = (access(cached), access(streamed));
         let name = |mnemonic: Mnemonic| format!("{mnemonic:?} ").to_lowercase();
-        // Padding before the loop may be longer where an encoding is.
+        // The padding before the loop depends on the length of the encodings.
         let texts = |kernel: &str| -> Vec<_> {
             let texts = Kernel::named(kernel).texts().into_iter();
             texts.filter(|text| !text.contains("nop")).collect()

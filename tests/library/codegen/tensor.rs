@@ -17,10 +17,10 @@ pub const STATED: &[Stated] = &[
     stated("linefill_tensor_vectors", 7, 0, 52, 0),
 ];
 
-/// The kernel whose element comes from functions of its own.
+/// The kernel that calls functions for its elements.
 pub const CALLING: &str = "linefill_tensor_called";
 
-/// Every kernel with the way that it finds elements.
+/// Every kernel, with its method of finding elements.
 const GETS: [(&str, Get); 9] = [
     ("linefill_tensor_array", Get::Array),
     ("linefill_tensor_boxes", Get::Boxes),
@@ -33,7 +33,7 @@ const GETS: [(&str, Get); 9] = [
     ("linefill_tensor_vectors", Get::Vectors),
 ];
 
-/// The instructions that a read executes: the loop, and what it calls.
+/// The instructions that a read executes: the loop, and the functions that it calls.
 fn of_a_read(kernel: &Kernel) -> Vec<Instruction> {
     let mut read = Vec::new();
     let mut pending = vec![kernel.innermost().unwrap().to_vec()];
@@ -86,8 +86,8 @@ fn only_dimensions_that_are_not_known_are_divided_by() {
 
 #[test]
 fn strides_are_multiplied_by_unless_they_are_known() {
-    // Multiplications of two registers: strides. Those by a constant are remainders, and two of
-    // an array's own strides.
+    // Multiplications of two registers compute strides. Multiplications by a constant compute remainders, and
+    // two of the array's constant strides.
     let strides = |name: &str| {
         let body = Kernel::named(name).innermost().unwrap().to_vec();
         let registers = |i: &&Instruction| {
@@ -134,8 +134,7 @@ fn checks_differ_from_none_by_three_lengths_and_four_branches() {
     assert!(traffic(&unchecked).loads >= 4 * traffic(&body("linefill_tensor_strides")).loads);
 }
 
-/// Two calls a read, to code of its own, which push and pop their return addresses and nothing
-/// else.
+/// Two calls per read, to the kernel's own code. The calls use the stack only for return addresses.
 #[test]
 fn the_calling_kernel_uses_the_stack_for_return_addresses_alone() {
     let kernel = Kernel::named(CALLING);

@@ -1,5 +1,5 @@
-//! The work that kernels declare is what the headers of `asm/*.S` say of an operation, which
-//! `tests/library/codegen.rs` holds against the machine code.
+//! The work that kernels declare must be the work that the headers of `asm/*.S` state per operation.
+//! `tests/library/codegen.rs` compares the headers with the machine code.
 
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
@@ -27,7 +27,7 @@ fn work(loads: u32, stores: u32, bytes_read: u32, bytes_written: u32) -> Work {
     }
 }
 
-/// What the kernel that `build` makes of a region declares.
+/// The work that a kernel declares, if `build` makes it from a region.
 fn declared(build: impl FnOnce(Region<'_>) -> Work) -> Work {
     let mut bytes = vec![0; 64 * 1024];
     build(Region::new(&mut bytes).unwrap())

@@ -1,11 +1,11 @@
-//! The cases of every experiment on planted machines, and what their kernels do to memory.
+//! The cases of every experiment on planted machines, and the memory accesses of their kernels.
 //!
-//! `cases.txt` has every case of every planted machine. `traces.txt` has the traces of all cases
-//! that a small machine plants, which run in seconds in a debug build, and of the others' quick
-//! runs as far as they are small: their set-ups are the same, in other sizes.
+//! `cases.txt` has every case of every planted machine. `traces.txt` has the traces of all cases on a small
+//! machine, which take seconds in a debug build. For the other machines it has only the small cases of quick
+//! runs, because their set-ups are the same in other sizes.
 //!
-//! Not compared are numbers that depend on the host's CPUID, counters, other programs or on threads
-//! that race ([`LEFT_OUT`]), and what the host lacks the instructions for, which the test then says.
+//! Numbers that depend on the host's CPUID, on counters, on other programs or on the timing of threads are
+//! not compared ([`LEFT_OUT`]). Nor are cases whose instructions the host lacks; the test reports these.
 
 use std::collections::HashMap;
 
@@ -21,18 +21,18 @@ use crate::common::golden::{Golden, Hash};
 use crate::common::untested;
 use crate::verdicts::machines::{self, KIB, Known, Level, Model};
 
-/// Accesses of a trace that are hashed, on the small machine.
+/// The number of accesses per trace that are hashed on the small machine.
 const ACCESSES: usize = 10_000;
 
-/// The same on the other machines.
+/// The same number for the other machines.
 const FEW_ACCESSES: usize = 1_000;
 
-/// Operations after which a kernel is taken to make no more accesses.
+/// After this number of operations, a kernel is assumed to make no more accesses.
 const OPERATIONS: u64 = 20_000;
 
-/// Numbers and set-ups that are not compared: the experiment, and how its series begins.
+/// Numbers and set-ups that are not compared: the experiment, and the prefix of the series.
 const LEFT_OUT: [(&str, &str); 42] = [
-    // Published numbers of the CPU that runs the test, and its topology.
+    // Published numbers of the CPU that runs the test, and the CPU's topology.
     ("A4", "outstanding misses of L1d, as published"),
     ("E2", "write-combining buffers, as published"),
     ("D33", "published"),
@@ -44,10 +44,10 @@ const LEFT_OUT: [(&str, &str); 42] = [
     ("D3", ""),
     ("D43", "arrangement"),
     ("X22", "published entries"),
-    // Its counters and samples of its time.
+    // Counters of the CPU, and samples of its time.
     ("A5", ""),
     ("A6", "events"),
-    // Other threads, which have to have CPUs other than that of the test and may win a race.
+    // Results of threads that need CPUs other than the test's, or that depend on a race.
     ("B6", "iterations more or less"),
     ("B6", "distance of its means"),
     ("B6", "1P: "),
@@ -64,26 +64,26 @@ const LEFT_OUT: [(&str, &str); 42] = [
     ("D44", "write, beside"),
     ("E38", ""),
     ("X13", ""),
-    // Where the test's memory lies, its page tables, and what the system permits.
+    // The address of the test's memory, its page tables, and system permissions.
     ("D5", "times a hot line"),
     ("D5", "the same while"),
     ("E14", "unasked boxes"),
     ("E14", "bytes from a box"),
     ("E26", "page directories"),
     ("E35", ""),
-    // The compiler that is installed.
+    // The installed compiler.
     ("E39", ""),
     ("X3", "mmap(MAP_POPULATE)"),
     ("X7", "locked addition"),
-    // Instructions of AMD's CPUs.
+    // Instructions that only AMD's CPUs have.
     ("E1", "bytes arrived by _mm_stream_sd"),
     ("E1", "bytes arrived by _mm_stream_ss"),
-    // A minute of a debug build together. `tests/kernels/kmeans.rs` has B1's iterations.
+    // Together these take a minute in a debug build. `tests/kernels/kmeans.rs` tests B1's iterations.
     ("C5", "nested, 64 KiB"),
     ("B1", ""),
 ];
 
-/// Not compared: left out, too large, or nothing that this CPU can run.
+/// Not compared: left out, too large, or not supported by this CPU.
 const NONE: &str = "-";
 
 #[test]
@@ -162,7 +162,7 @@ fn kernels_of_cases_do_the_same_to_memory() {
     golden.comparing(same_where_run).check();
 }
 
-/// What the traces need in all.
+/// All features that the traces need.
 const WANTED: [Feature; 6] = [
     Feature::Sse41,
     Feature::Avx2,
@@ -172,8 +172,8 @@ const WANTED: [Feature; 6] = [
     Feature::Clwb,
 ];
 
-/// The machines whose cases are traced, the most bytes of such a case, and the accesses hashed. The small one has the
-/// levels of a machine in 128 KiB, so that its memory takes a mebibyte.
+/// The machines whose cases are traced, the maximum bytes of such a case, and the number of accesses hashed.
+/// The small machine has all its cache levels in 128 KiB, so that its memory needs only 1 MiB.
 fn traced() -> [(Known, usize, usize); 3] {
     let level = |bytes, ways, cost| Level { bytes, ways, cost };
     let small = Model {
@@ -199,7 +199,7 @@ fn traced() -> [(Known, usize, usize); 3] {
     ]
 }
 
-/// The cases series by series, in their order.
+/// The cases by series, in order.
 fn by_series(cases: &[Case]) -> Vec<(&str, Vec<&Case>)> {
     let mut all: Vec<(&str, Vec<&Case>)> = Vec::new();
     for case in cases {
@@ -215,7 +215,7 @@ fn key(machine: &str, experiment: &Experiment, series: &str) -> String {
     format!("{machine} | {} | {series}", experiment.id)
 }
 
-/// What to call each case.
+/// A name for each case.
 fn places_of(cases: &[&Case]) -> Vec<String> {
     let place = |case: &&Case| format!("x = {}, {} bytes", case.x, case.setup.bytes());
     cases.iter().map(place).collect()
@@ -239,7 +239,7 @@ fn first_change(places: Option<&Vec<String>>, old: &str, new: &str) -> String {
     )
 }
 
-/// Whether the values of a series agree as far as a CPU of fewer instructions can tell.
+/// Whether the values of a series agree. A value that this CPU cannot compute counts as equal.
 fn same_where_run(old: &str, new: &str) -> bool {
     let (old, new): (Vec<_>, Vec<_>) = (old.split(' ').collect(), new.split(' ').collect());
     let agree = |(old, new): (&&str, &&str)| old == new || *new == NONE;
@@ -261,7 +261,7 @@ fn shape(case: &Case) -> Hash {
     hash
 }
 
-/// Traces each set-up once.
+/// Traces each set-up only once.
 struct Tracer {
     accesses: usize,
     arena: Arena,
@@ -275,7 +275,7 @@ impl Tracer {
         if LEFT_OUT.iter().any(left_out) {
             return NONE.to_owned();
         }
-        // Set-ups that print alike do the same.
+        // Set-ups that print the same are the same.
         let name = format!("{} {:?} {:?}", self.accesses, case.pages, case.setup);
         if let Some(hash) = self.known.get(&name) {
             return hash.clone();
@@ -285,7 +285,8 @@ impl Tracer {
         hash
     }
 
-    /// Traces a case. What can do without newer instructions does so, wherever the test runs.
+    /// Traces a case. Uses newer instructions only if the case needs them, so that traces are the same on all
+    /// hosts.
     fn trace(&mut self, case: &Case) -> String {
         let all = Features::detect();
         let [common, all] = ["avx512,clwb,cldemote", "cldemote"].map(|of| all.without(of).unwrap());
@@ -295,7 +296,7 @@ impl Tracer {
 
     fn hash(&mut self, case: &Case, features: Features) -> Result<Hash, Untestable> {
         let (mut region, _) = self.arena.region(case.setup.bytes(), PageRequest::Base)?;
-        // No trace depends on what another case left there.
+        // A trace must not depend on what another case left in the memory.
         region.bytes_mut().fill(0);
         let subject = case.setup.traced(
             region,
@@ -308,7 +309,7 @@ impl Tracer {
     }
 }
 
-/// Hashes what was made ready, of each kernel so many accesses at the most.
+/// Hashes a prepared case, with at most `most` accesses per kernel.
 fn hash_of(subject: Workload<'_>, most: usize) -> Hash {
     let mut hash = Hash::default();
     match subject {

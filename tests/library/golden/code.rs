@@ -18,9 +18,9 @@ fn the_machine_code_of_every_kernel_is_the_same() {
     golden.check();
 }
 
-/// Hashes a kernel's bytes. They hold no relocation: each refers to its own code only, which is
-/// asserted, so that neither linker nor build profile changes a byte. What `.balign` fills with
-/// depends on the assembler and its version; how much it fills does not.
+/// Hashes a kernel's bytes. Neither the linker nor the build profile changes a byte, because the code refers
+/// only to itself, which is asserted. The padding of `.balign` depends on the assembler and its version, so
+/// only its length is hashed.
 fn hash(kernel: &symbols::Code) -> Hash {
     let start = kernel.bytes.as_ptr().addr() as u64;
     let own = start..=start + kernel.bytes.len() as u64;
@@ -54,8 +54,8 @@ fn hash(kernel: &symbols::Code) -> Hash {
     hash
 }
 
-/// How many of the first instructions of `code` fill a gap: empty ones, and before many of them a
-/// jump to their end, which the GNU assembler puts there.
+/// The number of instructions at the start of `code` that are padding: nops, possibly after a jump to their
+/// end, which the GNU assembler adds before long padding.
 fn fill(code: &[Instruction]) -> usize {
     let empty = |code: &[Instruction]| {
         code.iter()

@@ -1,4 +1,4 @@
-//! The line, entries of TLBs and buffers, from the knees of their curves.
+//! The line size and the entries of TLBs and buffers, from the knees of their curves.
 
 use linefill::infer::{
     entries, in_parallel, last_abreast, last_before_rise, line, remembered, saturation, window,
@@ -60,7 +60,7 @@ fn entries_and_buffers_come_out_of_their_knees() {
         assert_eq!(wrong, 0.0, "{truth}");
     }
 
-    // A number that is 5 % short of the truth takes hardly longer.
+    // With 5 % less than the true number, the time is hardly longer.
     let walks = |truth: u32| {
         let numbers = (1..=32).map(f64::from);
         numbers.map(move |n| (n, 400.0 / n.min(f64::from(truth))))
@@ -77,12 +77,12 @@ fn entries_and_buffers_come_out_of_their_knees() {
     }
 }
 
-/// Rounds run side by side in threes, then in twos, then alone, each with its stores behind it.
+/// First three rounds overlap, then two, then one, each followed by its stores.
 #[test]
 fn stores_that_wait_come_out_of_rounds_that_run_abreast() {
     let rounds = |truth: u32| {
         (8..=128).step_by(4).map(move |stores: u32| {
-            // So many chains of divisions are under way as the stores between them find room.
+            // A chain of divisions overlaps with the previous ones as long as the stores between them fit.
             let abreast = f64::from((truth / stores + 1).min(3));
             let stores = f64::from(stores);
             (stores, (156.0 + stores / 2.0) / abreast)
@@ -101,7 +101,7 @@ fn stores_that_wait_come_out_of_rounds_that_run_abreast() {
     assert_eq!(last_abreast(&flat), None);
 }
 
-/// Bandwidth of machines of 2, 16 and 128 cores: so much a core until the channels are busy.
+/// The bandwidth of machines with 2, 16 and 128 cores: proportional to the cores until the channels saturate.
 #[test]
 fn the_cores_that_saturate_memory_come_out_of_the_bandwidth_of_all() {
     let totals = |cores: u32, channels: f64| {
@@ -124,7 +124,7 @@ fn the_cores_that_saturate_memory_come_out_of_the_bandwidth_of_all() {
         let at = |share| {
             errors(share, &true, |noise| {
                 let found = saturation(&noise.curve(totals(cores, channels)), 0.9)?;
-                // Between two powers of two at most, and noise on the way.
+                // The interval spans at most two powers of two, plus noise.
                 let near = found.hi <= 2.0 * truth && found.lo >= truth / 2.0;
                 Some(found.lo <= truth && truth <= found.hi && near)
             })
@@ -139,14 +139,14 @@ fn the_cores_that_saturate_memory_come_out_of_the_bandwidth_of_all() {
     };
     assert_eq!(exact(&[10.0, 10.0]), Some(Interval::exact(1.0)));
     assert_eq!(exact(&[10.0, 20.0]), Some(Interval::exact(2.0)));
-    // Bandwidth that falls again was highest before.
+    // If the bandwidth falls again, its maximum counts.
     assert_eq!(exact(&[10.0, 18.0, 20.0, 12.0]), Some(Interval::exact(2.0)));
     assert_eq!(exact(&[10.0]), None);
     assert_eq!(exact(&[0.0, 1.0]), None);
     assert_eq!(exact(&[]), None);
 }
 
-/// Numbers so many an octave.
+/// A geometric sequence of integers, with `per_octave` numbers per octave.
 fn numbers(least: f64, most: f64, per_octave: f64) -> impl Iterator<Item = f64> {
     let all = (0..).map(move |k| 2f64.powf(f64::from(k) / per_octave).floor());
     all.skip_while(move |x| *x < least)
@@ -156,7 +156,7 @@ fn numbers(least: f64, most: f64, per_octave: f64) -> impl Iterator<Item = f64> 
 #[test]
 fn a_buffer_shows_where_two_chains_stop_running_side_by_side() {
     for per_octave in [4.0, 8.0] {
-        // Chains take entries of a reorder buffer themselves: the step is that wide there.
+        // The chains also take entries of a reorder buffer, so the step is that wide there.
         let rounds = |truth: f64| {
             let chain: f64 = if truth > 150.0 { 24.0 } else { 1.0 };
             numbers(16.0, 800.0, per_octave).map(move |x| {

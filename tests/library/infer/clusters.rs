@@ -1,14 +1,14 @@
-//! Groups of CPUs, from planted round trips of machines whose parts are known.
+//! Groups of CPUs, from planted round trips of machines with known parts.
 
 use linefill::infer::clusters;
 use linefill::pattern::Rng;
 use linefill::stats::Interval;
 
-/// How many CPUs share a part, from the smallest part to the whole machine, and the round trip between
-/// two CPUs that share it and nothing smaller, in nanoseconds.
+/// The number of CPUs in a part, from the smallest part to the whole machine. The time is the round trip in
+/// nanoseconds between two CPUs for which this is the smallest common part.
 type Parts = &'static [(usize, f64)];
 
-/// The round trips of all pairs, each off by up to `share`, in an interval as wide as that.
+/// The round trips of all pairs, each with an error of up to `share`, in an interval of that width.
 fn trips(parts: Parts, share: f64, seed: u64) -> Vec<(usize, usize, Interval)> {
     let (all, _) = parts[parts.len() - 1];
     let mut rng = Rng::new(seed);
@@ -18,7 +18,7 @@ fn trips(parts: Parts, share: f64, seed: u64) -> Vec<(usize, usize, Interval)> {
             let shared = parts.iter().find(|(of, _)| one / of == other / of);
             let off = 2.0 * rng.below(1 << 20) as f64 / f64::from(1 << 20) - 1.0;
             let time = shared.unwrap().1 * (1.0 + share * off);
-            // CPUs are named in no order.
+            // The numbers of CPUs do not follow the parts.
             let name = |cpu: usize| cpu * 5 % 131;
             trips.push((name(one), name(other), Interval::exact(time).widened(share)));
         }
@@ -26,7 +26,7 @@ fn trips(parts: Parts, share: f64, seed: u64) -> Vec<(usize, usize, Interval)> {
     trips
 }
 
-/// The groups that these parts are, but for single CPUs and the whole.
+/// The expected groups of these parts, without single CPUs and the whole machine.
 fn groups(parts: Parts) -> Vec<Vec<Vec<usize>>> {
     let (all, _) = parts[parts.len() - 1];
     let of = |size: usize| {
@@ -96,7 +96,7 @@ fn what_is_no_matrix_of_round_trips_has_no_groups() {
     assert_eq!(clusters(&[trip(0, 1), trip(0, 2), never]), None);
 }
 
-/// One group that may well be none is not certain.
+/// A single group that may be an artefact of noise is uncertain.
 #[test]
 fn groups_that_hardly_lie_apart_leave_doubt() {
     let unsure = trips(&[(2, 45.0), (6, 60.0)], 0.05, 7);

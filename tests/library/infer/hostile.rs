@@ -1,5 +1,5 @@
-//! Curves that no machine gives: each function of `infer` ends on any finite numbers, whatever it
-//! says.
+//! Curves that no machine produces: each function of `infer` must terminate on any finite numbers, with any
+//! result.
 
 use linefill::infer::{
     Known, in_parallel, last_abreast, levels, lost, policy, remembered, replacement, sets_within,
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Numbers of every size, and those that arithmetic stumbles over.
+/// Numbers of every magnitude, and special values.
 fn number() -> impl Strategy<Value = f64> {
     let odd = prop::sample::select(vec![
         0.0,
@@ -70,7 +70,7 @@ proptest! {
     }
 }
 
-/// A working set of 0 bytes, or of next to none, beside another: octaves without end, once.
+/// A working set of about 0 bytes next to another once made the loop over octaves endless.
 #[test]
 fn a_working_set_of_no_bytes_ends() {
     for first in [0.0, 5e-324, 1e-300] {

@@ -1,5 +1,5 @@
-//! Sizes of L2 that are planted under the noise of the kept records: every pass over a rung keeps how
-//! far it lay from the middle one of its rung, and how wide it was.
+//! Planted sizes of L2 with the noise of stored records: every pass keeps its ratio to the chosen pass at its
+//! working set, and its width.
 #![cfg(feature = "lab")]
 
 use linefill::experiment::{LADDER, SPARSE, State};
@@ -9,7 +9,7 @@ use linefill::model::{Level, Placement, Walk};
 
 use super::{KIB, MIB};
 
-/// L1d, L2 and ways of a Nehalem, a Zen 2, a Zen 4, an Ice Lake server, a Golden Cove and a Lion Cove.
+/// L1d, L2 and ways of L2 in a Nehalem, a Zen 2, a Zen 4, an Ice Lake server, a Golden Cove and a Lion Cove.
 const CACHES: [(f64, f64, f64); 6] = [
     (32.0 * KIB, 256.0 * KIB, 8.0),
     (32.0 * KIB, 512.0 * KIB, 8.0),
@@ -38,7 +38,7 @@ fn walk((l1, l2, ways): (f64, f64, f64)) -> Walk {
     }
 }
 
-/// Core cycles of a step in a pass over a rung.
+/// Core cycles per step in a pass over a working set.
 fn cycles(state: &State) -> Option<f64> {
     let State::Measured(measured) = state else {
         return None;
@@ -46,7 +46,7 @@ fn cycles(state: &State) -> Option<f64> {
     Some(measured.ticks.interval.middle() * measured.core_per_tick?)
 }
 
-/// The record with its ladders moved to those of a machine.
+/// The record with its ladders scaled to those of another machine.
 fn planted(mut record: Record, machine: &Walk) -> Record {
     record.points.retain(|line| {
         let ladders = [LADDER, SPARSE].contains(&line.point.series.as_str());
@@ -59,7 +59,8 @@ fn planted(mut record: Record, machine: &Walk) -> Record {
         let rung = rung.filter(|other| (&other.series, other.x) == (&point.series, point.x));
         let mut passes: Vec<f64> = rung.filter_map(|other| cycles(&other.state)).collect();
         passes.sort_by(f64::total_cmp);
-        // What a size is inferred from: the quickest pass of the dense ladder, the middle of the sparse.
+        // The pass from which a size is inferred: the fastest of the dense ladder, the median of the sparse
+        // one.
         let taken = match point.series == LADDER {
             true => passes[0],
             false => passes[passes.len() / 2],
@@ -92,7 +93,7 @@ fn sizes_of_l2_are_found_under_the_noise_of_kept_records() {
             let found = Analysis::of(record).inferred.l2.expect("an end of L2");
             let name = path.display();
             assert_eq!(found.value, caches.1, "{name}: {found:?}");
-            // Half and less is shown as a range.
+            // A result with a confidence of at most 0.5 is shown as a range.
             assert!(found.confidence > 0.5, "{name}: {found:?}");
         }
         seen += 1;

@@ -1,4 +1,4 @@
-//! Levels of cache and their sizes, from ladders.
+//! Cache levels and their sizes, from ladders.
 
 use linefill::infer::{levels, size};
 use linefill::model::{Level, Placement, Translation, Walk};
@@ -6,7 +6,7 @@ use linefill::stats::Interval;
 
 use super::{KIB, MIB, Noise, errors};
 
-/// A machine as the model of a walk has it.
+/// A machine for the model of a walk.
 fn machine(l1: (f64, f64), l2: (f64, f64), llc: f64) -> Walk {
     let level = |bytes, ways, placement, cost| Level {
         bytes,
@@ -26,7 +26,7 @@ fn machine(l1: (f64, f64), l2: (f64, f64), llc: f64) -> Walk {
     }
 }
 
-/// Its ladder in half octaves from 4 KiB to 1 GiB.
+/// The machine's ladder in half octaves from 4 KiB to 1 GiB.
 fn ladder(machine: &Walk) -> Vec<(f64, f64)> {
     let bytes = (24..=60).map(|half| 2f64.powf(f64::from(half) / 2.0));
     bytes
@@ -34,8 +34,8 @@ fn ladder(machine: &Walk) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// L1d and L2 of a Nehalem, a Zen 4, a Skylake, a Golden Cove and an Ice Lake, of servers
-/// (the L1d of the latter three is that of Golden Cove).
+/// L1d and L2 of a Nehalem, a Zen 4, a Skylake, a Golden Cove and an Ice Lake server. (The last three have
+/// Golden Cove's L1d.)
 fn machines() -> [(Walk, f64); 5] {
     [
         (
@@ -92,7 +92,8 @@ fn the_size_of_l2_is_found_as_it_is_built() {
     }
 }
 
-/// A share of the last level of four times L2 has no plateau in half octaves, but a shelf.
+/// If the share of the last level is only four times L2, it shows no plateau in half octaves, but only a
+/// shelf.
 #[test]
 fn the_size_of_l2_is_found_before_a_small_share_of_the_last_level() {
     for (share, allowed) in [(4.0, 0.0), (5.0, 0.0), (6.0, 0.0)] {
@@ -105,8 +106,8 @@ fn the_size_of_l2_is_found_before_a_small_share_of_the_last_level() {
     }
 }
 
-/// Translation, which the search knows nothing of, raises both levels: it makes no unusual size of a
-/// power of two.
+/// Address translation raises the times in both levels. The search does not model it, but must still find the
+/// common size, not an unusual one.
 #[test]
 fn the_size_of_l2_is_found_behind_a_small_tlb() {
     for (mut machine, l2) in machines() {
@@ -146,7 +147,8 @@ fn ends_hold_the_size_of_every_level() {
 
 #[test]
 fn a_level_that_ends_within_a_rung_leaves_a_choice() {
-    // Even sets, as in 2 MiB pages: 1 MiB and 1.25 MiB end between the same two rungs.
+    // With an even distribution over the sets, as in 2 MiB pages, 1 MiB and 1.25 MiB end between the same two
+    // points.
     let mut machine = machine((32.0 * KIB, 8.0), (1.0 * MIB, 8.0), 32.0 * MIB);
     machine.levels[1].placement = Placement::Even;
     let found = size(&Noise::new(1, 0.001).curve(ladder(&machine)), 1).expect("an end");

@@ -1,10 +1,10 @@
-//! Sets, ways and replacement, from lists that fall into few sets.
+//! Sets, ways and replacement, from lists that use few sets.
 
 use linefill::infer::{Curve, lost, policy, sets, sets_within};
 
 use super::{Noise, errors};
 
-/// Times of lists of 1 to 32 elements so many bytes apart, in a cache of `sets` sets.
+/// Times of lists of 1 to 32 elements at this distance in bytes, in a cache with `sets` sets.
 fn conflicts(ways: u32, sets: u32, distance: u32) -> impl Iterator<Item = (f64, f64)> {
     (1..=32).map(move |length: u32| {
         let mut filled = std::collections::BTreeMap::<u32, u32>::new();
@@ -44,7 +44,7 @@ fn ways_and_sets_come_out_of_conflicts() {
     assert_eq!(sets(&[(4096.0, &flat)]), None);
 }
 
-/// The share of misses in lists of `ways + 1` elements and more, by policy, simulated.
+/// The simulated share of misses for lists of `ways + 1` elements and more, by policy.
 fn simulated(ways: u32) -> Vec<(&'static str, Vec<(u32, f64)>)> {
     use linefill::sim::{Cache, Design, Geometry, Reference, Replacement};
     let policies = [
@@ -101,7 +101,7 @@ fn the_policy_comes_out_of_lists_that_are_too_long() {
     );
 }
 
-/// Behind an L1d of 8 ways: what leaves L2 goes to a level that takes four times as long.
+/// L2 is behind an L1d with 8 ways. A miss in L2 takes four times as long.
 #[test]
 fn ways_and_sets_of_the_second_level_come_out_of_lists_far_apart() {
     for (ways, sets_of) in [(8, 2048), (16, 2048), (4, 1024), (20, 1024)] {

@@ -1,7 +1,7 @@
-//! Code made at run time: it runs, it can be patched through its other address, and no address
-//! is writable and executable at once.
+//! Code that is generated at run time: it runs, it can be patched through its second address, and no address
+//! is writable and executable at the same time.
 #![cfg(feature = "std")]
-// Calls code that the tests wrote.
+// The tests call code that they wrote.
 #![allow(unsafe_code)]
 
 use std::fs;
@@ -45,7 +45,7 @@ fn code_is_written_first_and_executable_ever_after() {
         })
         .unwrap();
         assert_eq!(permissions(code.bytes().as_ptr().addr()), "r-xp");
-        // SAFETY: both offsets hold a function that returns a constant.
+        // SAFETY: at both offsets is a function that returns a constant.
         let returned = unsafe { [code.call(0, 0), code.call(8, 0)] };
         assert_eq!(returned, [7, 9]);
     }
@@ -109,10 +109,10 @@ fn a_word_across_two_places_is_refused() {
     Alias::new(1, View::Code).unwrap().word(2);
 }
 
-/// Set in the process that is to be killed.
+/// The environment variable of the process that will be killed.
 const VICTIM: &str = "LINEFILL_TEST_MAKES_CODE";
 
-/// Not a test of its own: makes code of both kinds again and again, until it is killed.
+/// Not a test: repeatedly makes code of both kinds until the process is killed.
 #[test]
 #[ignore = "the process that the next test kills"]
 fn makes_code_until_it_is_killed() {
@@ -120,19 +120,19 @@ fn makes_code_until_it_is_killed() {
         let code = Code::new(4096, Pages::Base, |bytes| {
             bytes[..6].copy_from_slice(&returning(7));
         });
-        // SAFETY: it holds a function that returns a constant.
+        // SAFETY: the code is a function that returns a constant.
         assert_eq!(unsafe { code.unwrap().call(0, 0) }, 7);
         let mut alias = Alias::new(4096, View::Code).unwrap();
         for value in 0..50 {
             alias.write(64, &returning(value));
-            // SAFETY: likewise.
+            // SAFETY: as above.
             assert_eq!(unsafe { alias.function(64)(0) }, u64::from(value));
         }
     }
 }
 
-/// Whenever it ends: a process that makes, executes and patches code has no page that is writable
-/// and executable at once, and its pages have no name by which they could stay behind.
+/// A process that makes, executes and patches code may be killed at any time. It must have no page that is
+/// writable and executable, and its pages must have no file name, so that nothing remains.
 #[test]
 fn a_process_killed_while_code_is_live_leaves_nothing_writable_and_executable() {
     let mut seen = [false; 2];
@@ -144,7 +144,7 @@ fn a_process_killed_while_code_is_live_leaves_nothing_writable_and_executable() 
             .spawn()
             .unwrap();
         let path = format!("/proc/{}/maps", victim.id());
-        // Until both views of patched code were seen alive, and some looks more.
+        // Looks at the process until both views of patched code were seen, and at least 200 times.
         let mut looks = 0;
         let mut alive = [false; 2];
         while looks < 200 || (alive != [true; 2] && looks < 1_000_000) {

@@ -1,5 +1,5 @@
-//! Counting on the machine at hand: software events, which count nearly everywhere, and hardware
-//! events, which count or say why not.
+//! Counting on this machine: software events, which work nearly everywhere, and hardware events, which work
+//! or give a reason why not.
 #![cfg(feature = "std")]
 
 use std::hint::black_box;
@@ -8,10 +8,10 @@ use crate::common::untested;
 use linefill::os::perf::{Counter, Event, Group, Pmu, Refusal, Software, probe, probe_software};
 use linefill::os::{Memory, Pages};
 
-/// Pages that are touched for the first time.
+/// Pages that are written for the first time.
 const FRESH: usize = 64;
 
-/// Why software events do not count here, if they do not: then there is nothing to test.
+/// Whether software events cannot be counted here. Then there is nothing to test.
 fn refused() -> bool {
     match probe_software() {
         Ok(()) => false,
@@ -22,7 +22,7 @@ fn refused() -> bool {
     }
 }
 
-/// Touches pages that the kernel has to find first.
+/// Writes to pages that are not mapped yet.
 fn touch() -> usize {
     let mut memory = Memory::new(FRESH * 4096, Pages::Base).unwrap();
     memory.give_back().unwrap();

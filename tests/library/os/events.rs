@@ -1,4 +1,4 @@
-//! Events by name, on recorded machines of several makers and on none.
+//! Events by name, on recorded machines of several vendors and on a machine without a PMU.
 #![cfg(feature = "std")]
 
 use crate::common::dump::Dump;
@@ -17,7 +17,7 @@ const ZEN: &str = "
     sys/bus/event_source/devices/cpu/format/event = config:0-7,32-35
 ";
 
-/// In the place of a tree: a recorded machine.
+/// Selects a recorded machine instead of a tree of files.
 const HYBRID: &str = "hybrid-pmus";
 
 fn named(name: &str, tree: &str, cpu: usize, dump: &str) -> Result<Event, Refusal> {
@@ -56,7 +56,7 @@ fn a_hybrid_cpu_is_asked_by_the_kind_of_core() {
     let atom = source("cpu_atom", 10, Flavour::Intel);
     let name = "MEM_LOAD_RETIRED.L1_MISS";
     let missed = Event::hardware(&core, Encoding::new(0xD1, 0x08));
-    // The kernel's lists decide, not the core that read CPUID.
+    // The kernel's list of CPUs decides, not the core on which CPUID was read.
     assert_eq!(named(name, HYBRID, 3, "alder-lake-e"), Ok(missed));
     let hit = "MEM_LOAD_UOPS_RETIRED.L2_HIT";
     let expected = Event::hardware(&atom, Encoding::new(0xD1, 0x02));
@@ -70,7 +70,7 @@ fn a_hybrid_cpu_is_asked_by_the_kind_of_core() {
         ),
         Ok(expected)
     );
-    // The efficient cores have no such event, and the refusal says whose it is.
+    // The efficient cores have no such event, and the refusal names their microarchitecture.
     let Err(Refusal::Unknown(unknown)) = named(name, HYBRID, 20, "alder-lake-p") else {
         panic!("{name} was found on an efficient core");
     };
@@ -115,7 +115,7 @@ fn what_cannot_be_named_says_why() {
             .ends_with("; the nearest is MEM_LOAD_RETIRED.L1_MISS"),
         "{typo}"
     );
-    // A typing error is told also where there is no PMU.
+    // A misspelt name is reported even if there is no PMU.
     assert_eq!(
         named("MEM_LOAD_RETIRED.L1_MISSES", "", 0, "sapphire-rapids"),
         Err(typo)
@@ -124,6 +124,6 @@ fn what_cannot_be_named_says_why() {
     assert_eq!(no_pmu, Err(Refusal::NoPmu));
     let old = named("MEM_LOAD_RETIRED.L1_MISS", PLAIN, 0, "dothan");
     assert_eq!(old, Err(Refusal::NoTable));
-    // The kernel itself says why it does not count what every PMU counts.
+    // For an event that every PMU counts, the kernel gives the reason why it does not count.
     assert_eq!(named("cycles", "", 0, "dothan"), Ok(Event::CYCLES));
 }

@@ -1,4 +1,4 @@
-//! What `doctor` finds, on recorded machines with planted observations.
+//! The findings of `doctor` on recorded machines with planted observations.
 #![cfg(feature = "std")]
 
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use linefill::os::Root;
 use linefill::os::health::{Check, Observed, State, examine, judge};
 use linefill::os::perf::{Pmu, Refusal};
 
-/// Two registers that switch prefetchers off, as far as the tests need them.
+/// Two switches of prefetchers in a register, enough for the tests.
 const INTEL: PrefetchSwitches = PrefetchSwitches {
     register: 0x1A4,
     bits: &[(0, "L2 streamer"), (2, "L1 data next line")],
@@ -20,7 +20,7 @@ pub const AMD: PrefetchSwitches = PrefetchSwitches {
     bits: &[(0, "L1 stream"), (5, "L2 up/down")],
 };
 
-/// A bare Intel machine with a PMU on which nothing runs.
+/// An idle Intel machine with a PMU and without a hypervisor.
 pub fn quiet() -> Observed {
     Observed {
         switches: Some(INTEL),
@@ -35,7 +35,7 @@ pub fn quiet() -> Observed {
     }
 }
 
-/// Two readings of `/proc/stat`, 20 ticks apart: busy and stolen ticks of each line.
+/// Two readings of `/proc/stat`, 20 ticks apart, from the busy and stolen ticks of each line.
 fn stat(lines: &[(&str, u64, u64)]) -> Result<(String, String), linefill::os::Unreadable> {
     let text = |scale: u64| {
         let line = |(name, busy, steal): &(&str, u64, u64)| {
@@ -59,7 +59,7 @@ fn find(checks: &[Check], name: &str) -> Check {
         .clone()
 }
 
-/// One check of a recorded machine.
+/// The check `name` on a recorded machine.
 pub fn check(machine: &Machine, cpu: usize, observed: &Observed, name: &str) -> Check {
     find(&judge(&machine.root(), cpu, observed), name)
 }
@@ -111,7 +111,7 @@ fn whatever_is_not_good_has_a_mend() {
     }
 }
 
-/// A guest that is oversold and busy.
+/// A busy guest on an overcommitted host.
 fn loaded() -> Observed {
     Observed {
         switches: None,
@@ -400,7 +400,7 @@ fn a_container_has_what_its_group_leaves() {
         "",
     );
 
-    // Inside a container of version 1 the group's own path is not mounted.
+    // In a container with version 1 of cgroups, the path of the group itself is not mounted.
     let one = Machine::recorded("vm-genoa").with(
         "proc/self/cgroup = 5:cpuset:/\\n4:memory:/docker/4711\\n0::/
          sys/fs/cgroup/memory/memory.limit_in_bytes = 419430400
@@ -415,7 +415,7 @@ fn a_container_has_what_its_group_leaves() {
     );
 }
 
-/// On the machine that runs the tests, whatever it is.
+/// On the machine that runs the tests, whatever its settings.
 #[test]
 fn this_machine_is_examined_without_a_change() {
     let checks = examine(&Root::live(), 0);

@@ -1,4 +1,4 @@
-//! What `doctor` finds of isolated CPUs: sets of CPUs, ticks and interrupts.
+//! The findings of `doctor` about isolated CPUs: sets of CPUs, ticks and interrupts.
 #![cfg(feature = "std")]
 
 use linefill::os::health::{Observed, State};
@@ -62,7 +62,7 @@ fn interrupts_that_come_to_the_cpu_are_named() {
         "interrupt 25 goes to CPU 8",
         "--isolated=8",
     );
-    // Without the file that says where they go, they may go wherever they are let.
+    // Without the file with the effective affinity, an interrupt may go to any allowed CPU.
     let both = server.with("proc/irq/26/smp_affinity_list = 8");
     let both = check(&both, 8, &quiet(), "device interrupts");
     assert_check(

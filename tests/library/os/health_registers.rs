@@ -1,4 +1,4 @@
-//! What `doctor` finds of counters and of registers that switch prefetchers off.
+//! The findings of `doctor` about counters and about the registers with the switches of prefetchers.
 #![cfg(feature = "std")]
 
 use linefill::os::health::{Observed, State};
@@ -52,7 +52,7 @@ fn prefetchers_that_are_off_are_named() {
         ..quiet()
     };
     let one = || check(&machine, 2, &amd, "prefetchers");
-    // A file too short for the register stands for a CPU that refuses it.
+    // A file that is too short stands for a CPU that refuses to read the register.
     assert_check(
         &one(),
         State::Unknown,

@@ -1,5 +1,5 @@
-//! Ctrl-C: the first asks, the second kills. Played in a process of its own; as are `kill` and a
-//! terminal that is closed.
+//! Ctrl-C: the first signal asks, the second one kills. Also `kill`, and a terminal that is closed. The tests
+//! run in a separate process.
 #![cfg(feature = "std")]
 
 use crate::common::child;
@@ -15,7 +15,7 @@ const SIGTERM: i32 = 15;
 #[test]
 fn the_first_signal_sets_the_flag_and_the_second_kills() {
     for (name, number) in [("INT", SIGINT), ("TERM", SIGTERM)] {
-        // Whoever runs the tests in the background has told them to ignore SIGINT.
+        // Tests in the background of a shell inherit an ignored SIGINT.
         let mut child = Command::new("env")
             .arg("--default-signal=INT,TERM")
             .arg(std::env::current_exe().unwrap())
@@ -36,7 +36,7 @@ fn the_first_signal_sets_the_flag_and_the_second_kills() {
     }
 }
 
-/// The terminal's own and that of its shell.
+/// One SIGHUP comes from the terminal and one from its shell.
 #[test]
 fn a_terminal_that_is_closed_asks_twice_and_kills_nobody() {
     let mut child = Command::new("env")
@@ -70,7 +70,7 @@ fn an_ignored_signal_stays_ignored() {
     }
 }
 
-/// What a child prints.
+/// The output of a child.
 struct Lines(std::io::Lines<BufReader<ChildStdout>>);
 
 impl Lines {
@@ -78,7 +78,7 @@ impl Lines {
         Lines(BufReader::new(child.stdout.take().unwrap()).lines())
     }
 
-    /// Reads until it says `word`.
+    /// Reads lines until one contains `word`.
     fn until(&mut self, word: &str) {
         let found = self.0.by_ref().any(|line| line.unwrap().contains(word));
         assert!(found, "the child never said {word:?}");
@@ -109,7 +109,7 @@ fn child_waits_for_the_flag() {
         std::thread::sleep(Duration::from_millis(1));
     }
     println!("asked");
-    // A second signal that kills ends this process here.
+    // A second signal kills this process here.
     std::thread::sleep(Duration::from_secs(20));
 }
 

@@ -1,4 +1,4 @@
-//! Memory on the machine that runs the tests: structure only, never speed.
+//! Memory on this machine: the tests check structure, but no speed.
 #![cfg(feature = "std")]
 
 use std::os::unix::process::ExitStatusExt;
@@ -75,7 +75,7 @@ fn giant_pages_are_given_or_refused_with_a_reason() {
 fn a_reservation_takes_memory_for_what_is_touched_alone() {
     let bytes = 1 << 36;
     let Ok(mut memory) = Memory::reserve(bytes) else {
-        // RLIMIT_AS, or a kernel that keeps accounts of promised memory.
+        // The cause is RLIMIT_AS, or a kernel that accounts for reserved memory.
         return untested::machine("no reservation of 64 GiB");
     };
     assert_eq!((memory.len(), memory.mapped()), (bytes, bytes));
@@ -112,7 +112,7 @@ fn pages_populated_by_one_call_fault_no_more() {
     let mut memory = Memory::new(pages * 4096, Pages::Base).unwrap();
     memory.give_back().unwrap();
     if let Err(error) = memory.populate() {
-        // Linux before 5.14.
+        // Linux before 5.14 does not support this.
         assert_eq!(error.raw_os_error(), Some(22), "{error}");
         return untested::machine("pages are populated from Linux 5.14 on");
     }
@@ -141,7 +141,7 @@ fn populated_memory_causes_no_more_faults() {
     assert!(faults < 64, "{faults} faults over 4096 populated pages");
 }
 
-/// Field 10 of the thread's `stat`: minor faults so far.
+/// Field 10 of the thread's `stat`: the number of minor faults so far.
 fn minor_faults() -> u64 {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
     let after_name = stat.rsplit_once(')').unwrap().1;
@@ -172,7 +172,7 @@ fn nothing_and_too_much_are_refused_before_mapping() {
     }
 }
 
-/// In a process of its own: another thread could map memory at the same address.
+/// In a separate process, because another thread could map memory at the same address.
 #[test]
 fn memory_moves_between_threads_and_is_given_back() {
     let output = rerun("child_moves_memory_between_threads", "");
@@ -233,7 +233,7 @@ fn a_limit_on_address_space_is_named() {
 fn a_limit_on_locked_memory_is_named() {
     let output = rerun("child_locks_a_mebibyte", "ulimit -l 64; ");
     let text = String::from_utf8_lossy(&output.stdout);
-    // A privileged process may lock beyond the limit.
+    // A privileged process may lock more than the limit.
     assert!(
         text.contains("the limit is 64 KiB (RLIMIT_MEMLOCK") || text.contains("locked it"),
         "{text}"
@@ -241,7 +241,7 @@ fn a_limit_on_locked_memory_is_named() {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// Runs one of the ignored tests below in a process of its own, after `setup` in its shell.
+/// Runs one of the ignored tests below in a separate process, after `setup` in its shell.
 fn rerun(test: &str, setup: &str) -> Output {
     child::after(&format!("ulimit -c 0; {setup}"), module_path!(), test)
         .output()
@@ -254,10 +254,10 @@ fn child_writes_behind_the_end() {
     let mut memory = Memory::new(10_000, Pages::Base).unwrap();
     let mapped = memory.mapped();
     let start = memory.as_mut_slice().as_mut_ptr();
-    // SAFETY: the last mapped byte is this memory's own.
+    // SAFETY: the last mapped byte belongs to this memory.
     unsafe { start.add(mapped - 1).write_volatile(1) };
     println!("last byte written");
-    // SAFETY: none, on purpose: the guard page must end this process here.
+    // SAFETY: this is unsound on purpose: the guard page must end this process here.
     unsafe { start.wrapping_add(mapped).write_volatile(1) };
 }
 
@@ -266,7 +266,7 @@ fn child_writes_behind_the_end() {
 fn child_writes_before_the_start() {
     let mut memory = Memory::new(10_000, Pages::Base).unwrap();
     let start = memory.as_mut_slice().as_mut_ptr();
-    // SAFETY: none, on purpose: the guard page must end this process here.
+    // SAFETY: this is unsound on purpose: the guard page must end this process here.
     unsafe { start.wrapping_sub(1).write_volatile(1) };
 }
 

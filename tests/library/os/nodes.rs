@@ -1,4 +1,4 @@
-//! Memory on chosen nodes: on the machine that runs the tests, and refusals.
+//! Memory on chosen nodes of this machine, and refusals.
 #![cfg(feature = "std")]
 
 use std::ops::Range;
@@ -8,13 +8,13 @@ use linefill::host::{Granted, MemoryPolicy, OnNode, Via};
 use linefill::os::memory::nodes_of;
 use linefill::os::{Memory, MemoryError, Pages, Sysfs, first_touched_on};
 
-/// The addresses of some bytes.
+/// The range of addresses of `bytes`.
 fn range(bytes: &[u8]) -> Range<usize> {
     let first = bytes.as_ptr().addr();
     first..first + bytes.len()
 }
 
-/// The lowest node with memory, if the kernel tells of nodes and lets this process choose.
+/// The lowest node with memory, if the kernel reports nodes and this process may choose one.
 fn lowest_node() -> Option<usize> {
     let nodes = Sysfs::live().nodes().ok()?;
     let node = nodes.iter().find(|node| node.has_memory())?.id;
@@ -103,7 +103,7 @@ fn memory_without_nodes_of_its_own_says_nothing_of_them() {
 fn a_node_that_does_not_exist_is_refused_with_those_that_do() {
     let known = Sysfs::live().nodes().unwrap_or_default();
     let known: Vec<usize> = known.into_iter().map(|node| node.id).collect();
-    // The second is beyond any kernel's mask.
+    // The second number is beyond the mask of any kernel.
     for node in [1023, 5000] {
         let policy = MemoryPolicy::Bind(node);
         let error = Memory::on_nodes(4096, Pages::Base, &policy).unwrap_err();

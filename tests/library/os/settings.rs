@@ -1,4 +1,4 @@
-//! The settings that a recorded machine tells of.
+//! The settings that a recorded machine reports.
 
 use crate::common::machine::Machine;
 use linefill::os::settings::settings;
@@ -23,7 +23,7 @@ fn what_the_system_tells_is_found_and_the_rest_left_out() {
         ("NUMA balancing", "0"),
     ];
     assert_eq!(found, wanted.map(|(name, value)| (name, value.to_owned())));
-    // Where the kernel has a file of the microcode, that counts.
+    // If the kernel has a file with the microcode version, its value is used.
     let machine = machine.with("sys/devices/system/cpu/cpu3/microcode/version = 0xb2");
     let found = settings(&machine.root(), Some(3));
     assert!(

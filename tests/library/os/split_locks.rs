@@ -1,4 +1,4 @@
-//! Whether locks across two lines may be tried, on machines described by their files.
+//! Whether locks across two lines may be tried, on machines that are described by their files.
 #![cfg(feature = "std")]
 
 use crate::common::machine::Machine;
@@ -19,7 +19,7 @@ fn amd(family: u8, guest: bool) -> Place {
     }
 }
 
-/// A machine whose CPUs have `flags`, booted with `cmdline`.
+/// A machine with the CPU flags `flags`, booted with `cmdline`.
 fn machine(flags: &str, cmdline: &str) -> Machine {
     Machine::empty().with(&format!(
         "proc/cpuinfo = processor : 0\\nflags : fpu {flags} sse2\\nprocessor : 1\n\
@@ -62,7 +62,7 @@ fn a_kernel_that_traps_them_refuses_in_every_mode_but_off() {
             assert_eq!(judge(&off.root(), place), Ok(()));
         }
     }
-    // The last word counts.
+    // The last option takes effect.
     let both = machine(
         "split_lock_detect",
         "split_lock_detect=off split_lock_detect=fatal",
@@ -101,7 +101,7 @@ fn a_guest_refuses_where_its_host_may_end_it() {
         let refused = judge(&silent.root(), guest(vendor, family));
         assert_eq!(refused, Err(Refused::Host(vendor)));
     }
-    // Also where the guest's own kernel has been told to let them pass.
+    // The same if the guest's own kernel allows them.
     let off = machine("split_lock_detect", "split_lock_detect=off");
     assert_eq!(
         judge(&off.root(), guest(Vendor::Intel, 6)),

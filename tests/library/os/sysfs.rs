@@ -1,4 +1,4 @@
-//! Caches, topology and nodes of recorded machines, and of the one that runs the tests.
+//! Caches, topology and nodes of recorded machines, and of this machine.
 #![cfg(feature = "std")]
 
 use std::path::Path;
@@ -121,7 +121,7 @@ fn memory_nodes_of_servers() {
     let ids: Vec<usize> = eight.iter().map(|node| node.id).collect();
     assert_eq!(ids, (0..8).collect::<Vec<_>>());
     assert_eq!(eight[5].distances, [32, 32, 32, 32, 12, 10, 12, 12]);
-    // The kernel does not tell: pages may lie there.
+    // The kernel does not report memory of nodes, so pages may be on any of them.
     assert!(
         eight
             .iter()
@@ -139,7 +139,7 @@ fn memory_nodes_of_servers() {
     let none = sysfs(&machine).available_on(2).unwrap_err();
     assert!(none.to_string().contains("node2/meminfo"), "{none}");
 
-    // The order in which threads take CPUs: a core each before hyper-threads, near ones first.
+    // The order in which threads get CPUs: first one CPU per core, then hyper-threads, with near CPUs first.
     let seats = sysfs(&machine).seats(&[0, 1, 64, 65, 128, 129, 192, 193]);
     assert_eq!(seats[0].to(&seats[4]), Nearness::Core);
     assert_eq!(seats[0].to(&seats[1]), Nearness::LastLevel);
@@ -176,7 +176,7 @@ fn a_kernel_of_2007_has_masks_and_no_geometry() {
     assert_eq!(first.shared_by, [3]);
 }
 
-/// Table 5.2 of the paper, four Opterons of two cores: three caches a core and none shared.
+/// Table 5.2 of the paper: four Opterons with two cores. Each core has three caches of its own.
 #[test]
 fn a_cache_of_its_own_is_its_share() {
     let mut text = String::new();
@@ -200,7 +200,7 @@ fn a_cache_of_its_own_is_its_share() {
     }
 }
 
-/// A guest of the study that recorded E25: 266240K, mask 3.
+/// A guest from the study that recorded E25: 266240K, mask 3.
 #[test]
 fn the_share_is_the_size_over_the_bits_of_the_mask() {
     let machine = Machine::empty().with(
@@ -292,7 +292,7 @@ fn this_machine_is_consistent_where_it_tells() {
     }
 }
 
-/// CPUs that are all there, each with its place and an L1d, an L1i, an L2 and an L3.
+/// A machine whose CPUs are all online, each with its place and an L1d, an L1i, an L2 and an L3.
 fn composed(threads: &str, firsts: &str, lasts: &str, packages: &str) -> Machine {
     let mut tree = String::from("sys/devices/system/cpu/online = 0-7\n");
     let each = |list: &str| list.split(' ').map(str::to_owned).collect::<Vec<_>>();
@@ -345,16 +345,16 @@ fn other_ways_to_share_are_told_apart() {
             .sharing()
             .unwrap()
     };
-    // Two complexes in one package, as a Zen 2 has them.
+    // Two complexes in one package, as in a Zen 2.
     let complexes = sharing(PAIRS, PAIRS, HALVES, "0 0 0 0 0 0 0 0");
     assert_eq!((complexes.packages, complexes.last_levels), (1, 2));
-    // Threads of a core with an L1d each.
+    // The threads of a core have separate L1d caches.
     let divided = sharing(PAIRS, "0 1 2 3 4 5 6 7", HALVES, "0 0 0 0 0 0 0 0");
     assert_eq!((divided.divided, divided.joint), (4, 0));
-    // Single threads, two of which share an L1d.
+    // Cores with one thread each, of which pairs share an L1d.
     let joint = sharing("0 1 2 3 4 5 6 7", PAIRS, HALVES, "0 0 0 0 0 0 0 0");
     assert_eq!((joint.threads, joint.cores, joint.joint), (1, 8, 4));
-    // One cache for two packages.
+    // Two packages share one cache.
     let across = sharing(
         PAIRS,
         PAIRS,
@@ -364,7 +364,7 @@ fn other_ways_to_share_are_told_apart() {
     assert_eq!((across.across, across.last_levels), (1, 1));
 }
 
-/// What the first of `cpus` shares with each of the others.
+/// What the first of `cpus` has in common with each of the others.
 fn shared(machine: &str, cpus: &[usize]) -> Vec<Nearness> {
     let seats = sysfs(&Machine::recorded(machine)).seats(cpus);
     seats[1..].iter().map(|seat| seats[0].to(seat)).collect()
@@ -374,7 +374,7 @@ fn shared(machine: &str, cpus: &[usize]) -> Vec<Nearness> {
 fn two_cpus_are_as_near_as_the_nearest_thing_they_share() {
     use Nearness::{Core, LastLevel, Level2, Package};
     assert_eq!(shared("amd-zen2-two-ccx", &[0, 8, 5]), [Core, Package]);
-    // Two dies in one package meet on the bus alone: their L2 is the last level.
+    // Two dies in one package are connected only by the bus: their L2 is the last level.
     assert_eq!(
         shared("core2-quad", &[0, 1, 2, 3]),
         [Level2, Package, Package]
@@ -398,14 +398,14 @@ fn seats_of_cpus_that_nobody_describes_are_cores_of_one_package() {
 #[test]
 fn the_four_arrangements_of_2007_and_those_since() {
     let arranged = |machine: &Machine| sysfs(machine).arrangement().unwrap();
-    // Two dies of a Core 2, and one of them alone.
+    // Two dies of a Core 2, and a single one of them.
     let quad = Machine::recorded("core2-quad");
     assert_eq!(arranged(&quad), Arrangement::L2OfGroups);
     let dual = quad.with("sys/devices/system/cpu/online = 0-1");
     assert_eq!(arranged(&dual), Arrangement::SharedL2);
     let single = dual.with("sys/devices/system/cpu/online = 0");
     assert_eq!(arranged(&single), Arrangement::OneCore);
-    // An L3 for each processor, for each complex, and for a guest.
+    // An L3 per processor, per complex, and of a guest.
     let processors = composed(PAIRS, PAIRS, HALVES, "0 0 0 0 1 1 1 1");
     assert_eq!(arranged(&processors), Arrangement::SharedL3);
     let complexes = composed(PAIRS, PAIRS, HALVES, "0 0 0 0 0 0 0 0");
@@ -414,7 +414,7 @@ fn the_four_arrangements_of_2007_and_those_since() {
     assert_eq!(arranged(&guest), Arrangement::SharedL3);
 }
 
-/// Table 5.2 of the paper once more, and a processor of efficient cores.
+/// Table 5.2 of the paper again, and a processor with efficient cores.
 #[test]
 fn separate_caches_and_clusters_under_a_third_level() {
     let seat = |cpu: usize, l2: usize, last_level: usize| CpuLocation {
@@ -428,7 +428,7 @@ fn separate_caches_and_clusters_under_a_third_level() {
     assert_eq!(Arrangement::of(&separate), Some(Arrangement::Separate));
     let clusters: Vec<CpuLocation> = (0..8).map(|cpu| seat(cpu, cpu / 4 * 4, 0)).collect();
     assert_eq!(Arrangement::of(&clusters), Some(Arrangement::L2InL3));
-    // Hyper-threads are no cores.
+    // Hyper-threads do not count as cores.
     let threads = [0, 1].map(|cpu| CpuLocation {
         core: 0,
         ..seat(cpu, 0, 0)
@@ -448,7 +448,7 @@ fn mask(cpus: &[usize]) -> CpuMask {
     cpus.iter().copied().collect()
 }
 
-/// The steps of the paper: the mask of level 1, and XOR with the CPU itself.
+/// The paper's method: the mask of level 1, XOR the CPU itself.
 #[test]
 fn a_mask_less_the_cpu_itself_are_its_other_hyper_threads() {
     let recorded = Machine::recorded("amd-zen2-two-ccx");
@@ -459,10 +459,10 @@ fn a_mask_less_the_cpu_itself_are_its_other_hyper_threads() {
     assert_eq!(&threads ^ &itself, mask(&[13]));
     assert!(threads.contains(5) && !(&threads ^ &itself).contains(5));
     assert_eq!(zen.sharers_of_l1d(5).unwrap(), threads);
-    // Of several CPUs, those of all of their cores.
+    // For several CPUs: the hyper-threads of all their cores.
     let two = zen.hyper_threads(&mask(&[0, 13])).unwrap();
     assert_eq!(two.cpus().collect::<Vec<_>>(), [0, 5, 8, 13]);
-    // Where a core has one thread nothing is left.
+    // If a core has one thread, none remain.
     let guest = Machine::recorded("vm-genoa");
     let alone = sysfs(&guest).hyper_threads(&mask(&[1])).unwrap();
     assert_eq!((&alone ^ &mask(&[1])).count(), 0);

@@ -1,4 +1,4 @@
-//! Which counter an event gets on a CPU that is made up, and what is said when it gets none.
+//! The counter that an event gets on a made-up CPU, and the error if it gets none.
 
 use super::machine::{ANY, INTEL, Machine, PENDING, counters};
 use super::microarch;
@@ -8,7 +8,7 @@ use linefill::pmu::{Capabilities, EventCode, Microarch, ProgramError, Slot, even
 fn an_event_of_one_counter_gets_that_or_none() {
     let mut machine = Machine::new(INTEL);
     let mut counters = counters(&mut machine);
-    // PENDING counts in PMC2 alone before Skylake.
+    // Before Skylake, PENDING counts only in PMC2.
     assert_eq!(counters.add(PENDING, 0b0100), Ok(Slot::General(2)));
     let full = ProgramError::Full {
         able: 0b0100,
@@ -63,7 +63,7 @@ fn an_event_of_the_tables_goes_where_it_counts() {
     let core = microarch("Haswell");
     let mut add = |name| counters.add_event(&code(name, core));
     assert_eq!(add("INST_RETIRED.ANY"), Ok(Slot::Fixed(0)));
-    // Its fixed counter is taken; a general one counts the same.
+    // The event's fixed counter is in use; a general counter counts the same event.
     assert_eq!(add("INST_RETIRED.ANY"), Ok(Slot::General(0)));
     assert_eq!(add("L1D_PEND_MISS.PENDING"), Ok(Slot::General(2)));
     assert_eq!(add("CPU_CLK_UNHALTED.REF_TSC"), Ok(Slot::Fixed(2)));
@@ -106,7 +106,7 @@ fn the_choosiest_event_comes_first() {
         general(3),
     ];
     assert_eq!(slots, Ok(expected));
-    // In the order in which they are named, the third event would have taken counter 2.
+    // If counters were assigned in the order of this list, the third event would have taken counter 2.
     let both = ["L1D_PEND_MISS.PENDING", "L1D_PEND_MISS.PENDING_CYCLES"];
     let events = both.map(|name| code(name, microarch("Haswell")));
     let mut machine = Machine::new(INTEL);

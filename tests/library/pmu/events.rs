@@ -1,4 +1,4 @@
-//! The tables of events: their form, what they say of single events, and which core a CPU has.
+//! The tables of events: their format, their contents for single events, and the core of a CPU.
 
 use std::collections::BTreeSet;
 
@@ -131,7 +131,7 @@ fn a_cpu_has_the_events_of_its_core() {
     assert_eq!(core("zen4-guest"), Some(microarch("Zen 4")));
     assert_eq!(core("dothan"), None, "older than the tables");
     assert_eq!(core("k8"), None);
-    // One name of a generation for clients and servers, whose lists differ.
+    // The generation has one name for clients and servers, but they have different lists of events.
     let lake = Identity {
         vectors: Vectors::Sse,
         ..Identity::read(Dump::of("coffee-lake"))

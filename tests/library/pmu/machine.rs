@@ -1,14 +1,13 @@
-//! A CPU that is made up: its counters with their select, fixed and global registers, and their
-//! overflow.
+//! A made-up CPU: its counters with their select, fixed and global registers, and their overflow.
 
-// The port's methods are unsafe, because on a real CPU they are.
+// The port's methods are unsafe because they are unsafe on a real CPU.
 #![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
 
 use linefill::pmu::{Capabilities, Counters, Encoding, Maker, MsrPort};
 
-/// The counters of a Haswell, or nearly.
+/// Counters similar to a Haswell's.
 pub const INTEL: Capabilities = Capabilities {
     maker: Maker::Intel,
     version: 2,
@@ -18,10 +17,10 @@ pub const INTEL: Capabilities = Capabilities {
     fixed_bits: 40,
 };
 
-/// The bit of a select register that has its counter count.
+/// The bit in a select register that enables its counter.
 pub const ENABLE: u64 = 1 << 22;
 
-/// The registers of a made-up CPU. Writes to registers that it does not have are a fault.
+/// The registers of a made-up CPU. A write to a register that it does not have panics.
 pub struct Machine {
     pub capabilities: Capabilities,
     pub registers: BTreeMap<u32, u64>,
@@ -51,7 +50,7 @@ impl Machine {
         }
     }
 
-    /// What was written to a register, in turn.
+    /// The values that were written to a register, in order.
     pub fn written_to(&self, register: u32) -> impl Iterator<Item = u64> {
         let here = self.written.iter().filter(move |(at, _)| *at == register);
         here.map(|(_, value)| *value)
@@ -65,7 +64,7 @@ impl Machine {
         self.registers.get(&register).copied()
     }
 
-    /// The register that holds general counter `n`, if that counts now.
+    /// The register of general counter `n`, if it is counting now.
     fn counting(&self, n: u32) -> Option<u32> {
         let (select, count) = match self.capabilities.maker {
             Maker::Intel => (0x186 + n, 0xC1 + n),
@@ -76,7 +75,7 @@ impl Machine {
         (selected && started).then_some(count)
     }
 
-    /// Every counter that counts sees `events` events.
+    /// Adds `events` events to every active counter.
     pub fn happen(&mut self, events: u64) {
         for n in 0..u32::from(self.capabilities.general) {
             if let Some(count) = self.counting(n) {
@@ -123,7 +122,7 @@ impl MsrPort for Machine {
         );
         self.written.push((register, value));
         match register {
-            // Writing ones clears the status.
+            // Writing a one clears that bit of the status.
             0x390 => *self.registers.get_mut(&0x38E).unwrap() &= !value,
             0xC000_0302 => *self.registers.get_mut(&0xC000_0300).unwrap() &= !value,
             _ => _ = self.registers.insert(register, value),
@@ -131,7 +130,7 @@ impl MsrPort for Machine {
     }
 }
 
-/// Takes its counters over.
+/// Takes over the machine's counters.
 pub fn counters(machine: &mut Machine) -> Counters<'_, Machine> {
     let capabilities = machine.capabilities;
     // SAFETY: the machine is made up, and has these capabilities.

@@ -1,5 +1,5 @@
-//! The tables of events against those that the crate `x86` has from older lists of Intel's: every
-//! name that both have, on every core that both have, as kept in `tests/fixtures/pmu/x86.csv`.
+//! Compares the tables of events with those of the crate `x86`, which come from older lists by Intel: all
+//! common names on all common cores, as stored in `tests/fixtures/pmu/x86.csv`.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use linefill::pmu::{Encoding, events};
 
 const KEPT: &str = include_str!("../../fixtures/pmu/x86.csv");
 
-/// The name of a core, and how many names both tables have at least.
+/// The name of a core, and the minimum number of names that both tables have.
 const CORES: [(&str, usize); 14] = [
     ("Nehalem", 80),
     ("Westmere", 100),
@@ -26,11 +26,11 @@ const CORES: [(&str, usize); 14] = [
     ("Goldmont", 40),
 ];
 
-/// Where the tables disagree, and why. Of all other shared names event, umask, threshold, flags,
-/// register and counters are the same.
+/// Names on which the tables disagree, and the reasons. For all other common names, event, umask, threshold,
+/// flags, register and counters are the same.
 const DISAGREE: [(&str, &str); 4] = [
-    // `x86` numbers the fixed counter, which is no event that a general counter could count; we
-    // name the general event that counts the same, and the fixed counter beside it.
+    // `x86` gives the number of the fixed counter, which is not an event that a general counter can count.
+    // Our table gives the general event that counts the same, and also the fixed counter.
     (
         "INST_RETIRED.ANY",
         "the general event in place of the fixed counter's number",
@@ -43,26 +43,26 @@ const DISAGREE: [(&str, &str); 4] = [
         "CPU_CLK_UNHALTED.CORE",
         "the general event in place of the fixed counter's number",
     ),
-    // Fixed counter 2 has no general event. Linux knows it as event 0, umask 3, which Intel's
-    // lists have taken over since Sandy Bridge.
+    // Fixed counter 2 has no general event. Linux encodes it as event 0, umask 3; Intel's lists use the same
+    // encoding since Sandy Bridge.
     (
         "CPU_CLK_UNHALTED.REF",
         "the number that Linux gives fixed counter 2",
     ),
 ];
 
-/// Where `x86` numbers the fixed counters from 1, as Intel's lists of these did; the manual and
-/// the later lists number them from 0.
+/// Cores for which `x86` numbers the fixed counters from 1, as Intel's lists for these cores did. The manual
+/// and the later lists number them from 0.
 const FROM_ONE: [&str; 4] = ["Nehalem", "Westmere", "Sandy Bridge server", "Silvermont"];
 
-/// The counters of an event: the fixed ones, or the general ones, as a mask.
+/// The counters of an event: fixed or general ones, as a mask.
 #[derive(Debug)]
 enum Counter {
     Fixed(u8),
     General(u8),
 }
 
-/// A line of the extract, less its core.
+/// A line of the extract without its core.
 fn parse(line: &str) -> Option<(&str, Encoding, Counter)> {
     let mut fields = line.split(',');
     let name = fields.next()?;
@@ -91,7 +91,7 @@ fn parse(line: &str) -> Option<(&str, Encoding, Counter)> {
     Some((name, encoding, counter))
 }
 
-/// What the extract has of a core, by name.
+/// The entries of a core in the extract, by name.
 fn kept(core: &str) -> HashMap<&'static str, (Encoding, Counter)> {
     let lines = KEPT.lines().filter(|line| !line.starts_with('#'));
     let of_core = lines.filter_map(|line| {
@@ -116,7 +116,7 @@ fn shared_names_have_the_same_encoding_and_counters() {
         let mut shared = 0;
         for ours in events(core) {
             let Some((encoding, counter)) = table.get(ours.name) else {
-                // Intel has named some events since.
+                // Intel has renamed some events since then.
                 continue;
             };
             shared += 1;

@@ -1,7 +1,7 @@
-//! Programming the counters of a CPU that is made up: select, count, fixed and global registers,
-//! overflow, and what is left behind.
+//! Programming the counters of a made-up CPU: select, count, fixed and global registers, overflow, and the
+//! state that is left behind.
 
-// The port's methods are unsafe, because on a real CPU they are.
+// The port's methods are unsafe because they are unsafe on a real CPU.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -17,7 +17,8 @@ fn events_count_between_start_and_stop_alone() {
     machine.happen(7);
     let (capabilities, mut counts) = (machine.capabilities, Vec::new());
     let port = &raw mut machine;
-    // SAFETY: the machine is made up; the port is used in turn with the counters, never at once.
+    // SAFETY: the machine is made up; the test uses the port and the counters alternately, never at the same
+    // time.
     let mut counters = unsafe { Counters::new(&mut *port, capabilities) };
     let slots = [
         counters.add(PENDING, ANY).unwrap(),
@@ -46,7 +47,7 @@ fn events_count_between_start_and_stop_alone() {
     for slot in slots {
         counts.push(counters.read(slot));
     }
-    // And again from 0.
+    // Counts from 0 again.
     counters.start();
     happen(4);
     counters.stop();
@@ -138,7 +139,7 @@ fn a_running_counter_is_read_by_rdpmc() {
     assert_eq!(cpu.0.get(), 1 << 30 | 1);
 }
 
-/// A counter of few bits, so that it overflows soon.
+/// A counter with few bits, so that it overflows early.
 fn overflowing(capabilities: Capabilities) -> (Count, Count) {
     let mut machine = Machine::new(Capabilities {
         general_bits: 8,
@@ -195,7 +196,7 @@ fn what_was_there_before_is_there_afterwards() {
         },
     ] {
         let mut machine = Machine::new(capabilities);
-        // Somebody else's: each register that selects or controls holds a number of its own.
+        // Registers of another owner: each select and control register has a different value.
         let held: Vec<u32> = machine
             .registers
             .keys()

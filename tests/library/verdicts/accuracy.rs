@@ -1,12 +1,12 @@
-//! Row X15: how far single runs lie apart.
+//! Row X15: the spread of single runs.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
 use super::planted::{Planted, Row, row, time};
 
-/// Runs of the series whose name has `part` in it take these ticks in the median and at p99, pass by pass;
-/// all others agree.
+/// The ticks of runs at the median and at p99, for each pass, in the series whose name contains `part`. In
+/// all other series the runs agree.
 fn runs(machine: &Machine, part: &'static str, passes: &[[u64; 2]]) -> Planted {
     Planted::new("X15", machine, |_, _| time(1.0)).with_runs(|series| match series.contains(part) {
         true => passes.to_vec(),
@@ -22,7 +22,7 @@ fn apart(machine: &Machine, part: &'static str) -> Planted {
     runs(machine, part, &[[100, 120], [100, 111]])
 }
 
-/// One pass says so, and the other says otherwise.
+/// The two passes contradict each other.
 fn open(machine: &Machine, part: &'static str) -> Planted {
     runs(machine, part, &[[100, 101], [100, 140]])
 }
@@ -40,7 +40,7 @@ pub fn rows() -> Vec<Row> {
         row("X15", ".2", Holds, |m| close(m, L1D)),
         row("X15", ".2", DoesNotHold, |m| apart(m, L1D)),
         row("X15", ".2", Inconclusive, |m| open(m, L1D)),
-        // The empty stretch took as long.
+        // The empty run took as long.
         row("X15", ".2", Untestable, |m| runs(m, L1D, &[[0, 10]])).says("not positive"),
         row("X15", ".3", Holds, |m| close(m, L2)),
         row("X15", ".3", DoesNotHold, |m| apart(m, L2)),

@@ -1,4 +1,4 @@
-//! How an address finds its line: the parts of an address, and Figures 3.5 to 3.7.
+//! How an address selects its line: the parts of an address, and Figures 3.5 to 3.7.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
@@ -24,7 +24,7 @@ pub const EXACT: &[super::Exact] = &[
     ("D9", WHOLE),
 ];
 
-/// What the paper's numbers are, by series.
+/// The paper's numbers by series.
 fn said(series: &str) -> f64 {
     match series {
         "low bits that select a byte of a 64-byte line" => 6.0,
@@ -42,7 +42,7 @@ fn said(series: &str) -> f64 {
     }
 }
 
-/// The paper's numbers, but `by` more in the series that contain `words`.
+/// The paper's numbers, increased by `by` in the series that contain `words`.
 fn counts(id: &str, machine: &Machine, words: &'static str, by: f64) -> Planted {
     Planted::new(id, machine, |series, _| {
         let more = if series.contains(words) { by } else { 0.0 };

@@ -13,7 +13,7 @@ const IN_ORDER: &str = ".6";
 const DRAMATIC: &str = ".7";
 const MOVDQU: &str = ".8";
 
-/// Misaligned over aligned, level by level, and a split page over a split line.
+/// The ratio of misaligned to aligned, level by level, and of a split page to a split line.
 fn splits(machine: &Machine, slower: [f64; 4], page: f64) -> Planted {
     Planted::new("E15", machine, |series, x| {
         let aligned = by_level(machine, x, [5.0, 16.0, 70.0, 400.0]);
@@ -28,7 +28,7 @@ fn splits(machine: &Machine, slower: [f64; 4], page: f64) -> Planted {
     })
 }
 
-/// Misaligned over aligned everywhere, in order and at random.
+/// The ratio of misaligned to aligned on all levels, in order and at random.
 fn orders(machine: &Machine, in_order: f64, at_random: f64) -> Planted {
     Planted::new("E15", machine, |series, _| {
         time(match series {
@@ -39,7 +39,7 @@ fn orders(machine: &Machine, in_order: f64, at_random: f64) -> Planted {
     })
 }
 
-/// Moves by `movdqu` that take `factor` times as long as those by `movdqa`.
+/// Moves by `movdqu` take `factor` times as long as those by `movdqa`.
 fn moves(machine: &Machine, factor: f64) -> Planted {
     Planted::new("E15", machine, |series, _| {
         time(if series.contains("movdqu") {

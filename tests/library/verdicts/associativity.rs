@@ -1,4 +1,4 @@
-//! Figure 6.5: surfaces of caches whose sets and ways are known.
+//! Figure 6.5: surfaces of caches with known sets and ways.
 
 use linefill::cpu::Cache;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -11,14 +11,14 @@ use super::planted::{Planted, Row, Value, experiment, noisy, row, time};
 const STEPS: &str = ".1";
 const OTHERS: &str = ".2";
 
-/// A cache, and what a step costs in lists that fit it and that do not.
+/// A cache, and the cost of a step in lists that fit into it and in longer ones.
 #[derive(Clone, Copy)]
 struct L1d {
     sets: u64,
     ways: u64,
     hit: f64,
-    /// What each line beyond the ways adds, at most `miss` in all. Strict LRU misses always at
-    /// once; other policies keep some lines.
+    /// The additional cost per line beyond the ways; `miss` is the maximum of a step's cost. With strict LRU
+    /// the first additional line makes all accesses miss; other policies keep some lines.
     step: f64,
     miss: f64,
 }
@@ -41,7 +41,7 @@ impl L1d {
         L1d::new(cache.size / 64 / u64::from(ways), ways.into())
     }
 
-    /// Core cycles per step of a list of `length` lines at `distance`.
+    /// Core cycles per step of a list of `length` lines with stride `distance`.
     fn cost(&self, length: u64, distance: u64) -> f64 {
         let sets = self.sets / gcd(self.sets, distance);
         let beyond = length.div_ceil(sets).saturating_sub(self.ways);
@@ -52,7 +52,7 @@ impl L1d {
         self.planted(machine, |_, _, cost| time(cost))
     }
 
-    /// The surface, each cost of a length and distance through `value`.
+    /// The surface; `value` converts each cost, given its length and distance.
     fn planted(self, machine: &Machine, value: impl Fn(u64, u64, f64) -> Value) -> Planted {
         Planted::new("E18", machine, |series, x| {
             let length = series.parse().expect("a length");
@@ -74,7 +74,7 @@ pub fn rows() -> Vec<Row> {
         row("E18", STEPS, DoesNotHold, |m| L1d::new(32, 12).on(m))
             .says("measured: 12 ways of 2048 bytes, 24 KiB"),
         row("E18", STEPS, Inconclusive, |m| {
-            // The first list that is too long costs 1.5 times the shortest, give or take.
+            // The first list that is too long costs about 1.5 times the shortest.
             let soft = L1d {
                 step: 2.5,
                 ..L1d::of(m)
@@ -99,10 +99,10 @@ pub fn rows() -> Vec<Row> {
         .says("CPUID does not report the ways"),
         row("E18", STEPS, Untestable, |m| L1d::new(64, 40).on(m))
             .says("no list of up to 32 lines left L1d"),
-        // A K8: 64 KiB with 2 ways, whose lines meet every 32 KiB.
+        // A K8: 64 KiB with 2 ways, whose sets repeat every 32 KiB.
         row("E18", STEPS, Untestable, |m| L1d::new(512, 2).on(m))
             .says("the step first appears at the largest"),
-        // Stopped before the lists of 7 lines: they did not leave L1d.
+        // The run stopped before the lists of 7 lines, so no list exceeded the ways of L1d.
         row("E18", STEPS, Untestable, |m| {
             L1d::of(m)
                 .on(m)
@@ -111,7 +111,7 @@ pub fn rows() -> Vec<Row> {
         .says("`7` was not measured at"),
         row("E18", OTHERS, Holds, |m| L1d::of(m).on(m)),
         row("E18", OTHERS, DoesNotHold, |m| {
-            // Something else evicts lines that lie 80 apart.
+            // Something else evicts lines with stride 80.
             let ways = L1d::of(m).ways;
             L1d::of(m).planted(m, |length, distance, cost| {
                 time(if distance == 80 && length > ways {
@@ -143,7 +143,7 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-/// What the first claim comes to on a cache planted with noise of up to 4 % a point.
+/// The judgement of the first claim on a cache with noise of up to 4 % per point.
 fn inferred(l1d: L1d, machine: &Machine, seed: u64) -> Judgement {
     let rng = std::cell::RefCell::new(Rng::new(seed));
     let planted = l1d.planted(machine, |_, _, cost| {
@@ -155,7 +155,7 @@ fn inferred(l1d: L1d, machine: &Machine, seed: u64) -> Judgement {
 
 #[test]
 fn sets_and_ways_are_inferred_whatever_they_are() {
-    // 32 KiB; 48 KiB; the 24 KiB of an Atom; 64 KiB; 16 KiB; a first level of half the sets.
+    // 32 KiB; 48 KiB; the 24 KiB of an Atom; 64 KiB; 16 KiB; a cache with half the sets.
     let shapes = [
         (64, 8),
         (64, 12),
@@ -181,7 +181,7 @@ fn sets_and_ways_are_inferred_whatever_they_are() {
     }
 }
 
-/// In a quick run 4,096 bytes is not the largest distance, so an L1d of 64 sets is found as well.
+/// In a quick run 4,096 bytes is not the largest stride, so an L1d with 64 sets can also be found.
 #[test]
 fn a_quick_run_infers_every_cache_of_64_sets() {
     for ways in [2, 4, 5, 6, 8, 10, 12, 16, 20, 31] {
@@ -191,7 +191,7 @@ fn a_quick_run_infers_every_cache_of_64_sets() {
     }
 }
 
-/// Where replacement is not LRU, lists little longer than there are ways hit in part.
+/// If replacement is not LRU, lists slightly longer than the number of ways still hit in part.
 #[test]
 fn a_soft_step_is_found_where_it_exceeds_half_a_hit() {
     let machine = server().machine();
@@ -200,10 +200,11 @@ fn a_soft_step_is_found_where_it_exceeds_half_a_hit() {
         ..L1d::of(&machine)
     };
     for seed in 0..20 {
-        // Two thirds more at the first line too many.
+        // The first list that is too long costs two thirds more.
         let judgement = inferred(soft(3.4), &machine, seed);
         assert_eq!(judgement.verdict, Verdict::Holds, "{}", judgement.numbers);
-        // A fifth more: the step seems to come later, and the verdict may say no, but never yes.
+        // With a fifth more, the step seems to come later. The verdict may be that the claim fails, but not
+        // that it holds.
         let judgement = inferred(soft(1.0), &machine, seed);
         assert_ne!(judgement.verdict, Verdict::Holds, "{}", judgement.numbers);
     }

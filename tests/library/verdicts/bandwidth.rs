@@ -1,4 +1,4 @@
-//! What one core reads, writes and copies: Drepper 3.5.1.
+//! Reads, writes and copies by one core: Drepper 3.5.1.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -27,13 +27,13 @@ const TENTH: &str = ".2";
 const COPY_L1: &str = ".3";
 const WRITE_MEMORY: &str = ".4";
 
-/// The width in a series' label, in bytes.
+/// The width in the label of a series, in bytes.
 fn width(series: &str) -> Option<usize> {
     let (_, width) = series.rsplit_once(", ")?;
     width.strip_suffix(" B")?.parse().ok()
 }
 
-/// D35 where vectors reach these shares of what the ports move.
+/// D35 with vectors that reach these shares of the ports' limit.
 fn shares(m: &Machine, reads: f64, writes: f64) -> Planted {
     let ports = m.ports.expect("is known");
     Planted::new("D35", m, |series, _| {
@@ -46,7 +46,7 @@ fn shares(m: &Machine, reads: f64, writes: f64) -> Planted {
     })
 }
 
-/// D35 with these levels at every width: reads, writes and copies in L1d, L2, the last level and
+/// D35 with the same bandwidths at every width: reads, writes and copies in L1d, L2, the last level and
 /// memory.
 fn levels(m: &Machine, [read, write, copy]: [[f64; 4]; 3]) -> Planted {
     Planted::new("D35", m, |series, x| {
@@ -58,7 +58,7 @@ fn levels(m: &Machine, [read, write, copy]: [[f64; 4]; 3]) -> Planted {
     })
 }
 
-/// A figure with these levels.
+/// A figure with these bandwidths per level.
 fn figure(id: &str, m: &Machine, [read, write, copy]: [[f64; 4]; 3]) -> Planted {
     Planted::new(id, m, |series, x| {
         let levels = match series {
@@ -70,7 +70,7 @@ fn figure(id: &str, m: &Machine, [read, write, copy]: [[f64; 4]; 3]) -> Planted 
     })
 }
 
-/// As the paper saw them.
+/// The paper's values.
 const PENTIUM_4: [[f64; 4]; 3] = [
     [15.8, 5.7, 5.3, 5.3],
     [3.55, 3.55, 0.6, 0.55],
@@ -87,8 +87,8 @@ const OPTERON: [[f64; 4]; 3] = [
     [8.9, 1.4, 1.3, 0.55],
 ];
 
-/// Figure 3.24 on a machine whose L1 dTLB has so many entries, with reads of 5.7 bytes per cycle
-/// within its reach and of so many beyond.
+/// Figure 3.24 on a machine whose L1 dTLB has `entries` entries. Reads reach 5.7 bytes per cycle within its
+/// reach, and `beyond` bytes per cycle beyond it.
 fn beyond_the_dtlb(m: &Machine, entries: u32, beyond: f64) -> Planted {
     let machine = with_dtlb(m, entries);
     Planted::new("D36", &machine, |series, _| {
@@ -100,7 +100,7 @@ fn beyond_the_dtlb(m: &Machine, entries: u32, beyond: f64) -> Planted {
     })
 }
 
-/// Reads of 2, writes and copies of 1 everywhere but for what is said.
+/// Reads of 2 bytes per cycle, writes and copies of 1, except `what`, which has `levels`.
 fn but(id: &str, m: &Machine, what: &str, levels: [f64; 4]) -> Planted {
     let series = format!("{what}, 16 B");
     Planted::new(id, m, |found, x| {
@@ -112,7 +112,7 @@ fn but(id: &str, m: &Machine, what: &str, levels: [f64; 4]) -> Planted {
     })
 }
 
-/// Nothing of `what` was measured.
+/// `what` was not measured.
 fn missing(id: &str, m: &Machine, what: &str) -> Planted {
     figure(id, m, CORE_2).without(|series, _| series.starts_with(what))
 }
@@ -138,7 +138,7 @@ fn program() -> Vec<Row> {
             shares(m, 0.9, 0.9).on(unknown)
         })
         .says("not in the table of cores"),
-        // A CPU without the wide vectors is judged by those it has.
+        // A CPU without wide vectors is judged by the vectors that it has.
         row("D35", LOADS, Holds, |m| {
             Planted::new("D35", m, |series, _| match width(series) {
                 Some(32 | 64) => Value::Untestable("this CPU lacks"),
@@ -163,7 +163,7 @@ fn program() -> Vec<Row> {
         row("D35", WRITE_BACK, Untestable, |m| {
             levels(m, CORE_2).without(|series, _| series.starts_with("write"))
         }),
-        // The widest that there is counts.
+        // The widest vectors that exist count.
         row("D35", WRITE_BACK, Holds, |m| {
             levels(m, CORE_2).without(|series, _| width(series) == Some(64))
         })
@@ -215,7 +215,7 @@ fn fig_3_24() -> Vec<Row> {
             but("D36", m, "copy", [1.0, 1.0, 1.0, 0.8])
         }),
         row("D36", COPY_WRITE, Untestable, |m| missing("D36", m, "copy")),
-        // 48 entries reach 192 KiB, of which two thirds and five quarters lie in L2.
+        // 48 entries reach 192 KiB; two thirds and five quarters of this are in L2.
         row("D36", DTLB, Holds, |m| beyond_the_dtlb(m, 48, 5.3)),
         row("D36", DTLB, DoesNotHold, |m| beyond_the_dtlb(m, 48, 5.7)),
         row("D36", DTLB, Inconclusive, |m| {

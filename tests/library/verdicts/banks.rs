@@ -1,4 +1,4 @@
-//! Figure 6.6: loads at a distance, and loads behind a store.
+//! Figure 6.6: loads at a distance, and loads after a store.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -11,7 +11,7 @@ const ALIAS: &str = ".3";
 const OTHERS: &str = ".4";
 const BANK: &str = ".5";
 
-/// What eight loads take at a distance, and a load so far behind a store.
+/// The time of eight loads at a distance, and of a load at this distance from a preceding store.
 fn places(machine: &Machine, loads: fn(f64) -> f64, behind: fn(f64) -> f64) -> Planted {
     Planted::new("E19", machine, |series, x| {
         time(if series.starts_with("eight loads") {
@@ -22,12 +22,12 @@ fn places(machine: &Machine, loads: fn(f64) -> f64, behind: fn(f64) -> f64) -> P
     })
 }
 
-/// Loads that are alike but at distances of whole lines.
+/// All distances take the same time, except multiples of a line.
 fn banked(x: f64, slow: f64) -> f64 {
     if x % 64.0 == 0.0 { slow } else { 2.67 }
 }
 
-/// A load that waits where words 4 KiB apart have bytes in common.
+/// A load waits if words at the same offset modulo 4 KiB overlap.
 fn aliased(x: f64, slow: f64) -> f64 {
     let low = x % 4096.0;
     if low.min(4096.0 - low) < 8.0 {

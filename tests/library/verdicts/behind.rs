@@ -1,4 +1,4 @@
-//! Row E34: what stands behind an indirect jump.
+//! Row E34: the bytes after an indirect jump.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -8,7 +8,7 @@ use super::planted::{Planted, Row, row, time};
 const MANY: &str = ".1";
 const FEW: &str = ".2";
 
-/// What ud2 behind a jump costs over code, where there are 16 jumps and more.
+/// The ratio of ud2 to code after a jump, for few jumps and for 16 or more.
 fn ud2(machine: &Machine, few: f64, many: f64) -> Planted {
     Planted::new("E34", machine, |series, jumps| {
         let base = jumps / 100.0;

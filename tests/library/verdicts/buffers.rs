@@ -1,4 +1,4 @@
-//! Row X22: what fits between two chains, and behind how many calls.
+//! Row X22: the operations and stores that fit between two chains, and the depth of calls.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -12,7 +12,7 @@ const NOPS: &str = ".4";
 const REGISTERS: &str = ".5";
 const CALLS: &str = ".6";
 
-/// How many of each a core has.
+/// The sizes of a core's buffers.
 #[derive(Clone, Copy)]
 struct Buffers {
     operations: f64,
@@ -40,7 +40,7 @@ fn buffers(machine: &Machine, of: Buffers) -> Planted {
             "published entries of the reorder buffer" => return Value::Counted(of.published),
             "published entries of the store buffer" => return Value::Counted(66.0),
             "nested calls" => {
-                // Each call and return 3 cycles, and each that is forgotten 15 more.
+                // Each call and return takes 3 cycles, and each return with a lost prediction 15 more.
                 return time(3.0 * x + 15.0 * (x - of.calls).max(0.0));
             }
             "operations" => of.operations,
@@ -72,7 +72,7 @@ pub fn rows() -> Vec<Row> {
             let published = 280.0;
             buffers(m, Buffers { published, ..USUAL })
         }),
-        // A second thread has half of the buffer.
+        // A second thread uses half of the buffer.
         row("X22", OPERATIONS, Inconclusive, |m| {
             let operations = 165.0;
             buffers(

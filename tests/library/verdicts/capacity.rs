@@ -41,7 +41,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("the curve has no step"),
         row("D18", KNEE, Inconclusive, |m| {
-            // The lower ends of the intervals are flat: noise as large as the steps.
+            // The lower ends of the intervals are the same: the noise is as large as the steps.
             Planted::new("D18", m, |_, x| {
                 let cost = by_level(m, x, RANDOM);
                 Value::Timed(Interval::new(1.0, 2.0 * cost - 1.0))

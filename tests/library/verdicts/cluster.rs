@@ -1,4 +1,4 @@
-//! Sestoft's arithmetic: counts, which are exact.
+//! Sestoft's arithmetic, judged on exact counts.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
@@ -24,14 +24,14 @@ pub const EXACT: &[super::Exact] = &[
     ("B16", ".4"),
 ];
 
-/// Nanoseconds on the i7 and on the Xeon, whatever they are divided by.
+/// Nanoseconds on the i7 and on the Xeon, for every series.
 fn nanos(machine: &Machine, i7: f64, xeon: f64) -> Planted {
     Planted::new("B7", machine, |_, x| {
         Value::Counted(if x == 0.0 { i7 } else { xeon })
     })
 }
 
-/// Integers in a line; places where the count, or all, share the mean's line; megabytes.
+/// Integers per line; the number of places where the count, or both, share a line with the mean; megabytes.
 fn sizes(machine: &Machine, ints: f64, count: f64, megabytes: f64) -> Planted {
     Planted::new("B16", machine, |series, _| {
         Value::Counted(match series {

@@ -1,4 +1,4 @@
-//! The instruction side: footprints, branches and loops.
+//! Instruction fetch: footprints, branches and loops.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -16,8 +16,8 @@ const LOOP: &str = ".1";
 
 const PUBLISHED: &str = "published micro-operations of the decoded cache";
 
-/// Code on a CPU with a decoded cache of `held` 3-byte instructions, L1i of `l1i` KiB, and so
-/// much longer an instruction behind each step: decoded cache, L1i, L2.
+/// A CPU with a decoded cache of `held` 3-byte instructions and an L1i of `l1i` KiB. `steps` are the
+/// additional times per instruction beyond the decoded cache, L1i and L2.
 fn footprint(machine: &Machine, held: f64, l1i: f64, steps: [f64; 3]) -> Planted {
     Planted::new("D33", machine, |series, x| {
         if series == PUBLISHED {

@@ -9,8 +9,7 @@ const WORST: &str = ".1";
 const OVER: &str = ".2";
 const FIRST: &str = ".3";
 
-/// Code that takes `first` at the start of a line, `over` where it lies across lines, and 1 at
-/// other offsets.
+/// Code takes `first` at the start of a line, `over` if it crosses a line, and 1 at other offsets.
 fn code(machine: &Machine, first: f64, over: f64) -> Planted {
     Planted::new("E24", machine, |series, x| {
         let bytes = if series.contains("48") { 48.0 } else { 25.0 };
@@ -32,7 +31,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("E24", OVER, Holds, |m| code(m, 1.0, 1.3)),
         row("E24", OVER, DoesNotHold, |m| code(m, 1.0, 1.0)),
-        // Slower where nothing is crossed.
+        // Slower although no line is crossed.
         row("E24", OVER, DoesNotHold, |m| code(m, 1.5, 1.3)),
         row("E24", OVER, Inconclusive, |m| code(m, 1.0, 1.1)),
         row("E24", OVER, Untestable, |m| {

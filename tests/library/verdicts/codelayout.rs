@@ -14,9 +14,8 @@ const LARGE: &str = ".3";
 const FITS: &str = ".1";
 const ALONE: &str = ".2";
 
-/// Calls that cost `small` times as much as inlined code while all fits L1i, and inlined code
-/// that costs `large` times as much as calls once it has outgrown L1i; two functions and a
-/// candidate of which `bytes` are saved.
+/// Calls cost `small` times as much as inlined code while all code fits into L1i. Inlined code costs `large`
+/// times as much as calls once it exceeds L1i. `bytes` bytes are saved for two functions and a candidate.
 fn inlining(machine: &Machine, small: f64, large: f64, bytes: f64) -> Planted {
     Planted::new("E21", machine, |series, x| {
         let functions = x / 577.0;
@@ -31,8 +30,8 @@ fn inlining(machine: &Machine, small: f64, large: f64, bytes: f64) -> Planted {
     })
 }
 
-/// Blocks that take so many times as long with cold code between them as without: where all of
-/// it fits L1i, and where the hot code alone does.
+/// Blocks take these times as long with cold code between them as without: if all code fits into L1i, and if
+/// only the hot code does.
 fn blocks(machine: &Machine, both: f64, alone: f64) -> Planted {
     Planted::new("E22", machine, |series, x| {
         let factor = match series {

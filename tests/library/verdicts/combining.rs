@@ -16,23 +16,23 @@ const EVICTED: &str = ".8";
 
 const INTERLEAVED: &str = "non-temporal, one store to each of n lines in turn";
 
-/// What the machine of the planted points does, in GB/s.
+/// The planted bandwidths, in GB/s.
 #[derive(Clone, Copy)]
 struct Writes {
     cached: f64,
     whole: f64,
-    /// With more lines open than there are buffers.
+    /// With more open lines than buffers.
     open: f64,
     buffers: f64,
     published: Value,
-    /// A quarter, half, three quarters of a line.
+    /// A quarter, half and three quarters of a line.
     parts: [f64; 3],
     half_by_one: f64,
-    /// Laps after nothing, cached stores, non-temporal stores.
+    /// Laps after no stores, after cached stores, and after non-temporal stores.
     laps: [f64; 3],
 }
 
-/// A machine of which every claim holds.
+/// Values with which every claim holds.
 const USUAL: Writes = Writes {
     cached: 10.0,
     whole: 24.0,
@@ -65,7 +65,7 @@ fn usual(machine: &Machine) -> Planted {
     planted(machine, USUAL)
 }
 
-/// Lines 9 to 11 are neither clearly as fast as whole ones nor clearly slower.
+/// For 9 to 11 lines it is unclear whether they are as fast as whole lines or slower.
 fn blurred(machine: &Machine) -> Planted {
     Planted::new("E2", machine, |series, x| match series {
         "write-combining buffers, as published" => Value::Counted(10.0),
@@ -75,7 +75,7 @@ fn blurred(machine: &Machine) -> Planted {
     })
 }
 
-/// Bandwidth never falls, however many lines are open.
+/// The bandwidth does not fall with any number of open lines.
 fn boundless(machine: &Machine) -> Planted {
     let buffers = 1000.0;
     planted(machine, Writes { buffers, ..USUAL })
@@ -122,7 +122,7 @@ pub fn rows() -> Vec<Row> {
         .says("was not measured at 64"),
         row("E2", FOUR, Holds, usual).says("buffers found 10.0"),
         row("E2", FOUR, Holds, blurred).says("[8.00, 11.00]"),
-        // Between the sparse numbers the buffers are known to a range.
+        // Between the few tested numbers, the number of buffers is only known as a range.
         row("E2", FOUR, Holds, |m| {
             planted(
                 m,

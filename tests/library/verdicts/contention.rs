@@ -1,4 +1,4 @@
-//! Rows X18, X23 and X24: one line that all threads want.
+//! Rows X18, X23 and X24: all threads access one line.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
@@ -15,38 +15,38 @@ const AHEAD: &str = ".7";
 const TAIL: &str = ".8";
 const QUEUE: &str = ".9";
 
-/// Of X23.
+/// Claims of X23.
 const KEPT: &str = ".1";
 const COUNTER: &str = ".2";
 
-/// Of X24.
+/// Claims of X24.
 const RETRIES: &str = ".1";
 const GO_AHEAD: &str = ".2";
 
-/// The time of a turn of one thread alone, in nanoseconds.
+/// The time per turn of a single thread, in nanoseconds.
 const ALONE: f64 = 5.0;
 
-/// What is said of several threads on one line.
+/// The results of several threads on one line.
 #[derive(Clone, Copy)]
 struct Contended {
-    /// Time of a `fetch_add` per thread that takes part, over that of one alone.
+    /// The time of a `fetch_add` per participating thread, relative to that of a single thread.
     add: f64,
-    /// Times of other ways over that of `fetch_add`.
+    /// The times of other methods relative to `fetch_add`.
     compare: f64,
     mcs: f64,
     parking: f64,
-    /// p99 of a single `fetch_add`, in ticks; on lines of their own it is 10.
+    /// p99 of a single `fetch_add`, in ticks; if each thread has its own line it is 10.
     p99: u64,
-    /// The slowest thread over the fastest, with a spin lock.
+    /// The time of the slowest thread relative to the fastest, with a spin lock.
     spread: f64,
-    /// The same with compare_exchange, and with parking_lot.
+    /// The same ratio with compare_exchange, and with parking_lot.
     retries: f64,
     ahead: f64,
     /// A round trip of the line in nanoseconds.
     trip: f64,
 }
 
-/// As queues and transfers have it.
+/// The values expected from queues and transfers.
 const USUAL: Contended = Contended {
     add: 4.0,
     compare: 2.0,
@@ -66,7 +66,7 @@ fn mcs(machine: &Machine, two: f64, more: f64) -> Planted {
     })
 }
 
-/// Turns of queues that take as many times as long as a fetch_add.
+/// A turn of a queue takes `factor` times as long as a fetch_add.
 fn queues(machine: &Machine, factor: f64) -> Planted {
     Planted::new("X23", machine, |series, _| {
         let queue = series.starts_with("ticket") || series.starts_with("MCS");
@@ -74,7 +74,7 @@ fn queues(machine: &Machine, factor: f64) -> Planted {
     })
 }
 
-/// p99 and p99.9 of single operations by compare_exchange, those by fetch_add being 100, pass by pass.
+/// p99 and p99.9 of single operations with compare_exchange, for each pass; those with fetch_add are 100.
 fn tails(machine: &Machine, passes: [u64; 2]) -> Planted {
     contended(machine, USUAL).with_runs(|series| match series.starts_with("compare") {
         true => passes.map(|slow| [50, slow]).into(),
@@ -110,7 +110,7 @@ fn row_of(id: &str, machine: &Machine, of: Contended) -> Planted {
             false => 1.02,
         })
     });
-    // In X18 times are nanoseconds, of 2.3 ticks each.
+    // In X18 the unit is nanoseconds, of 2.3 ticks each.
     let planted = planted.with_round_trip(Some(of.trip * 2.3));
     planted.with_runs(|series| match series.ends_with("one line") {
         true => vec![[of.p99 / 2, of.p99]; 2],
@@ -118,7 +118,7 @@ fn row_of(id: &str, machine: &Machine, of: Contended) -> Planted {
     })
 }
 
-/// The same machine with its first `cpus` CPUs.
+/// The same machine with only its first `cpus` CPUs.
 fn few(machine: &Machine, cpus: usize) -> Machine {
     let seats = machine.cpu_order.seats()[..cpus].to_vec();
     Machine {
@@ -164,7 +164,7 @@ pub fn rows() -> Vec<Row> {
             contended(m, Contended { p99: 20, ..USUAL })
         }),
         row("X18", SLOW, Inconclusive, |m| {
-            // One pass says so, and the other says otherwise.
+            // The two passes contradict each other.
             let of_passes = |series: &str| match series.ends_with("one line") {
                 true => vec![[10, 20], [10, 90]],
                 false => vec![[9, 10]; 2],

@@ -1,4 +1,4 @@
-//! Every claim has been brought to every verdict that it can come to.
+//! Every claim has rows for all verdicts that it can have.
 
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ fn every_exemption_names_one_claim() {
     }
 }
 
-/// A reader of a verdict sees the claim's text alone.
+/// A verdict shows the claim's text without its experiment.
 #[test]
 fn no_two_claims_of_an_experiment_read_alike() {
     for experiment in topics::built() {

@@ -14,14 +14,14 @@ const RANDOMISED: &str = ".5";
 
 pub const EXACT: &[Exact] = &[("E26", RANDOMISED)];
 
-/// Core cycles per line by its distance from the next: 64 B, 4 KiB, some pages, 2 MiB, 1 GiB.
+/// Core cycles per line by stride: 64 B, 4 KiB, a few pages, 2 MiB, 1 GiB.
 struct Costs {
     hot: [f64; 5],
     cold: [f64; 5],
     directories: f64,
 }
 
-/// A machine of which every claim holds.
+/// Values with which every claim holds.
 const USUAL: Costs = Costs {
     hot: [20.0, 60.0, 70.0, 100.0, 150.0],
     cold: [400.0, 600.0, 700.0, 900.0, 1200.0],
@@ -86,7 +86,7 @@ pub fn rows() -> Vec<Row> {
             hot(m, [20.0, 60.0, 70.0, 72.0, 150.0])
         }),
         row("E26", DIRECTORIES, Untestable, |m| {
-            // A process that may have no such addresses.
+            // The process may lack address space.
             Planted::new("E26", m, |_, x| {
                 if x > 1e9 {
                     Value::Untestable("address space is limited")
@@ -104,7 +104,7 @@ pub fn rows() -> Vec<Row> {
             cold(m, [400.0, 450.0, 500.0, 600.0, 700.0])
         }),
         row("E26", WALK, Untestable, |m| {
-            // No walk shows at all.
+            // Page walks have no visible cost.
             hot(m, [20.0; 5])
         }),
         row("E26", SPARSE, Holds, usual),

@@ -10,7 +10,7 @@ const SOMEWHERE: &str = ".2";
 const NOWHERE: &str = ".3";
 const RANDOM: &str = ".4";
 
-/// Two lines over one, level by level: in sequence and in random order.
+/// The ratio of two lines to one, level by level: in sequence and in random order.
 fn spread(machine: &Machine, sequential: [f64; 4], random: [f64; 4]) -> Planted {
     Planted::new("E11", machine, |series, x| {
         let one = by_level(machine, x, [4.0, 14.0, 60.0, 400.0]);
@@ -25,7 +25,7 @@ fn spread(machine: &Machine, sequential: [f64; 4], random: [f64; 4]) -> Planted 
     })
 }
 
-/// As the paper has it.
+/// The paper's values.
 fn paper(machine: &Machine) -> Planted {
     spread(machine, [1.0, 1.17, 1.2, 1.27], [1.0, 1.3, 1.2, 1.1])
 }

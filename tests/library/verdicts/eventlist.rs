@@ -1,4 +1,4 @@
-//! Startin's A6: a list of events.
+//! Startin's A6: event lists.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
@@ -11,7 +11,7 @@ const POST: &str = ".2";
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[("A6", REPLACES), ("A6", POST)];
 
-/// Events counted without a list, of the list, besides it, and of the post's list.
+/// The number of events counted without a list, from the list, besides the list, and from the post's list.
 fn events(machine: &Machine, usual: f64, asked: f64, others: f64, post: Value) -> Planted {
     Planted::new("A6", machine, |series, _| match series {
         "events counted if nobody says which" => Value::Counted(usual),

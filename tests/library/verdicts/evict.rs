@@ -1,4 +1,4 @@
-//! Moving lines outwards.
+//! Flushing and writing back lines.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -17,16 +17,16 @@ const FARTHER: &str = ".8";
 /// Core cycles.
 #[derive(Clone, Copy)]
 struct Flushes {
-    /// One line by any instruction: in no cache, clean, dirty.
+    /// One line, for every instruction: not cached, clean, dirty.
     one: [f64; 3],
-    /// A line of many by `clflush`, and by the others.
+    /// Per line of many lines, by `clflush` and by the other instructions.
     many: [f64; 2],
-    /// A load of a line in L1d; after `clflush`, `clflushopt`, `clwb` and `cldemote`. One of a line
-    /// in no cache takes 400.
+    /// A load of a line in L1d, and after `clflush`, `clflushopt`, `clwb` and `cldemote`. A load of a line
+    /// that is not cached takes 400.
     loads: [f64; 5],
 }
 
-/// A machine of which every claim holds.
+/// Values with which every claim holds.
 const USUAL: Flushes = Flushes {
     one: [300.0, 600.0, 800.0],
     many: [200.0, 15.0],
@@ -67,7 +67,7 @@ fn loads(machine: &Machine, loads: [f64; 5]) -> Planted {
     planted(machine, Flushes { loads, ..USUAL })
 }
 
-/// A CPU without the instructions whose series has `word` in its name.
+/// A CPU that lacks the instructions of the series whose names contain `word`.
 fn lacking(machine: &Machine, word: &str) -> Planted {
     Planted::new("X4", machine, |series, _| {
         if series.contains(word) {

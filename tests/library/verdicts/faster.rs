@@ -1,4 +1,4 @@
-//! Figure 3.32: the figure's gains, and what faster memory would save here.
+//! Figure 3.32: the gains in the figure, and what faster memory would save on this machine.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -16,8 +16,8 @@ pub const EXACT: &[super::Exact] = &[("D45", ".1"), ("D45", ".2"), ("D45", ".3")
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// Gains of the figure in its caches and at 16 MiB and beyond; `ceiling` percent by the modules,
-/// `next` by a faster bus.
+/// The figure's gains in its caches, and at 16 MiB and beyond: `ceiling` percent by the modules, `next` by a
+/// faster bus.
 fn figure(machine: &Machine, near: f64, far: f64, ceiling: f64, next: f64) -> Planted {
     Planted::new("D45", machine, |series, x| match series {
         "the figure's gain, %" => Value::Counted(match x {
@@ -31,7 +31,7 @@ fn figure(machine: &Machine, near: f64, far: f64, ceiling: f64, next: f64) -> Pl
     })
 }
 
-/// A walk that takes `far` cycles in memory for 8 in L2.
+/// A walk that takes `far` cycles in memory and 8 in L2.
 fn here(machine: &Machine, far: f64) -> Planted {
     Planted::new("D45", machine, |series, x| match series {
         "Addnext0, NPAD=7" => time(by_level(machine, x, [4.0, 8.0, 10.0, far])),
@@ -73,7 +73,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("D45", HERE, Holds, |m| here(m, 30.0)),
         row("D45", HERE, DoesNotHold, |m| here(m, 9.0)),
-        // Three tenths of the time are memory's, of which a sixth is saved.
+        // Memory accounts for 30 % of the time, and a sixth of that is saved.
         row("D45", HERE, Inconclusive, |m| here(m, 8.0 / 0.7)),
         row("D45", HERE, Untestable, |m| {
             let memory = m.ranges.memory;

@@ -1,4 +1,4 @@
-//! The first touch of a page.
+//! First writes and reads of pages.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{Machine, PageRequest};
@@ -19,14 +19,14 @@ struct Pages {
     again: f64,
     read: f64,
     after_read: f64,
-    /// By `madvise` and by `mmap`.
+    /// With `madvise` and with `mmap`.
     populate: [f64; 2],
     huge: f64,
     /// Core cycles of zeroing a line.
     line: f64,
 }
 
-/// A machine of which every claim holds.
+/// Values with which every claim holds.
 const USUAL: Pages = Pages {
     write: 2000.0,
     again: 10.0,
@@ -136,7 +136,7 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-/// Whatever pages a run is made in, 4 KiB are 4 KiB and 2 MiB are 2 MiB here.
+/// In any run, 4 KiB pages are 4 KiB and 2 MiB pages are 2 MiB here.
 #[test]
 fn every_point_has_the_pages_that_it_is_about() {
     let machine = super::machines::zen().machine();

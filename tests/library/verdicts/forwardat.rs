@@ -9,8 +9,8 @@ const NARROW: &str = ".1";
 const WIDE: &str = ".2";
 const OUT: &str = ".3";
 
-/// What a load takes at the start of the store, elsewhere inside it, and across its end; and from
-/// across the middle of a store of 64 bytes.
+/// The time of a load at the start of the store, at another place inside it, and across its end; and of a
+/// load across the middle of a store of 64 bytes.
 #[derive(Clone, Copy)]
 struct Costs {
     start: f64,

@@ -11,16 +11,16 @@ const UPPER: &str = ".3";
 const NO_LESS: &str = ".4";
 const PAGES: &str = ".5";
 
-/// What round trips take.
+/// The times of round trips.
 #[derive(Clone, Copy)]
 struct Costs {
-    /// From the start of the store.
+    /// A load at the start of the store.
     forwarded: f64,
-    /// From its end, where the load is narrower.
+    /// A narrower load at the end of the store.
     end: f64,
-    /// With bytes that are older.
+    /// A load that also contains older bytes.
     blocked: f64,
-    /// From two stores.
+    /// A load that contains bytes of two stores.
     spanning: f64,
     lines: f64,
     pages: f64,
@@ -52,7 +52,7 @@ impl Costs {
     }
 }
 
-/// The place of a pair on the axis, which names them all.
+/// The place of a pair on the axis, from the axis label.
 fn place(pair: &str) -> f64 {
     let plot = experiment("X1").plot.expect("a plot");
     let places = plot.x.label.split(", ").map(|name| {
@@ -167,7 +167,7 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-/// The axis names every pair at its place, and the cases lie there.
+/// The axis names every pair at its place, and every case has such a place.
 #[test]
 fn every_case_of_x1_lies_at_a_named_place() {
     let machine = super::machines::zen().machine();

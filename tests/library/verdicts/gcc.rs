@@ -1,4 +1,4 @@
-//! Table 3.1: L2 misses of a compiler.
+//! Table 3.1: a compiler's L2 misses.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -23,8 +23,8 @@ pub const EXACT: &[super::Exact] = &[
     ("D10", SAMPLED),
 ];
 
-/// A table in which twice the size leaves `of_size`, lines of 64 bytes `of_line`, and 2, 4 and 8
-/// ways these shares of what one way misses; in the full profile.
+/// A table in the full profile. Twice the size leaves the share `of_size` of the misses, and lines of
+/// 64 bytes `of_line`. 2, 4 and 8 ways leave these shares of the misses of one way.
 fn table(machine: &Machine, of_size: f64, of_line: f64, of_ways: [f64; 3]) -> Planted {
     let mut machine = machine.clone();
     machine.full = true;
@@ -44,12 +44,12 @@ fn table(machine: &Machine, of_size: f64, of_line: f64, of_ways: [f64; 3]) -> Pl
     })
 }
 
-/// One like the paper's.
+/// A table like the paper's.
 fn papers(machine: &Machine) -> Planted {
     table(machine, 0.6, 0.7, [0.57, 0.50, 0.49])
 }
 
-/// The same, and the sampled sets miss `share` of what all do at 2 MiB.
+/// The same table, but at 2 MiB the sampled sets have `share` times the misses of all sets.
 fn sampled(machine: &Machine, share: f64) -> Planted {
     let mut machine = machine.clone();
     machine.full = true;
@@ -82,7 +82,7 @@ pub fn rows() -> Vec<Row> {
         row("D10", SECOND, DoesNotHold, |m| {
             table(m, 0.6, 0.7, [0.90, 0.50, 0.49])
         }),
-        // Every other of the eight slices has twice the misses of one way, and as many of two.
+        // Every second of the eight slices has twice the misses with one way, and the same with two.
         row("D10", SECOND, Inconclusive, |m| {
             let mut machine = m.clone();
             machine.full = true;

@@ -1,4 +1,4 @@
-//! Verdict and numbers of every planted row, as they were when they were blessed.
+//! The verdict and the numbers of every planted row, as of the last `BLESS`.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,7 @@ use crate::common::golden::{Golden, Hash};
 
 use super::{machines, rows};
 
-/// On the first machine in words; on the others as a hash, because the words differ in numbers at
-/// most.
+/// In words for the first machine. For the others as a hash, because their words differ only in numbers.
 #[test]
 fn verdicts_and_numbers_of_planted_rows_are_the_same() {
     let mut golden = Golden::new(

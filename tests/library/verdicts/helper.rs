@@ -15,7 +15,8 @@ const BOUND: &str = ".4";
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[("E42", BOUND)];
 
-/// What a helper makes of the walk's time, level by level: on the same core, and on another.
+/// The time of the walk with a helper relative to that without, level by level: on the same core, and on
+/// another core.
 fn on(machine: &Machine, same: [f64; 4], other: [f64; 4]) -> Planted {
     Planted::new("E42", machine, |series, x| {
         let alone = by_level(machine, x, [165.0, 175.0, 230.0, 560.0]);
@@ -31,14 +32,14 @@ fn plant(machine: &Machine, same: [f64; 4], other: [f64; 4]) -> Planted {
     on(&siblings::with(machine), same, other)
 }
 
-/// As the paper has it.
+/// The paper's values.
 const PAPER: [f64; 4] = [1.2, 1.2, 0.78, 0.78];
 
 fn paper(machine: &Machine) -> Planted {
     plant(machine, PAPER, PAPER)
 }
 
-/// The same, with helpers up to `most` nodes ahead.
+/// The same, with helpers at most `most` nodes ahead.
 fn ahead(machine: &Machine, most: u32) -> Planted {
     let mut planted = paper(machine);
     for point in &mut planted.points {

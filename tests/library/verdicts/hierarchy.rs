@@ -8,7 +8,7 @@ use super::planted::{Planted, Row, Value, row, time};
 
 const LEVELS: [&str; 5] = ["register", "L1d", "L2", "last level", "memory"];
 
-/// What each level costs.
+/// The cost of each level.
 fn levels(id: &str, machine: &Machine, costs: [f64; 5]) -> Planted {
     Planted::new(id, machine, |series, _| {
         let level = LEVELS.iter().position(|level| *level == series);

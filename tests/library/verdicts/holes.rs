@@ -6,7 +6,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use super::Exact;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
-/// Bytes and lines are counted.
+/// Claims about bytes and lines are counted.
 pub const EXACT: &[Exact] = &[("E12", ".1"), ("E12", ".2"), ("E12", ".3")];
 
 const FOO: &str = ".1";
@@ -16,7 +16,7 @@ const NEAR: &str = ".4";
 const RANDOM: &str = ".5";
 const IN_ORDER: &str = ".6";
 
-/// What is counted, as the paper has it.
+/// The paper's counts.
 fn bytes(series: &str) -> Option<f64> {
     Some(match series {
         "bytes of foo" => 72.0,
@@ -31,8 +31,8 @@ fn bytes(series: &str) -> Option<f64> {
     })
 }
 
-/// Core cycles of a pick: of reorganised structures 10 at random and 4 in order, of those that
-/// were not as many times more as is said, by level or in memory.
+/// Core cycles per pick. Picks from reorganised structures take 10 at random and 4 in order. Picks from the
+/// others take these times as many, by level or in memory.
 fn picks(machine: &Machine, random: [f64; 4], in_order: f64) -> Planted {
     Planted::new("E12", machine, |series, x| match bytes(series) {
         Some(bytes) => Value::Counted(bytes),
@@ -51,7 +51,7 @@ fn today(machine: &Machine) -> Planted {
     picks(machine, AT_RANDOM, 1.13)
 }
 
-/// The same with another count.
+/// The same, with `count` in one series.
 fn with(machine: &Machine, other: &'static str, count: f64) -> Planted {
     Planted::new("E12", machine, |series, _| match bytes(series) {
         _ if series == other => Value::Counted(count),
@@ -60,7 +60,7 @@ fn with(machine: &Machine, other: &'static str, count: f64) -> Planted {
     })
 }
 
-/// The same machine, on which no working set that may be allocated lies in memory.
+/// The same machine, whose memory limit is so small that no working set exceeds the caches.
 fn small(machine: &Machine) -> Planted {
     today(&Machine {
         largest: 16 << 20,
@@ -71,7 +71,7 @@ fn small(machine: &Machine) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("E12", FOO, Holds, today),
-        // A compiler that does not pad the end.
+        // A compiler that does not pad the end of a structure.
         row("E12", FOO, DoesNotHold, |m| {
             with(m, "bytes of padding", 0.0)
         })

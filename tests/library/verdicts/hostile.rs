@@ -1,4 +1,5 @@
-//! Evidence that no run should yield: no claim panics on it, and none holds for want of points.
+//! Evidence that no run should produce: no claim may panic on it, and none may hold because points are
+//! missing.
 
 use linefill::cpu::Ports;
 use linefill::experiment::{Experiment, Machine, Verdict, topics};
@@ -10,7 +11,7 @@ use super::machines::{KIB, Level, MIB, Model, known, server};
 use super::outofreach::UNTESTABLE;
 use super::planted::{Planted, Value};
 
-/// Every claim on these points; each judgement has numbers or a reason.
+/// Judges every claim on these points. Each judgement must have numbers or a reason.
 fn judged(planted: &Planted) -> Vec<(&'static str, Verdict, String)> {
     let claims = planted.experiment.claims.iter();
     claims
@@ -30,7 +31,7 @@ fn everywhere(check: impl Fn(&'static Experiment, &Machine)) {
     }
 }
 
-/// The same for the experiments that measure something.
+/// The same check for all experiments that measure something.
 fn where_there_are_points(check: impl Fn(&'static Experiment, &Machine)) {
     everywhere(|experiment, machine| {
         if !UNTESTABLE.contains(&experiment.id) {
@@ -62,7 +63,7 @@ fn the_reason_why_points_are_untestable_reaches_the_reader() {
     });
 }
 
-/// Claims about one number.
+/// Claims that need only one number.
 const SINGLE: [&str; 16] = [
     "B1.1", "D43.1", "D43.2", "D43.3", "E43.1", "C5.1", "D4.1", "D6.1", "D23.1", "B16.1", "D11.1",
     "D14.1", "D35.1", "X2.1", "E25.2", "B13.1",
@@ -91,7 +92,7 @@ fn one_point_proves_nothing_that_takes_several() {
     });
 }
 
-/// Claims about counts that hope for none: of caches that disagree, of misses, of differences.
+/// Claims that hold if a count is zero: caches that disagree, misses, differences.
 const NONE: [&str; 20] = [
     "B1.1", "B1.3", "B6.2", "E43.1", "B10.5", "B10.6", "B15.1", "B15.7", "B15.6", "B15.3", "D4.1",
     "D4.2", "D6.1", "D6.3", "D23.1", "D23.2", "D11.1", "D45.2", "C4.2", "E6.1",
@@ -131,7 +132,7 @@ fn the_smallest_memory_limits_give_cases_and_no_panic() {
     }
 }
 
-/// Any interval: usual ones most often, and those that no clock yields.
+/// Any interval: mostly usual ones, and also those that no clock produces.
 fn intervals() -> impl Strategy<Value = Interval> {
     let end = || {
         prop_oneof![
@@ -212,8 +213,8 @@ proptest! {
         }
     }
 
-    /// Points close to what a machine would yield, some of them missing, reach the code behind the
-    /// first missing point more often.
+    /// Points similar to a machine's, some of them missing. They more often reach the code that runs after
+    /// the check for missing points.
     #[test]
     fn no_claim_panics_where_few_points_are_missing(
         base in 0.5..500.0_f64,

@@ -9,7 +9,7 @@ const MEMORY: &str = ".1";
 const L2: &str = ".2";
 const GIANT: &str = ".3";
 
-/// What 4 KiB pages cost over larger ones: up to 2^19 bytes, and beyond.
+/// The ratio of 4 KiB pages to larger ones: up to 2^19 bytes, and beyond.
 fn planted(machine: &Machine, near: f64, far: f64) -> Planted {
     Planted::new("F4", machine, |series, x| {
         let gain = if x > (1 << 19) as f64 { far } else { near };

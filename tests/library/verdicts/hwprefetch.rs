@@ -19,7 +19,7 @@ const IN_PAGE: &str = ".2";
 const SWITCHED_ON: &str = ".1";
 const SWITCHED_OFF: &str = ".2";
 
-/// A run whose first lines, `misses` of them, cost 500 core cycles each, and all others 40.
+/// The first `misses` lines of a run cost 500 core cycles each, and all others 40.
 fn trigger(machine: &Machine, misses: f64) -> Planted {
     Planted::new("E28", machine, |_, length| {
         let missed = length.min(misses);
@@ -27,7 +27,7 @@ fn trigger(machine: &Machine, misses: f64) -> Planted {
     })
 }
 
-/// Strides from `followed` bytes on cost `far` in either pages, shorter ones 50, random steps 500.
+/// Strides of `followed` bytes or more cost `far` with both page sizes, shorter ones 50, random steps 500.
 fn strides(machine: &Machine, followed: f64, far: f64) -> Planted {
     Planted::new("E29", machine, |series, stride| {
         time(if series.starts_with("random") {
@@ -47,8 +47,8 @@ fn streams(machine: &Machine, most: f64) -> Planted {
     })
 }
 
-/// Every run starts with a line that costs 100, the first of the next page costs `first`, and all
-/// others 20.
+/// Every run starts with a line that costs 100. The first line of the next page costs `first`. All others
+/// cost 20.
 fn boundary(machine: &Machine, first: f64) -> Planted {
     Planted::new("E31", machine, |series, length| {
         let run = 100.0 + 20.0 * (length - 1.0);
@@ -81,7 +81,7 @@ fn in_a_page(machine: &Machine, triangular: f64, random: f64) -> Planted {
     })
 }
 
-/// A random step costs 500, one forwards `on` with the prefetchers on, and `off` without them.
+/// A random step costs 500. A step forwards costs `on` with the prefetchers on, and `off` without them.
 fn switched(machine: &Machine, on: f64, off: f64) -> Planted {
     Planted::new("E35", machine, |series, place| {
         time(match (series, place) {
@@ -138,7 +138,7 @@ pub fn rows() -> Vec<Row> {
         row("E30", STREAMS, Holds, |m| streams(m, 12.0)).says("streams at the knee"),
         row("E30", STREAMS, DoesNotHold, |m| streams(m, 1.0)),
         row("E30", STREAMS, DoesNotHold, |m| streams(m, 32.0)),
-        // No knee at all.
+        // There is no knee.
         row("E30", STREAMS, DoesNotHold, |m| streams(m, 128.0)).says("over the cheapest"),
         row("E30", STREAMS, Inconclusive, |m| streams(m, 16.0)),
         row("E30", STREAMS, Inconclusive, |m| {

@@ -1,4 +1,4 @@
-//! Figure 3.23: the line, and this machine's.
+//! Figure 3.23: the figure's line, and the line of this machine.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -13,7 +13,7 @@ const HERE: &str = ".3";
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[("D31", ".1"), ("D31", ".2")];
 
-/// A line `slope G1 - offset`, and latencies of L1d and memory.
+/// The line `slope G1 - offset`, and latencies of L1d and memory.
 fn plant(machine: &Machine, slope: f64, offset: f64, hit: Value, miss: Value) -> Planted {
     Planted::new("D31", machine, |series, x| match series {
         "L1d" => hit,
@@ -33,7 +33,7 @@ fn latencies(machine: &Machine, hit: f64, miss: f64) -> Planted {
 const PAYS: &str = ".4";
 const LOSES: &str = ".5";
 
-/// How many times as long a walk takes beside another on its core: in L1d, and in memory.
+/// How many times as long a walk takes if another one runs on its core: in L1d, and in memory.
 fn two(machine: &Machine, near: f64, far: f64) -> Planted {
     Planted::new("D31", &siblings::with(machine), |series, x| {
         let alone = by_level(machine, x, [5.0, 16.0, 70.0, 400.0]);
@@ -73,7 +73,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("D31", HERE, Holds, |m| latencies(m, 4.0, 500.0)),
         row("D31", HERE, DoesNotHold, |m| latencies(m, 4.0, 14.0)),
-        // Between programs with few accesses and those with many.
+        // Between programs with few memory accesses and programs with many.
         row("D31", HERE, Inconclusive, |m| latencies(m, 4.0, 60.0)),
         row("D31", HERE, Untestable, |m| latencies(m, 4.0, 4.0)).says("longer than a hit"),
         row("D31", HERE, Untestable, |m| {

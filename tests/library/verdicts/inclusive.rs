@@ -13,14 +13,14 @@ const TOGETHER: &str = ".3";
 const AMD: &str = "Zen 4";
 const INTEL: &str = "Golden Cove";
 
-/// How often a line is lost in each repetition on a core of this name.
+/// The number of times a line is lost in each repetition, on a core with this name.
 fn of_core(machine: &Machine, core: &str, lost: [f64; 5]) -> Planted {
     let machine = with_core(machine, core);
     planted(&machine, lost, None)
 }
 
-/// What lines of one set of L2 cost on a core of this name: more lines than either of L1d and L2
-/// has ways, and more than both have.
+/// The cost of lines in one set of L2, on a core with this name: for more lines than L1d and L2 each have
+/// ways, and for more than both have together.
 fn together(machine: &Machine, core: &str, [some, all]: [f64; 2]) -> Planted {
     let machine = with_core(machine, core);
     let ways = |level| machine.data_cache(level).unwrap().ways.unwrap();
@@ -31,7 +31,7 @@ fn together(machine: &Machine, core: &str, [some, all]: [f64; 2]) -> Planted {
     })
 }
 
-/// How often a line is lost in each repetition, and what CPUID says of the last level.
+/// The number of times a line is lost in each repetition, and what CPUID reports about the last level.
 fn planted(machine: &Machine, lost: [f64; 5], stated: Option<bool>) -> Planted {
     let mut machine = machine.clone();
     if let Some(last) = machine.caches.iter_mut().max_by_key(|cache| cache.level) {
@@ -66,7 +66,7 @@ pub fn rows() -> Vec<Row> {
             of_core(m, INTEL, OFTEN).without(|_, repeat| repeat > 3.0)
         })
         .says("too few counts"),
-        // The planted machines hit L2 in 14 and 16 cycles.
+        // On the planted machines, a hit in L2 takes 14 and 16 cycles.
         row("D5", TOGETHER, Holds, |m| together(m, AMD, [16.0, 60.0])),
         row("D5", TOGETHER, Holds, |m| together(m, INTEL, [60.0, 60.0])),
         row("D5", TOGETHER, DoesNotHold, |m| {

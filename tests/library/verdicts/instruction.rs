@@ -24,7 +24,7 @@ pub const EXACT: &[Exact] = &[
     ("F3", TLB),
 ];
 
-/// Percent of instructions as simulation has them, but for one series at one power of two.
+/// Simulated percentages of instructions, with one wrong value in one series at one power of two.
 fn simulated(machine: &Machine, wrong: (&'static str, i32, f64)) -> Planted {
     Planted::new("F3", machine, move |series, x| {
         let power = x.log2() as i32;
@@ -50,7 +50,7 @@ fn sound(machine: &Machine) -> Planted {
     simulated(machine, ("", 0, 0.0))
 }
 
-/// Counts of a step: four instructions, and so many misses of L1d in order and at random.
+/// Counts per step: four instructions, and these misses of L1d, in order and at random.
 fn counted(machine: &Machine, misses: [f64; 2], doubt: f64) -> Planted {
     sound(machine).counting(move |series, _, quantity| {
         let value = match quantity {
@@ -61,7 +61,7 @@ fn counted(machine: &Machine, misses: [f64; 2], doubt: f64) -> Planted {
     })
 }
 
-/// Cycles of a step at random in L1d and in memory, of four instructions each.
+/// Cycles per random step in L1d and in memory, with four instructions per step.
 fn cycles(machine: &Machine, near: f64, far: f64) -> Planted {
     let l1 = machine.ranges.l1;
     let planted = Planted::new("F3", machine, |_, x| {

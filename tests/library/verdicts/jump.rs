@@ -18,7 +18,7 @@ const ORDER: &str = ".4";
 
 const LEVELS: [f64; 4] = [1.5, 5.0, 25.0, 95.0];
 
-/// Nanoseconds a jump, level by level, and what checking the index costs.
+/// Nanoseconds per jump, level by level, and with a check of the index.
 fn jumps(machine: &Machine, levels: [f64; 4], checked: [f64; 4]) -> Planted {
     Planted::new("B12", machine, |series, x| {
         let time_of = by_level(machine, x, levels);
@@ -29,7 +29,7 @@ fn jumps(machine: &Machine, levels: [f64; 4], checked: [f64; 4]) -> Planted {
     })
 }
 
-/// The same, with the first size (8 KiB) `first` times as slow as it should be.
+/// The same, with `first` as the value at the first size (8 KiB).
 fn first(machine: &Machine, first: Value) -> Planted {
     Planted::new("B12", machine, |_, x| {
         if x == 8192.0 {
@@ -40,7 +40,7 @@ fn first(machine: &Machine, first: Value) -> Planted {
     })
 }
 
-/// Fills in memory: sequential, in strides of 17, one random cycle; and what is counted.
+/// Fills in memory: sequential, with a stride of 17, and as one random cycle; and the counts.
 fn fills(machine: &Machine, times: [f64; 3], mean: f64, share: f64) -> Planted {
     Planted::new("B14", machine, |series, x| match series {
         "1: sequential" => time(times[0]),
@@ -87,7 +87,7 @@ fn table() -> Vec<Row> {
         row("B12", FLAT, DoesNotHold, |m| first(m, time(2.0))),
         row("B12", FLAT, Inconclusive, |m| first(m, noisy(1.5, 0.3))),
         row("B12", FLAT, Untestable, |m| {
-            // One size is flat by itself, which says nothing.
+            // A single size is always flat, which proves nothing.
             let l1 = m.ranges.l1;
             first(m, time(1.5)).without(|_, x| l1.holds(x) && x > 8192.0)
         })
@@ -118,7 +118,7 @@ fn table() -> Vec<Row> {
         row("B12", NEVER, Holds, |m| jumps(m, LEVELS, [1.0; 4])),
         row("B12", NEVER, DoesNotHold, |m| first(m, time(2.0)))
             .says("KiB over the size before it 0.75"),
-        // One pair is certain to lie below the others and above 0.95, another may lie below that.
+        // One pair is certainly below the others and above 0.95; another pair may be below 0.95.
         row("B12", NEVER, Inconclusive, |m| {
             Planted::new("B12", m, |_, x| match x {
                 8192.0 => noisy(1.5, 0.0),

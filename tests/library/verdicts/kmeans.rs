@@ -1,4 +1,4 @@
-//! Sestoft's k-means: the problem by counts, its variants by times.
+//! Sestoft's k-means: the problem is judged on counts, its variants on times.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
@@ -38,8 +38,8 @@ fn problem(machine: &Machine, [different, iterations, means, counts]: [f64; 4]) 
 /// The note's problem.
 const NOTE: [f64; 4] = [0.0, 108.0, 1e-12, 0.0];
 
-/// ms of a point in an iteration of a variant with one task, and with several, of which a quick run
-/// has more for more threads; all means are `apart`.
+/// The milliseconds of an iteration of a variant with one task and with several; in a quick run the points,
+/// and so the times, grow with the threads. `apart` are the differences of iterations and of means.
 fn found(machine: &Machine, id: &str, apart: [f64; 2], ms: impl Fn(&str) -> [f64; 2]) -> Planted {
     let threads = |tasks: f64| tasks.min(machine.cpu_order.cpus() as f64);
     let points = |tasks| if machine.full { 1.0 } else { threads(tasks) };
@@ -53,7 +53,7 @@ fn found(machine: &Machine, id: &str, apart: [f64; 2], ms: impl Fn(&str) -> [f64
     })
 }
 
-/// As on the note's Xeon, and ours.
+/// The values of the note's Xeon, and of our variants.
 fn usual(series: &str) -> [f64; 2] {
     match series {
         "2P" => [4.24, 0.853],
@@ -66,13 +66,13 @@ fn usual(series: &str) -> [f64; 2] {
     }
 }
 
-/// The usual, but for one variant.
+/// The usual values, except for one variant.
 fn but(machine: &Machine, id: &str, variant: &str, ms: [f64; 2]) -> Planted {
     let of = |series: &str| if series == variant { ms } else { usual(series) };
     found(machine, id, [0.0, 1e-13], of)
 }
 
-/// A machine of fewer cores, on which fewer tasks have one each.
+/// A machine with fewer cores, where fewer tasks have their own core.
 fn on_cores(planted: Planted, cores: usize) -> Planted {
     let machine = Machine {
         cpu_order: CpuOrder::around(None, planted.machine.cpu_order.seats()[..cores].to_vec()),

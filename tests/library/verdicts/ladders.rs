@@ -1,4 +1,4 @@
-//! Ranges from the ladders of machines that are known.
+//! Ranges from the ladders of machines with known properties.
 
 use linefill::experiment::Ranges;
 use linefill::pattern::Rng;
@@ -30,7 +30,7 @@ fn client() -> Model {
     )
 }
 
-/// A Core 2: two levels.
+/// A Core 2, which has two levels.
 fn core_2() -> Model {
     model([(32.0 * KIB, 3.0), (6.0 * MIB, 15.0)], 200.0)
 }
@@ -45,8 +45,7 @@ fn capacities(ranges: &Ranges) -> Vec<f64> {
     capacities.map(|capacity| capacity.usable() / KIB).collect()
 }
 
-/// Every working set that a range holds lives on its level, and each range holds one of those
-/// that are measured.
+/// Every working set in a range must fit its level, and each range must contain a measured working set.
 #[track_caller]
 fn check(model: &Model, ranges: &Ranges, largest: f64) {
     let mut costs: Vec<f64> = model.levels.iter().map(|level| level.cost).collect();
@@ -86,7 +85,7 @@ fn reported_sizes_that_are_true_are_kept() {
         let ladder = model.ladder(1024.0 * MIB, exact);
         let ranges = Ranges::from_ladder(&ladder, model.reported());
         for (usable, wanted) in capacities(&ranges).into_iter().zip(wanted) {
-            // Two rungs an octave: a step is found within a factor of the root of 2.
+            // With two points per octave, a step is found within a factor of the square root of 2.
             assert!(
                 usable <= wanted && wanted <= 1.42 * usable,
                 "{usable} for {wanted} KiB"
@@ -168,7 +167,7 @@ fn noise_of_three_percent_moves_no_range_off_its_level() {
     }
 }
 
-/// A TLB or a row buffer that misses a little more at every rung: 3 % a rung is a plateau.
+/// A TLB or a row buffer that misses slightly more at every point: 3 % per point counts as a plateau.
 #[test]
 fn a_slope_of_three_percent_a_rung_is_no_step() {
     for model in [client(), server(), zen()] {
@@ -183,14 +182,14 @@ fn a_slope_of_three_percent_a_rung_is_no_step() {
     }
 }
 
-/// A physically indexed cache filled by random pages loses lines before it is full.
+/// A physically indexed cache with randomly placed pages loses lines before it is full.
 #[test]
 fn a_step_spread_over_an_octave_leaves_the_ranges_on_their_levels() {
     for model in [client(), server(), zen()] {
         let mut ladder = model.ladder(1024.0 * MIB, exact);
         let hard: Vec<f64> = ladder.iter().map(|rung| rung.cost.middle()).collect();
         for index in 1..hard.len() - 1 {
-            // The first rung behind a step has half of it.
+            // The first point after a step has half of the step.
             if hard[index] > hard[index - 1] {
                 let soft = (hard[index - 1] * hard[index]).sqrt();
                 ladder[index].cost = linefill::stats::Interval::exact(soft);

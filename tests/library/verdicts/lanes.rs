@@ -1,4 +1,4 @@
-//! Misses outstanding: X10.
+//! Outstanding misses: X10.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -9,8 +9,8 @@ const EIGHT: &str = ".1";
 const STOP: &str = ".2";
 const PUBLISHED: &str = ".3";
 
-/// Walks whose steps take 160 ns one by one, where `buffers` are shared; with noise of `noise`, and
-/// as many as `published`.
+/// Walks whose steps take 160 ns one by one. They share `buffers` fill buffers, with relative noise `noise`.
+/// The published number is `published`.
 fn walks(machine: &Machine, buffers: f64, noise: f64, published: Value) -> Planted {
     Planted::new("X10", machine, |series, x| match series {
         "a step of one of n walks" => noisy(160.0 / x.min(buffers), noise),
@@ -34,7 +34,7 @@ pub fn rows() -> Vec<Row> {
         row("X10", EIGHT, Untestable, |m| {
             usual(m).without(|_, x| x == 8.0)
         }),
-        // Found to the walks that were tried.
+        // Found exactly among the numbers of walks that were tried.
         row("X10", STOP, Holds, usual).says("16.0"),
         row("X10", STOP, DoesNotHold, |m| {
             walks(m, 1000.0, 0.002, Value::Missing)

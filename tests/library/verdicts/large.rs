@@ -1,4 +1,4 @@
-//! Row X20: random walks over large memory, and its first touch.
+//! Row X20: random walks over large memory, and the first writes to it.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine, find};
@@ -14,8 +14,8 @@ const GIANT: &str = ".5";
 const TOUCH: &str = ".6";
 const SPREAD: &str = ".7";
 
-/// Nanoseconds of a step over the smallest and the largest memory, and of a first touch by one thread and
-/// by each of several.
+/// Nanoseconds per step in the smallest and the largest memory, and per first write by one thread and by each
+/// of several threads.
 #[derive(Clone, Copy)]
 struct Large {
     base: [f64; 2],
@@ -44,7 +44,7 @@ fn large(machine: &Machine, of: Large) -> Planted {
     })
 }
 
-/// The same machine in a full run that may use so many GiB.
+/// The same machine in a full run that may use `gib` GiB.
 fn with_memory(machine: &Machine, gib: usize) -> Machine {
     Machine {
         full: true,

@@ -12,8 +12,7 @@ const USEFUL: &str = ".2";
 const LATE: &str = ".3";
 const HALF: &str = ".4";
 
-/// What is counted a step: prefetches executed; useful ones in memory and in L1d; late ones 1, 5
-/// and 16 nodes ahead.
+/// Counts per step: executed prefetches; useful ones in memory and in L1d; late ones 1, 5 and 16 nodes ahead.
 #[derive(Clone, Copy)]
 struct Counts {
     executed: f64,

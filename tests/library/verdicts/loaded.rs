@@ -1,4 +1,4 @@
-//! Row X16: walks beside streams of the other cores.
+//! Row X16: walks during streams of the other cores.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -10,8 +10,8 @@ const HALF: &str = ".2";
 const STORES: &str = ".3";
 const IN_ORDER: &str = ".4";
 
-/// A walk takes 100 alone, `full` and `stores` beside streams without pauses, and `half` beside slower
-/// ones, which come to half of the bandwidth with 1000 additions in a pause.
+/// A walk takes 100 alone, and `full` and `stores` during streams without pauses. During slower streams it
+/// takes `half`; these reach half of the bandwidth with 1000 additions per pause.
 fn beside(machine: &Machine, full: f64, half: f64, stores: f64) -> Planted {
     Planted::new("X16", machine, |series, pause| {
         time(match (series, pause) {
@@ -24,7 +24,7 @@ fn beside(machine: &Machine, full: f64, half: f64, stores: f64) -> Planted {
     })
 }
 
-/// Beside reads without pauses a random walk takes 200, and one in order so much.
+/// During reads without pauses a random walk takes 200, and a walk in order takes `loaded`.
 fn in_order(machine: &Machine, loaded: f64) -> Planted {
     Planted::new("X16", machine, move |series, _| {
         time(match series {

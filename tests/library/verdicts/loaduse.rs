@@ -16,10 +16,10 @@ const WIDE: &str = ".8";
 const WIDEST: &str = ".9";
 const MEMORY: &str = ".10";
 
-/// Core cycles beyond those of the simplest load, by the words that name a mode.
+/// The core cycles in addition to those of the simplest load, for modes whose names contain a word.
 type More = &'static [(&'static str, f64)];
 
-/// A CPU whose modes differ as an index, a scale, a sign and a vector register make them.
+/// A CPU whose modes differ by an index, a scale, a sign extension and a vector register.
 const DIFFERENT: More = &[
     ("rax*8", 1.0),
     ("[rdx+rax]", 1.0),
@@ -27,7 +27,7 @@ const DIFFERENT: More = &[
     ("xmm0", 5.0),
 ];
 
-/// Loads on a machine: the simplest takes what is published for it in L1d, the others `more`.
+/// Loads on a machine: the simplest load takes the published time in L1d, the others take `more`.
 fn loads(machine: &Machine, more: More) -> Planted {
     let published = f64::from(machine.load_to_use.unwrap_or(4));
     Planted::new("X2", machine, |series, x| {
@@ -37,7 +37,7 @@ fn loads(machine: &Machine, more: More) -> Planted {
     })
 }
 
-/// The same with the series whose name contains `words` as `value`.
+/// The same, with `value` for the series whose names contain `words`.
 fn but(machine: &Machine, words: &'static str, value: Value) -> Planted {
     let published = f64::from(machine.load_to_use.unwrap_or(4));
     Planted::new("X2", machine, |series, _| {
@@ -49,7 +49,7 @@ fn but(machine: &Machine, words: &'static str, value: Value) -> Planted {
     })
 }
 
-/// Scaled addresses `factor` times as slow as simple ones in memory.
+/// In memory, loads with scaled addresses take `factor` times as long as simple ones.
 fn far(machine: &Machine, factor: f64) -> Planted {
     Planted::new("X2", machine, |series, x| {
         let slower = match series.contains("rax*8") {
@@ -64,7 +64,7 @@ fn different(machine: &Machine) -> Planted {
     loads(machine, DIFFERENT)
 }
 
-/// Every mode alike.
+/// Every mode takes the same time.
 fn alike(machine: &Machine) -> Planted {
     loads(machine, &[])
 }
@@ -139,7 +139,7 @@ fn registers() -> Vec<Row> {
         row("X2", NARROW, Holds, different),
         row("X2", NARROW, DoesNotHold, |m| loads(m, &[("movzx", 1.0)]))
             .says("movzx eax,word [rdx+rax] 1.00"),
-        // A narrow load that is quicker than a wide one is as wrong.
+        // A narrow load that is faster than a wide one is also wrong.
         row("X2", NARROW, DoesNotHold, |m| {
             loads(m, &[("mov rax,[rdx+rax]", 1.0)])
         })

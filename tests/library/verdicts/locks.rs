@@ -8,7 +8,7 @@ use super::planted::{Planted, Row, Value, row, time};
 const WITHIN: &str = ".1";
 const ACROSS: &str = ".2";
 
-/// An addition at the start of the line, at another place in it, and across two.
+/// The time of an addition at the start of the line, at another place in it, and across two lines.
 fn locks(machine: &Machine, aligned: f64, within: f64, across: f64) -> Planted {
     Planted::new("X7", machine, |_, x| {
         time(match x {

@@ -1,4 +1,4 @@
-//! Drepper's compiler that prefetches by itself: E39.
+//! A compiler that inserts prefetches by itself: E39.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -14,8 +14,9 @@ const ALONE_SMALL: &str = ".5";
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[("E39", EMITTED)];
 
-/// Prefetches without the option and with it, and times of a line with it in the small array and in
-/// memory, where it takes 1 core cycle and 10 without, and without its prefetches alone.
+/// The numbers of prefetches without and with the option, and the times per line with it in the small array
+/// and in memory. Without the option, and with the option but without its prefetches, a line takes 1 and 10
+/// core cycles.
 fn compiled(machine: &Machine, prefetches: [f64; 2], with: [Value; 2]) -> Planted {
     Planted::new("E39", machine, |series, x| match series {
         "prefetches in the code without the option" => Value::Counted(prefetches[0]),
@@ -28,7 +29,7 @@ fn compiled(machine: &Machine, prefetches: [f64; 2], with: [Value; 2]) -> Plante
     })
 }
 
-/// As the document has it.
+/// The document's values.
 fn usual(machine: &Machine) -> Planted {
     compiled(machine, [0.0, 1.0], [time(1.2), time(8.0)])
 }

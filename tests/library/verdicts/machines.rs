@@ -1,4 +1,4 @@
-//! Machines that are known, because they are made up.
+//! Made-up machines with known properties.
 
 use std::ops::Deref;
 
@@ -20,24 +20,24 @@ pub struct Level {
     pub cost: f64,
 }
 
-/// What a machine is made of.
+/// The properties of a machine.
 #[derive(Clone)]
 pub struct Model {
-    /// The caches that a random walk meets.
+    /// The caches that a random walk uses.
     pub levels: Vec<Level>,
     /// Core cycles of a random step in memory.
     pub memory: f64,
-    /// Core cycles, as published.
+    /// The published latency of a load in L1d, in core cycles.
     pub load_to_use: Option<u32>,
-    /// Bytes per core cycle, as published.
+    /// The published limits of the ports, in bytes per core cycle.
     pub ports: Option<Ports>,
-    /// The CPUs that threads may have.
+    /// The CPUs that threads may use.
     pub seats: Vec<CpuLocation>,
 }
 
 impl Model {
-    /// Core cycles of a random step in a working set of `bytes`: the cost of the smallest level
-    /// that holds it.
+    /// Core cycles of a random step in a working set of `bytes`: the cost of the smallest level that can hold
+    /// it.
     pub fn cost(&self, bytes: f64) -> f64 {
         self.levels
             .iter()
@@ -45,7 +45,7 @@ impl Model {
             .map_or(self.memory, |level| level.cost)
     }
 
-    /// The ladder from 4 KiB to `largest` bytes in half octaves; `noise` is a factor a rung.
+    /// The ladder from 4 KiB to `largest` bytes in half octaves; `noise` is a factor per point.
     pub fn ladder(&self, largest: f64, mut noise: impl FnMut(usize) -> f64) -> Vec<Rung> {
         half_octaves(largest)
             .enumerate()
@@ -77,7 +77,7 @@ impl Model {
             shared_by: None,
             inclusive: None,
         });
-        // Code has a first level of its own, which no random walk meets.
+        // Instructions have a separate first level, which a random walk does not use.
         let instructions = Cache {
             level: 1,
             kind: CacheKind::Instruction,
@@ -107,7 +107,7 @@ impl Model {
     }
 }
 
-/// Two memory nodes, each next to one half of the CPUs.
+/// Two memory nodes, each with one half of the CPUs.
 fn halves(seats: &[CpuLocation]) -> Vec<MemoryNode> {
     let half = seats.len().div_ceil(2).max(1);
     let halves = seats.chunks(half).enumerate();
@@ -127,8 +127,8 @@ pub fn half_octaves(largest: f64) -> impl Iterator<Item = f64> {
         .take_while(move |bytes| *bytes <= largest)
 }
 
-/// CPUs of `cores` cores, the hyper-threads numbered after all cores; so many cores have a
-/// last-level cache, and a package.
+/// CPUs of `cores` cores; the second hyper-threads have the highest numbers. `last_level` cores share a last
+/// level, and `package` cores are in a package.
 fn seats(cpus: usize, cores: usize, last_level: usize, package: usize) -> Vec<CpuLocation> {
     let seat = |cpu: usize| {
         let core = cpu % cores;
@@ -181,7 +181,7 @@ pub fn zen() -> Model {
     }
 }
 
-/// The same machine as a virtual one.
+/// The same machine, but virtual.
 pub fn guest(machine: &Machine) -> Machine {
     Machine {
         calibration: Calibration::known(Vec::new(), true, None),
@@ -189,7 +189,7 @@ pub fn guest(machine: &Machine) -> Machine {
     }
 }
 
-/// The same machine with the core of this name.
+/// The same machine with the core `name`.
 pub fn with_core(machine: &Machine, name: &str) -> Machine {
     Machine {
         calibration: Calibration::known(Vec::new(), false, Core::named(name)),
@@ -197,7 +197,7 @@ pub fn with_core(machine: &Machine, name: &str) -> Machine {
     }
 }
 
-/// The same machine with an L1 dTLB of so many entries for 4 KiB pages.
+/// The same machine, whose L1 dTLB has `entries` entries for 4 KiB pages.
 pub fn with_dtlb(machine: &Machine, entries: u32) -> Machine {
     let dtlb = Reach {
         level: 1,
@@ -211,7 +211,7 @@ pub fn with_dtlb(machine: &Machine, entries: u32) -> Machine {
     }
 }
 
-/// A machine and what to call it.
+/// A machine and its name.
 pub struct Known {
     pub name: &'static str,
     pub machine: Machine,
@@ -225,7 +225,7 @@ impl Deref for Known {
     }
 }
 
-/// The machines on which every row is planted, in a quick run and in a full one.
+/// The machines for which every row is planted, one of them also with a full run.
 pub fn known() -> [Known; 3] {
     let full = Machine {
         full: true,

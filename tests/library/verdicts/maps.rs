@@ -1,4 +1,4 @@
-//! Maps divided among locks.
+//! Maps that are divided among locks.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::topics::maps::map::MapKind;
@@ -10,10 +10,10 @@ use super::planted::{Planted, Row, Value, row, time};
 
 pub const EXACT: &[Exact] = &[("B10", ".5"), ("B10", ".6")];
 
-/// ns per operation of each map: StripedMap, StripedWriteMap, padded, DashMap, papaya.
+/// Nanoseconds per operation of each map: StripedMap, StripedWriteMap, padded, DashMap, papaya.
 type Times = [f64; 5];
 
-/// As in the note at many threads.
+/// The note's values at many threads.
 const NOTE: Times = [90.0, 40.0, 30.0, 30.0, 30.0];
 
 fn times(machine: &Machine, of: Times) -> Planted {
@@ -33,7 +33,7 @@ fn times(machine: &Machine, of: Times) -> Planted {
     })
 }
 
-/// A difference, which is known as well as what was taken off.
+/// A difference with the uncertainty `doubt`.
 fn doubtful(difference: f64, doubt: f64) -> Value {
     Value::Timed(Interval::new(difference - doubt, difference + doubt))
 }
@@ -42,7 +42,7 @@ fn note(machine: &Machine) -> Planted {
     times(machine, NOTE)
 }
 
-/// The same with one of the counts as it should not be.
+/// The same, with one wrong count.
 fn sized(machine: &Machine, which: &'static str, count: f64) -> Planted {
     Planted::new("B10", machine, |series, threads| match series {
         found if found == which && threads == 1.0 => Value::Counted(count),
@@ -52,7 +52,7 @@ fn sized(machine: &Machine, which: &'static str, count: f64) -> Planted {
     })
 }
 
-/// As without the feature `peers`.
+/// The build lacks the feature `peers`.
 fn without_peers(machine: &Machine) -> Planted {
     Planted::new("B10", machine, |series, _| {
         let peer = series.starts_with("DashMap") || series.starts_with("papaya");
@@ -65,7 +65,7 @@ fn without_peers(machine: &Machine) -> Planted {
     })
 }
 
-/// The same points, judged for a machine of one core.
+/// The same points, judged on a machine with one core.
 fn alone(planted: Planted) -> Planted {
     let machine = Machine {
         cpu_order: CpuOrder::default(),

@@ -28,7 +28,7 @@ pub const EXACT: &[super::Exact] = &[
     ("E10", EIGHTH),
 ];
 
-/// What is counted: results that differ by rounding, misses as the argument has them.
+/// The counts: results that differ by rounding, and the misses of the argument.
 fn counted(series: &str, x: f64) -> Option<f64> {
     match series {
         "misses a multiply-add, original, simulated" => Some(1.0),
@@ -39,8 +39,8 @@ fn counted(series: &str, x: f64) -> Option<f64> {
     }
 }
 
-/// Core cycles per multiply-add by way and N, and the counts as they should be. E9 is judged by
-/// speed, two floating-point operations per multiply-add.
+/// Core cycles per multiply-add by version and N, with correct counts. E9 is judged on speed, with two
+/// floating-point operations per multiply-add.
 fn times(id: &'static str, m: &Machine, cycles: impl Fn(&str, f64) -> f64) -> Planted {
     let core_ghz = CORE_PER_TICK * m.rate.hz() / 1e9;
     Planted::new(id, m, |series, n| match counted(series, n) {
@@ -50,7 +50,7 @@ fn times(id: &'static str, m: &Machine, cycles: impl Fn(&str, f64) -> f64) -> Pl
     })
 }
 
-/// Core cycles of the paper's four ways at every N; the wider ones take half a cycle.
+/// Core cycles of the paper's four versions at every N; the wider versions take half a cycle.
 fn columns(id: &'static str, m: &Machine, cycles: [f64; 4]) -> Planted {
     let ways = ["original", "transposed", "sub-matrix", "vectorised"];
     times(id, m, |series, _| {
@@ -59,10 +59,10 @@ fn columns(id: &'static str, m: &Machine, cycles: [f64; 4]) -> Planted {
     })
 }
 
-/// Those of Table 6.2.
+/// The values of Table 6.2.
 const TABLE: [f64; 4] = [16.77, 3.92, 2.90, 1.59];
 
-/// The counts but for those of `series`, which are multiplied.
+/// The correct counts, except that those of `series` are multiplied by `factor`.
 fn with_counts(id: &'static str, m: &Machine, series: &str, factor: f64) -> Planted {
     Planted::new(id, m, |found, x| match counted(found, x) {
         Some(count) if found == series => Value::Counted(count * factor),
@@ -71,12 +71,12 @@ fn with_counts(id: &'static str, m: &Machine, series: &str, factor: f64) -> Plan
     })
 }
 
-/// Times of the original: for N = 1000, and above.
+/// Times of the original version: at N = 1000, and above.
 fn original(m: &Machine, at_1000: f64, above: f64) -> Planted {
     times("E6", m, |_, n| if n > 1000.0 { above } else { at_1000 })
 }
 
-/// Times where the transposed way takes a share of the original's: at N = 1000, and above.
+/// Times of the transposed version as a share of the original: at N = 1000, and above.
 fn transposed(m: &Machine, at_1000: f64, above: f64) -> Planted {
     times("E7", m, |series, n| match (series, n) {
         ("transposed", 1000.0) => 10.0 * at_1000,
@@ -95,7 +95,7 @@ pub fn rows() -> Vec<Row> {
 fn results() -> Vec<Row> {
     vec![
         row("E6", SAME, Holds, |m| columns("E6", m, TABLE)),
-        // A CPU without AVX-512: what the others come to is told all the same.
+        // A CPU without AVX-512: the claim is still judged on the other results.
         row("E6", SAME, Holds, |m| {
             Planted::new("E6", m, |series, x| match counted(series, x) {
                 Some(_) if series.ends_with("AVX-512") => Value::Untestable("no AVX-512"),

@@ -25,7 +25,7 @@ pub const EXACT: &[super::Exact] = &[
     ("B15", ".7"),
 ];
 
-/// Counts as the documents have them, but `changed` in one series.
+/// The documents' counts, with a changed value in one series.
 fn counts(id: &str, machine: &Machine, changed: (&str, f64)) -> Planted {
     Planted::new(id, machine, |series, cores| {
         Value::Counted(match series {
@@ -51,8 +51,8 @@ fn without(id: &str, machine: &Machine, gone: &str) -> Planted {
     right(id, machine).without(|series, _| series == gone)
 }
 
-/// A claim that holds on the right counts, fails once one series is changed, and cannot be tested
-/// without it.
+/// Rows for a claim that holds with the right counts, fails if one series is changed, and cannot be tested
+/// without that series.
 macro_rules! rows_of {
     ($($id:literal, $claim:literal, $series:literal => $wrong:literal;)*) => {
         vec![$(
@@ -63,7 +63,7 @@ macro_rules! rows_of {
     };
 }
 
-/// A round trip of so many ns beside a hit of 1.
+/// A round trip of `nanos` ns, with a hit of 1 ns.
 fn trip(machine: &Machine, nanos: f64) -> Planted {
     Planted::new("D23", machine, |series, _| match series {
         "a load that hits in L1d" => time(1.0),
@@ -72,7 +72,7 @@ fn trip(machine: &Machine, nanos: f64) -> Planted {
     })
 }
 
-/// The same on a machine of one core.
+/// The same on a machine with one core.
 fn alone(machine: &Machine) -> Planted {
     let only = machine.cpu_order.seats()[..1].to_vec();
     trip(machine, 50.0).on(Machine {

@@ -15,7 +15,7 @@ const DOUBLES: &str = ".4";
 
 pub const EXACT: &[Exact] = &[("D20", SIMULATED)];
 
-/// Percents of misses: in order, and at random in one, two and four times L2.
+/// Percentages of misses: in order, and at random in one, two and four times the size of L2.
 fn simulated(machine: &Machine, in_order: f64, at_random: [f64; 3]) -> Planted {
     let l2 = machine.data_cache(2).map_or(1.0, |cache| cache.size as f64);
     Planted::new("D20", machine, |series, x| match series {
@@ -25,13 +25,13 @@ fn simulated(machine: &Machine, in_order: f64, at_random: [f64; 3]) -> Planted {
     })
 }
 
-/// Counts an element: reads of L2 in order and at random, which grow by a factor a doubling, and
-/// the share of them that misses at twice L2 and grows so likewise.
+/// Counts per element: reads of L2 in order and at random, and the share of these that misses. Each pair has
+/// the value at twice the size of L2, and the growth per doubling.
 #[derive(Clone, Copy)]
 struct Counts {
     reads: [(f64, f64); 2],
     shares: [(f64, f64); 2],
-    /// How far the counts reach to either side.
+    /// The relative half width of the counts' intervals.
     doubt: f64,
 }
 
@@ -105,7 +105,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("D20", GROWS, Untestable, no_pmu).says("no PMU"),
         row("D20", GROWS, Untestable, |m| {
-            // Nothing is read of L2 that could miss.
+            // Nothing reads L2, so nothing can miss it.
             let reads = [(0.0, 1.0); 2];
             counted(m, Counts { reads, ..SOUND })
         })

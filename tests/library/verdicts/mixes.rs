@@ -1,4 +1,4 @@
-//! Row X21: mixes of reads and writes by one core.
+//! Row X21: mixed reads and writes by one core.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -13,7 +13,7 @@ const IN_L2: &str = ".5";
 
 const READ: f64 = 24.0;
 
-/// Bandwidths in memory: reads alone, mixes of three, two and one reads per write, and writes alone.
+/// Bandwidths in memory: only reads; three, two and one reads per write; only writes.
 const OF_LINES: [f64; 5] = [READ, READ / 1.25, READ / 1.33, READ / 1.5, READ / 2.0];
 
 fn mixes(machine: &Machine, memory: [f64; 5], triads: [f64; 2]) -> Planted {
@@ -35,12 +35,12 @@ fn triads(machine: &Machine, gain: f64) -> Planted {
     mixes(machine, OF_LINES, [18.0, 18.0 * gain])
 }
 
-/// The triad in L1d at this share of what the ports allow.
+/// The triad in L1d, at this share of the ports' limit.
 fn of_ports(machine: &Machine, share: f64) -> Planted {
     let ports = machine.ports.expect("is known");
     let [loads, stores] = [ports.read(16), ports.write(16)].map(|of| f64::from(of.unwrap()));
     let cycles = (2.0 / loads).max(1.0 / stores);
-    // What is planted is in GB/s, and an operation reads as many bytes as it moves.
+    // The planted unit is GB/s, and an operation reads as many bytes as it moves.
     let gigabytes = |bytes_per_cycle: f64| {
         bytes_per_cycle * machine.rate.hz() / 1e9 * super::planted::CORE_PER_TICK
     };

@@ -25,7 +25,7 @@ const BUFFERED: &str = "shuffleBuffered, index drawn";
 const CHAINS: &str = "exchanges in n chains";
 const PUBLISHED: &str = "outstanding misses of L1d, as published";
 
-/// Core cycles of an exchange, by series and stage length, where a miss takes 400.
+/// Core cycles per exchange, by series and stage length. A miss takes 400.
 #[derive(Clone, Copy)]
 struct Times {
     looked_up: f64,
@@ -39,7 +39,7 @@ const USUAL: Times = Times {
     buffered: [90.0, 70.0, 60.0, 50.0],
 };
 
-/// The experiment `id` with these times, and `published` buffers.
+/// The experiment `id` with these times and `published` fill buffers.
 fn planted(id: &'static str, machine: &Machine, times: Times, published: Value) -> Planted {
     Planted::new(id, machine, |series, x| match series {
         CHAINS => time(400.0 / x),
@@ -58,15 +58,15 @@ fn a4(machine: &Machine, times: Times) -> Planted {
     planted("A4", machine, times, Value::Counted(12.0))
 }
 
-/// Misses pending over cycles with one, as the counters have it.
+/// The counted ratio of pending misses to cycles with a pending miss.
 #[derive(Clone, Copy)]
 struct Pending {
     simple: f64,
-    /// The last column of the simple shuffle.
+    /// The last column, for the simple shuffle.
     last: f64,
     buffered: f64,
     chain: f64,
-    /// Cycles with a miss pending, of 100.
+    /// The percentage of cycles with a pending miss.
     cycles: f64,
     noise: f64,
 }
@@ -108,12 +108,12 @@ fn a4_counted(machine: &Machine, pending: Pending) -> Planted {
 
 const NO_PMU: &str = "the kernel sees no PMU on this CPU";
 
-/// A7: core cycles of an exchange in 1, 2, 4 and 8 chains.
+/// A7: core cycles per exchange in 1, 2, 4 and 8 chains.
 fn chained(machine: &Machine, times: [f64; 4]) -> Planted {
     Planted::new("A7", machine, |_, x| time(times[x.log2() as usize]))
 }
 
-/// A machine that may use 8 MiB in all, none of it in memory.
+/// A machine that may use only 8 MiB, so that no working set is in memory.
 fn cramped(planted: Planted) -> Planted {
     let machine = Machine {
         largest: 8 << 20,
@@ -192,7 +192,7 @@ fn estimates() -> Vec<Row> {
         }),
         row("A3", MORE, Untestable, |m| cramped(a3(m, USUAL))),
         row("A3", FEWEST, Holds, |m| a3(m, USUAL)),
-        // Stages of 8 may lose what they gain.
+        // Stages of 8 may lose as much as they gain.
         row("A3", FEWEST, DoesNotHold, |m| {
             let buffered = [110.0, 70.0, 60.0, 50.0];
             a3(m, Times { buffered, ..USUAL })

@@ -1,4 +1,4 @@
-//! Row X19: memory of several nodes, on machines that their sysfs trees describe.
+//! Row X19: memory on several nodes, on machines that are described by sysfs trees.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -22,25 +22,25 @@ const READ: &str = ".7";
 const WRITTEN: &str = ".8";
 const WALK_IN_TURN: &str = ".9";
 
-/// Two sockets of 64 cores with SMT, a node each.
+/// Two sockets of 64 cores with SMT and one node each.
 const TWO: &str = "two-sockets-128";
 /// A socket of four nodes.
 const FOUR: &str = "nps4-epyc";
 /// Two sockets of four nodes.
 const EIGHT: &str = "eight-nodes";
-/// Two sockets, a node of memory alone, a node of CPUs alone.
+/// Two sockets, a node with only memory, and a node with only CPUs.
 const CXL: &str = "cxl-memory";
 /// One node.
 const ONE: &str = "vm-genoa";
 
-/// What a tree describes.
+/// The machine that a tree describes.
 struct Described {
     name: &'static str,
     nodes: Vec<MemoryNode>,
     seats: Vec<CpuLocation>,
 }
 
-/// The trees, read once. Of each node the first two CPUs and the last one have a place.
+/// The trees, read once. Of each node, the first two CPUs and the last one are used.
 fn described(name: &str) -> &'static Described {
     static ALL: OnceLock<Vec<Described>> = OnceLock::new();
     let all = ALL.get_or_init(|| {
@@ -67,7 +67,7 @@ fn described(name: &str) -> &'static Described {
     all.iter().find(|of| of.name == name).unwrap()
 }
 
-/// The machine with the nodes and the CPUs of a tree, whose measuring CPU is `first`.
+/// The machine with the nodes and the CPUs of a tree; `first` is the CPU that measures.
 fn seated(tree: &str, first: Option<usize>, machine: &Machine) -> Machine {
     let of = described(tree);
     Machine {
@@ -81,30 +81,31 @@ fn on(tree: &str, machine: &Machine) -> Machine {
     seated(tree, None, machine)
 }
 
-/// The machine with one node.
+/// The machine with a single node.
 fn one(machine: &Machine) -> Planted {
     usual(ONE, machine)
 }
 
-/// What is said of memory that is not near.
+/// The results for remote memory.
 #[derive(Clone, Copy)]
 struct Far {
-    /// The time of a step over that of a step in own memory, by the distance that the firmware states.
+    /// The time of a step relative to a step in local memory, by the firmware's distance.
     step: fn(u64) -> f64,
-    /// The time of a read of another node over that of own memory.
+    /// The time of a read from another node relative to one from local memory.
     read: f64,
-    /// The time of a write likewise.
+    /// The time of a write, in the same way.
     write: f64,
-    /// The time of a non-temporal write to another node over that of an ordinary one.
+    /// The time of a non-temporal write to another node relative to an ordinary one.
     stream: f64,
-    /// The time of a read in turn over that of own memory.
+    /// The time of a read from interleaved memory relative to one from local memory.
     turns: f64,
-    /// The time of a step in turn, and of one in memory touched first, over that of a step in own memory.
+    /// The times of a step in interleaved memory, and in memory placed by first touch, relative to a step in
+    /// local memory.
     walk_in_turn: f64,
     touched: f64,
 }
 
-/// As the firmware has it, and Drepper's figure.
+/// The values of the firmware's distances and of Drepper's figure.
 const USUAL: Far = Far {
     step: |distance| distance as f64 / 10.0,
     read: 1.25,
@@ -115,7 +116,7 @@ const USUAL: Far = Far {
     touched: 1.0,
 };
 
-/// Nanoseconds of a step in own memory.
+/// Nanoseconds per step in local memory.
 const STEP: f64 = 100.0;
 
 fn far(tree: &str, machine: &Machine, far: Far) -> Planted {
@@ -158,7 +159,7 @@ pub fn rows() -> Vec<Row> {
         row("X19", ORDER, Holds, |m| usual(EIGHT, m)),
         row("X19", ORDER, Holds, |m| usual(CXL, m)),
         row("X19", ORDER, DoesNotHold, |m| {
-            // The other socket is nearer than the next node of one's own.
+            // The other socket is nearer than another node of the same socket.
             let step = |distance| match distance {
                 10 => 1.0,
                 12 => 1.6,
@@ -360,7 +361,7 @@ pub fn rows() -> Vec<Row> {
     rows
 }
 
-/// The nodes of the CPUs and of the memory that a machine's map has.
+/// The pairs of nodes, of CPUs and of memory, in a machine's map.
 fn map(machine: &Machine) -> BTreeSet<(usize, usize)> {
     let cases = (find("X19").unwrap().cases)(machine);
     let pair = |series: &str, x: f64| Some((series.parse().ok()?, x as usize));
@@ -388,11 +389,11 @@ fn few_nodes_are_measured_in_a_quick_run_and_all_in_a_full_one() {
     assert_eq!(fully(TWO), quickly(TWO));
     assert_eq!(quickly(FOUR), all_pairs(&[0, 1], &[0, 1, 2, 3]));
     assert_eq!(fully(FOUR), all_pairs(&[0, 1, 2, 3], &[0, 1, 2, 3]));
-    // The farthest is in the other socket; beside the two, one of each distance.
+    // The farthest node is in the other socket; besides these two nodes, one node per distance is measured.
     assert_eq!(quickly(EIGHT), all_pairs(&[0, 4], &[0, 1, 2, 4]));
     let all: Vec<usize> = (0..8).collect();
     assert_eq!(fully(EIGHT), all_pairs(&all, &all));
-    // Memory without CPUs is a column, CPUs without memory are a row.
+    // A node without CPUs is only a column, and a node without memory only a row.
     assert_eq!(fully(CXL), all_pairs(&[0, 1, 3], &[0, 1, 2]));
     assert_eq!(quickly(CXL), all_pairs(&[0, 1], &[0, 1, 2]));
 }
@@ -404,7 +405,7 @@ fn the_node_of_the_measuring_cpu_comes_first() {
         map(&seated(EIGHT, Some(63), &machine)),
         all_pairs(&[7, 0], &[0, 1, 4, 7])
     );
-    // It has no memory: another node is at home.
+    // This node has no memory, so another node counts as the local one.
     let cases = (find("X19").unwrap().cases)(&seated(CXL, Some(8), &machine));
     let read: Vec<f64> = cases
         .iter()
@@ -414,7 +415,7 @@ fn the_node_of_the_measuring_cpu_comes_first() {
     assert_eq!(read, [0.0, 1.0]);
 }
 
-/// Each on the CPU of its node and with its memory bound: the second thread of a core comes last.
+/// Each case runs on a CPU of its node with its memory bound: the second thread of a core comes last.
 #[test]
 fn a_case_names_its_cpu_and_its_nodes() {
     let machine = on(TWO, &super::machines::server().machine());

@@ -6,7 +6,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use super::Exact;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
-/// Bytes of structures are counted.
+/// Claims about bytes of structures are counted.
 pub const EXACT: &[Exact] = &[("E17", ".1")];
 
 const SIZES: &str = ".1";
@@ -15,7 +15,7 @@ const NEAR: &str = ".3";
 const FACTOR: &str = ".4";
 const APART: &str = ".5";
 
-/// The order as the paper has it; `paid` bytes before the flag.
+/// The paper's order; `paid` is the number of bytes before the flag.
 fn bytes(series: &str, paid: f64) -> Option<Value> {
     let bytes = match series {
         "bytes of an order" => 64.0,
@@ -27,8 +27,8 @@ fn bytes(series: &str, paid: f64) -> Option<Value> {
     Some(Value::Counted(bytes))
 }
 
-/// Core cycles of a batch, level by level, of whole orders and of arrays apart; split ones take
-/// 30 everywhere.
+/// Core cycles per batch, level by level, for whole orders and for separate arrays. Split orders take 30 on
+/// all levels.
 fn batches(machine: &Machine, whole: [f64; 4], apart: [f64; 4]) -> Planted {
     Planted::new("E17", machine, |series, x| {
         bytes(series, 8.0).unwrap_or_else(|| {
@@ -52,7 +52,7 @@ fn whole(machine: &Machine, levels: [f64; 4]) -> Planted {
     batches(machine, levels, VECTORS)
 }
 
-/// The same machine, on which no working set that may be allocated lies in memory.
+/// The same machine, whose memory limit is so small that no working set exceeds the caches.
 fn small(machine: &Machine) -> Planted {
     today(&Machine {
         largest: 16 << 20,
@@ -63,7 +63,7 @@ fn small(machine: &Machine) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("E17", SIZES, Holds, today),
-        // A compiler that packed the structure.
+        // A compiler that packs the structure.
         row("E17", SIZES, DoesNotHold, |m| {
             Planted::new("E17", m, |series, _| {
                 bytes(series, 9.0).unwrap_or(time(1.0))
@@ -107,7 +107,7 @@ pub fn rows() -> Vec<Row> {
             whole(m, [30.0, 33.0, 45.0, 90.0])
         }),
         row("E17", FACTOR, Untestable, small),
-        // Whole orders in memory, and split ones in the last level.
+        // The whole orders are in memory, and the split ones in the last level.
         row("E17", FACTOR, Untestable, |m| {
             today(&Machine {
                 largest: 128 << 20,

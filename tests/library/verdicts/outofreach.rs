@@ -1,10 +1,10 @@
-//! Rows that stay claims.
+//! Experiments that no machine here can run.
 
 use linefill::experiment::Verdict::Untestable;
 
 use super::planted::{Planted, Row, row};
 
-/// Claims that can come to nothing but `untestable`.
+/// Experiments whose claims are always `untestable`.
 pub const UNTESTABLE: &[&str] = &["E3", "E16", "E44"];
 
 pub fn rows() -> Vec<Row> {

@@ -1,5 +1,5 @@
-//! What a document claims holds in its own figures: each is planted on a machine like the document's
-//! and judged as if it had been measured there.
+//! A document's claims must hold for its own figures: each figure is planted on a machine like the
+//! document's, and judged as if it had been measured there.
 
 use linefill::experiment::{Machine, Origin, Verdict};
 use linefill::stats::Interval;
@@ -7,7 +7,7 @@ use linefill::stats::Interval;
 use super::machines::{KIB, Level, MIB, Model, with_dtlb, zen};
 use super::planted::{Planted, Value};
 
-/// The points of a figure: a place on the axis, and a value by column.
+/// The points of a figure: an x, and a value per column.
 struct Figure {
     columns: Vec<String>,
     points: Vec<(f64, Vec<f64>)>,
@@ -30,7 +30,7 @@ impl Figure {
         Figure { columns, points }
     }
 
-    /// The value of a column at `x`: between the two points around it, in proportion to logarithms.
+    /// The value of a column at `x`, interpolated between its neighbours on logarithmic scales.
     fn at(&self, column: &str, x: f64) -> f64 {
         let column = self.columns.iter().position(|name| name == column);
         let column = column.expect("a column of the figure");
@@ -50,7 +50,7 @@ impl Figure {
     }
 }
 
-/// A machine with these levels: bytes, and core cycles of a random step.
+/// A machine with these levels: bytes, and core cycles per random step.
 fn machine(levels: &[(f64, f64)], memory: f64, load_to_use: u32) -> Machine {
     let levels = levels.iter().map(|&(bytes, cost)| Level {
         bytes,
@@ -84,8 +84,8 @@ fn opteron() -> Machine {
     machine(&levels, 240.0, 3)
 }
 
-/// Judges what the documents claim in an experiment on values of their figures; none where a figure has
-/// no such series.
+/// Judges the document's claims of an experiment on the values of its figures. A series that a figure lacks
+/// has no points.
 #[track_caller]
 fn judged(id: &str, machine: &Machine, value: impl Fn(&str, f64) -> Option<f64>) -> Vec<String> {
     let planted = Planted::new(id, machine, |series, x| match value(series, x) {
@@ -164,7 +164,7 @@ fn of_the_pentium_4_with_three_levels() {
     let levels = [(16.0 * KIB, 4.0), (512.0 * KIB, 14.0), (2.0 * MIB, 45.0)];
     let p4 = machine(&levels, 480.0, 4);
     let writes = Figure::read("drepper-fig-3.4.csv");
-    // The text deduces an L1d of 2^13 bytes and an L2 of 2^20, behind which is memory.
+    // From the figure, the text derives an L1d of 2^13 bytes and an L2 of 2^20 bytes, followed by memory.
     let deduced = [(8.0 * KIB, 4.0), (256.0 * KIB, 28.0), (MIB, 28.0)];
     let deduced = machine(&deduced, 480.0, 4);
     let held = judged("D8", &deduced, |_, x| Some(writes.at("value", x)));
@@ -258,7 +258,8 @@ fn of_the_opteron() {
     assert_eq!(held, ["D41.1", "D41.2", "D41.3", "D41.4"]);
 }
 
-/// What a thread gets alone by one figure, and beside another on the same memory by a second.
+/// The bandwidth of a thread alone from one figure, and next to another thread on the same memory from a
+/// second figure.
 fn of_threads(one: &Figure, two: &Figure, series: &str, x: f64) -> Option<f64> {
     let (what, threads) = series.split_once(", ")?;
     let column = match what {

@@ -1,4 +1,4 @@
-//! Lines fetched to be written: prefetchw.
+//! Prefetching lines for writing: prefetchw.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
@@ -11,15 +11,15 @@ const HELPS: &str = ".3";
 const SHARED: &str = ".4";
 const LATENCY: &str = ".5";
 
-/// ns of a line that the other core modified, or that both read: not fetched, after prefetcht0,
-/// after prefetchw. Lines of one's own take 5.
+/// Nanoseconds per line that the other core modified, or that both read: not prefetched, after prefetcht0,
+/// after prefetchw. The thread's own lines take 5.
 #[derive(Clone, Copy)]
 struct Times {
     there: [f64; 3],
     shared: [f64; 3],
 }
 
-/// As the paper would have it.
+/// The values that the paper expects.
 const PAPER: Times = Times {
     there: [60.0, 50.0, 20.0],
     shared: [50.0, 50.0, 20.0],
@@ -29,8 +29,8 @@ fn times(machine: &Machine, of: Times) -> Planted {
     among(machine, of, 80.0, time(150.0))
 }
 
-/// The same; loads of lines that the other core modified take `there` beside 10 of one's own, and a
-/// round trip takes `trip`.
+/// The same. A load of a line that the other core modified takes `there`, one of the thread's own lines 10,
+/// and a round trip `trip`.
 fn among(machine: &Machine, of: Times, there: f64, trip: Value) -> Planted {
     Planted::new("E38", machine, |series, held| {
         match series {
@@ -61,7 +61,7 @@ fn shared(machine: &Machine, shared: [f64; 3]) -> Planted {
     times(machine, Times { shared, ..PAPER })
 }
 
-/// A machine on which only this thread has a place.
+/// A machine with only one CPU, for this thread.
 fn alone(machine: &Machine) -> Machine {
     let only = machine.cpu_order.seats()[..1].to_vec();
     Machine {
@@ -87,7 +87,7 @@ pub fn rows() -> Vec<Row> {
         row("E38", SHARED, DoesNotHold, |m| {
             shared(m, [50.0, 50.0, 50.0])
         }),
-        // prefetcht0 helps as well.
+        // prefetcht0 also helps.
         row("E38", SHARED, DoesNotHold, |m| {
             shared(m, [50.0, 30.0, 20.0])
         })
@@ -104,7 +104,7 @@ pub fn rows() -> Vec<Row> {
         row("E38", LATENCY, Inconclusive, |m| {
             shared(m, [50.0, 50.0, 45.0])
         }),
-        // One kind of evidence that the two are threads of one core is not enough.
+        // One of the two signs that the CPUs are threads of one core is not enough.
         row("E38", STORE, Holds, |m| among(m, PAPER, 15.0, time(150.0))),
         row("E38", STORE, Holds, |m| among(m, PAPER, 80.0, ONE_CORE)),
     ]);
@@ -123,5 +123,5 @@ pub fn rows() -> Vec<Row> {
     rows
 }
 
-/// A round trip whose lines lay in the L1d of both.
+/// A round trip whose lines were in a common L1d.
 const ONE_CORE: Value = Value::Untestable("the two CPUs are threads of one core");

@@ -19,8 +19,8 @@ const CONSTANT: &str = "one a page, same offset";
 const HUGE: &str = "one a page, rotating offset, 2 MiB pages";
 const IN_GIANT: &str = "one a page, rotating offset, 1 GiB pages";
 
-/// Figure 3.12: what more pages than the L1 dTLB holds cost over few, in both sizes of pages, and
-/// more than the second level holds over the same in 2 MiB pages; then the same offset over the
+/// Figure 3.12: the ratio of more pages than the L1 dTLB holds to few pages, with both page sizes; of more
+/// pages than the second level holds to the same list in 2 MiB pages; and of the constant offset to the
 /// rotating one.
 struct Tlb {
     first: f64,
@@ -46,7 +46,7 @@ impl Tlb {
             time(match series {
                 HUGE => huge,
                 IN_GIANT => 5.0,
-                // In memory the same multiple of what 2 MiB pages cost.
+                // In memory, a multiple of the time with 2 MiB pages.
                 ROTATING if pages > 4096.0 => huge * second,
                 ROTATING => 5.0 * step(self.first),
                 CONSTANT => 5.0 * step(self.first) * step(self.conflicts),
@@ -56,8 +56,8 @@ impl Tlb {
     }
 }
 
-/// Figure 3.17: what the whole list costs over blocks of 60 pages, with blocks between as their
-/// size on a logarithmic scale says; in 4 KiB and in 2 MiB pages.
+/// Figure 3.17: the ratio of the whole list to blocks of 60 pages, in 4 KiB and in 2 MiB pages. Blocks of
+/// other sizes are interpolated on a logarithmic scale.
 fn blocks(machine: &Machine, base: f64, huge: f64) -> Planted {
     Planted::new("D21", machine, |series, _| {
         let whole = machine.largest as f64 / 4096.0;
@@ -103,7 +103,7 @@ pub fn rows() -> Vec<Row> {
         .says("was not measured at 1536"),
         row("D16", CURE, Holds, |m| TLB.on(m)),
         row("D16", CURE, DoesNotHold, |m| {
-            // A guest whose hypervisor backs large pages with small ones.
+            // A guest whose hypervisor maps its large pages with small ones.
             Tlb {
                 first_huge: 2.0,
                 ..TLB
@@ -180,7 +180,7 @@ pub fn rows() -> Vec<Row> {
         row("D21", WHOLE, DoesNotHold, |m| blocks(m, 1.2, 1.0)),
         row("D21", WHOLE, Inconclusive, |m| blocks(m, 1.5, 1.0)),
         row("D21", WHOLE, Untestable, |m| {
-            // Stopped before the last working set of the whole list.
+            // The run stopped before the last working set of the whole list.
             let last = *m.working_sets().last().expect("a working set") as f64;
             blocks(m, 2.0, 1.5).without(|series, x| series == "whole list" && x == last)
         })

@@ -8,7 +8,7 @@ use super::planted::{Planted, Row, Value, row};
 const UNROLLED: &str = ".1";
 const STAGED: &str = ".2";
 
-/// Percent of the time at the hottest instruction: simple, unrolled, in stages.
+/// The hottest instruction's percentage of the time: simple, unrolled, in stages.
 fn hottest(machine: &Machine, simple: f64, unrolled: f64, staged: f64) -> Planted {
     Planted::new("A5", machine, |series, _| {
         Value::Counted(if series.contains("in a row") {
@@ -21,7 +21,7 @@ fn hottest(machine: &Machine, simple: f64, unrolled: f64, staged: f64) -> Plante
     })
 }
 
-/// The post's.
+/// The post's values.
 fn usual(machine: &Machine) -> Planted {
     hottest(machine, 74.0, 10.4, 10.4)
 }
@@ -36,7 +36,7 @@ pub fn rows() -> Vec<Row> {
         row("A5", UNROLLED, DoesNotHold, |m| {
             hottest(m, 50.0, 40.0, 10.0)
         }),
-        // The shares are samples, and these are too close.
+        // The shares are from samples, and these are too close.
         row("A5", UNROLLED, Inconclusive, |m| {
             hottest(m, 50.0, 25.0, 10.0)
         }),

@@ -1,4 +1,4 @@
-//! Where objects begin: counts, which are exact.
+//! The start addresses of objects, judged on exact counts.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
@@ -14,7 +14,8 @@ const UNASKED: &str = ".2";
 const ARRAY: &str = ".3";
 const COST: &str = ".4";
 
-/// The counts of an allocator that gives 16 bytes and puts 16 before each object, but for one.
+/// The counts of an allocator that aligns to 16 bytes and puts 16 bytes before each object, with one other
+/// count.
 fn with(machine: &Machine, other: &'static str, x: f64, count: f64) -> Planted {
     Planted::new("E14", machine, |series, place| {
         Value::Counted(match series {
@@ -37,7 +38,7 @@ fn glibc(machine: &Machine) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("E14", ASKED, Holds, glibc),
-        // A stack that the compiler does not align.
+        // The compiler does not align the stack.
         row("E14", ASKED, DoesNotHold, |m| {
             with(m, "percent of objects that asked on a line", 1.0, 97.0)
         })
@@ -46,12 +47,12 @@ pub fn rows() -> Vec<Row> {
             glibc(m).without(|series, x| series.starts_with("percent") && x == 2.0)
         }),
         row("E14", UNASKED, Holds, glibc),
-        // An allocator with classes of sizes: 64 bytes on a multiple of 64.
+        // An allocator with size classes: 64 bytes are aligned to 64.
         row("E14", UNASKED, DoesNotHold, |m| {
             with(m, "unasked boxes of 4096 on a line", 0.0, 4096.0)
         })
         .says("on a line 4096"),
-        // One that gives 8 bytes.
+        // An allocator that aligns to 8 bytes.
         row("E14", UNASKED, DoesNotHold, |m| {
             with(m, "unasked boxes of 4096 on a multiple of 16", 0.0, 2000.0)
         }),

@@ -1,4 +1,4 @@
-//! Points made up for an experiment's own cases, and what they must come to.
+//! Made-up points for the cases of an experiment, and the expected results.
 
 use linefill::counters::Quantity;
 use linefill::experiment::{
@@ -10,25 +10,25 @@ use linefill::measure::Ended;
 use linefill::stats::{Interval, Summary};
 use linefill::time::Rate;
 
-/// What came of a case, by decree.
+/// The made-up result of a case.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
-    /// A time, or whatever else the experiment is judged in.
+    /// A time, or a value in another unit of the experiment.
     Timed(Interval),
-    /// The same on a machine whose yardstick gave nothing.
+    /// The same on a machine where the yardstick gives no value.
     WithoutCoreClock(Interval),
     Counted(f64),
     Untestable(&'static str),
-    /// Not measured: the run was stopped before.
+    /// Not measured: the run stopped earlier.
     Missing,
 }
 
-/// A value that is known well: within half a percent.
+/// A precise value: within half a percent.
 pub fn time(value: f64) -> Value {
     noisy(value, 0.005)
 }
 
-/// A value with noise of `share` to either side.
+/// A value with the relative noise `share`.
 pub fn noisy(value: f64, share: f64) -> Value {
     Value::Timed(Interval::exact(value).widened(share))
 }
@@ -46,8 +46,8 @@ pub struct Planted {
 }
 
 impl Planted {
-    /// Gives every case of the experiment on `machine` the value that `value` has for its series
-    /// and x, in the unit in which the experiment is judged.
+    /// Assigns every case of the experiment on `machine` the result of `value`, given its series and x, in
+    /// the unit in which the experiment is judged.
     pub fn new(id: &str, machine: &Machine, value: impl Fn(&str, f64) -> Value) -> Self {
         let experiment = experiment(id);
         let points = (experiment.cases)(machine)
@@ -68,12 +68,12 @@ impl Planted {
         }
     }
 
-    /// The same points, judged with another machine.
+    /// The same points, judged on another machine.
     pub fn on(self, machine: Machine) -> Self {
         Planted { machine, ..self }
     }
 
-    /// Without the points for which `dropped` says so.
+    /// Removes the points for which `dropped` is true.
     pub fn without(mut self, dropped: impl Fn(&str, f64) -> bool) -> Self {
         self.points.retain(|point| !dropped(&point.series, point.x));
         self
@@ -83,8 +83,8 @@ impl Planted {
         Evidence::new(&self.machine, &self.points, self.experiment.unit())
     }
 
-    /// The same points with what `count` has for their series, x, and each of the events
-    /// that the experiment names; those for which it has nothing were not counted.
+    /// The same points with counts: `count` gives the value for a series, an x, and each event of the
+    /// experiment. `None` means that the event was not counted.
     pub fn counting(mut self, count: impl Fn(&str, f64, Quantity) -> Option<Interval>) -> Self {
         for point in &mut self.points {
             let State::Measured(measured) = &mut point.state else {
@@ -104,8 +104,8 @@ impl Planted {
         self
     }
 
-    /// The same points, measured on several threads, of which the slowest took as many times as long as
-    /// the fastest as `spread` has it for a series; `None` of points on one thread.
+    /// The same points, measured on several threads. `spread` gives the time of the slowest thread relative
+    /// to the fastest for a series, or `None` for points on one thread.
     pub fn with_spread(mut self, spread: impl Fn(&str) -> Option<f64>) -> Self {
         for point in &mut self.points {
             let crew = spread(&point.series).map(|slowest| ThreadStats {
@@ -125,7 +125,7 @@ impl Planted {
         self
     }
 
-    /// The same points, beside each of which with several threads a round trip of a line took so many ticks.
+    /// Sets the round trip of a line, in ticks, for the points on several threads.
     pub fn with_round_trip(mut self, ticks: Option<f64>) -> Self {
         for point in &mut self.points {
             if let State::Measured(measured) = &mut point.state
@@ -137,8 +137,8 @@ impl Planted {
         self
     }
 
-    /// The same points, of which runs were timed one by one: the ticks of the median and of p99, pass by
-    /// pass, as `ticks` has them for a series.
+    /// The same points with runs that were timed one by one. For a series, `ticks` gives the median and p99
+    /// of each pass.
     pub fn with_runs(mut self, ticks: impl Fn(&str) -> Vec<[u64; 2]>) -> Self {
         for point in &mut self.points {
             let runs = ticks(&point.series).into_iter();
@@ -159,7 +159,7 @@ impl Planted {
         self
     }
 
-    /// The same on a machine that counts nothing, for `reason`.
+    /// The same on a machine without counters, for `reason`.
     pub fn counting_nothing(mut self, reason: &str) -> Self {
         let wanted = self.experiment.events.iter();
         let answers = wanted.map(|&quantity| (quantity, Err(reason.to_owned())));
@@ -167,7 +167,7 @@ impl Planted {
         self
     }
 
-    /// The same with noise of `share` or more to either side of every timed point.
+    /// The same, with at least the relative noise `share` on every timed point.
     fn with_noise(mut self, share: f64) -> Self {
         for point in &mut self.points {
             if let State::Measured(measured) = &mut point.state {
@@ -192,7 +192,7 @@ fn state(value: Value, unit: Unit, rate: Rate) -> Option<State> {
 /// Core cycles per tick of the planted machines.
 pub const CORE_PER_TICK: f64 = 1.3;
 
-/// The point whose value in `unit` is `value`: the conversions that judging makes, backwards.
+/// The point whose value in `unit` is `value`: inverts the conversions of judging.
 fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>) -> State {
     let work = Work {
         loads: 1,
@@ -219,7 +219,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
             let ticks = |speed: f64| work.flops as f64 / speed * ticks_a_nano;
             Interval::new(ticks(value.lo), ticks(value.hi))
         }
-        // A time is no count: the point will be untestable.
+        // A time is not a count, so the point becomes untestable.
         Unit::Count => value,
         Unit::Percent => panic!("no time is measured in {unit:?}"),
     };
@@ -248,19 +248,19 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
     }))
 }
 
-/// A claim, points for it, and the verdict they must come to.
+/// A claim, points for it, and the expected verdict.
 pub struct Row {
     /// The experiment's id.
     pub id: &'static str,
-    /// What the claim's id has behind that of the experiment: `.2`.
+    /// The part of the claim's id after the id of the experiment, such as `.2`.
     claim: &'static str,
     pub wanted: Verdict,
     plant: fn(&Machine) -> Planted,
-    /// What the numbers must contain.
+    /// A text that the numbers must contain.
     pub says: &'static str,
 }
 
-/// A row whose numbers may say anything.
+/// A row with any numbers.
 pub fn row(
     id: &'static str,
     claim: &'static str,
@@ -277,7 +277,7 @@ pub fn row(
 }
 
 impl Row {
-    /// The same, and the numbers must contain `says`.
+    /// The same, but the numbers must contain `says`.
     pub fn says(self, says: &'static str) -> Self {
         Row { says, ..self }
     }
@@ -286,7 +286,7 @@ impl Row {
         format!("{}{}", self.id, self.claim)
     }
 
-    /// The claim's place among the claims of its experiment, and the claim.
+    /// The claim, and its index among the claims of its experiment.
     pub fn claim(&self) -> (usize, &'static Claim) {
         let claims = experiment(self.id).claims.iter().enumerate();
         let mut found = claims.filter(|(_, claim)| claim.id == self.name());
@@ -304,7 +304,7 @@ impl Row {
     }
 }
 
-/// Four numbers, for the working sets that live in L1d, in L2, in the last level and in memory.
+/// Selects one of four numbers, for working sets in L1d, in L2, in the last level and in memory.
 pub fn by_level(machine: &Machine, x: f64, levels: [f64; 4]) -> f64 {
     let ranges = &machine.ranges;
     let ends = [ranges.l1.hi, ranges.l2.hi, ranges.llc.hi].map(|half| 2.0 * half);

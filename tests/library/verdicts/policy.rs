@@ -23,7 +23,7 @@ pub const EXACT: &[super::Exact] = &[
     ("D22", A_WORD_A_LINE),
 ];
 
-/// Bus writes of 1,000 stores to a word, or of a run of 128 KiB.
+/// Bus writes for 1,000 stores to a word, or to a range of 128 KiB.
 fn bus_writes(series: &str) -> f64 {
     match series.strip_prefix("bus writes, ") {
         Some("one word, write-through") => 1000.0,
@@ -33,7 +33,7 @@ fn bus_writes(series: &str) -> f64 {
     }
 }
 
-/// The same, but for one series.
+/// The same, except for one series.
 fn simulated(machine: &Machine, wrong: &str, count: f64) -> Planted {
     Planted::new("D22", machine, |series, _| match series {
         _ if series == wrong => Value::Counted(count),
@@ -42,24 +42,24 @@ fn simulated(machine: &Machine, wrong: &str, count: f64) -> Planted {
     })
 }
 
-/// Core cycles of a store to one word under write-back, write-through, write-combining and
-/// uncacheable memory.
+/// Core cycles per store to one word in write-back, write-through, write-combining and uncacheable memory.
 fn stores(machine: &Machine, cycles: [f64; 4]) -> Planted {
     policies(machine, cycles.map(time), [4.0, 50.0, 400.0], [2.0, 6.0])
 }
 
-/// Core cycles of a load of a line stored under the first three; one from memory takes 400.
+/// Core cycles per load of a line that was stored to under the first three policies. A load from memory takes
+/// 400.
 fn loads(machine: &Machine, cycles: [f64; 3]) -> Planted {
     policies(machine, [time(1.0); 4], cycles, [2.0, 6.0])
 }
 
-/// Core cycles of a line that is read back after cached and after non-temporal stores.
+/// Core cycles per line that is read after cached and after non-temporal stores.
 fn read(machine: &Machine, cycles: [f64; 2]) -> Planted {
     policies(machine, [time(1.0); 4], [4.0, 50.0, 400.0], cycles)
 }
 
-/// Core cycles of a load of a line that was in no cache when non-temporal stores wrote it; one from
-/// memory takes 400, and one of a line that was in L1d before takes 4.
+/// Core cycles per load of a line that was not cached when non-temporal stores wrote it. A load from memory
+/// takes 400, and a load of a line that was in L1d before takes 4.
 fn brought(machine: &Machine, absent: f64) -> Planted {
     Planted::new("D22", machine, |series, _| match series {
         "write-combining: non-temporal stores to a line in no cache" => time(absent),
@@ -84,7 +84,7 @@ fn policies(machine: &Machine, stores: [Value; 4], loads: [f64; 3], read: [f64; 
     })
 }
 
-/// What a program sees on every system there is.
+/// The results on any operating system, where a program cannot use uncacheable memory.
 fn without_uncacheable(machine: &Machine) -> Planted {
     let stores = [
         time(1.0),
@@ -135,7 +135,7 @@ pub fn rows() -> Vec<Row> {
         row("D22", UNCACHEABLE, Untestable, without_uncacheable)
             .says("the kernel alone sets the type of a page"),
         row("D22", IN_CACHE, Holds, |m| loads(m, [4.0, 50.0, 400.0])),
-        // A hit may come out at nothing, the empty stretch taken off.
+        // After subtraction of the empty run, a hit may take zero or negative time.
         row("D22", IN_CACHE, Holds, |m| loads(m, [-2.0, 50.0, 400.0])),
         row("D22", IN_CACHE, DoesNotHold, |m| {
             loads(m, [300.0, 50.0, 400.0])

@@ -1,4 +1,4 @@
-//! Software prefetching: the hints, Figure 6.7, and how far ahead it pays.
+//! Software prefetches: the hints, Figure 6.7, and the distance that pays off.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -22,7 +22,7 @@ const FORMULA: &str = ".4";
 
 const SURVIVED: &str = "prefetches of bad addresses that did not fault";
 
-/// What a load costs after each hint; one that misses takes 400.
+/// The time of a load after each hint; a miss takes 400.
 fn hints(machine: &Machine, load: impl Fn(&str) -> Value) -> Planted {
     Planted::new("E36", machine, |series, _| match series {
         SURVIVED => Value::Counted(20.0),
@@ -32,7 +32,7 @@ fn hints(machine: &Machine, load: impl Fn(&str) -> Value) -> Planted {
     })
 }
 
-/// What a lap costs after `prefetcht0` and after `prefetchnta`, over undisturbed.
+/// The time of a lap after `prefetcht0` and after `prefetchnta`, relative to an undisturbed lap.
 fn laps(machine: &Machine, t0: f64, nta: f64) -> Planted {
     hints(machine, |series| {
         time(match series {
@@ -43,7 +43,7 @@ fn laps(machine: &Machine, t0: f64, nta: f64) -> Planted {
     })
 }
 
-/// Figure 6.7: what a step costs with 5 nodes ahead over none, level by level.
+/// Figure 6.7: the ratio of a step with a prefetch 5 nodes ahead to one without, level by level.
 fn ahead(machine: &Machine, change: [f64; 4]) -> Planted {
     Planted::new("E37", machine, |series, x| {
         let plain = by_level(machine, x, [165.0, 176.0, 230.0, 560.0]);
@@ -54,7 +54,7 @@ fn ahead(machine: &Machine, change: [f64; 4]) -> Planted {
     })
 }
 
-/// What the distances of the sweep cost: 1 ahead, those between, 128 ahead.
+/// The times at the distances of the sweep: 1 ahead, those in between, 128 ahead.
 fn sweep(machine: &Machine, first: f64, between: f64, last: f64) -> Planted {
     Planted::new("E37", machine, |series, _| {
         time(match series {
@@ -65,7 +65,7 @@ fn sweep(machine: &Machine, first: f64, between: f64, last: f64) -> Planted {
     })
 }
 
-/// Figure 6.7: what a step costs with each other hint 5 nodes ahead; 560 without.
+/// Figure 6.7: the time of a step with each other hint 5 nodes ahead; 560 without a hint.
 fn hinted(machine: &Machine, hint: impl Fn(&str) -> f64) -> Planted {
     Planted::new("E37", machine, |series, _| {
         time(match series.strip_prefix("5 ahead by ") {
@@ -76,7 +76,7 @@ fn hinted(machine: &Machine, hint: impl Fn(&str) -> f64) -> Planted {
     })
 }
 
-/// What a miss adds, and what a step takes without, on the dial's three settings.
+/// The additional time of a miss, and the time of a step without it at the three amounts of work.
 const LATENCY: f64 = 650.0;
 fn work(series: &str) -> f64 {
     if series.starts_with("48 ") {
@@ -88,7 +88,7 @@ fn work(series: &str) -> f64 {
     }
 }
 
-/// Walks by distance, which take what `time_of` makes of the work and the distance.
+/// Walks by distance; `time_of` gives the time from the work and the distance.
 fn distances(machine: &Machine, time_of: impl Fn(f64, f64) -> Value) -> Planted {
     Planted::new("E27", machine, |series, distance| match series {
         "no prefetch" => time(LATENCY + 165.0),
@@ -97,7 +97,7 @@ fn distances(machine: &Machine, time_of: impl Fn(f64, f64) -> Value) -> Planted 
     })
 }
 
-/// The model, with a latency that is `slower` times as long as that which is measured.
+/// The model, but with `slower` times the measured latency.
 fn modelled(machine: &Machine, slower: f64) -> Planted {
     distances(machine, |work, distance| {
         time(work.max(slower * LATENCY / distance))
@@ -117,7 +117,7 @@ pub fn rows() -> Vec<Row> {
             hints(m, |_| time(5.0)).without(|series, _| series == SURVIVED)
         }),
         row("E36", SWEPT, Holds, |m| {
-            // After the empty stretch is taken off, a hit may come out below zero.
+            // After subtraction of the empty run, the time of a hit may be negative.
             hints(m, |_| Value::Timed(Interval::new(-2.0, 4.0)))
         }),
         row("E36", SWEPT, DoesNotHold, |m| {
@@ -171,9 +171,9 @@ pub fn rows() -> Vec<Row> {
             ahead(m, [1.0; 4]).without(|series, _| series == "no prefetch")
         }),
         row("E37", BEST, Holds, |m| sweep(m, 400.0, 200.0, 300.0)),
-        // The further ahead the better.
+        // The largest distance is the best.
         row("E37", BEST, DoesNotHold, |m| sweep(m, 400.0, 200.0, 180.0)).says("128 ahead"),
-        // One ahead is enough.
+        // A distance of one is enough.
         row("E37", BEST, DoesNotHold, |m| sweep(m, 190.0, 200.0, 300.0)),
         row("E37", BEST, Inconclusive, |m| sweep(m, 400.0, 200.0, 206.0)),
         row("E37", BEST, Untestable, |m| {
@@ -209,12 +209,12 @@ pub fn rows() -> Vec<Row> {
         })
         .says("takes prefetchw for a no-op"),
         row("E27", ONE, Holds, |m| modelled(m, 1.0)),
-        // A step that is hidden whole, whatever the distance.
+        // The miss is completely hidden at any distance.
         row("E27", ONE, DoesNotHold, |m| {
             distances(m, |work, _| time(work))
         }),
         row("E27", ONE, Inconclusive, |m| {
-            // Of 159 cycles of work 1.25 times as many are hidden.
+            // The step hides 1.25 times its 159 cycles of work.
             distances(m, |work, _| time(LATENCY - 0.25 * work))
         }),
         row("E27", ONE, Untestable, |m| {
@@ -230,7 +230,7 @@ pub fn rows() -> Vec<Row> {
             modelled(m, 1.0).without(|series, _| series.contains("L1d"))
         })
         .says("was not measured at 0"),
-        // So far ahead as no walk was.
+        // The necessary distance is larger than that of any walk.
         row("E27", ENOUGH, Untestable, |m| {
             Planted::new("E27", m, |series, _| {
                 time(if series.contains("L1d") { 10.0 } else { 6000.0 })

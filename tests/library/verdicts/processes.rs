@@ -1,4 +1,4 @@
-//! A process beside another: Drepper's Figure 3.31.
+//! A process next to another process: Drepper's Figure 3.31.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
@@ -10,7 +10,7 @@ const WRITE_FALLS: &str = ".2";
 const READ_ORDER: &str = ".3";
 const WRITE_ORDER: &str = ".4";
 
-/// Bandwidths of 10 that fall to 5 above these shares of the cache: alone, beside a reader, beside
+/// The bandwidth is 10, and falls to 5 above these shares of the cache: alone, next to a reader, and next to
 /// a writer.
 fn falls(machine: &Machine, shares: [f64; 3]) -> Planted {
     let cache = machine.ranges.capacities[2].reported.expect("is known");
@@ -24,8 +24,8 @@ fn falls(machine: &Machine, shares: [f64; 3]) -> Planted {
     })
 }
 
-/// The same up to the cache's size, 10 alone, and these beside a reader and beside a writer; 2
-/// beyond it.
+/// Up to the cache's size the bandwidth is 10 alone, and these values next to a reader and next to a writer.
+/// Beyond it, it is 2.
 fn half(machine: &Machine, [reader, writer]: [f64; 2]) -> Planted {
     let cache = machine.ranges.capacities[2].reported.expect("is known");
     Planted::new("D44", machine, |series, x| {
@@ -40,7 +40,7 @@ fn half(machine: &Machine, [reader, writer]: [f64; 2]) -> Planted {
     })
 }
 
-/// A machine on which only this thread has a place.
+/// A machine with only one CPU, for this thread.
 fn alone(machine: &Machine) -> Machine {
     let only = machine.cpu_order.seats()[..1].to_vec();
     Machine {
@@ -55,7 +55,7 @@ pub fn rows() -> Vec<Row> {
         rows.extend([
             row("D44", claim, Holds, |m| falls(m, [1.1, 0.6, 0.3])),
             row("D44", claim, DoesNotHold, |m| falls(m, [0.3, 0.6, 1.1])),
-            // It never falls.
+            // The bandwidth does not fall.
             row("D44", claim, DoesNotHold, |m| falls(m, [0.3, 0.6, 9.0])),
             row("D44", claim, Inconclusive, |m| falls(m, [0.6, 0.6, 0.6])),
             row("D44", claim, Untestable, |m| falls(m, [9.0, 0.6, 0.3]))
@@ -73,7 +73,7 @@ pub fn rows() -> Vec<Row> {
                 .says("beside a writer over beside a reader 1.33"),
             row("D44", claim, DoesNotHold, |m| half(m, [12.0, 6.0])),
             row("D44", claim, Inconclusive, |m| half(m, [10.0, 6.0])),
-            // What half of the cache gives, memory gives as well.
+            // Memory has the same bandwidth as half of the cache.
             row("D44", claim, Untestable, |m| {
                 Planted::new("D44", m, |_, _| time(10.0))
             })
@@ -87,7 +87,7 @@ pub fn rows() -> Vec<Row> {
     rows
 }
 
-/// A fall in noise that hides it is no fall.
+/// If noise hides a fall, there is none.
 #[test]
 fn noise_hides_a_fall() {
     let machine = super::machines::server().machine();

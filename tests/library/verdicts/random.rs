@@ -12,12 +12,12 @@ const STEPS: &str = ".2";
 const TEN: &str = ".1";
 const RISES: &str = ".2";
 
-/// Figure 3.4: what a random write costs on each level.
+/// Figure 3.4: the time of a random write on each level.
 fn levels(machine: &Machine, costs: [f64; 4]) -> Planted {
     Planted::new("D8", machine, |_, x| time(by_level(machine, x, costs)))
 }
 
-/// Figure 3.15: a random step over a sequential one in memory, which rises by `rise` an octave.
+/// Figure 3.15: the ratio of a random step to a sequential one in memory, which rises by `rise` per octave.
 fn random(machine: &Machine, gap: f64, rise: f64) -> Planted {
     let from = machine.ranges.memory.lo;
     Planted::new("D19", machine, |series, x| match series {
@@ -43,7 +43,7 @@ pub fn rows() -> Vec<Row> {
         row("D8", STEPS, Holds, |m| levels(m, [5.0, 16.0, 70.0, 400.0])),
         row("D8", STEPS, DoesNotHold, |m| levels(m, [5.0; 4])).says("the curve has no step"),
         row("D8", STEPS, DoesNotHold, |m| {
-            // L1d as in CPUID, and a step at an eighth of it.
+            // L1d as reported by CPUID, but a step at an eighth of it.
             let early = m.ranges.l1.hi / 4.0;
             Planted::new("D8", m, |_, x| {
                 let near = if x <= early { 5.0 } else { 16.0 };
@@ -55,13 +55,13 @@ pub fn rows() -> Vec<Row> {
             levels(m, [5.0, 16.0, 16.5, 17.0])
         })
         .says("KiB of the last level"),
-        // Strangers may have the last level of a virtual machine.
+        // Other guests may use the last level of a virtual machine.
         row("D8", STEPS, Untestable, |m| {
             levels(&guest(m), [5.0, 16.0, 16.5, 17.0])
         })
         .says("other guests may have used the last level"),
         row("D8", STEPS, Untestable, |m| {
-            // More room than the ladder found, as if other cores used the last level then.
+            // A larger last level than the ladder found, as if other cores had used it then.
             let room = 3.0 * m.ranges.capacities[2].usable();
             Planted::new("D8", m, |_, x| {
                 let memory = if x > room { 400.0 } else { 70.0 };
@@ -70,7 +70,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("other cores may have used the last level"),
         row("D8", STEPS, Inconclusive, |m| {
-            // The lower ends of the intervals are flat: noise as large as the steps.
+            // The lower ends of the intervals are the same: the noise is as large as the steps.
             Planted::new("D8", m, |_, x| {
                 let cost = by_level(m, x, [5.0, 16.0, 70.0, 400.0]);
                 Value::Timed(Interval::new(1.0, 2.0 * cost - 1.0))

@@ -1,4 +1,4 @@
-//! Which line a full set gives up: every policy is planted, and found again.
+//! The victim of a full set: every policy is planted, and must be found.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -12,11 +12,11 @@ use super::planted::{Planted, Row, Value, row};
 
 const LRU: &str = ".2";
 
-/// What serves a sequence: a policy of the simulator, or one that it does not have.
+/// The policy that serves a sequence: one of the simulator, or another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Truth {
     Known(&'static str),
-    /// Two misses per round, whatever the sequence.
+    /// Two misses per round for any sequence.
     Two,
 }
 
@@ -32,7 +32,7 @@ fn policy(name: &str) -> Replacement {
     }
 }
 
-/// Whether each access of a sequence hits.
+/// A function that tells whether each access of a sequence hits.
 fn server(truth: Truth, ways: usize, letters: usize) -> Box<dyn FnMut(u64) -> bool> {
     match truth {
         Truth::Known(name) => {
@@ -50,7 +50,7 @@ fn server(truth: Truth, ways: usize, letters: usize) -> Box<dyn FnMut(u64) -> bo
     }
 }
 
-/// The share of accesses that miss once all has settled.
+/// The share of misses in the steady state.
 fn missing(letters: &str, truth: Truth, ways: usize) -> f64 {
     let mut hits = server(truth, ways, letters.len());
     let mut misses = |rounds: usize| {
@@ -65,11 +65,11 @@ fn missing(letters: &str, truth: Truth, ways: usize) -> f64 {
     misses(360) as f64 / (360 * letters.len()) as f64
 }
 
-/// Core cycles of a load that hits, and what a miss takes more.
+/// Core cycles of a load that hits, and the additional cycles of a miss.
 const HIT: f64 = 4.0;
 const MISS: f64 = 10.0;
 
-/// Times of every sequence under a policy; `noise` turns a time into what is measured.
+/// Times of every sequence under a policy; `noise` converts a time to a measured interval.
 fn served(machine: &Machine, truth: Truth, noise: impl Fn(&str, f64) -> Interval) -> Planted {
     let ways = machine.data_cache(1).unwrap().ways.unwrap() as usize;
     Planted::new("D32", machine, |series, _| {
@@ -88,7 +88,7 @@ fn exactly(machine: &Machine, truth: Truth) -> Planted {
     })
 }
 
-/// The policies that are told apart from all others.
+/// The policies that can be distinguished from all others.
 const USUAL: [&str; 5] = ["LRU", "round robin", "tree-PLRU", "bit-PLRU", "random"];
 const OTHERS: [&str; 3] = ["QLRU_H11_M1_R0_U0", "QLRU_H21_M2_R0_U0_UMO", "SRRIP"];
 
@@ -106,8 +106,8 @@ fn every_policy_is_found_again() {
     }
 }
 
-/// With 2 % of noise about every time, in intervals as wide, one answer in twenty may be wrong;
-/// with half a percent none.
+/// With 2 % of noise on every time, in intervals of the same width, one answer in twenty may be wrong. With
+/// half a percent none may be.
 #[test]
 fn noise_seldom_leads_to_another_policy() {
     const RUNS: u64 = 20;
@@ -126,7 +126,7 @@ fn noise_seldom_leads_to_another_policy() {
     }
 }
 
-/// The same points with noise, triangular within `share`.
+/// The same points with noise of triangular distribution within `share`.
 fn with_noise(clean: &Planted, seed: u64, share: f64) -> Planted {
     let times: Vec<(String, Interval)> = clean
         .points
@@ -151,7 +151,7 @@ fn with_noise(clean: &Planted, seed: u64, share: f64) -> Planted {
     })
 }
 
-/// Six ways, as in the L1d of an Atom: no sequences are known for them.
+/// Six ways, as in the L1d of an Atom: there are no sequences for this number.
 #[test]
 fn what_has_no_sequences_is_not_judged() {
     let mut machine = machines::server().machine();

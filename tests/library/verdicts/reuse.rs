@@ -1,4 +1,4 @@
-//! What a cache gains: the paper's arithmetic, and this machine's latencies.
+//! The gain of a cache: the paper's arithmetic, and this machine's latencies.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -12,7 +12,7 @@ const HITS: &str = ".3";
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[("D1", ".1")];
 
-/// The paper's numbers with `with` cycles for those with a cache, and latencies of L1d and memory.
+/// The paper's numbers, with `with` cycles for a machine with a cache, and latencies of L1d and memory.
 fn plant(machine: &Machine, with: f64, near: f64, far: f64) -> Planted {
     Planted::new("D1", machine, |series, _| match series {
         "L1d" => time(near),
@@ -37,7 +37,7 @@ pub fn rows() -> Vec<Row> {
         row("D1", HERE, DoesNotHold, |m| {
             plant(m, 168_500.0, 40.0, 400.0)
         }),
-        // 99 x near / (100 x far) = 7.5 % are left beside the 1 % of first uses.
+        // 99 x near / (100 x far) is 7.5 %, in addition to the 1 % of first uses.
         row("D1", HERE, Inconclusive, |m| {
             plant(m, 168_500.0, 400.0 * 7.5 / 99.0, 400.0)
         }),

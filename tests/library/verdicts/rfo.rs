@@ -1,4 +1,4 @@
-//! A thread that moves, and a line that two cores need.
+//! A thread that moves to another core, and a line that two cores need.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -12,9 +12,9 @@ const ONCE: &str = ".3";
 const UPGRADE: &str = ".4";
 const SHARED: &str = ".5";
 
-/// The first and the second lap after a move over one at home, in L1d and in L2, and a write to a
-/// shared line over one to an own one, which takes 20 and 60 with a fence behind it; with a fence the
-/// shared one takes `shared` times these 20 longer.
+/// `first` and `second` are the ratios of a lap after a move to one without a move; `first` is for L1d and
+/// for L2. A locked addition to the thread's own line takes 20, and 60 with a fence after it. To a shared
+/// line it takes 20 times `shared`, and with a fence 20 times `shared` more than 60.
 fn plant(machine: &Machine, first: [f64; 2], second: f64, shared: f64) -> Planted {
     Planted::new("D24", machine, |series, x| {
         let stays = by_level(machine, x, [5.0, 16.0, 16.0, 16.0]);

@@ -16,14 +16,14 @@ const BYPASSING: &str = ".5";
 /// Bandwidths in GB/s.
 #[derive(Clone, Copy)]
 struct Scaling {
-    /// What each of several cores keeps of its bandwidth in L2 and in the last level.
+    /// The share of its bandwidth that each of several cores keeps in L2 and in the last level.
     private: f64,
     shared: f64,
-    /// What the channels of memory carry of reads.
+    /// The maximum bandwidth of the memory channels for reads.
     channels: f64,
-    /// How many times as long as the fastest the slowest takes.
+    /// The time of the slowest core relative to the fastest.
     spread: f64,
-    /// Non-temporal over ordinary writes.
+    /// The ratio of non-temporal to ordinary writes.
     bypassing: f64,
 }
 
@@ -51,7 +51,7 @@ fn scaling(machine: &Machine, of: Scaling) -> Planted {
     planted.with_spread(|_| Some(of.spread))
 }
 
-/// The same machine with its first CPU alone.
+/// The same machine with only its first CPU.
 fn alone(machine: &Machine) -> Machine {
     seated(machine, machine.cpu_order.seats()[..1].to_vec())
 }
@@ -63,8 +63,8 @@ fn seated(machine: &Machine, seats: Vec<CpuLocation>) -> Machine {
     }
 }
 
-/// A machine of so many cores with two threads each, of which eight share a last level; memory for
-/// all of them.
+/// A machine with `cores` cores of two threads each. Eight cores share a last level, and all cores share the
+/// memory.
 fn of_cores(cores: usize) -> Machine {
     let seat = |cpu: usize| CpuLocation {
         cpu,
@@ -168,7 +168,7 @@ fn verdict(claim: &str, planted: &Planted) -> (Verdict, String) {
     (judgement.verdict, judgement.numbers)
 }
 
-/// Memory that all cores, or a few of them, keep busy.
+/// Memory that all cores saturate together, or a few of them.
 #[test]
 fn machines_of_2_16_and_128_cores_are_told_apart_by_what_saturates_them() {
     for (cores, channels, wanted, says) in [
@@ -191,7 +191,7 @@ fn machines_of_2_16_and_128_cores_are_told_apart_by_what_saturates_them() {
     }
 }
 
-/// Threads that share a core are not cores.
+/// Threads that share a core do not count as cores.
 #[test]
 fn hyper_threads_do_not_count_as_cores() {
     let machine = of_cores(4);

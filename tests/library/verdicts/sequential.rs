@@ -17,7 +17,7 @@ const ADDNEXT: &str = ".3";
 const AS_FOLLOW: &str = ".4";
 const SOONER: &str = ".5";
 
-/// Figure 3.10: `near` times the published latency in L1d, and `far` times that in memory.
+/// Figure 3.10: `near` times the published latency in L1d, and `far` times this time in memory.
 fn walk(machine: &Machine, near: f64, far: f64) -> Planted {
     let near = near * f64::from(machine.load_to_use.expect("is known"));
     let far = near * far;
@@ -26,7 +26,7 @@ fn walk(machine: &Machine, near: f64, far: f64) -> Planted {
     })
 }
 
-/// Figure 3.10 with these costs of a step, level by level.
+/// Figure 3.10 with these times per step, level by level.
 fn plateaus(machine: &Machine, costs: [f64; 4]) -> Planted {
     Planted::new("D14", machine, |_, x| time(by_level(machine, x, costs)))
 }
@@ -41,7 +41,7 @@ fn apart(machine: &Machine, costs: [f64; 4]) -> Planted {
     })
 }
 
-/// Figure 3.13: Inc and Addnext0 over Follow, level by level.
+/// Figure 3.13: the ratios of Inc and Addnext0 to Follow, level by level.
 fn writes(machine: &Machine, inc: [f64; 4], addnext0: [f64; 4]) -> Planted {
     Planted::new("D17", machine, |series, x| {
         time(match series {
@@ -92,7 +92,7 @@ pub fn rows() -> Vec<Row> {
         row("D14", LEVELS, Untestable, |m| {
             plateaus(m, [4.0, 8.0, 8.5, 9.1]).without(holds(m.ranges.l2))
         }),
-        // A random access to L2 takes the planted machines 14 or 16 cycles.
+        // On the planted machines, a random access to L2 takes 14 or 16 cycles.
         row("D14", HALFWAY, Holds, |m| plateaus(m, [4.0, 8.0, 8.5, 9.1])),
         row("D14", HALFWAY, DoesNotHold, |m| {
             plateaus(m, [4.0, 14.0, 14.0, 14.0])
@@ -141,7 +141,7 @@ pub fn rows() -> Vec<Row> {
         row("D17", WRITES, Inconclusive, |m| {
             writes(m, [1.0, 1.0, 1.0, 1.5], [1.0; 4])
         }),
-        // Of a shared last level there may be nothing.
+        // A shared last level may not be measured at all.
         row("D17", WRITES, Holds, |m| {
             writes(m, [1.0, 1.0, 0.9, 1.5], [1.0; 4]).without(holds(m.ranges.llc))
         }),
@@ -165,7 +165,7 @@ pub fn rows() -> Vec<Row> {
             writes(m, [1.0; 4], [1.0; 4]).without(|series, _| series == "Follow")
         })
         .says("no point of `Follow` was measured"),
-        // Walks of equal cost hold, as 5 % are allowed.
+        // Walks of equal cost count as holding, because 5 % are allowed.
         row("D17", ADDNEXT, Holds, |m| writes(m, [1.0; 4], [1.0; 4])),
         row("D17", ADDNEXT, DoesNotHold, |m| {
             writes(m, [1.0; 4], [1.0, 1.2, 1.0, 1.0])

@@ -1,4 +1,4 @@
-//! The share of the last level.
+//! The share of the last level per thread.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -7,7 +7,7 @@ use super::Exact;
 use super::machines::MIB;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
-/// Shares are counted.
+/// Claims about shares are counted.
 pub const EXACT: &[Exact] = &[("E25", ".1"), ("E25", ".3")];
 
 const AGREE: &str = ".1";
@@ -17,7 +17,7 @@ const PAYS: &str = ".4";
 const TWICE: &str = ".5";
 const SMALLER: &str = ".6";
 
-/// What is counted: the share by sysfs and by CPUID, in MiB, and what 1 MiB leaves unused of it.
+/// The counts: the share from sysfs and from CPUID, in MiB, and what 1 MiB leaves unused of it.
 fn counts(machine: &Machine, sysfs: f64, cpuid: f64) -> Planted {
     Planted::new("E25", machine, |series, _| match series {
         "share by sysfs, bytes" => Value::Counted(sysfs * MIB),
@@ -29,8 +29,8 @@ fn counts(machine: &Machine, sysfs: f64, cpuid: f64) -> Planted {
     })
 }
 
-/// GB/s of blocks, level by level (the machines' caches are not shared, so the last level holds
-/// the share), and of the whole array.
+/// The bandwidth of blocks in GB/s, level by level, and of the whole array. The planted machines do not share
+/// their caches, so the last level is the share.
 fn speeds(machine: &Machine, blocks: [f64; 4], whole: f64) -> Planted {
     Planted::new("E25", machine, |series, x| {
         time(match series {
@@ -40,7 +40,7 @@ fn speeds(machine: &Machine, blocks: [f64; 4], whole: f64) -> Planted {
     })
 }
 
-/// Blocks of every size are as fast, but for those that only memory holds.
+/// Blocks of every size are equally fast, except those that only fit into memory.
 fn level(machine: &Machine) -> Planted {
     speeds(machine, [40.0, 40.0, 40.0, 20.0], 20.0)
 }

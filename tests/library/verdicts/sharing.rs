@@ -1,11 +1,12 @@
-//! Threads on one line and on lines of their own.
+//! Threads on one line and on separate lines.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{CORE_PER_TICK, Planted, Row, Value, row, time};
 
-/// ns of an operation in one place, side by side and apart, each for one thread and for more.
+/// Nanoseconds per operation on one word, on adjacent words and on separate lines; each for one thread and
+/// for several threads.
 #[derive(Clone, Copy)]
 struct Times {
     shared: [f64; 2],
@@ -13,7 +14,7 @@ struct Times {
     padded: [f64; 2],
 }
 
-/// As the note found it.
+/// The note's values.
 const NOTE: Times = Times {
     shared: [20.0, 1100.0],
     dense: [20.0, 420.0],
@@ -31,15 +32,15 @@ fn times(id: &str, machine: &Machine, of: Times) -> Planted {
     })
 }
 
-/// The same where all turns together take as long with every number of threads but two, with which
-/// they take `two` as long.
+/// The total time of all turns is the same for every number of threads, except that two threads take `two`
+/// times as long.
 fn flat(machine: &Machine, two: f64) -> Planted {
     Planted::new("B9", machine, |_, threads| {
         time(50.0 * threads * if threads == 2.0 { two } else { 1.0 })
     })
 }
 
-/// The same points, judged for a machine of one core.
+/// The same points, judged on a machine with one core.
 fn alone(planted: Planted) -> Planted {
     let machine = Machine {
         cpu_order: CpuOrder::default(),
@@ -177,7 +178,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("F2", PACKAGE, Untestable, two_packages).says("not all in one package"),
     ];
-    // A claim per way to add.
+    // One claim per method of adding.
     for way in [".1", ".2", ".3", ".4", ".5", ".6"] {
         rows.extend([
             row("B8", way, Holds, |m| times("B8", m, NOTE)),
@@ -200,21 +201,21 @@ pub fn rows() -> Vec<Row> {
     rows
 }
 
-/// Points for a claim.
+/// Makes the points for a claim.
 type Plant = fn(&Machine) -> Planted;
 
-/// The claims about what neighbours cost, and what lies on their thresholds: the note's nanoseconds,
-/// half of them with half the threads.
+/// The claims about the cost of neighbours, with values at their thresholds: the note's nanoseconds, and half
+/// of them with half the threads.
 const OVERHEADS: [(&str, Plant); 3] = [
     (".11", |m| longer(m, 195.0 * CORE_GHZ)),
     (".12", |m| longer(m, 365.0 * CORE_GHZ)),
     (".13", |m| longer(m, 385.0 * CORE_GHZ)),
 ];
 
-/// Core cycles of the planted machines in a nanosecond.
+/// Core cycles per nanosecond of the planted machines.
 const CORE_GHZ: f64 = 2.3 * CORE_PER_TICK;
 
-/// Operations side by side take so many cycles longer than apart.
+/// Operations on adjacent words take `cycles` more than on separate lines.
 fn longer(machine: &Machine, cycles: f64) -> Planted {
     dense(machine, 20.0 + cycles)
 }

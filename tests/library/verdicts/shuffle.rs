@@ -18,8 +18,8 @@ const DRAWN: &str = "shuffle, index drawn";
 const BUFFERED: &str = "shuffleBuffered, index drawn";
 const DRAWN_CALLED: &str = "shuffle, index drawn in a call";
 
-/// A1: nanoseconds of an exchange with indices drawn, looked up, and drawn in a call; and the
-/// factor of the last column.
+/// A1: nanoseconds per exchange with indices that are drawn, looked up, and drawn in a call; and the factor
+/// of the last column.
 fn shuffle(machine: &Machine, drawn: Value, called: f64, last: f64) -> Planted {
     Planted::new("A1", machine, |series, x| match series {
         LOOKED_UP if x == 64.0 => time(10.0 * last),
@@ -34,7 +34,7 @@ fn usual(machine: &Machine) -> Planted {
     shuffle(machine, time(27.0), 31.0, 1.0)
 }
 
-/// A2: the simple shuffle, and stages of 8, 16, 32 and 64 and more.
+/// A2: the simple shuffle, and stages of 8, 16, 32, and 64 or more.
 fn staged(machine: &Machine, simple: f64, stages: [f64; 4]) -> Planted {
     Planted::new("A2", machine, |series, x| match series {
         BUFFERED => time(stages[((x / 8.0).log2() as usize).min(3)]),
@@ -46,7 +46,7 @@ fn rising(machine: &Machine) -> Planted {
     staged(machine, 27.0, [30.0, 20.0, 17.0, 15.0])
 }
 
-/// A8: simple, and in stages.
+/// A8: the simple shuffle, and the shuffle in stages.
 fn small(machine: &Machine, staged: f64) -> Planted {
     Planted::new("A8", machine, |series, _| match series {
         BUFFERED => time(staged),
@@ -54,7 +54,7 @@ fn small(machine: &Machine, staged: f64) -> Planted {
     })
 }
 
-/// A machine that may use 8 MiB in all, none of it in memory.
+/// A machine that may use only 8 MiB, so that no working set is in memory.
 fn cramped(planted: Planted) -> Planted {
     let machine = Machine {
         largest: 8 << 20,

@@ -1,4 +1,4 @@
-//! The same machines with hyper-threads, without them, and with one core.
+//! The known machines with hyper-threads, without them, and with one core.
 
 use linefill::experiment::{CpuOrder, Machine};
 use linefill::os::sysfs::CpuLocation;
@@ -29,7 +29,7 @@ pub fn without(machine: &Machine) -> Machine {
     })
 }
 
-/// Nothing is known of its CPUs.
+/// Nothing is known about the machine's CPUs.
 pub fn alone(machine: &Machine) -> Machine {
     Machine {
         cpu_order: CpuOrder::default(),

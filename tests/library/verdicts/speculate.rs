@@ -1,4 +1,4 @@
-//! Row E41: loads behind stores whose addresses come late.
+//! Row E41: loads after stores whose addresses are known late.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -10,9 +10,9 @@ const MISSES: &str = ".2";
 const SHARED: &str = ".3";
 const SOMETIMES: &str = ".4";
 
-/// What an operation costs whose load is of another place and known early, and one whose load is
-/// sometimes or always of the place stored to; where the load waits for the store's address it
-/// is 130, and 1300 where both miss.
+/// The time of an operation whose load has a different address that is known early, and of one whose load
+/// sometimes or always has the store's address. If the load's address waits for the store's address, the time
+/// is 130, and 1300 if both miss.
 fn loads(machine: &Machine, apart: f64, sometimes: f64, shared: f64) -> Planted {
     Planted::new("E41", machine, |series, x| {
         time(match (series, x) {
@@ -51,7 +51,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("is not in the range"),
         row("E41", SHARED, Holds, |m| loads(m, 67.0, 120.0, 130.0)),
-        // As if they were apart: the pair is predicted.
+        // The CPU predicts the pair, so a shared address takes no longer than separate ones.
         row("E41", SHARED, DoesNotHold, |m| loads(m, 67.0, 120.0, 63.0))
             .says("shared over apart 0.94"),
         row("E41", SHARED, Inconclusive, |m| {

@@ -11,7 +11,7 @@ const STORES: &str = ".3";
 const LOADED_PAGES: &str = ".4";
 const STORED_PAGES: &str = ".5";
 
-/// What an access takes at the start of a line, elsewhere in it, across two lines and across two
+/// The time of an access at the start of a line, at another place in it, across two lines, and across two
 /// pages.
 #[derive(Clone, Copy)]
 struct Costs {
@@ -29,7 +29,7 @@ const USUAL: Costs = Costs {
 };
 
 impl Costs {
-    /// The cost of a point of any series of the family.
+    /// The cost of a point in any series of the family.
     fn of(&self, series: &str, x: f64) -> f64 {
         let bytes = series
             .split_whitespace()
@@ -47,7 +47,7 @@ impl Costs {
         Planted::new("X5", machine, |series, x| time(self.of(series, x)))
     }
 
-    /// Loads or stores at these costs, the others at the usual ones.
+    /// Loads or stores with these costs; the others have the usual costs.
     fn throughput(self, machine: &Machine, verb: &str) -> Planted {
         Planted::new("X6", machine, |series, x| {
             let costs = if series.starts_with(verb) {
@@ -60,17 +60,17 @@ impl Costs {
     }
 }
 
-/// Across two lines as `lines` says.
+/// `lines` is the cost across two lines.
 const fn across(lines: f64) -> Costs {
     Costs { lines, ..USUAL }
 }
 
-/// Elsewhere in the line as `within` says.
+/// `within` is the cost at other places in a line.
 const fn misaligned(within: f64) -> Costs {
     Costs { within, ..USUAL }
 }
 
-/// Across two pages as `pages` says.
+/// `pages` is the cost across two pages.
 const fn paged(pages: f64) -> Costs {
     Costs { pages, ..USUAL }
 }
@@ -135,7 +135,7 @@ fn latency() -> Vec<Row> {
     ]
 }
 
-/// The rows of a claim on slower accesses across two lines.
+/// The rows of a claim about slower accesses across two lines.
 macro_rules! lines {
     ($claim:expr, $verb:literal) => {
         [
@@ -158,7 +158,7 @@ macro_rules! lines {
     };
 }
 
-/// The rows of a claim on slower accesses across two pages.
+/// The rows of a claim about slower accesses across two pages.
 macro_rules! pages {
     ($claim:expr, $verb:literal) => {
         [

@@ -12,7 +12,7 @@ const COLUMN: &str = ".2";
 const COLUMN_NT: &str = ".3";
 const TWICE: &str = ".4";
 
-/// The stores: a page each arrives, and the bandwidths of cached and of non-temporal ones.
+/// The stores: one page per kind arrives, and the bandwidths of cached and of non-temporal stores.
 fn stores(machine: &Machine, cached: f64, non_temporal: f64) -> Planted {
     Planted::new("E1", machine, |series, _| match series {
         "cached stores" => time(cached),
@@ -21,7 +21,7 @@ fn stores(machine: &Machine, cached: f64, non_temporal: f64) -> Planted {
     })
 }
 
-/// Nanoseconds a store: normal by row and by column, non-temporal by row and by column.
+/// Nanoseconds per store: normal by row and by column, non-temporal by row and by column.
 fn matrix(machine: &Machine, times: [f64; 4]) -> Planted {
     Planted::new("E4", machine, |series, _| {
         let all = [
@@ -41,7 +41,7 @@ pub const EXACT: &[super::Exact] = &[("E1", ".1")];
 pub fn rows() -> Vec<Row> {
     vec![
         row("E1", ARRIVES, Holds, |m| stores(m, 10.0, 23.0)),
-        // A CPU without AVX-512: what the others do is told all the same.
+        // A CPU without AVX-512: the claim is still judged on the other stores.
         row("E1", ARRIVES, Holds, |m| {
             Planted::new("E1", m, |series, x| match series {
                 "bytes arrived by _mm512_stream_si512" => Value::Untestable("no AVX-512"),
@@ -81,7 +81,7 @@ pub fn rows() -> Vec<Row> {
             matrix(m, [5.0, 14.1, 5.5, 17.8])
         }),
         row("E4", BY_ROW, Untestable, |m| {
-            // The larger matrix alone is missing.
+            // Only the larger matrix is missing.
             matrix(m, [5.0; 4]).without(|_, x| x > 36e6)
         })
         .says("was not measured at"),

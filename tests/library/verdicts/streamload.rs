@@ -10,7 +10,7 @@ const WIDE: &str = ".2";
 const SPARED: &str = ".3";
 const EVICTED: &str = ".4";
 
-/// Bandwidth of `movntdqa` over that of `movdqa`, level by level, for one width; it is 1 for the
+/// The ratio of the bandwidth of `movntdqa` to that of `movdqa`, level by level, for one width; 1 for the
 /// others.
 fn loads(machine: &Machine, width: &str, faster: [f64; 4]) -> Planted {
     Planted::new("E5", machine, |series, x| {
@@ -27,7 +27,7 @@ fn loads(machine: &Machine, width: &str, faster: [f64; 4]) -> Planted {
     })
 }
 
-/// Bandwidths of laps after nothing, plain loads and `movntdqa`.
+/// Bandwidths of laps after no loads, after plain loads, and after `movntdqa`.
 fn laps(machine: &Machine, laps: [f64; 3]) -> Planted {
     Planted::new("E5", machine, |series, _| match series {
         "lap after nothing" => time(laps[0]),
@@ -37,7 +37,7 @@ fn laps(machine: &Machine, laps: [f64; 3]) -> Planted {
     })
 }
 
-/// A CPU without the instructions whose series has `word` in its name.
+/// A CPU that lacks the instructions of the series whose names contain `word`.
 fn lacking(machine: &Machine, word: &str) -> Planted {
     Planted::new("E5", machine, |series, _| {
         if series.contains(word) {
@@ -64,7 +64,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("E5", NARROW, Untestable, |m| lacking(m, "movntdqa")).says("this CPU lacks it"),
         row("E5", WIDE, Holds, |m| loads(m, "32", [1.0; 4])),
-        // A CPU without AVX-512: what the loads of 32 bytes do is told all the same.
+        // A CPU without AVX-512: the claim is still judged on the loads of 32 bytes.
         row("E5", WIDE, Holds, |m| lacking(m, "64 bytes")),
         row("E5", WIDE, DoesNotHold, |m| {
             loads(m, "32", [1.0, 0.5, 1.0, 1.0])

@@ -1,4 +1,4 @@
-//! The size formula, Figure 3.9 and `struct l`: counts, which are exact.
+//! The formula for sizes, Figure 3.9 and `struct l`, judged on exact counts.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
 
@@ -10,7 +10,7 @@ const BACK: &str = ".2";
 const HALF: &str = ".3";
 const SIZES: &str = ".1";
 
-/// What is counted in a list of `length` elements that is as it should be.
+/// The counts of a correct list of `length` elements.
 fn list(series: &str, length: f64) -> f64 {
     match series {
         "links back, sequential" => 1.0,
@@ -86,7 +86,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("D13", SIZES, DoesNotHold, |m| {
             Planted::new("D13", m, |_, npad| match npad {
-                // Elements as large as those of a 32-bit machine.
+                // The elements are as large as on a 32-bit machine.
                 7.0 => Value::Counted(32_768.0),
                 _ => Value::Counted(elements(npad)),
             })

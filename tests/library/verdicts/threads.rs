@@ -1,27 +1,27 @@
-//! List walks of several threads: Figures 3.19 to 3.22 and Table 3.3.
+//! List walks by several threads: Figures 3.19 to 3.22 and Table 3.3.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
-/// How many times as long two, four and more threads take as one, level by level.
+/// The time of two threads relative to that of one thread, level by level.
 #[derive(Clone, Copy)]
 struct Slower {
     one_list: [f64; 4],
     own_lists: [f64; 4],
-    /// The same for four threads and more, with lists of their own in memory.
+    /// The same for four threads or more, with separate lists in memory.
     four: f64,
 }
 
-/// As the paper has it, or would have had it on one list.
+/// The paper's values; for one list, the values that it would expect.
 const PAPER: Slower = Slower {
     one_list: [50.0, 10.0, 5.0, 1.2],
     own_lists: [1.0, 1.0, 1.0, 1.3],
     four: 2.4,
 };
 
-/// Nobody disturbs anybody.
+/// No thread slows another one down.
 const ALONE: Slower = Slower {
     one_list: [1.0; 4],
     own_lists: [1.0; 4],
@@ -54,7 +54,7 @@ fn plant(id: &str, machine: &Machine, slower: Slower) -> Planted {
     })
 }
 
-/// Lists of their own take so many times as long in L2.
+/// In L2, separate lists take `factor` times as long.
 fn in_l2(id: &str, machine: &Machine, factor: f64) -> Planted {
     let own_lists = [1.0, factor, 1.0, 1.3];
     plant(id, machine, Slower { own_lists, ..PAPER })
@@ -80,7 +80,7 @@ fn on_one_list(id: &str, machine: &Machine, near: f64) -> Planted {
     plant(id, machine, Slower { one_list, ..PAPER })
 }
 
-/// The same points, judged for a machine of so many cores.
+/// The same points, judged on a machine with `cores` cores.
 fn cores(planted: Planted, cores: usize) -> Planted {
     let mut seats = planted.machine.cpu_order.seats().to_vec();
     seats.truncate(cores);
@@ -261,7 +261,7 @@ pub fn rows() -> Vec<Row> {
             cores(plant("D28", m, PAPER), 1)
         }),
     ]);
-    // A claim per way: to read in order, to write in order, to walk at random.
+    // One claim per kind of walk: reads in order, writes in order, random steps.
     for way in [".1", ".2", ".3"] {
         rows.extend([
             row("D29", way, Holds, |m| plant("D29", m, PAPER)),

@@ -1,4 +1,4 @@
-//! Entries of the TLBs.
+//! The numbers of TLB entries.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -11,23 +11,23 @@ const LARGE: &str = ".3";
 const SECOND: &str = ".4";
 const CONFLICTS: &str = ".5";
 
-/// What the machine of the planted points has: entries found, and as stated.
+/// The planted machine: the entries that are found, and the entries that are stated.
 #[derive(Clone, Copy)]
 struct Tlbs {
     small: f64,
     large: f64,
     second: f64,
-    /// Core cycles with few pages, behind the first level, behind the second.
+    /// Core cycles with few pages, beyond the first level, and beyond the second level.
     costs: [f64; 3],
-    /// What 16 pages cost over 16 lines.
+    /// The ratio of 16 pages to 16 lines.
     few: f64,
-    /// What pages 16 apart cost over pages in a row.
+    /// The ratio of pages with a stride of 16 pages to consecutive pages.
     conflicts: f64,
     published: Value,
     reported: Value,
 }
 
-/// A machine of which every claim holds, but those about numbers that are not 64.
+/// Values with which every claim holds, except those about numbers other than 64.
 const USUAL: Tlbs = Tlbs {
     small: 64.0,
     large: 64.0,
@@ -42,7 +42,7 @@ const USUAL: Tlbs = Tlbs {
 fn planted(machine: &Machine, tlbs: Tlbs) -> Planted {
     Planted::new("X9", machine, |series, x| {
         let [near, first, second] = tlbs.costs;
-        // Lines beyond L1d take longer, in whatever pages.
+        // Lines beyond L1d take longer with any page size.
         let lines = if x > 512.0 { 10.0 } else { 0.0 };
         let in_a_row = match x {
             x if x <= tlbs.small => near,
@@ -66,7 +66,7 @@ fn usual(machine: &Machine) -> Planted {
     planted(machine, USUAL)
 }
 
-/// The usual one of whose second level both tell that it has `entries`.
+/// The usual values, with `entries` entries of the second level, both published and reported.
 fn second(machine: &Machine, entries: f64) -> Planted {
     let stated = Value::Counted(entries);
     let tlbs = Tlbs {
@@ -77,7 +77,7 @@ fn second(machine: &Machine, entries: f64) -> Planted {
     planted(machine, tlbs)
 }
 
-/// Between some numbers of pages nothing is certain.
+/// In a range of page counts, the times are uncertain.
 fn blurred(machine: &Machine, from: f64, to: f64) -> Planted {
     Planted::new("X9", machine, |series, x| {
         if series.starts_with("entries") {
@@ -112,7 +112,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("unknown published, 64 by CPUID"),
         row("X9", SMALL, Holds, |m| {
-            // CPUID of a virtual machine may tell of another CPU.
+            // In a virtual machine, CPUID may describe another CPU.
             let reported = Value::Counted(32.0);
             planted(m, Tlbs { reported, ..USUAL })
         })
@@ -179,7 +179,7 @@ pub fn rows() -> Vec<Row> {
         .says("was not measured at 1024"),
         row("X9", CONFLICTS, Holds, usual),
         row("X9", CONFLICTS, DoesNotHold, |m| {
-            // The set is a hash of the page's number.
+            // A hash of the page's number selects the set.
             planted(
                 m,
                 Tlbs {
@@ -190,7 +190,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("16 apart over in a row 1.0"),
         row("X9", CONFLICTS, DoesNotHold, |m| {
-            // The pages have no room in the first place.
+            // There are too many pages for the TLB in any case.
             planted(
                 m,
                 Tlbs {

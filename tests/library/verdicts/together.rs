@@ -1,4 +1,4 @@
-//! Several threads that read, write and copy: Drepper's Figures 3.25, 3.27 and 3.29, and the bus.
+//! Reads, writes and copies by several threads: Drepper's Figures 3.25, 3.27 and 3.29, and the bus.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
@@ -26,7 +26,7 @@ const BUS_READ: &str = ".1";
 const BUS_WRITE: &str = ".2";
 const BUS_L2: &str = ".3";
 
-/// A machine whose CPUs sit as `seat` changes them.
+/// A machine whose CPUs have the places that `seat` sets.
 fn seated(
     machine: &Machine,
     seat: impl Fn(usize, &mut linefill::os::sysfs::CpuLocation),
@@ -41,12 +41,12 @@ fn seated(
     }
 }
 
-/// A machine of which two CPUs each are hyper-threads of a core.
+/// A machine in which every two CPUs are hyper-threads of a core.
 fn with_siblings(machine: &Machine) -> Machine {
     seated(machine, |index, seat| seat.core = index / 2 * 2)
 }
 
-/// A machine on which only this thread has a place.
+/// A machine with only one CPU, for this thread.
 fn alone(machine: &Machine) -> Machine {
     let only = machine.cpu_order.seats()[..1].to_vec();
     Machine {
@@ -55,20 +55,20 @@ fn alone(machine: &Machine) -> Machine {
     }
 }
 
-/// What two threads keep of what one gets in L1d, L2, the last level and memory.
+/// The share of one thread's bandwidth that each of two threads keeps in L1d, L2, the last level and memory.
 #[derive(Clone, Copy)]
 struct Kept {
-    /// Of reads of the same memory.
+    /// Reads of the same memory.
     read: [f64; 4],
-    /// Of writes of it.
+    /// Writes to the same memory.
     write: [f64; 4],
-    /// Of copies within it.
+    /// Copies within the same memory.
     copy: [f64; 4],
-    /// Of memory of their own.
+    /// Separate memory.
     own: [f64; 4],
 }
 
-/// As the Core 2 had it.
+/// The Core 2's values.
 const CORE_2: Kept = Kept {
     read: [1.0; 4],
     write: [0.034, 0.6, 0.6, 0.58],
@@ -76,7 +76,7 @@ const CORE_2: Kept = Kept {
     own: [1.0, 1.0, 0.9, 0.6],
 };
 
-/// As the Pentium 4.
+/// The Pentium 4's values.
 const SIBLINGS: Kept = Kept {
     read: [0.5; 4],
     write: [0.55; 4],
@@ -84,7 +84,7 @@ const SIBLINGS: Kept = Kept {
     own: [0.5; 4],
 };
 
-/// Bytes per cycle of one thread: reads, and writes and copies.
+/// Bytes per cycle of one thread: reads; writes and copies.
 const READS: [f64; 4] = [16.0, 16.0, 15.5, 15.4];
 const WRITES: [f64; 4] = [15.4, 6.6, 0.7, 0.55];
 
@@ -105,12 +105,12 @@ fn kept(id: &str, machine: &Machine, kept: Kept) -> Planted {
     })
 }
 
-/// Hyper-threads that keep this.
+/// Hyper-threads that keep these shares.
 fn siblings(machine: &Machine, of: Kept) -> Planted {
     kept("D37", &with_siblings(machine), of)
 }
 
-/// What one thread wrote is missing.
+/// The series of one thread is missing.
 fn without_one(planted: Planted, what: &'static str) -> Planted {
     planted.without(move |series, _| series == format!("{what}, one thread"))
 }
@@ -174,7 +174,7 @@ fn fig_3_27() -> Vec<Row> {
             kept("D39", m, Kept { write, ..CORE_2 })
         }),
         row("D39", NO_FASTER, Inconclusive, |m| {
-            // 2 times 0.55 bytes per cycle.
+            // Twice 0.55 bytes per cycle.
             let write = [1.1 / 15.4; 4];
             kept("D39", m, Kept { write, ..CORE_2 })
         }),
@@ -225,13 +225,13 @@ fn fig_3_27() -> Vec<Row> {
 }
 
 fn fig_3_29() -> Vec<Row> {
-    /// As the Opteron had it.
+    /// The Opteron's values.
     const OPTERON: Kept = Kept {
         read: [0.8; 4],
         write: [0.014, 0.1, 0.85, 0.9],
         ..CORE_2
     };
-    /// Written half as fast in L1d as in the last level.
+    /// Writes in L1d are half as fast as in the last level.
     const SLOW_NEAR: Kept = Kept {
         write: [0.014, 0.1, 0.7, 0.9],
         ..CORE_2
@@ -277,7 +277,7 @@ fn fig_3_29() -> Vec<Row> {
         })
         .says("other guests may have used the last level"),
         row("D41", FASTER, Inconclusive, |m| {
-            // 0.7 bytes per cycle, in both places.
+            // 0.7 bytes per cycle in both places.
             let write = [0.7 / 15.4, 1.0, 1.0, 1.0];
             kept("D41", m, Kept { write, ..OPTERON })
         }),
@@ -293,7 +293,8 @@ fn fig_3_29() -> Vec<Row> {
     rows
 }
 
-/// Each of more than one thread keeps this of reading L2, reading memory and writing it.
+/// With more than one thread, each keeps these shares of the bandwidth of reading L2, and of reading and
+/// writing memory.
 fn bus_keeps(machine: &Machine, l2: f64, read: f64, write: f64) -> Planted {
     Planted::new("D25", machine, |series, threads| {
         let (one, keeps) = match series {
@@ -337,8 +338,8 @@ fn bus() -> Vec<Row> {
     rows
 }
 
-/// Threads that share a last level have four times its size between them, so that each works on
-/// less; on machines with several last levels all of them are filled.
+/// Threads that share a last level use four times its size together, so each works on less. On machines with
+/// several last levels, all of them are filled.
 #[test]
 fn every_last_level_is_asked_for_more_than_it_holds() {
     for machine in super::machines::known() {

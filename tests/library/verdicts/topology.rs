@@ -1,4 +1,4 @@
-//! The size of the cache beside memory, and who shares what: counts, which are exact.
+//! The sizes of cache and memory, and which CPUs share caches: exact counts.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
@@ -38,8 +38,8 @@ fn ratio(machine: &Machine, cache: f64, memory: f64) -> Planted {
     })
 }
 
-/// Figure 3.3 with three levels: two processors of two cores of two threads, but for what `other`
-/// says.
+/// Figure 3.3 with three levels: two processors of two cores with two threads each. `other` replaces some of
+/// the counts.
 fn figure(machine: &Machine, other: &'static [(&'static str, f64)]) -> Planted {
     const FIGURE: [(&str, f64); 9] = [
         ("hyper-threads a core", 2.0),
@@ -66,13 +66,13 @@ const ITSELF: &str = ".1";
 const OTHERS: &str = ".2";
 const SIZE: &str = ".3";
 
-/// The arrangement of this number.
+/// The arrangement with this number.
 fn arranged(machine: &Machine, number: f64) -> Planted {
     Planted::new("D43", machine, |_, _| Value::Counted(number))
 }
 
-/// CPUs missing from their masks, hyper-threads beside a CPU, CPUs whose L1d others share; bytes
-/// of L2 by sysconf, and by the others.
+/// The number of CPUs missing from their masks, of hyper-threads besides a CPU, and of CPUs that share their
+/// L1d; the bytes of L2 from sysconf, and from the other sources.
 fn siblings(machine: &Machine, counts: [f64; 3], bytes: [f64; 2]) -> Planted {
     Planted::new("E43", machine, |series, _| {
         Value::Counted(match () {

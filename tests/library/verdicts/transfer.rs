@@ -1,4 +1,4 @@
-//! Lines on their way between cores.
+//! Lines that move between cores.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
@@ -6,8 +6,8 @@ use linefill::os::sysfs::CpuLocation;
 
 use super::planted::{Planted, Row, Value, row, time};
 
-/// Round trips of 50 ns on the same last level and `step` times as long a step further, beside
-/// a hit of `hit` and a miss of `miss` ns.
+/// A round trip takes 50 ns within a last level, and `step` times as long for each level further away. A hit
+/// takes `hit` ns and a miss `miss` ns.
 fn trips(machine: &Machine, hit: f64, miss: f64, step: f64) -> Planted {
     Planted::new("X12", machine, |series, place| {
         time(match series {
@@ -18,7 +18,7 @@ fn trips(machine: &Machine, hit: f64, miss: f64, step: f64) -> Planted {
     })
 }
 
-/// Round trips on the same last level and beyond it, beside a miss of 100 ns.
+/// Round trips within a last level and beyond it; a miss takes 100 ns.
 fn quad_core(machine: &Machine, near: f64, far: f64) -> Planted {
     Planted::new("D46", machine, |series, place| {
         time(match series {
@@ -41,7 +41,7 @@ fn one_last_level(machine: &Machine) -> Machine {
     }
 }
 
-/// A machine on which only this thread has a place.
+/// A machine with only one CPU, for this thread.
 fn alone(machine: &Machine) -> Machine {
     let only = machine.cpu_order.seats()[..1].to_vec();
     Machine {
@@ -50,12 +50,12 @@ fn alone(machine: &Machine) -> Machine {
     }
 }
 
-/// The places of the states on the axis, and ns of a load and of a locked addition there.
+/// The nanoseconds of a load and of a locked addition, by the place of the line's state on the axis.
 fn states(machine: &Machine, at: impl Fn(&str, f64) -> f64) -> Planted {
     Planted::new("X13", machine, |series, place| time(at(series, place)))
 }
 
-/// Loads: `modified` there, 60 clean there, 100 in memory.
+/// Loads: `modified` if modified on the other core, 60 if clean there, 100 from memory.
 fn loads(machine: &Machine, modified: f64) -> Planted {
     states(machine, |_, place| match place {
         2.0 => modified,
@@ -64,14 +64,14 @@ fn loads(machine: &Machine, modified: f64) -> Planted {
     })
 }
 
-/// Locked additions one after the other: 5 to lines of one's own, `shared` to others.
+/// Consecutive locked additions: 5 for the thread's own lines, `shared` for others.
 fn additions(machine: &Machine, shared: f64) -> Planted {
     states(machine, |_, place| if place == 0.0 { 5.0 } else { shared })
 }
 
-/// Locked additions with a fence behind each: 30 to lines of one's own, which without the fence take
-/// 5, `shared` to those that another core has read, `many` times as long if more have, and `modified`
-/// to those that it wrote.
+/// Locked additions with a fence after each. Those to the thread's own lines take 30, and 5 without the
+/// fence. Those to lines that another core has read take `shared`, and `many` times as long if several cores
+/// have. Those to lines that it wrote take `modified`.
 fn fenced(machine: &Machine, shared: f64, modified: f64, many: f64) -> Planted {
     states(machine, |series, place| match place {
         _ if series.ends_with("read the line") => shared * many,
@@ -82,8 +82,8 @@ fn fenced(machine: &Machine, shared: f64, modified: f64, many: f64) -> Planted {
     })
 }
 
-/// Pairs of CPUs whose numbers differ by less than `block` are 50 ns apart, others `far`; the first
-/// pair takes `first`.
+/// CPUs whose numbers differ by less than `block` are 50 ns apart, and others `far`; the first pair takes
+/// `first`.
 fn pairs(machine: &Machine, first: f64, far: f64) -> Planted {
     let seats = machine.cpu_order.seats().to_vec();
     let seat = move |cpu: f64| *seats.iter().find(|seat| seat.cpu as f64 == cpu).unwrap();
@@ -97,8 +97,8 @@ fn pairs(machine: &Machine, first: f64, far: f64) -> Planted {
     })
 }
 
-/// Pairs on one last level are 50 ns apart, and others `far`, on a machine of one last level as the system
-/// reports it.
+/// CPUs on the same last level are 50 ns apart, and others `far`, although the system reports only one last
+/// level.
 fn unreported(machine: &Machine, far: f64) -> Planted {
     let seats = machine.cpu_order.seats().iter();
     let one = seats.map(|seat| CpuLocation {
@@ -202,7 +202,7 @@ pub fn rows() -> Vec<Row> {
         row("X13", AS_LONG, Holds, |m| fenced(m, 90.0, 90.0, 1.0)).says("over transfer 1.0"),
         row("X13", AS_LONG, DoesNotHold, |m| fenced(m, 200.0, 60.0, 1.0)),
         row("X13", AS_LONG, Inconclusive, |m| fenced(m, 90.0, 60.0, 1.0)),
-        // What is modified there comes as quickly as one's own.
+        // A line that the other core modified takes no longer than the thread's own line.
         row("X13", AS_LONG, Untestable, |m| fenced(m, 90.0, 30.0, 1.0)).says("not positive"),
         row("X14", THRICE, Holds, |m| pairs(m, 50.0, 100.0)),
         row("X14", THRICE, DoesNotHold, |m| pairs(m, 50.0, 200.0))

@@ -1,4 +1,4 @@
-//! Row X11: prefetches whose translation is missing.
+//! Row X11: prefetches with a missing translation.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -9,7 +9,8 @@ const WALKED: &str = ".1";
 const LOAD: &str = ".2";
 const NULL: &str = ".3";
 
-/// A prefetch costs 2 in 16 pages and `far` in 16384, where a load costs 30, and of null `null`.
+/// A prefetch takes 2 with 16 pages and `far` with 16384 pages, where a load takes 30. A prefetch of the null
+/// address takes `null`.
 fn prefetches(machine: &Machine, far: f64, null: f64) -> Planted {
     Planted::new("X11", machine, |series, pages| {
         time(match (series, pages) {

@@ -1,4 +1,4 @@
-//! One page at two addresses, and code that modifies itself.
+//! One page at two addresses, and self-modifying code.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -20,7 +20,7 @@ fn views(machine: &Machine, two: f64) -> Planted {
     })
 }
 
-/// A store to code, to its line, and to data elsewhere, in core cycles.
+/// Core cycles per store: to code, to the code's line, and to data elsewhere.
 fn patches(machine: &Machine, code: f64, line: f64) -> Planted {
     Planted::new("D34", machine, |series, _| {
         time(match series {
@@ -31,7 +31,7 @@ fn patches(machine: &Machine, code: f64, line: f64) -> Planted {
     })
 }
 
-/// A number from another core, so many times as slow by code as by data.
+/// A number from another core, which takes `slower` times as long through code as through data.
 fn across(machine: &Machine, slower: f64) -> Planted {
     Planted::new("D34", machine, |series, _| {
         time(match series {

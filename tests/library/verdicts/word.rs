@@ -1,4 +1,4 @@
-//! Figure 3.30 and the rules on structures.
+//! Figure 3.30 and the rules for structures.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -9,7 +9,7 @@ const WORD: &str = ".1";
 const SLOWER: &str = ".2";
 const BACKWARDS: &str = ".1";
 
-/// Figure 3.30: the last word over the first, in memory, in both orders.
+/// Figure 3.30: the ratio of the last word to the first in memory, in both orders.
 fn last_over_first(machine: &Machine, sequential: f64, random: f64) -> Planted {
     Planted::new("D42", machine, |series, x| {
         let first = by_level(machine, x, [5.0, 16.0, 70.0, 400.0]);

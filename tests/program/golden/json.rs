@@ -1,5 +1,5 @@
-//! What commands print with `--json`: wholly where it depends on the arguments alone, and as a
-//! shape (keys and types) where it depends on the host.
+//! The output of commands with `--json`: complete if it depends only on the arguments; if it depends on the
+//! host, only its shape (keys and types).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -12,13 +12,13 @@ use crate::common::cli::{Folder, words};
 use crate::common::golden::{Golden, Hash};
 use crate::common::untested;
 
-/// A small trace, which valgrind's lackey recorded.
+/// A small trace, recorded with valgrind's lackey.
 const TRACE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/fixtures/trace/program.lft"
 );
 
-/// Its types have the same numbers whatever the compiler.
+/// A source whose types have the same layout with any compiler.
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/layout/plain.c");
 
 #[test]
@@ -33,7 +33,7 @@ fn simulate_sharing_and_layout_print_the_same_json() {
         let value = ran(&folder, args);
         put(&mut golden, name, "", &value);
     };
-    // By a name without the path of this checkout, which the JSON repeats.
+    // The copy has a name without the path of this checkout, because the JSON repeats the name.
     std::fs::copy(TRACE, folder.at("program.lft")).unwrap();
     let trace = "program.lft";
     whole(
@@ -49,7 +49,7 @@ fn simulate_sharing_and_layout_print_the_same_json() {
     );
     whole("sharing --predict", &sharing);
 
-    // A compiler is there, because `build.rs` needs it to assemble the kernels.
+    // A compiler exists, because `build.rs` needs one to assemble the kernels.
     let mut compiler = Command::new("cc");
     compiler
         .args(["-g", "-c", SOURCE, "-o"])
@@ -58,7 +58,7 @@ fn simulate_sharing_and_layout_print_the_same_json() {
     let layout = words("layout plain.o --type foo --type outer --json");
     let mut types = ran(&folder, &layout);
     for of in types.as_array_mut().unwrap() {
-        // Paths of this machine.
+        // Removes paths of this machine.
         for key in ["units", "declared"] {
             of.as_object_mut().unwrap().remove(key).unwrap();
         }
@@ -111,7 +111,7 @@ fn what_depends_on_the_host_has_the_same_shape() {
     put_shape(&mut golden, "simulate --experiment", &ran(&folder, &args));
     let args = ["sharing", "--offset", "0", "--offset", "8", "--json"];
     let mut value = ran(&folder, &args);
-    // On one CPU there is a reason instead.
+    // On a machine with one CPU, these contain a reason instead.
     let measured = value.as_object_mut().unwrap().remove("measured").unwrap();
     for thread in value["threads"].as_array_mut().unwrap() {
         let thread = thread.as_object_mut().unwrap();
@@ -141,7 +141,7 @@ fn measured_sharing_has_the_same_shape(mut measured: Value) {
     golden.check();
 }
 
-/// Puts a word in the place of a measured interval: on a busy host there is a reason or nothing.
+/// Replaces a measured interval by a word, because on a busy host a reason or nothing is in its place.
 fn as_interval(of: &mut Value, key: &str) {
     let value = of.get_mut(key).unwrap();
     let keys: Vec<_> = match value.as_object() {
@@ -177,24 +177,24 @@ fn counters_have_the_same_shape() {
     ];
     let mut value = ran(&folder, &args);
     for case in value["cases"].as_array_mut().unwrap() {
-        // Where there are no 2 MiB pages, such a case has a reason instead of counts.
+        // On hosts without 2 MiB pages, a case has a reason instead of counts.
         case.as_object_mut().unwrap().remove("untestable");
     }
-    // `null` where the process may not choose its CPU.
+    // `null` if the process may not choose its CPU.
     *value.get_mut("pinned").unwrap() = 0.into();
     put_shape(&mut golden, "counters", &value);
     golden.check();
 }
 
-/// The JSON that a command prints.
+/// The JSON output of a command.
 fn ran(folder: &Folder, args: &[&str]) -> Value {
     folder.run(args).ok().json()
 }
 
-/// Longest text of a value that is there wholly.
+/// The maximum length of a value that is stored in full.
 const LONGEST: usize = 200;
 
-/// Every value below `value` under its path; a hash for what is long.
+/// Stores every value below `value` under its path. Stores a hash instead of a long value.
 fn put(golden: &mut Golden, command: &str, path: &str, value: &Value) {
     let key = format!("{command} | {path}");
     let scalars = |all: &[Value]| !all.iter().any(|of| of.is_array() || of.is_object());
@@ -219,7 +219,7 @@ fn put(golden: &mut Golden, command: &str, path: &str, value: &Value) {
     }
 }
 
-/// Every path below `value`, all elements of an array under the same, with the types of its values.
+/// Stores every path below `value` with the types of its values. All elements of an array have the same path.
 fn put_shape(golden: &mut Golden, command: &str, value: &Value) {
     let mut types = BTreeMap::new();
     gather(String::new(), value, &mut types);

@@ -1,6 +1,7 @@
-//! Tables and pages of the kept records: old records are read as they always were.
+//! Tables and pages of the stored records: old records must give the same results as before.
 //!
-//! A section of a page counts by its charts, rows and lists: its wording and its look are free.
+//! For a section of a page, only the numbers of charts, rows and lists are compared. Its wording and its look
+//! may change.
 
 use std::fs;
 use std::path::Path;
@@ -9,15 +10,15 @@ use crate::common::cli::{Folder, Ran};
 use crate::common::golden::{Golden, Hash};
 use crate::common::untested;
 
-/// The records: what a golden file calls them, and their place in the repository.
+/// The records: their names in the golden file, and their paths in the repository.
 const RECORDS: [(&str, &str); 3] = [
     ("planted", "tests/fixtures/record/planted.jsonl"),
     ("2026-11-20", "records/2026-11-20-zen4-guest.jsonl.zst"),
     ("2026-11-25", "records/2026-11-25-zen4-guest.jsonl.zst"),
 ];
 
-/// A folder with the records under their short names, or `None` where they are not: the published
-/// package leaves them out.
+/// A folder with the records under their short names. `None` if they are missing, as in the published
+/// package.
 pub fn with_records(name: &str) -> Option<Folder> {
     let folder = Folder::new(name);
     for (short, path) in RECORDS {
@@ -57,22 +58,22 @@ fn tables_and_pages_of_the_kept_records_are_the_same() {
     golden.check();
 }
 
-/// Runs a command that must succeed and warn of nothing.
+/// Runs a command that must succeed without warnings.
 fn run(folder: &Folder, args: &[&str]) -> Ran {
     let ran = folder.run(args).ok();
     assert_eq!(ran.err, "", "{args:?}");
     ran
 }
 
-/// Every line of a text.
+/// Stores every line of a text.
 fn lines(golden: &mut Golden, key: &str, text: &str) {
     for line in text.lines() {
         golden.push(format!("{key} | line"), line.trim_end());
     }
 }
 
-/// A hash for the rows of a table that have the same first cell, with the verdicts among their
-/// cells in words. Lines outside of tables are there wholly.
+/// Stores a hash for the rows of a table with the same first cell, and the verdicts in these rows. Stores
+/// lines outside of tables in full.
 fn rows(golden: &mut Golden, key: &str, text: &str) {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     let mut in_table = false;
@@ -85,7 +86,7 @@ fn rows(golden: &mut Golden, key: &str, text: &str) {
             golden.push(format!("{key} | line"), line);
             continue;
         }
-        // A row that goes on begins with an empty cell.
+        // A continued row starts with an empty cell.
         let first = match line.starts_with("  ") {
             true => groups.last().map_or("", |(first, _)| first).to_owned(),
             false => line.split_whitespace().next().unwrap_or("").to_owned(),
@@ -110,7 +111,7 @@ fn rows(golden: &mut Golden, key: &str, text: &str) {
     }
 }
 
-/// What each part of a page has: elements by name, with their number.
+/// Stores the number of elements by name for each part of a page.
 fn page(golden: &mut Golden, folder: &Folder, key: &str, name: &str) {
     let text = fs::read_to_string(folder.at(name)).unwrap();
     for (part, text) in parts(&text) {
@@ -128,8 +129,7 @@ fn page(golden: &mut Golden, folder: &Folder, key: &str, name: &str) {
     }
 }
 
-/// The parts of a page by the ids of its sections, without style and scripts but for the charts'
-/// own data.
+/// The parts of a page by the ids of its sections, without style and scripts, except the charts' data.
 fn parts(page: &str) -> Vec<(String, String)> {
     let page = without(
         without(page.to_owned(), "<style>", "</style>"),
@@ -150,7 +150,7 @@ fn parts(page: &str) -> Vec<(String, String)> {
     }
 }
 
-/// The text without what lies between these tags.
+/// Removes everything between these tags.
 fn without(text: String, open: &str, close: &str) -> String {
     let mut kept = String::new();
     let mut rest = text.as_str();

@@ -6,13 +6,13 @@ use std::process::Command;
 
 use crate::common::cli::{Folder, Ran};
 
-/// A folder with sources and what was made of them.
+/// A folder with sources and the files built from them.
 pub struct Built {
     folder: Folder,
 }
 
 impl Built {
-    /// A folder with the fixtures; `name` is the test's.
+    /// A folder with the fixtures; `name` identifies the test.
     pub fn new(name: &str) -> Self {
         let folder = Folder::new(&format!("layout-{name}"));
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/layout");
@@ -27,7 +27,7 @@ impl Built {
         Built { folder }
     }
 
-    /// One with `output` compiled from C by these arguments.
+    /// A folder with `output` compiled from C with these arguments.
     pub fn c(name: &str, args: &str, output: &str) -> Self {
         let built = Built::new(name);
         built.tool("cc", &format!("{args} -o {output}"));
@@ -54,27 +54,26 @@ impl Built {
         self.folder.at(name)
     }
 
-    /// Renames a file out of the way.
+    /// Renames a file so that it cannot be found.
     pub fn hide(&self, name: &str) {
         fs::rename(self.at(name), self.at(&format!("{name}.hidden"))).unwrap();
     }
 
-    /// `linefill layout` with these arguments, in the folder. Debug files are looked for in it,
-    /// too.
+    /// Runs `linefill layout` with these arguments in the folder. It also searches for debug files there.
     pub fn layout(&self, args: &[&str]) -> Ran {
         let args: Vec<&str> = ["layout"].iter().chain(args).copied().collect();
         let mut command = self.folder.linefill(&args);
         Ran::of(command.env("LINEFILL_ROOT", self.at("root")))
     }
 
-    /// What it prints of a type.
+    /// The output for a type.
     #[track_caller]
     pub fn show(&self, binary: &str, name: &str) -> String {
         self.layout(&[binary, "--type", name]).ok().out
     }
 }
 
-/// What is printed, less the comment on where it comes from and white space that only aligns.
+/// The output without the comment about its source, and without white space for alignment.
 pub fn squeezed(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.starts_with("//"));
     lines
@@ -83,7 +82,7 @@ pub fn squeezed(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Panics unless `text` has these lines one after the other, whatever lies between their words.
+/// Panics unless `text` contains these lines in sequence, with any white space between words.
 #[track_caller]
 pub fn has_lines(text: &str, wanted: &[&str]) {
     let lines = squeezed(text);

@@ -77,7 +77,7 @@ fn every_version_of_dwarf_and_every_kind_of_binary_says_the_same() {
         "-gdwarf-5 -fdebug-types-section -shared -fPIC",
     ] {
         built.tool("cc", &format!("{args} plain.c -o binary"));
-        // Alignments that a type asks for are not told in strict DWARF before version 5.
+        // Before version 5, strict DWARF does not contain requested alignments.
         let names = [
             "foo", "order", "outer", "bits", "calls", "tight", "flexible", "point_t",
         ];
@@ -261,7 +261,7 @@ fn the_same_type_of_two_units_is_shown_once_and_two_of_a_name_both() {
     has_lines(&text, &["char x; /* 0 1 */"]);
     assert!(text.contains("// plain.c:3, in plain.c"), "{text}");
     assert!(text.contains("// other.c:5, in other.c"), "{text}");
-    // Declared in one unit, defined in the other.
+    // The type is declared in one unit and defined in the other.
     has_lines(&built.show("binary", "node"), &["long int key; /* 0 8 */"]);
 }
 
@@ -276,7 +276,7 @@ fn several_names_and_globs_are_shown_in_turn_and_listed() {
         .lines()
         .filter(|line| line.starts_with("struct"))
         .collect();
-    // Each of `flexible` and `foo` once more, reorganised.
+    // `flexible` and `foo` are printed a second time, reorganised.
     let expected = ["order", "flexible", "flexible", "foo", "foo"];
     assert_eq!(heads, expected.map(|name| format!("struct {name} {{")));
 

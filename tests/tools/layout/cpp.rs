@@ -3,7 +3,7 @@
 use super::built::{Built, has_lines, squeezed};
 use crate::common::untested::starts;
 
-/// The fixture, compiled with these arguments.
+/// Compiles the fixture with these arguments.
 fn classes(name: &str, args: &str) -> Option<Built> {
     starts("g++").then(|| {
         let built = Built::new(name);
@@ -104,7 +104,7 @@ fn templates_nested_and_hidden_types_have_their_full_names() {
         .refused(&["`Box` is ambiguous", "`ns::Box<double>`", "`ns::Box<int>`"]);
 }
 
-/// What several programs share is in units that do not state their language.
+/// Types that several programs share are in units that do not state their language.
 #[test]
 fn shared_types_are_printed_as_their_language_writes_them() {
     if !starts("g++") || !starts("dwz") {

@@ -1,13 +1,13 @@
-//! Small ELF files with debug information, byte by byte: what no compiler would write.
+//! Builds small ELF files with debug information byte by byte, with contents that no compiler writes.
 
-// Each test binary uses a part of this.
+// Each test binary uses only a part of this file.
 #![allow(dead_code)]
 
-/// What a file is: a program, or what a compiler leaves.
+/// The kind of file: a program, or a compiler's output.
 pub const PROGRAM: u16 = 2;
 pub const OBJECT: u16 = 1;
 
-/// The flag of a section that is compressed.
+/// The flag of a compressed section.
 pub const COMPRESSED: u64 = 0x800;
 
 /// A section.
@@ -27,7 +27,7 @@ impl Section {
         }
     }
 
-    /// One that is compressed, with the size that it states; `kind` is 1 for zlib, 2 for zstd.
+    /// A compressed section that states this uncompressed size; `kind` is 1 for zlib, 2 for zstd.
     pub fn compressed(name: &'static str, kind: u32, stated: u64, packed: &[u8]) -> Self {
         let mut bytes = kind.to_le_bytes().to_vec();
         bytes.extend(0_u32.to_le_bytes());
@@ -42,8 +42,7 @@ impl Section {
     }
 }
 
-/// The file of these sections, little-endian, for x86-64. Sections of the same bytes lie on each
-/// other.
+/// A file of these sections, little-endian, for x86-64. Sections with the same bytes overlap in the file.
 pub fn file(kind: u16, sections: &[Section]) -> Vec<u8> {
     let mut names = b"\0".to_vec();
     let mut bytes = vec![0; 64];
@@ -97,10 +96,10 @@ fn header(name: u64, kind: u64, flags: u64, at: u64, size: u64) -> [u64; 10] {
     [name, kind, flags, 0, at, size, 0, 0, 1, 0]
 }
 
-/// A code, its tag, whether there are children, and attributes with their forms.
+/// A code, its tag, whether there are children, and the attributes with their forms.
 type Abbreviation = (u64, u64, bool, &'static [(u64, u64)]);
 
-/// Abbreviations: their codes are those of the constants below.
+/// The abbreviations; their codes are the constants below.
 #[rustfmt::skip]
 const ABBREVIATIONS: &[Abbreviation] = &[
     (UNIT, 0x11, true, &[(0x13, 0x0B)]),
@@ -134,7 +133,7 @@ pub const MEMBER: u64 = 4;
 pub const NAMELESS_MEMBER: u64 = 5;
 /// `name, bytes u8, encoding u8`.
 pub const BASE: u64 = 6;
-/// Nothing.
+/// No attributes.
 pub const FUNCTION: u64 = 7;
 /// `type ref`.
 pub const PARAMETER: u64 = 8;
@@ -182,13 +181,14 @@ pub fn uleb(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// A unit of version 4 under way. Entries are known by numbers, before they are written too.
+/// An unfinished unit of DWARF version 4. Entries have numbers, which can be used before the entries are
+/// written.
 #[derive(Debug, Default)]
 pub struct Unit {
     bytes: Vec<u8>,
-    /// Where each entry begins, by its number.
+    /// The start of each entry, by its number.
     entries: Vec<usize>,
-    /// Where a reference is, and to which entry.
+    /// The place of each reference, and the number of its entry.
     references: Vec<(usize, usize)>,
 }
 
@@ -201,7 +201,7 @@ impl Unit {
         unit
     }
 
-    /// Begins an entry; the unit's own has the number 0.
+    /// Starts an entry; the entry of the unit has the number 0.
     pub fn entry(&mut self, code: u64) -> &mut Self {
         self.entries.push(self.bytes.len());
         self.number(code)
@@ -212,7 +212,7 @@ impl Unit {
         self.entries.len()
     }
 
-    /// Where the last entry begins.
+    /// The start of the last entry.
     pub fn last_at(&self) -> usize {
         *self.entries.last().unwrap()
     }
@@ -238,7 +238,7 @@ impl Unit {
         self
     }
 
-    /// A reference to the entry of this number.
+    /// A reference to the entry with this number.
     pub fn to(&mut self, entry: usize) -> &mut Self {
         self.references.push((self.bytes.len(), entry));
         self.word(0)
@@ -249,7 +249,7 @@ impl Unit {
         self.byte(0)
     }
 
-    /// Its bytes.
+    /// The bytes of the finished unit.
     pub fn finished(mut self) -> Vec<u8> {
         self.end();
         let length = (self.bytes.len() - 4) as u32;
@@ -262,7 +262,7 @@ impl Unit {
     }
 }
 
-/// A program of these units.
+/// A program with these units.
 pub fn program(units: &[Vec<u8>]) -> Vec<u8> {
     let sections = [
         Section::new(".debug_abbrev", abbreviations()),

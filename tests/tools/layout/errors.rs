@@ -1,4 +1,4 @@
-//! What cannot be done is refused with status 2 and a way on.
+//! What cannot be done is refused with status 2 and a suggestion.
 
 use std::fs;
 
@@ -84,7 +84,8 @@ fn a_command_line_without_types_or_with_no_line_is_refused() {
     built.layout(&args).refused(&["'60'", "power of two"]);
 }
 
-/// Cut off anywhere, or with bytes turned over, a file may be refused, but not crash the program.
+/// A file that is cut off at any place, or has inverted bytes, may be refused, but must not crash the
+/// program.
 #[test]
 fn damaged_files_are_refused_and_do_not_crash() {
     let built = Built::c("damaged", "-gdwarf-5 -c plain.c", "plain.o");

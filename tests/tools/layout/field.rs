@@ -1,4 +1,4 @@
-//! Where the fields of a type lie, for those who ask by name and not for a picture.
+//! The places of a type's fields, queried by name.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Files that were made to take all memory or all time, or to crash what reads them: each ends within
-//! seconds and a gigabyte, with a sentence where something is wrong.
+//! Files made to exhaust memory or time, or to crash a reader. Each must end within seconds and a gigabyte,
+//! with a message if something is wrong.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,8 @@ use std::process::Command;
 use super::elf::{self, Section, Unit};
 use crate::common::cli::{Folder, Ran};
 
-/// `linefill layout` on a file of these bytes, with four gigabytes of address space and a minute.
+/// Runs `linefill layout` on a file with these bytes, with four gigabytes of address space, for at most a
+/// minute.
 fn layout(name: &str, bytes: &[u8], args: &[&str]) -> Ran {
     let folder = Folder::new(&format!("layout-hostile-{name}"));
     fs::write(folder.at(name), bytes).unwrap();
@@ -17,7 +18,7 @@ fn layout(name: &str, bytes: &[u8], args: &[&str]) -> Ran {
     Ran::of(command.args(args).current_dir(folder.at("")))
 }
 
-/// A type `evil` of `bytes` bytes, whose members `members` adds.
+/// A type `evil` with `bytes` bytes, whose members `members` adds.
 fn evil(bytes: u64, members: impl FnOnce(&mut Unit)) -> Vec<u8> {
     let mut unit = Unit::new();
     unit.entry(elf::STRUCT).text("evil").number(bytes);
@@ -47,7 +48,7 @@ fn a_stated_size_is_not_believed() {
         let file = elf::file(elf::PROGRAM, &[abbreviations.clone(), info]);
         layout("stated", &file, &["--list"]).refused(&["stated: section .debug_info", says]);
     }
-    // An empty block, and one of five bytes, as zlib stores them.
+    // An empty zlib block, and one with five bytes.
     let empty = [0x78, 0x01, 0x01, 0, 0, 0xFF, 0xFF, 0, 0, 0, 1];
     let five = [
         0x78, 0x01, 0x01, 5, 0, 0xFA, 0xFF, b'h', b'e', b'l', b'l', b'o', 0x06, 0x2C, 0x02, 0x15,
@@ -62,7 +63,7 @@ fn a_stated_size_is_not_believed() {
     }
 }
 
-/// A zstd frame of blocks that repeat a byte: four bytes for 128 KiB.
+/// A zstd frame of blocks that repeat one byte: four bytes per 128 KiB.
 fn zeros(blocks: usize) -> Vec<u8> {
     let mut frame = vec![0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x38];
     for block in 0..blocks {
@@ -78,11 +79,11 @@ fn zeros(blocks: usize) -> Vec<u8> {
 fn the_sections_of_a_small_file_come_to_little_in_all() {
     let blocks = 200;
     let info = Section::compressed(".debug_info", 2, blocks << 17, &zeros(blocks as usize));
-    // Each is 25 MiB, of the same 800 bytes.
+    // Each section has 25 MiB uncompressed, all from the same 800 bytes.
     let sections = vec![info; 400];
     let file = elf::file(elf::OBJECT, &sections);
     layout("many", &file, &["--list"]).refused(&[".debug_info", "more than 64 MiB and 64 times"]);
-    // So do sections that are not compressed and lie on each other.
+    // The same limit applies to uncompressed sections that overlap.
     let plain = Section::new(".debug_info", vec![0; 100_000]);
     let file = elf::file(elf::OBJECT, &vec![plain; 2000]);
     layout("many", &file, &["--list"]).refused(&[".debug_info", "more than 64 MiB and 64 times"]);
@@ -95,7 +96,7 @@ fn types_that_hold_types_twice_are_expanded_up_to_a_limit() {
     for level in 0..40 {
         unit.entry(elf::NAMELESS).number(8);
         for _ in 0..2 {
-            // Three entries a level.
+            // Three entries per level.
             let next = first + 3 * (level + 1);
             unit.entry(elf::NAMELESS_MEMBER).to(next).number(0);
         }
@@ -190,7 +191,7 @@ fn names_that_are_completed_in_circles_end() {
         let at = unit.last_at();
         (at as u32, unit.finished())
     };
-    // Each completes the entry of the other, which lies at the same place of its unit.
+    // Each entry completes the other unit's entry, which has the same place in its unit.
     let (at, bytes) = unit(0);
     let first = unit(bytes.len() as u32 + at).1;
     let second = unit(at).1;
@@ -283,8 +284,8 @@ fn members_and_alignments_of_any_number_take_no_time() {
     }
 }
 
-/// Units that begin with abbreviations of their own, which are the end of one long table: a table of
-/// 400 kB that is read as often as there are units.
+/// Units whose tables of abbreviations are different ends of one long table: without a limit, 400 kB would be
+/// read once per unit.
 #[test]
 fn tables_that_many_units_share_in_part_are_read_up_to_a_limit() {
     let mut table = Vec::new();

@@ -39,7 +39,7 @@ fn a_type_with_its_numbers_members_and_better_order() {
         (&better["saves_bytes"], &better["saves_lines"]),
         (&8.into(), &1.into())
     );
-    // Members of members lie where they lie in the whole.
+    // The offsets of nested members count from the start of the whole type.
     let many = &types[1]["members"][3];
     assert_eq!(many["members"][1]["offset"], 40);
 }

@@ -1,11 +1,11 @@
-//! The same numbers as `pahole` (dwarves) prints.
+//! Compares the numbers with those of `pahole` (dwarves).
 
 use std::collections::BTreeMap;
 
 use super::built::Built;
 use crate::common::untested::starts;
 
-/// What a tool printed of a structure: the places of its members, and the numbers below them.
+/// A tool's output for a structure: the places of its members, and the numbers below them.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
     /// Offset and size in bytes, or offset, first bit and unit.
@@ -13,7 +13,7 @@ struct Told {
     numbers: BTreeMap<String, u64>,
 }
 
-/// What both tools print.
+/// The numbers that both tools print.
 const NUMBERS: [&str; 8] = [
     "size",
     "cachelines",
@@ -25,7 +25,7 @@ const NUMBERS: [&str; 8] = [
     "last cacheline",
 ];
 
-/// Reads the comments of the first structure in `text`.
+/// Parses the comments of the first structure in `text`.
 fn read(text: &str) -> Told {
     let mut told = Told::default();
     for line in text.lines() {

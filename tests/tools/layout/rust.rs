@@ -71,7 +71,7 @@ fn generics_tuples_unions_and_stated_alignments() {
         &built.show("types.o", "Generic<u16>"),
         &["pair: (u8, u32), /* 0 8 */"],
     );
-    // In whatever order.
+    // The fields may be in any order.
     let tuple = built.show("types.o", "(u8, u32)");
     has_lines(&tuple, &["/* size: 8, cachelines: 1, members: 2 */"]);
     assert!(

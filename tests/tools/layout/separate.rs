@@ -1,4 +1,4 @@
-//! Debug information in files of its own.
+//! Debug information in separate files.
 
 use std::fs;
 
@@ -29,13 +29,13 @@ fn the_file_that_is_named() {
         .refused(&["no debug information", "binary.debug"]);
     let args = ["binary", "--type", "order", "--debug-file", "binary.dbg"];
     has_lines(&built.layout(&args).ok().out, &SHOWN);
-    // Of another build.
+    // The file is from another build.
     built.tool("cc", "-g -Wl,--build-id -O2 plain.c other.c -o elsewhere");
     let args = ["binary", "--type", "order", "--debug-file", "elsewhere"];
     built
         .layout(&args)
         .refused(&["elsewhere is of another build"]);
-    // Without any.
+    // The file has no debug information.
     let args = ["binary", "--type", "order", "--debug-file", "binary"];
     built
         .layout(&args)
@@ -52,7 +52,7 @@ fn the_file_that_the_debug_link_names() {
     fs::create_dir(built.at(".debug")).unwrap();
     fs::rename(built.at("binary.dbg"), built.at(".debug/binary.dbg")).unwrap();
     has_lines(&built.show("binary", "order"), &SHOWN);
-    // In the tree of debug files, below the program's own directory.
+    // In the tree of debug files, in the folder that corresponds to the program's folder.
     let dir = fs::canonicalize(built.at("")).unwrap();
     let tree = built
         .at("root/usr/lib/debug")
@@ -60,7 +60,7 @@ fn the_file_that_the_debug_link_names() {
     fs::create_dir_all(&tree).unwrap();
     fs::rename(built.at(".debug/binary.dbg"), tree.join("binary.dbg")).unwrap();
     has_lines(&built.show("binary", "order"), &SHOWN);
-    // A file whose checksum is not that of the link does not count.
+    // A file with a checksum other than the link's is ignored.
     let mut changed = fs::read(tree.join("binary.dbg")).unwrap();
     changed.push(0);
     fs::write(tree.join("binary.dbg"), changed).unwrap();
@@ -78,7 +78,7 @@ fn the_file_by_build_id() {
     fs::create_dir_all(&dir).unwrap();
     fs::rename(built.at("binary.dbg"), dir.join("23456789abcdef.debug")).unwrap();
     has_lines(&built.show("binary", "order"), &SHOWN);
-    // One that another build left there does not count.
+    // A file from another build at this place is ignored.
     built.tool(
         "cc",
         "-g -Wl,--build-id=0xfedc plain.c other.c -o elsewhere",
@@ -111,7 +111,7 @@ fn a_file_that_several_programs_share() {
     built.tool("dwz", "-m common one two");
     has_lines(&built.show("one", "order"), &SHOWN);
     assert_eq!(built.layout(&["one", "--list"]).ok().out, before);
-    // By its build id, in the tree of debug files.
+    // By build id, in the tree of debug files.
     let notes = built.tool("readelf", "-n common");
     let id = notes.split_once("Build ID: ").unwrap().1.trim();
     let dir = built.at("root/usr/lib/debug/.build-id").join(&id[..2]);

@@ -5,8 +5,8 @@ use crate::common::untested::starts;
 
 const SHOWN: [&str; 2] = ["double price; /* 0 8 */", "_Bool paid; /* 8 1 */"];
 
-/// A program with a split file a unit. Compiled and linked apart, so that they have the units'
-/// names.
+/// A program with one split file per unit. Compiled and linked in separate steps, so that the split files
+/// have the units' names.
 fn program(name: &str, flags: &str) -> Built {
     let built = Built::new(name);
     for unit in ["plain", "other"] {
@@ -27,7 +27,7 @@ fn split_files_are_found_where_they_were_left() {
         has_lines(&built.show("plain.o", "order"), &SHOWN);
         has_lines(&built.show("plain.dwo", "order"), &SHOWN);
         if flags.contains("types") {
-            // Units of types have no names.
+            // Type units have no names.
             continue;
         }
         let text = built.show("binary", "foo");
@@ -45,7 +45,7 @@ fn split_files_that_are_missing_or_stale_are_named_and_the_rest_is_used() {
     let ran = built.layout(&["binary", "--type", "order"]).ok();
     has_lines(&ran.out, &SHOWN);
     assert!(ran.err.contains("other.dwo is missing"), "{ran:?}");
-    // Another unit's under its name.
+    // The split file of another unit under this unit's name.
     std::fs::copy(built.at("plain.dwo"), built.at("other.dwo")).unwrap();
     let ran = built.layout(&["binary", "--type", "order"]).ok();
     assert!(ran.err.contains("other.dwo is of another build"), "{ran:?}");
@@ -56,7 +56,7 @@ fn a_package_stands_for_the_split_files() {
     if !starts("dwp") {
         return;
     }
-    // Not every `dwp` knows version 5.
+    // Not every `dwp` supports version 5.
     let built = program("dwp", "-gdwarf-4");
     built.tool("dwp", "-e binary -o binary.dwp");
     built.hide("plain.dwo");

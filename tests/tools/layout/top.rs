@@ -1,4 +1,4 @@
-//! The most wasteful types, and what changed between two builds.
+//! The types that waste most space, and the differences between two builds.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn the_most_wasteful_types_come_first() {
             )
         })
         .collect();
-    // wide: 63 bytes before the aligned member, and 59 behind.
+    // wide: 63 bytes before the aligned member, and 59 after it.
     assert_eq!((rows.len(), rows[0]), (4, ("wide", 63 + 59)));
     assert!(
         rows.is_sorted_by_key(|(_, wasted)| std::cmp::Reverse(*wasted)),

@@ -1,4 +1,4 @@
-//! Arrays, and what goes along them.
+//! Arrays, and the kernels that use them.
 
 use linefill::kernel::{
     Chains, Gather, IndexChase, Op, Outstanding, Passes, Revisit, Shuffle, Store, Sweep, Temporal,
@@ -21,7 +21,7 @@ fn deck<'m>(case: &mut Case<'_, '_>, region: Region<'m>) -> Option<Deck<'m>> {
     Deck::new(region, count, indices, seed).ok()
 }
 
-/// A shuffle that may have begun, and been parted otherwise, several times.
+/// A shuffle that may have run, and been divided into other stages, several times.
 fn shuffled<'m>(case: &mut Case<'_, '_>, region: Region<'m>) -> Option<Shuffle<'m>> {
     let room = region.len();
     let mut shuffle = Shuffle::new(deck(case, region)?);
@@ -75,7 +75,7 @@ pub(super) fn jump(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let source = &mut *case.source;
     let (size, seed) = (source.size(room / 4), source.word());
     let chain = if source.byte().is_multiple_of(4) {
-        // Any array; indices that lead nowhere are found.
+        // Any array; the constructor must find indices out of bounds.
         let slots = region.into_u32s();
         let bound = source.size(slots.len()) as u32;
         let len = size.min(slots.len());

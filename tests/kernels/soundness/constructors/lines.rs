@@ -1,4 +1,4 @@
-//! Kernels on bare regions.
+//! Kernels on regions.
 
 use linefill::cpu::SplitLocks;
 use linefill::kernel::{
@@ -16,7 +16,7 @@ use linefill::pattern::{
 use super::Case;
 use super::source::Source;
 
-/// The widest vector of a kind that the CPU has.
+/// A vector of a random width, or SSE2 if the CPU lacks that width.
 pub(super) fn vector(case: &mut Case<'_, '_>) -> Vector {
     let bytes = *case.source.among(&Vector::BYTES);
     Vector::of(bytes, case.features).unwrap_or(Vector::Sse2)
@@ -33,7 +33,7 @@ pub(super) fn bandwidth(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let room = region.len();
     let motion = *case.source.among(&Motion::ALL);
     let vector = vector(case);
-    // As many blocks as there are, or whatever there is.
+    // Whole blocks, as many as fit, or sometimes the whole region.
     let whole = room / motion.granularity() * motion.granularity();
     let bytes = if case.source.byte().is_multiple_of(8) || whole == 0 {
         room
@@ -83,7 +83,7 @@ pub(super) fn code_align(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let placed = *case.source.among(&Placed::ALL);
     let offset = case.source.size(64);
     (case.note)(format_args!("CodeAlign::new({placed:?}, {offset})"));
-    // Work in registers, while we are here.
+    // Also runs a kernel that works only in registers.
     case.run(&mut Register::default(), 0);
     case.built(CodeAlign::new(placed, offset), region.len())
 }
@@ -237,7 +237,7 @@ fn listing(source: &mut Source<'_>) -> Listing {
     }
 }
 
-/// Whether `write` takes it, as its documentation says.
+/// Whether `write` accepts the listing, according to its documentation.
 fn can_be_written(listing: &Listing) -> bool {
     let possible = match *listing {
         Listing::Jumps { spacing, .. } => (2..=129).contains(&spacing),
@@ -257,9 +257,9 @@ pub(super) fn routine(case: &mut Case<'_, '_>, _: Region<'_>) -> bool {
     let code = Code::new(listing.bytes(), Pages::Base, |bytes| listing.write(bytes));
     let Ok(code) = code else { return false };
     let entry: fn(&Code) -> Function = |code| code.function(0);
-    // SAFETY: the code is the listing's, and stays where it is.
+    // SAFETY: the code is the listing's, and does not move.
     let mut routine = unsafe { Routine::new(code, entry, listing) };
-    // A round through it is a MiB of code at most.
+    // One round executes at most one MiB of code.
     case.run(&mut routine, 0);
     true
 }

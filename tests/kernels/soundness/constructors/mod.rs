@@ -1,10 +1,10 @@
-//! Every public constructor of a pattern or a kernel with arbitrary arguments, and whatever it
-//! builds run between guard pages: a test and a fuzz target share this.
+//! Calls every public constructor of a pattern or a kernel with arbitrary arguments, and runs what it builds
+//! between guard pages. A test and a fuzz target share this module.
 //!
-//! Constructors refuse what they cannot take and do not panic; kernels stay inside their region. A
-//! wild access hits a guard page, which ends the process, or changes bytes beside the region, which
-//! is noticed. Only what needs no `unsafe` to be built is here, and [`Routine`]: of `Patch`,
-//! `Handover` and `PageAlias` the caller vouches for the addresses.
+//! Constructors must refuse invalid arguments without a panic; kernels must stay inside their region. An
+//! access outside hits a guard page, which ends the process, or changes bytes next to the region, which the
+//! test detects. Only types that can be built without `unsafe` are here, and [`Routine`]. For `Patch`,
+//! `Handover` and `PageAlias`, the caller guarantees the addresses.
 //!
 //! [`Routine`]: linefill::kernel::Routine
 
@@ -23,34 +23,33 @@ use linefill::mem::{LINE, Region};
 use linefill::os::{Memory, Pages};
 use source::Source;
 
-/// Bytes of the memory that regions are cut from: room for the tensor whose dimensions are
-/// constants of the code.
+/// Size of the memory for the regions: room for the tensor whose dimensions are constants of the code.
 const MEMORY: usize = 8 << 20;
 
-/// Lines of a region that need not be large.
+/// The maximum number of lines of a region that need not be large.
 const FEW: usize = 1024;
 
-/// What every byte beside the region holds, and every byte of the region at first.
+/// The value of every byte next to the region, and the initial value of every byte in it.
 const BESIDE: u8 = 0xC3;
 const INSIDE: u8 = 0x5A;
 
-/// Bytes beside the region that are compared.
+/// The number of bytes next to the region that are compared.
 const MARGIN: usize = 4096;
 
-/// Bytes that a portion of operations may move, and accesses of which it may consist if traced: so
-/// that a case takes milliseconds, whatever was built.
+/// The maximum number of bytes that one call may move, and of accesses that it may trace, so that a case
+/// takes milliseconds for any kernel.
 const BYTES: u64 = 1 << 20;
 const ACCESSES: u64 = 1 << 14;
 
-/// The memory between the guard pages.
+/// The memory, between two guard pages.
 pub fn memory() -> Memory {
     Memory::new(MEMORY, Pages::Base).expect("8 MiB")
 }
 
-/// Builds something in the region; whether it was not refused.
+/// Builds a pattern or kernel in the region. Returns whether the constructor accepted the arguments.
 type Build = fn(&mut Case<'_, '_>, Region<'_>) -> bool;
 
-/// What can be built.
+/// The types that can be built.
 const FAMILIES: &[(&str, Build)] = &[
     ("ParallelChase", rings::abreast),
     ("Alias4K", lines::alias),
@@ -96,25 +95,25 @@ const FAMILIES: &[(&str, Build)] = &[
     ("add_to_nearest", squares::nearest),
 ];
 
-/// The names of what can be built.
+/// The names of the types that can be built.
 #[allow(dead_code, reason = "a fuzz target does not ask")]
 pub fn families() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().map(|(name, _)| *name)
 }
 
-/// A case under way.
+/// A running case.
 struct Case<'a, 's> {
     source: &'a mut Source<'s>,
     features: Features,
-    /// Told what is built, before it is.
+    /// Gets a description of each step before it happens.
     note: &'a mut dyn FnMut(Arguments<'_>),
 }
 
-/// Reads a case from `data`, any bytes, builds it in a part of `memory` and runs it; `note` is told
-/// what is built before it is. Returns the family's name and whether something was built.
+/// Reads a case from `data`, any bytes, builds it in a part of `memory` and runs it. `note` gets a
+/// description of each step before it happens. Returns the family's name and whether something was built.
 ///
 /// # Panics
-/// If bytes beside the region have changed, or a traced access lies outside.
+/// If bytes next to the region have changed, or a traced access is outside the region.
 pub fn drive(
     data: &[u8],
     memory: &mut Memory,
@@ -123,7 +122,7 @@ pub fn drive(
     let source = &mut Source::new(data);
     let (name, build) = *source.among(FAMILIES);
     let len = LINE * (1 + source.below(FEW));
-    // Tensors of known dimensions, whose kernels take no others.
+    // Tensors with constant dimensions, whose kernels accept no others.
     let large = name == "ReadTensor" && source.flag();
     let len = if large { MEMORY - MARGIN } else { len };
     let at_end = source.flag();
@@ -153,7 +152,7 @@ pub fn drive(
 }
 
 impl Case<'_, '_> {
-    /// Runs and traces a kernel on `room` bytes by turns.
+    /// Runs and traces a kernel on `room` bytes alternately.
     fn run(&mut self, kernel: &mut dyn Kernel, room: usize) {
         let work = kernel.work();
         let bytes = u64::from(work.bytes_read.max(work.bytes_written));
@@ -173,7 +172,7 @@ impl Case<'_, '_> {
         }
     }
 
-    /// Runs what was built, if it was.
+    /// Runs the kernel if the constructor accepted the arguments.
     fn built<K: Kernel, E>(&mut self, kernel: Result<K, E>, room: usize) -> bool {
         kernel.map(|mut kernel| self.run(&mut kernel, room)).is_ok()
     }

@@ -1,4 +1,4 @@
-//! Rings, and what walks along them.
+//! Rings, and the kernels that walk them.
 
 use linefill::cpu::Hint;
 use linefill::kernel::{
@@ -56,7 +56,7 @@ fn order(source: &mut Source<'_>, room: usize) -> Order {
     }
 }
 
-/// A ring, its count often as large as fits; jump pointers may have been written to it.
+/// A ring, often with as many elements as fit. Jump pointers may have been written to it.
 pub(super) fn ring<'m>(case: &mut Case<'_, '_>, region: Region<'m>) -> Option<Ring<'m>> {
     let source = &mut *case.source;
     let room = region.len();
@@ -74,7 +74,7 @@ pub(super) fn ring<'m>(case: &mut Case<'_, '_>, region: Region<'m>) -> Option<Ri
     if case.source.flag() {
         let (word, ahead) = (case.source.size(room), case.source.size(room));
         (case.note)(format_args!("link_ahead({word}, {ahead})"));
-        // Refused or not, the ring is one.
+        // Even if the call is refused, the ring must remain one cycle.
         let _ = ring.link_ahead(word, ahead);
         assert_eq!(ring.cycle_length(), count);
     }

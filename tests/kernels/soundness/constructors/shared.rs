@@ -1,4 +1,4 @@
-//! What threads share; here one thread has it.
+//! Types that threads share; here a single thread uses them.
 
 use std::sync::atomic::Ordering;
 
@@ -41,7 +41,7 @@ pub(super) fn bandwidth(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let motion = *case.source.among(&Motion::ALL);
     let vector = vector(case);
     let first = case.source.size(words.len()) as u64;
-    // From any word on: few begin on a line and are whole blocks.
+    // From any word: few start on a line and contain whole blocks.
     let from = match case.source.byte() {
         byte if byte.is_multiple_of(8) => usize::from(byte / 8),
         _ => 0,
@@ -68,7 +68,7 @@ pub(super) fn increment(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let Some(mut increment) = Increment::new(words, index, way) else {
         return false;
     };
-    // A lock that is free.
+    // The lock is free.
     words[index].store(0, Ordering::Relaxed);
     case.run(&mut increment, room);
     true
@@ -109,7 +109,7 @@ pub(super) fn round_trip(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     if threads == 1 {
         case.run(&mut trip, room);
     } else {
-        // It would wait for the others.
+        // More operations would wait for the other threads.
         trip.run(0);
     }
     true

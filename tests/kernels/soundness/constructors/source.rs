@@ -1,6 +1,6 @@
-//! Arguments out of raw bytes.
+//! Arguments from raw bytes.
 
-/// Bytes that are read from their start; 0 behind their end.
+/// Bytes that are read from the start; 0 after the end.
 pub struct Source<'s> {
     left: &'s [u8],
 }
@@ -35,8 +35,8 @@ impl<'s> Source<'s> {
         &choices[usize::from(self.byte()) % choices.len()]
     }
 
-    /// A size, a count, an offset or a distance. Often one that makes sense in `room` bytes, else
-    /// one at which sums and products wrap.
+    /// A size, a count, an offset or a distance. Often a reasonable one for `room` bytes, otherwise one with
+    /// which sums and products wrap.
     pub fn size(&mut self, room: usize) -> usize {
         let kind = self.byte() % 16;
         let small = usize::from(self.byte());
@@ -48,22 +48,22 @@ impl<'s> Source<'s> {
             9 => 1 << (small % 13),
             10 => (room / 256).wrapping_mul(small) / 8,
             11 => room.wrapping_add(8).wrapping_sub(small),
-            // About a power of two.
+            // Near a power of two.
             12 => (1_usize << (small % 64)).wrapping_add(self.near()),
-            // Little below 2^64, which is a little less than 0.
+            // A little below 2^64, which wraps to a little below 0.
             13 => 0_usize.wrapping_sub(small),
-            // Times a small number it is about 2^64.
+            // Its product with a small number is near 2^64.
             14 => (usize::MAX / (1 + small)).wrapping_add(self.near()),
             _ => self.word() as usize,
         }
     }
 
-    /// A number about 0, which wraps.
+    /// A number near 0, possibly wrapped.
     fn near(&mut self) -> usize {
         usize::from(self.byte() % 16).wrapping_sub(8)
     }
 
-    /// The same in 32 bits, in which it may wrap as well.
+    /// The same in 32 bits, where it may also wrap.
     pub fn number(&mut self) -> u32 {
         self.size(300) as u32
     }

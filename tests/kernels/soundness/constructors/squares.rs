@@ -1,4 +1,4 @@
-//! Matrices, tensors and points: what calculates.
+//! Matrices, tensors and points: kernels that compute.
 
 use linefill::kernel::{
     Get, Matmul, MatmulWay, Means, NearestWay, ReadTensor, Sum, TileMatmul, TileWay, add_to_nearest,
@@ -8,7 +8,7 @@ use linefill::pattern::{Allocation, Heap, Product, Shape, Storage, Tensor};
 
 use super::Case;
 
-/// Multiplies no matrices that take long.
+/// The maximum side of a matrix, so that no multiplication takes long.
 const SIDE: usize = 64;
 
 fn product<'m>(case: &mut Case<'_, '_>, region: Region<'m>) -> Option<Product<'m>> {
@@ -87,7 +87,7 @@ pub(super) fn read_tensor(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     case.built(ReadTensor::new(tensor, get), room)
 }
 
-/// Counts the bytes of any heap, which touches no memory.
+/// Computes the bytes of any heap; this accesses no memory.
 fn any_heap(case: &mut Case<'_, '_>, shape: Shape, room: usize) {
     let mut size = || case.source.size(room);
     let heap = Heap {
@@ -109,7 +109,7 @@ fn any_heap(case: &mut Case<'_, '_>, shape: Shape, room: usize) {
 
 pub(super) fn nearest(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let numbers = region.into_f64s();
-    // Means before, points behind, up to the ends of the region.
+    // The means first, then the points, up to the end of the region.
     let clusters = 1 + case.source.below(16).min(numbers.len() / 4);
     let (means, points) = numbers.split_at(2 * clusters);
     let (mean_xs, mean_ys) = means.split_at(clusters);

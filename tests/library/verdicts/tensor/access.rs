@@ -1,4 +1,4 @@
-//! What the reads touch, and through how many references.
+//! The memory that the reads touch, and the number of references.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
@@ -10,7 +10,7 @@ pub const SUMS: &str = ".2";
 pub const FOURTH: &str = ".1";
 pub const SEVEN: &str = ".2";
 
-/// Elements, lines and bytes that are touched, and the bits in which sums agree.
+/// Elements, lines and bytes that are touched, and the number of bits in which the sums agree.
 fn touched(machine: &Machine, counts: [f64; 3], bits: fn(f64) -> f64) -> Planted {
     Planted::new("C1", machine, |series, place| {
         Value::Counted(match series {
@@ -49,7 +49,7 @@ pub fn pattern() -> Vec<Row> {
     ]
 }
 
-/// Loads a read: flat, nested unchecked, boxes, vectors.
+/// Loads per read: flat, nested unchecked, boxes, vectors.
 fn loads(machine: &Machine, loads: [f64; 4]) -> Planted {
     Planted::new("C8", machine, |series, _| {
         Value::Counted(match series {

@@ -1,4 +1,4 @@
-//! What a harness adds.
+//! The overhead of a harness.
 
 use linefill::counters::Quantity;
 use linefill::experiment::Machine;
@@ -11,7 +11,7 @@ const HARNESS: &str = ".1";
 const DIFFERENCE: &str = ".2";
 const COUNTED: &str = ".3";
 
-/// Core cycles: of a read, and of stretches of 0, 448 and 4480 reads.
+/// Core cycles per read, and for runs of 0, 448 and 4480 reads.
 fn stretches(machine: &Machine, read: f64, stretches: [Value; 3]) -> Planted {
     Planted::new("C9", machine, |series, reads| match series {
         "a read, by N against 2N" => noisy(read, 0.0),
@@ -21,7 +21,7 @@ fn stretches(machine: &Machine, read: f64, stretches: [Value; 3]) -> Planted {
     })
 }
 
-/// A read of 5 cycles and a harness of 100.
+/// A read of 5 cycles, and a harness of 100 cycles.
 fn with_harness(machine: &Machine) -> Planted {
     stretches(
         machine,
@@ -30,8 +30,7 @@ fn with_harness(machine: &Machine) -> Planted {
     )
 }
 
-/// Instructions: of a read, and of stretches of 0, 448 and 4480 reads; none of stretches with
-/// NaN.
+/// Instructions per read, and for runs of 0, 448 and 4480 reads. NaN means that the run was not counted.
 fn counted(machine: &Machine, read: Interval, stretches: [f64; 3]) -> Planted {
     with_harness(machine).counting(move |series, reads, quantity| {
         assert_eq!(quantity, Quantity::Instructions);

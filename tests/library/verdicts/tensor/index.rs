@@ -1,4 +1,4 @@
-//! What the index costs.
+//! The cost of the index.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -10,7 +10,7 @@ const MASKS: &str = ".2";
 const CALLS: &str = ".3";
 const DIVISIONS: &str = ".4";
 
-/// Nanoseconds of a read: by remainders, masks, prime dimensions, not inlined, by divisions.
+/// Nanoseconds per read: by remainders, masks, prime dimensions, not inlined, by divisions.
 fn indices(machine: &Machine, times: [f64; 5]) -> Planted {
     Planted::new("C7", machine, |series, _| {
         time(match series {
@@ -24,7 +24,7 @@ fn indices(machine: &Machine, times: [f64; 5]) -> Planted {
     })
 }
 
-/// As the post has it.
+/// The post's values.
 fn part_8(machine: &Machine) -> Planted {
     indices(machine, [3.5, 3.05, 7.0, 9.8, 12.0])
 }

@@ -14,7 +14,7 @@ pub const OTHERS: &str = ".3";
 const LITTLE: &str = ".4";
 const MUCH: &str = ".5";
 
-/// Pages of 4 KiB and of 2 MiB, flat and nested, and what is counted.
+/// The numbers of pages of 4 KiB and of 2 MiB, flat and nested, and a counted value.
 fn tlb(machine: &Machine, pages: [f64; 4], counted: Value) -> Planted {
     Planted::new("C4", machine, |series, _| match series {
         "pages of 4 KiB, flat" => Value::Counted(pages[0]),
@@ -57,8 +57,8 @@ pub fn pages() -> Vec<Row> {
     ]
 }
 
-/// Misses: of a first operation and a later one, and counted; other accesses a miss. Times of a
-/// read: flat, on one page, nested, shared.
+/// Misses: simulated in a first operation and in a later one, and counted. Times per read: flat, on one page,
+/// nested, shared.
 fn misses(machine: &Machine, first: f64, later: f64, counted: f64, times: [Value; 4]) -> Planted {
     Planted::new("C6", machine, |series, _| match series {
         "L1d misses of a first operation simulated, flat" => Value::Counted(first),
@@ -77,7 +77,7 @@ fn sound(machine: &Machine) -> Planted {
     misses(machine, 448.0, 0.0, 7309.0, [7.0, 6.8, 10.0, 5.6].map(time))
 }
 
-/// The same with times of a read of its own.
+/// The same, with these times per read.
 fn timed(machine: &Machine, times: [f64; 4]) -> Planted {
     misses(machine, 448.0, 0.0, 7309.0, times.map(time))
 }

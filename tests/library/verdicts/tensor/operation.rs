@@ -9,7 +9,7 @@ const SLOWER: &str = ".1";
 pub const LOADS: &str = ".2";
 pub const OFTEN: &str = ".3";
 
-/// Flat and nested: cycles, loads, misses simulated; instructions are the post's.
+/// Flat and nested: cycles, loads and simulated misses. The instructions are the post's.
 fn operations(machine: &Machine, flat: [f64; 3], nested: [f64; 3]) -> Planted {
     Planted::new("C2", machine, |series, event| {
         let (of, instructions) = if series.starts_with("flat") {

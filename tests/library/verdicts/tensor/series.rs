@@ -10,7 +10,7 @@ const HUGE: &str = ".2";
 pub const QUOTED: &str = ".3";
 pub const SERIES: &str = ".4";
 
-/// Nanoseconds of a read, nested and flat in pages of 4 KiB, nested in 2 MiB; the gains of the
+/// Nanoseconds per read: nested and flat in pages of 4 KiB, and nested in 2 MiB pages; and the gains in the
 /// documents' own numbers.
 fn parts(machine: &Machine, times: [f64; 3], gains: [f64; 2]) -> Planted {
     Planted::new("C10", machine, |series, _| match series {

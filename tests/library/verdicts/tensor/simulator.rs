@@ -10,7 +10,7 @@ pub const POLICIES: &str = ".2";
 pub const INDICES: &str = ".3";
 pub const NESTED: &str = ".4";
 
-/// The misses of the independent model, `more` more in one series.
+/// The misses of the independent model, increased by `more` in one series.
 fn misses(machine: &Machine, in_series: &str, more: f64) -> Planted {
     Planted::new("C5", machine, |series, _| {
         let misses = match series {

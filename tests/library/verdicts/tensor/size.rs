@@ -9,12 +9,13 @@ pub const BYTES: &str = ".1";
 pub const FORMULA: &str = ".2";
 pub const HEADERS: &str = ".3";
 
-/// The bytes of the layouts, and what the arrays take over the formula for the shape at a place.
+/// The bytes of the layouts, and the additional bytes of the arrays over the formula, for the shape at a
+/// place.
 fn rooms(machine: &Machine, flat: f64, over: fn(f64) -> f64) -> Planted {
     with_headers(machine, [flat, 4_384_272.0], over)
 }
 
-/// The same with what references of 8 bytes and headers take.
+/// The same, with the size of references of 8 bytes and headers.
 fn with_headers(machine: &Machine, [flat, headers]: [f64; 2], over: fn(f64) -> f64) -> Planted {
     Planted::new("C3", machine, |series, place| {
         Value::Counted(match series {
