@@ -87,14 +87,14 @@ impl Machine {
     /// Returns a working set inside the memory range, a power of two: at least four times the last-level
     /// cache, or the largest allowed if that is smaller.
     ///
-    /// A cache size that CPUID reports counts too, up to 64 MiB. The usable part of a shared cache
-    /// differs from run to run, but the working sets should not.
+    /// The reported size of a cache counts too, up to 64 MiB. The usable part of a shared cache differs from
+    /// run to run, but the working sets should not. It also differs between kernels. A random walk returns
+    /// to its lines slowly, and loses them to other guests where a stream keeps them: of 480 MiB, a walk kept
+    /// 16 MiB and a stream 64 MiB.
     pub fn in_memory(&self) -> usize {
         const AFFORDABLE: f64 = (64 << 20) as f64;
         let reported = self.ranges.capacities.iter().filter_map(|at| at.reported);
-        let cache = reported
-            .filter(|bytes| *bytes <= AFFORDABLE)
-            .fold(0.0, f64::max);
+        let cache = reported.fold(0.0, f64::max).min(AFFORDABLE);
         let wanted = self.ranges.memory.lo.max(4.0 * cache) as usize;
         let largest = 1 << self.largest.max(1).ilog2();
         let wanted = wanted.checked_next_power_of_two();
@@ -223,6 +223,36 @@ pub(crate) mod tests {
             full: false,
             prefetchers_off: false,
         }
+    }
+
+    #[test]
+    fn memory_lies_beyond_what_a_shared_cache_keeps() {
+        const MIB: f64 = 1048576.0;
+        let with = |reported: f64, kept: f64, largest: usize| {
+            let rung = |mib: f64, cost: f64| Rung {
+                working_set: mib * MIB,
+                cost: Interval::exact(cost),
+            };
+            let half = kept / 2.0;
+            let ladder = [
+                rung(half / 2.0, 70.0),
+                rung(half, 70.0),
+                rung(kept, 170.0),
+                rung(2.0 * kept, 400.0),
+                rung(4.0 * kept, 400.0),
+            ];
+            let reported = [None, None, Some(reported * MIB)];
+            let machine = Machine {
+                ranges: Ranges::from_ladder(&ladder, reported),
+                largest: largest << 20,
+                ..unknown()
+            };
+            machine.in_memory() >> 20
+        };
+        assert_eq!(with(32.0, 8.0, 1024), 128);
+        assert_eq!(with(480.0, 16.0, 2048), 256);
+        assert_eq!(with(480.0, 256.0, 2048), 1024);
+        assert_eq!(with(480.0, 16.0, 200), 128);
     }
 
     #[test]
