@@ -33,6 +33,9 @@ pub const BEYOND_L2: f64 = 1.7;
 /// Largest ratio between the times of two walks in the same cache.
 const SAME_CACHE: f64 = 1.5;
 
+/// Largest ratio of an access that hits a cache, at least in part, to a random access to memory.
+const IN_CACHE: f64 = 0.85;
+
 /// Largest ratio between laps from memory and laps from the caches that have reached the same state.
 const SAME_STATE: f64 = 1.15;
 
@@ -99,9 +102,18 @@ impl<'a> Points<'a> {
         let behind_l2 = 2.0 * l2.usable();
         // A rise far beyond the reported size of the level is not the edge of a cache.
         let beyond = llc.reported.map_or(f64::INFINITY, |size| ROOM * size);
+        // Nor is a rise of accesses that take as long as memory already: their translations leave the TLBs.
+        let memory = self.level(MACHINE, LADDER, self.machine.ranges.memory);
+        let memory = memory.map_or(f64::INFINITY, Interval::middle);
+        let from_cache = |pass: &[(f64, Interval)], step: f64| {
+            let mut before = pass.iter().rev();
+            let before = before.find(|(x, _)| *x < step);
+            before.is_some_and(|(_, time)| time.middle() < IN_CACHE * memory)
+        };
         let leaves = |pass: &Vec<(f64, Interval)>| {
             let mut steps = steps(pass).into_iter();
-            steps.rfind(|&step| behind_l2 < step && step <= beyond)
+            let inside = |step: f64| behind_l2 < step && step <= beyond;
+            steps.rfind(|&step| inside(step) && from_cache(pass, step))
         };
         let passes = self.passes(experiment, series);
         let mut found: Vec<f64> = passes.iter().filter_map(leaves).collect();

@@ -67,6 +67,21 @@ fn a_rise_far_beyond_the_level_is_no_end_of_it() {
 }
 
 #[test]
+fn a_rise_of_accesses_to_memory_is_no_end_of_the_level() {
+    let [server, ..] = known();
+    let ladder = ladder(&server, LADDER, 4.0 * MIB);
+    let run = |after: f64| {
+        let planted = Planted::new("D8", &server, |_, x| match x {
+            x if x > 40.0 * MIB => time(after),
+            x => load(&server, x, 4.0 * MIB),
+        });
+        [(find("D8").unwrap(), planted.points)]
+    };
+    assert_eq!(share(&server, &ladder, &run(600.0)), None);
+    assert_eq!(share(&server, &ladder, &run(400.0)), None);
+}
+
+#[test]
 fn nothing_is_judged_in_the_last_level_where_it_is_chance() {
     let [server, ..] = known();
     let (experiment, points) = points(&server, "B12", 24.0 * MIB);
@@ -85,23 +100,24 @@ fn nothing_is_judged_in_the_last_level_where_it_is_chance() {
     assert!(judgement.numbers.contains("by chance"), "{judgement:?}");
 }
 
+/// Returns a ladder whose walks leave the last level at `end`, in bytes.
+fn ladder(machine: &Machine, name: &str, end: f64) -> Vec<Point> {
+    let (_, mut points) = points(machine, "D8", end);
+    points.retain(|point| point.series == "random Inc, NPAD=15");
+    for point in &mut points {
+        point.series = name.to_owned();
+    }
+    points
+}
+
 /// The latency of the last level from walks that stay in it up to `from_memory` and `from_caches`, next to a
 /// ladder whose walks do not stay in it at all.
 fn latency(from_memory: f64, from_caches: f64) -> Result<Interval, Untestable> {
     let [server, ..] = known();
-    let series = "random Inc, NPAD=15";
-    let renamed = |name: &str, end: f64| {
-        let (_, mut points) = points(&server, "D8", end);
-        points.retain(|point| point.series == series);
-        for point in &mut points {
-            point.series = name.to_owned();
-        }
-        points
-    };
-    let mut ladder = renamed(LADDER, 0.0);
-    ladder.extend(renamed(LAPS[0].1, from_memory));
-    ladder.extend(renamed(LAPS[1].1, from_caches));
-    last_level_latency(&server, &ladder, Unit::CoreCycles)
+    let mut ladder_and_laps = ladder(&server, LADDER, 0.0);
+    ladder_and_laps.extend(ladder(&server, LAPS[0].1, from_memory));
+    ladder_and_laps.extend(ladder(&server, LAPS[1].1, from_caches));
+    last_level_latency(&server, &ladder_and_laps, Unit::CoreCycles)
 }
 
 #[test]
