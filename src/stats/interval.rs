@@ -48,6 +48,22 @@ impl Interval {
         (self.lo + self.hi) / 2.0
     }
 
+    /// Returns the value that the interval is drawn around. Of a positive interval, it is the geometric mean:
+    /// the uncertainty of a time, a rate or a [`quotient`](Self::quotient) is a factor to both sides. Of any
+    /// other interval, it is the middle.
+    pub fn center(self) -> f64 {
+        if self.lo <= 0.0 || !self.hi.is_finite() {
+            return self.middle();
+        }
+        // The arithmetic and the harmonic mean enclose the geometric one, and each round brings them closer.
+        // Without std there is no square root.
+        let Interval { mut lo, mut hi } = self;
+        while hi - lo > 1e-12 * lo {
+            (lo, hi) = (2.0 / (1.0 / lo + 1.0 / hi), f64::midpoint(lo, hi));
+        }
+        lo
+    }
+
     /// Returns half the width as a fraction of the middle; infinite if the middle is zero.
     pub fn doubt(self) -> f64 {
         let middle = self.middle();
@@ -168,9 +184,9 @@ impl Interval {
 }
 
 impl core::fmt::Display for Interval {
-    /// Prints `middle [lo, hi]`, with three significant digits or more.
+    /// Prints `center [lo, hi]`, with three significant digits or more.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let digits = match self.middle().abs() {
+        let digits = match self.center().abs() {
             size if size >= 100.0 => 0,
             size if size >= 10.0 => 1,
             _ => 2,
@@ -179,11 +195,8 @@ impl core::fmt::Display for Interval {
         if lo == hi {
             return write!(f, "{lo:.digits$}");
         }
-        write!(
-            f,
-            "{:.digits$} [{lo:.digits$}, {hi:.digits$}]",
-            self.middle()
-        )
+        let center = self.center();
+        write!(f, "{center:.digits$} [{lo:.digits$}, {hi:.digits$}]")
     }
 }
 
@@ -210,6 +223,17 @@ mod tests {
     fn doubts_of_a_difference_add_up_like_standard_deviations() {
         let difference = Interval::new(7.0, 13.0).difference(Interval::new(0.0, 8.0));
         assert_eq!(difference, Interval::new(1.0, 11.0));
+    }
+
+    #[test]
+    fn the_center_of_a_positive_interval_is_as_many_times_one_end_as_the_other_is_times_it() {
+        for (lo, hi) in [(2.0, 8.0), (0.3, 20.9), (1e-9, 1e9), (5.0, 5.0)] {
+            let center = Interval::new(lo, hi).center();
+            assert!((center / lo / (hi / center) - 1.0).abs() < 1e-9, "{center}");
+        }
+        assert_eq!(Interval::new(-1.0, 3.0).center(), 1.0);
+        assert_eq!(Interval::new(0.0, 3.0).center(), 1.5);
+        assert_eq!(Interval::new(1.0, 4.0).to_string(), "2.00 [1.00, 4.00]");
     }
 
     #[test]
@@ -251,7 +275,7 @@ mod tests {
         extern crate std;
         assert_eq!(
             std::format!("{}", Interval::new(1.5, 2.5)),
-            "2.00 [1.50, 2.50]"
+            "1.94 [1.50, 2.50]"
         );
         assert_eq!(std::format!("{}", Interval::exact(130.0)), "130");
     }

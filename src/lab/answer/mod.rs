@@ -169,7 +169,7 @@ fn change(then: Interval, now: Interval) -> Option<f64> {
 impl Finding {
     /// Returns the headline of the finding.
     pub fn headline(&self) -> String {
-        let now = self.takeaway.shown.words(self.now.middle());
+        let now = self.takeaway.shown.words(self.now.center());
         self.takeaway.headline.replace("{now}", &now)
     }
 
@@ -180,7 +180,7 @@ impl Finding {
 
     /// Returns this machine's number: `160x`.
     pub fn now_text(&self) -> String {
-        self.takeaway.shown.text(self.now.middle())
+        self.takeaway.shown.text(self.now.center())
     }
 
     /// Returns the interval of this machine's number: `150x to 170x`.
@@ -202,7 +202,7 @@ impl Finding {
     /// bar.
     pub fn bars(&self) -> [f64; 2] {
         let amount = |value: f64| self.takeaway.shown.amount(value).max(0.0);
-        let [then, now] = [self.then, self.now].map(|of| amount(of.middle()));
+        let [then, now] = [self.then, self.now].map(|of| amount(of.center()));
         let longest = then.max(now);
         match longest > 0.0 {
             true => [then / longest, now / longest],

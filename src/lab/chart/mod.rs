@@ -65,7 +65,7 @@ impl Value {
         Value {
             x,
             lo: value.lo,
-            mid: value.middle(),
+            mid: value.center(),
             hi: value.hi,
         }
     }

@@ -249,7 +249,7 @@ fn curves(record: &Record) -> Vec<Row> {
                     x.into(),
                     x_name,
                     x_unit,
-                    value.middle().into(),
+                    value.center().into(),
                     value.lo.into(),
                     value.hi.into(),
                     unit.label().into(),
