@@ -78,7 +78,7 @@ fn level(driver: &mut Driver, name: &str, trace: Vec<Reference>) {
         let ticks = quickest(&trace, |part| cache.references(part)) as f64;
         let rate = 1e3 * trace.len() as f64 / driver.rate().nanos(ticks);
         driver.say(&format!(
-            "{name}: {rate:.0} million a second in the quickest laps of its parts"
+            "{name}: {rate:.0} million per second in the quickest laps of its parts"
         ));
     }
     black_box(cache.counters());

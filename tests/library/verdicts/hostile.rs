@@ -2,14 +2,14 @@
 //! missing.
 
 use linefill::cpu::Ports;
-use linefill::experiment::{Experiment, Machine, Verdict, topics};
+use linefill::experiment::{Experiment, Kind, Machine, Verdict, topics};
 use linefill::stats::Interval;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::machines::{KIB, Level, MIB, Model, known, server};
 use super::outofreach::UNTESTABLE;
-use super::planted::{Planted, Value};
+use super::planted::{Planted, Value, time};
 
 /// Judges every claim on these points. Each judgement must have numbers or a reason.
 fn judged(planted: &Planted) -> Vec<(&'static str, Verdict, String)> {
@@ -48,6 +48,39 @@ fn without_points_nothing_is_testable() {
             assert_eq!(verdict, Verdict::Untestable, "{}: {claim}", experiment.id);
         }
     });
+}
+
+/// Sizes of caches as a ladder measures them are no powers of two, and a guest may get any part of the last
+/// level.
+#[test]
+fn claims_are_judged_at_working_sets_that_are_measured() {
+    let odd = |llc: f64, full: bool| {
+        let mut model = server();
+        let sizes = [46_341.0, 1_933_777.0, llc];
+        for (level, bytes) in model.levels.iter_mut().zip(sizes) {
+            level.bytes = bytes;
+        }
+        let machine = model.machine();
+        Machine { full, ..machine }
+    };
+    let machines =
+        [9.51, 17.3, 31.7, 163.0].map(|mib| [odd(mib * MIB, false), odd(mib * MIB, true)]);
+    let mut missing = Vec::new();
+    for machine in machines.as_flattened() {
+        for experiment in topics::built() {
+            let planted = Planted::new(experiment.id, machine, |_, x| time(10.0 + x.sqrt()));
+            let claims = experiment.claims.iter().zip(judged(&planted));
+            // Counts and simulations are not planted: they need no working set of this machine.
+            let measured = claims.filter(|(claim, _)| claim.kind == Kind::Measured);
+            for (_, (claim, _, numbers)) in measured {
+                if numbers.contains("was not measured at") {
+                    let llc = machine.ranges.llc.hi / MIB;
+                    missing.push(format!("{claim}, {llc} MiB, {}: {numbers}", machine.full));
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
 #[test]

@@ -85,6 +85,11 @@ fn first_size(cache: usize) -> usize {
     cache / 8 / BLOCK * BLOCK
 }
 
+/// The working set that takes half of the cache, one of [`sizes`].
+fn half(cache: usize) -> usize {
+    first_size(cache) << 2
+}
+
 /// The working sets: octaves from an eighth of the cache to twice its size, and in a full run also
 /// half octaves from 16 KiB to eight times its size.
 fn sizes(machine: &Machine, cache: usize) -> Vec<usize> {
@@ -123,7 +128,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
                     (Some(motion), Ok(shared)) => {
                         let own = match neighbour {
                             AsLarge => bytes,
-                            _ => shared.bytes / 2 / BLOCK * BLOCK,
+                            _ => half(shared.bytes),
                         };
                         if own > machine.largest {
                             continue;
@@ -155,10 +160,10 @@ fn cases(machine: &Machine) -> Vec<Case> {
 /// was measured.
 fn measured_shared_cache(e: &Evidence<'_>) -> Testable<Shared> {
     let shared = shared(e.machine)?;
-    let [half, largest] = [shared.bytes / 2, e.machine.largest].map(|bytes| bytes >> 20);
-    if half > largest {
+    let [own, largest] = [half(shared.bytes), e.machine.largest].map(|bytes| bytes >> 20);
+    if own > largest {
         return Err(Untestable(format!(
-            "half of L{} is {half} MiB, and `--memory` allows working sets of {largest} MiB",
+            "half of L{} is {own} MiB, and `--memory` allows working sets of {largest} MiB",
             shared.level
         )));
     }
@@ -254,7 +259,7 @@ fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
 /// slower beside a writer than beside a reader.
 fn in_order(e: &Evidence<'_>, what: &str) -> Judged {
     let shared = measured_shared_cache(e)?;
-    let half = (shared.bytes / 2 / BLOCK * BLOCK) as f64;
+    let half = half(shared.bytes) as f64;
     let at = |neighbour| e.at(&series(what, neighbour), half);
     let (nobody, reader, writer) = (at(Nobody)?, at(Reader)?, at(Writer)?);
     let (_, memory) = e.last(&series(what, Nobody))?;

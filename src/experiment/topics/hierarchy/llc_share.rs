@@ -49,6 +49,11 @@ fn array(machine: &Machine) -> usize {
         .min(largest)
 }
 
+/// Returns the bytes of the largest block, so that the array has two of them.
+fn largest_block(machine: &Machine) -> usize {
+    array(machine) / 2
+}
+
 /// Returns the sizes of a block: half of L1d, half of L2, the share, and a quarter, half and twice
 /// the share; in a full run also the working sets from 16 KiB on.
 fn blocks(machine: &Machine) -> Vec<usize> {
@@ -65,7 +70,7 @@ fn blocks(machine: &Machine) -> Vec<usize> {
                 .filter(|&size| size >= 16 << 10),
         );
     }
-    let most = array(machine) / 2;
+    let most = largest_block(machine);
     sizes.retain(|size| (LINE..=most).contains(size));
     sizes
         .iter_mut()
@@ -185,8 +190,16 @@ const LLC_SHARE: Experiment = Experiment {
             "blocks of twice this core's share of the last level are no more than 10 % faster \
              than blocks of half the share",
             |e| {
-                let share = share(e.machine).ok_or_else(no_share)?;
-                let twice = e.at(BLOCKS, (2 * share) as f64)?;
+                let twice = 2 * share(e.machine).ok_or_else(no_share)?;
+                let most = largest_block(e.machine);
+                if twice > most {
+                    let [twice, most] = [twice, most].map(|bytes| bytes >> 20);
+                    return Err(Untestable(format!(
+                        "twice the share is {twice} MiB, and a block of this test takes at most \
+                         {most} MiB"
+                    )));
+                }
+                let twice = e.at(BLOCKS, twice as f64)?;
                 let speed = ratio(half_the_share(e), twice)?;
                 at_least("half the share over twice the share", speed, 0.9)
             },

@@ -116,6 +116,15 @@ fn sizes(machine: &Machine) -> Vec<usize> {
     sizes
 }
 
+/// Returns whether `--memory` allows the lists of all threads.
+fn fits(machine: &Machine, bytes: usize, threads: usize, lists: Lists) -> bool {
+    let all = match lists {
+        Lists::One => Some(bytes),
+        Lists::Own => bytes.checked_mul(threads),
+    };
+    all.is_some_and(|all| all <= machine.largest)
+}
+
 /// Returns the set-up of threads that run a test, or `None` without enough memory or CPUs.
 fn setup(
     machine: &Machine,
@@ -125,11 +134,7 @@ fn setup(
     lists: Lists,
 ) -> Option<CompanySetup> {
     let layout = Layout::npad(15);
-    let all = match lists {
-        Lists::One => bytes,
-        Lists::Own => bytes.checked_mul(threads)?,
-    };
-    if all > machine.largest {
+    if !fits(machine, bytes, threads, lists) {
         return None;
     }
     Some(CompanySetup {
@@ -170,6 +175,12 @@ fn slower_of(
     bytes: usize,
 ) -> Testable<Interval> {
     at_least_cores(&e.machine.cpu_order, threads.max(2))?;
+    if !fits(e.machine, bytes, threads, lists) {
+        let [each, largest] = [bytes, e.machine.largest].map(|bytes| bytes >> 20);
+        return Err(Untestable(format!(
+            "{threads} lists of {each} MiB are more than `--memory` allows, which is {largest} MiB"
+        )));
+    }
     let of = format!("{prefix}{}", series(threads, lists));
     paired_at(e, &of, &format!("{prefix}{ALONE}"), bytes as f64)
 }
