@@ -106,6 +106,7 @@ impl Measured {
             quality: self.quality,
             core_per_tick: self.core_per_tick,
             slowed: self.slowed(),
+            spread: self.spread(),
         }];
         let passes = if self.passes.is_empty() {
             &only
@@ -146,6 +147,13 @@ impl Measured {
                 [pass.interval.lo, pass.interval.hi].map(|of| median + share * (of - median));
             pass.interval = Interval::new(lo, hi);
         }
+        let mut spreads: Vec<f64> = self.passes.iter().filter_map(|pass| pass.spread).collect();
+        spreads.sort_by(f64::total_cmp);
+        if let Some(median) = crate::stats::median(&spreads) {
+            for pass in &mut self.passes {
+                pass.spread = pass.spread.map(|of| median + share * (of - median));
+            }
+        }
         if let Some(of) = &mut self.confidence {
             of.cycles = of.cycles.map(|cycles| cycles.narrowed(share));
             of.width = share;
@@ -156,6 +164,13 @@ impl Measured {
     /// both.
     pub fn slowed(&self) -> Option<f64> {
         slowed(&self.samples)
+    }
+
+    /// Returns the time of the slowest thread over that of the fastest, in a point of one pass on several
+    /// threads. Passes that are merged say nothing about it: each ran at its own speed.
+    pub(crate) fn spread(&self) -> Option<f64> {
+        let crew = self.crew.filter(|_| self.passes.is_empty())?;
+        (crew.fastest > 0.0).then(|| crew.slowest / crew.fastest)
     }
 
     /// Converts ticks to core cycles, by the mean clock of all passes.

@@ -46,6 +46,7 @@ fn with(point: &Point, rests: &[Quality]) -> Point {
         quality,
         core_per_tick: of.core_per_tick,
         slowed: None,
+        spread: None,
     };
     of.passes = rests.iter().map(pass).collect();
     of.ticks.interval = interval;

@@ -1,7 +1,7 @@
 //! The evidence of a claim: an experiment's points, and the machine.
 
 use crate::experiment::{
-    Count, Distribution, Machine, Pass, Percentile, Point, Range, State, Testable, Unit,
+    Count, Distribution, Machine, Pass, Percentile, Point, Quality, Range, State, Testable, Unit,
     Untestable, Value, side_by_side,
 };
 use crate::order;
@@ -182,23 +182,33 @@ impl Evidence<'_> {
         all.ok_or_else(|| Untestable("no run was timed by itself".to_owned()))
     }
 
-    /// Returns the time of the slowest thread of a series at `x` over the time of the fastest, for the
-    /// same number of operations. It is as uncertain as the time of the point.
+    /// Returns the time of the slowest thread of a series at `x` over the time of the fastest in the same
+    /// pass, for the same number of operations. Of a single pass it is as uncertain as the time.
     ///
     /// # Errors
     /// If the series was not measured there, or on one thread.
     pub(crate) fn spread(&self, label: &str, x: f64) -> Testable<Interval> {
         let point = self.point(label, x)?;
         point.interval(self.unit, self.machine.rate)?;
-        let measured = point.measured();
-        let threads = measured.and_then(|of| Some((of.ticks.interval, of.crew?)));
-        let (ticks, threads) = threads
+        // Threads are timed in every round of a pass, disturbed or not.
+        let passes = self.passes_at(label, x).into_iter();
+        let apart = passes.filter(|pass| pass.quality != Quality::SharedCore);
+        let each = apart.filter_map(|pass| pass.spread.map(Interval::exact));
+        let each: Vec<Interval> = each.collect();
+        let all = each.iter().copied().reduce(Interval::hull);
+        let (measured, all) = point
+            .measured()
+            .zip(all)
             .ok_or_else(|| Untestable(format!("no two threads were timed for `{label}` at {x}")))?;
-        let spread = ratio(
-            Interval::exact(threads.slowest),
-            Interval::exact(threads.fastest),
-        )?;
-        Ok(spread.widened(ticks.doubt() + BETWEEN_CASES))
+        // How the times of passes differ says nothing about these ratios: both threads share the causes.
+        let confidence = measured.confidence;
+        let estimate = confidence.and_then(|of| Prior::KEPT.estimate(&each, of.error));
+        let (spread, doubt) = match (estimate, each.len()) {
+            (Some(estimate), _) => (estimate.interval, 0.0),
+            (None, 1) => (all, measured.ticks.interval.doubt()),
+            (None, _) => (all, 0.0),
+        };
+        Ok(spread.widened(doubt + BETWEEN_CASES))
     }
 
     /// Returns the time of a series at `x` in round trips of a line between the first two threads, as

@@ -23,6 +23,8 @@ pub struct Pass {
     pub core_per_tick: Option<f64>,
     /// The time of disturbed samples over that of undisturbed samples, if there were enough of both.
     pub slowed: Option<f64>,
+    /// The time of the slowest thread over that of the fastest, if there were several.
+    pub spread: Option<f64>,
 }
 
 /// The quality of a pass, the best first.
@@ -148,6 +150,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         quality: pass.quality,
         core_per_tick: pass.core_per_tick,
         slowed: pass.slowed(),
+        spread: pass.spread(),
     });
     let each = each.collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
@@ -354,6 +357,7 @@ pub(crate) mod tests {
             quality,
             core_per_tick: None,
             slowed: None,
+            spread: None,
         };
         let pairs = |of: &[Pass], to: &[Pass]| {
             let rows = side_by_side([of, to]).into_iter();

@@ -55,8 +55,9 @@ pub struct ThreadStats {
 }
 
 impl ThreadStats {
-    /// Merges the statistics of two passes. Keeps the smaller `fastest` and the larger `slowest`. The
-    /// lead covers the least and the most of both, with its other fields from the first pass. The round
+    /// Merges the statistics of two passes. Keeps the smaller `fastest` and the larger `slowest`, whose
+    /// ratio also tells how the passes differ; [`Pass`](crate::experiment::Pass) has that of each. The lead
+    /// covers the least and the most of both, with its other fields from the first pass. The round
     /// trip is the mean.
     pub fn with(self, other: ThreadStats) -> ThreadStats {
         let lead = match (self.lead, other.lead) {

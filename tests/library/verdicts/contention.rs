@@ -278,5 +278,13 @@ pub fn rows() -> Vec<Row> {
             row_of("X24", m, USUAL).without(|series, _| series.starts_with("parking_lot"))
         })
         .says("was not measured"),
+        // The two passes with a queue differ, and their threads do not.
+        row("X24", GO_AHEAD, Holds, |m| {
+            row_of("X24", m, USUAL).in_passes(|series| match series.starts_with("MCS") {
+                true => vec![[10.0, 10.03], [20.0, 20.06]],
+                false => vec![[10.0, 13.0], [11.0, 14.3]],
+            })
+        })
+        .says("1.30"),
     ]
 }

@@ -3,7 +3,7 @@
 use linefill::counters::Quantity;
 use linefill::experiment::{
     Claim, Count, Counting, Distribution, Evidence, Experiment, Judgement, Machine, Measured,
-    Point, Quality, State, ThreadStats, Unit, Untestable, Verdict, find,
+    Point, Quality, State, ThreadStats, Unit, Untestable, Verdict, find, merged,
 };
 use linefill::kernel::Work;
 use linefill::measure::Ended;
@@ -125,7 +125,26 @@ impl Planted {
         self
     }
 
-    /// Sets the round trip of a line, in ticks, for the points on several threads.
+    /// The same points, each in several passes: the time of the fastest thread and of the slowest in each,
+    /// as `passes` has them for a series.
+    pub fn in_passes(mut self, passes: impl Fn(&str) -> Vec<[f64; 2]>) -> Self {
+        let each = self.points.iter().flat_map(|point| {
+            let passes = passes(&point.series).into_iter();
+            passes.map(|[fastest, slowest]| {
+                let mut point = point.clone();
+                if let State::Measured(measured) = &mut point.state
+                    && let Some(crew) = &mut measured.crew
+                {
+                    (crew.fastest, crew.slowest) = (fastest, slowest);
+                }
+                point
+            })
+        });
+        self.points = merged(each.collect());
+        self
+    }
+
+    /// The same points, beside each of which with several threads a round trip of a line took so many ticks.
     pub fn with_round_trip(mut self, ticks: Option<f64>) -> Self {
         for point in &mut self.points {
             if let State::Measured(measured) = &mut point.state
