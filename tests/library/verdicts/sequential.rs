@@ -196,7 +196,7 @@ pub fn rows() -> Vec<Row> {
             writes(m, [1.0; 4], [1.3, 1.3, 0.9, 1.3])
         }),
         row("D17", SOONER, Inconclusive, |m| {
-            writes(m, [1.0; 4], [1.0; 4])
+            writes(m, [1.0; 4], [1.0, 1.0, 1.02, 1.0])
         }),
         row("D17", SOONER, Untestable, |m| {
             let mut unknown = m.clone();
@@ -205,5 +205,10 @@ pub fn rows() -> Vec<Row> {
             writes(m, [1.0; 4], [1.0; 4]).on(unknown)
         })
         .says("no working set of twice the size of L2"),
+        // Inc is slower in L2 already, and is still slower beyond it.
+        row("D17", SOONER, Holds, |m| {
+            writes(m, [1.0, 1.3, 1.6, 1.0], [1.0, 1.0, 1.5, 1.0])
+        })
+        .says("growth of Addnext0 from L2 to"),
     ]
 }

@@ -317,14 +317,16 @@ const FIG_3_13: Experiment = Experiment {
             },
         )
         .then_between(0.99, 1.08, PENTIUM_4),
-        // Addnext0 outgrows L2 sooner than Inc, because it needs more data: at twice the size of
-        // L2, it takes 29 cycles where Inc takes 23.
+        // Addnext0 outgrows L2 sooner than Inc, because it needs more data: from L2 to twice its size,
+        // 10.5 cycles become 29, and 16 of Inc become 23.
         measured(
             "D17.5",
             drepper("3.3.2, Figure 3.13"),
             "a walk that adds the next element to each (Addnext0) outgrows L2 sooner than a walk \
-             that increments each: at twice the size of L2 it takes longer",
+             that increments each: from L2 to twice its size, the time of a step grows more than \
+             1.02 times as much",
             |e| {
+                let within = paired(e, "Addnext0", "Inc", e.machine.ranges.l2)?;
                 let l2 = e.machine.ranges.capacities.get(1);
                 let bytes = l2.map_or(0.0, |at| at.reported.unwrap_or(at.usable()));
                 let mut points = paired_points(e, "Addnext0", "Inc")?.into_iter();
@@ -332,14 +334,15 @@ const FIG_3_13: Experiment = Experiment {
                 let (x, slower) = found.ok_or_else(|| {
                     Untestable::because("no working set of twice the size of L2 was measured")
                 })?;
-                at_least(
-                    &format!("Addnext0 over Inc at {:.0} KiB", x / 1024.0),
-                    slower,
-                    1.0,
-                )
+                let what = format!(
+                    "growth of Addnext0 from L2 to {:.0} KiB over that of Inc",
+                    x / 1024.0
+                );
+                // The walks may differ in L2 already, where neither waits for memory.
+                at_least(&what, ratio(slower, within), 1.02)
             },
         )
-        .then(1.24, PENTIUM_4),
+        .then_between(1.77, 1.94, PENTIUM_4),
     ],
     ..Experiment::PLAIN
 };
