@@ -20,6 +20,14 @@ pub enum Vendor {
 }
 
 impl Vendor {
+    /// Returns the vendor with this name.
+    pub fn named(name: &str) -> Self {
+        [Vendor::Intel, Vendor::Amd, Vendor::Hygon]
+            .into_iter()
+            .find(|vendor| vendor.name() == name)
+            .unwrap_or(Vendor::Other)
+    }
+
     /// Returns the vendor's name.
     pub const fn name(self) -> &'static str {
         match self {

@@ -190,6 +190,7 @@ impl Durations {
         let identity = Identity::detect();
         let caches: Vec<_> = Caches::detect().iter().copied().collect();
         let machine = Machine {
+            vendor: identity.vendor,
             load_to_use: identity.load_to_use(),
             ports: identity.ports(),
             counting: Counting::default(),

@@ -9,7 +9,7 @@ pub use point::PointLine;
 #[cfg(feature = "lab")]
 pub(crate) use point::{Raw, Timed};
 
-use crate::cpu::{Cache, CacheKind, Caches, Core, Feature, Features, Identity, Tlb, Tlbs};
+use crate::cpu::{Cache, CacheKind, Caches, Core, Feature, Features, Identity, Tlb, Tlbs, Vendor};
 use crate::experiment::{
     Calibration, Counting, CpuOrder, LADDER, Machine, Placement, Point, Ranges, Reach, Rung,
     rung_of,
@@ -55,6 +55,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         .collect();
     order::by(&mut rungs, |a, b| a.working_set.total_cmp(&b.working_set));
     let machine = Machine {
+        vendor: Vendor::named(&header.cpu.vendor),
         load_to_use: header.load_to_use,
         cpu_order: seating_of(header),
         nodes: header.nodes.clone(),

@@ -367,6 +367,7 @@ fn machine(rate: Rate) -> Machine {
     // less memory and a bench has little time.
     let last = caches.last_level().map_or(0, |cache| cache.size as usize);
     Machine {
+        vendor: Identity::detect().vendor,
         calibration: linefill::experiment::Calibration::default(),
         caches: caches.to_vec(),
         load_to_use: Identity::detect().load_to_use(),

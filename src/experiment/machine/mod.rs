@@ -6,7 +6,7 @@ pub mod ladder;
 pub mod predict;
 pub mod ranges;
 
-use crate::cpu::{Cache, CacheKind, Ports};
+use crate::cpu::{Cache, CacheKind, Ports, Vendor};
 use crate::experiment::{
     Calibration, Counting, CpuOrder, Range, Ranges, Rung, Testable, Untestable,
 };
@@ -20,6 +20,8 @@ use crate::time::Rate;
 /// back from a record.
 #[derive(Clone, Debug)]
 pub struct Machine {
+    /// The vendor that CPUID reports.
+    pub vendor: Vendor,
     /// The caches that CPUID reports; empty in some virtual machines.
     pub caches: Vec<Cache>,
     /// Published load-to-use latency of L1d in core cycles, if the microarchitecture is known.
@@ -208,6 +210,7 @@ pub(crate) mod tests {
     /// Returns a machine of which nothing is known.
     pub fn unknown() -> Machine {
         Machine {
+            vendor: Vendor::Other,
             caches: Vec::new(),
             load_to_use: None,
             cpu_order: CpuOrder::default(),

@@ -1,28 +1,28 @@
 //! Inclusive and exclusive caches.
 
+use linefill::cpu::Vendor;
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
-use super::machines::with_core;
+use super::machines::of_vendor;
 use super::planted::{Planted, Row, Value, row, time};
 
 const INCLUSIVE: &str = ".1";
 const STATED: &str = ".2";
 const TOGETHER: &str = ".3";
 
-const AMD: &str = "Zen 4";
-const INTEL: &str = "Golden Cove";
+const AMD: Vendor = Vendor::Amd;
+const INTEL: Vendor = Vendor::Intel;
 
-/// The number of times a line is lost in each repetition, on a core with this name.
-fn of_core(machine: &Machine, core: &str, lost: [f64; 5]) -> Planted {
-    let machine = with_core(machine, core);
-    planted(&machine, lost, None)
+/// How often a line is lost in each repetition on a CPU of this vendor.
+fn lost_on(machine: &Machine, vendor: Vendor, lost: [f64; 5]) -> Planted {
+    planted(&of_vendor(machine, vendor), lost, None)
 }
 
-/// The cost of lines in one set of L2, on a core with this name: for more lines than L1d and L2 each have
-/// ways, and for more than both have together.
-fn together(machine: &Machine, core: &str, [some, all]: [f64; 2]) -> Planted {
-    let machine = with_core(machine, core);
+/// What lines of one set of L2 cost on a CPU of this vendor: more lines than either of L1d and L2
+/// has ways, and more than both have.
+fn together(machine: &Machine, vendor: Vendor, [some, all]: [f64; 2]) -> Planted {
+    let machine = of_vendor(machine, vendor);
     let ways = |level| machine.data_cache(level).unwrap().ways.unwrap();
     let both = f64::from(ways(1) + ways(2));
     Planted::new("D5", &machine, |series, x| match series {
@@ -50,20 +50,20 @@ const SOMETIMES: [f64; 5] = [0.4, 1.0, 3.0, 5.0, 4.0];
 
 pub fn rows() -> Vec<Row> {
     vec![
-        row("D5", INCLUSIVE, Holds, |m| of_core(m, INTEL, OFTEN)).says("[3.80, 5.40]"),
-        row("D5", INCLUSIVE, Holds, |m| of_core(m, AMD, NEVER)).says("on AMD"),
-        row("D5", INCLUSIVE, DoesNotHold, |m| of_core(m, INTEL, NEVER)),
-        row("D5", INCLUSIVE, DoesNotHold, |m| of_core(m, AMD, OFTEN)),
+        row("D5", INCLUSIVE, Holds, |m| lost_on(m, INTEL, OFTEN)).says("[3.80, 5.40]"),
+        row("D5", INCLUSIVE, Holds, |m| lost_on(m, AMD, NEVER)).says("on AMD"),
+        row("D5", INCLUSIVE, DoesNotHold, |m| lost_on(m, INTEL, NEVER)),
+        row("D5", INCLUSIVE, DoesNotHold, |m| lost_on(m, AMD, OFTEN)),
         row("D5", INCLUSIVE, Inconclusive, |m| {
-            of_core(m, AMD, SOMETIMES)
+            lost_on(m, AMD, SOMETIMES)
         }),
         row("D5", INCLUSIVE, Untestable, |m| planted(m, OFTEN, None))
-            .says("not known to be either"),
+            .says("CPUID reports neither as the vendor"),
         row("D5", INCLUSIVE, Untestable, |m| {
-            of_core(m, INTEL, OFTEN).without(|series, _| series != "times a hot line is lost")
+            lost_on(m, INTEL, OFTEN).without(|series, _| series != "times a hot line is lost")
         }),
         row("D5", INCLUSIVE, Untestable, |m| {
-            of_core(m, INTEL, OFTEN).without(|_, repeat| repeat > 3.0)
+            lost_on(m, INTEL, OFTEN).without(|_, repeat| repeat > 3.0)
         })
         .says("too few counts"),
         // On the planted machines, a hit in L2 takes 14 and 16 cycles.
@@ -88,7 +88,7 @@ pub fn rows() -> Vec<Row> {
         row("D5", TOGETHER, Untestable, |m| {
             together(m, AMD, [16.0, 60.0]).on(m.clone())
         })
-        .says("not known to be either"),
+        .says("CPUID reports neither as the vendor"),
         row("D5", STATED, Holds, |m| planted(m, OFTEN, Some(true))).says("CPUID says inclusive"),
         row("D5", STATED, Holds, |m| planted(m, NEVER, Some(false)))
             .says("CPUID says not inclusive"),

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use linefill::cpu::{Cache, CacheKind, Core, Ports};
+use linefill::cpu::{Cache, CacheKind, Ports, Vendor};
 use linefill::experiment::{Calibration, Counting, CpuOrder, Machine, Ranges, Reach, Rung};
 use linefill::os::sysfs::{CpuLocation, MemoryNode};
 use linefill::stats::Interval;
@@ -89,6 +89,7 @@ impl Model {
             inclusive: None,
         };
         Machine {
+            vendor: Vendor::Other,
             caches: caches.chain([instructions]).collect(),
             load_to_use: self.load_to_use,
             ports: self.ports,
@@ -189,10 +190,10 @@ pub fn guest(machine: &Machine) -> Machine {
     }
 }
 
-/// The same machine with the core `name`.
-pub fn with_core(machine: &Machine, name: &str) -> Machine {
+/// The same machine with an unknown core of this vendor.
+pub fn of_vendor(machine: &Machine, vendor: Vendor) -> Machine {
     Machine {
-        calibration: Calibration::known(Vec::new(), false, Core::named(name)),
+        vendor,
         ..machine.clone()
     }
 }

@@ -106,12 +106,10 @@ const INCLUSIVE: Experiment = Experiment {
 
 /// Returns the vendor of the CPU, if it is Intel or AMD, whose CPUs the document describes.
 fn vendor(machine: &Machine) -> Testable<Vendor> {
-    let core = machine.calibration.core();
-    let vendor = core.map(|core| core.vendor);
-    match vendor {
-        Some(vendor @ (Vendor::Intel | Vendor::Amd)) => Ok(vendor),
+    match machine.vendor {
+        vendor @ (Vendor::Intel | Vendor::Amd) => Ok(vendor),
         _ => Err(Untestable::because(
-            "the claim is about the CPUs of Intel and AMD, and this core is not known to be either",
+            "the claim is about the CPUs of Intel and AMD, and CPUID reports neither as the vendor",
         )),
     }
 }
