@@ -62,5 +62,7 @@ pub fn rows() -> Vec<Row> {
             let memory = m.ranges.memory;
             backwards(m, 1.05, 0.005).without(|_, x| memory.holds(x))
         }),
+        // No effect is none, whatever the noise says.
+        row("E13", BACKWARDS, DoesNotHold, |m| backwards(m, 1.0, 0.01)),
     ]
 }

@@ -149,16 +149,17 @@ const STRUCT_RULES: Experiment = Experiment {
     },
     events: events::WALK,
     // Access the elements of a structure in the order in which they are defined, since a
-    // critical word late in the line costs time.
+    // critical word late in the line costs time. Without any effect a threshold of 1 would be decided by
+    // noise, so the effect must be as large as what D42.1 allows.
     claims: &[measured(
         "E13.1",
         drepper("6.2.1, the second rule on structures"),
-        "in memory, the fields of a line take longer to read from the last to the first than from \
-         the first to the last",
+        "in memory, the fields of a line take more than 2 % longer to read from the last to the \
+         first than from the first to the last",
         |e| {
             let memory = e.machine.ranges.memory;
             let slower = paired(e, DIRECTIONS[1].0, DIRECTIONS[0].0, memory)?;
-            at_least("backwards over forwards", slower, 1.0)
+            at_least("backwards over forwards", slower, 1.02)
         },
     )
     .failing("The order in which the fields of a line are read does not matter.")],
