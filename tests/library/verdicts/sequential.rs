@@ -123,7 +123,8 @@ pub fn rows() -> Vec<Row> {
         row("D15", LINE, Holds, |m| apart(m, [6.0, 14.0, 26.0, 40.0])),
         row("D15", LINE, DoesNotHold, |m| {
             apart(m, [6.0, 9.0, 26.0, 40.0])
-        }),
+        })
+        .says("the prefetchers bring whole lines nearly as fast"),
         row("D15", LINE, Inconclusive, |m| {
             apart(m, [6.0, 12.0, 26.0, 40.0])
         }),
@@ -131,6 +132,13 @@ pub fn rows() -> Vec<Row> {
             Planted::new("D15", m, |_, _| Value::Untestable("stopped"))
         })
         .says("stopped"),
+        // The walk over words takes longer for a line than the walk over lines.
+        row("D15", LINE, DoesNotHold, |m| {
+            apart(m, [17.0, 18.0, 60.0, 70.0])
+        })
+        .says("memory holds up the walk over words itself"),
+        row("D15", APART, Holds, |m| apart(m, [17.0, 18.0, 60.0, 70.0]))
+            .says("memory holds up the walk over words itself"),
         row("D17", WRITES, Holds, |m| {
             writes(m, [1.0, 1.0, 1.1, 1.5], [1.0; 4])
         }),
