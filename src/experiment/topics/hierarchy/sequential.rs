@@ -19,6 +19,9 @@ fn cases(machine: &Machine, npads: &[usize]) -> Vec<Case> {
     cases
 }
 
+/// The largest factor between the steps in memory and in L1d of a walk with which the prefetchers keep up.
+const KEPT_UP: f64 = 2.0;
+
 const FIG_3_10: Experiment = Experiment {
     id: "D14",
     name: "drepper-fig-3.10",
@@ -65,7 +68,13 @@ const FIG_3_10: Experiment = Experiment {
              step in L1d",
             |e| {
                 let near = e.level("NPAD=0", e.machine.ranges.l1)?;
-                at_most("memory over L1d", ratio(e.in_memory("NPAD=0"), near), 4.0)
+                let slower = ratio(e.in_memory("NPAD=0"), near)?;
+                let judged = at_most("memory over L1d", slower, 4.0);
+                // Between this and the threshold the walk also waits for memory.
+                match slower.hi < KEPT_UP {
+                    true => noted(judged, "the prefetchers keep up with the walk"),
+                    false => judged,
+                }
             },
         )
         .then(2.23, PENTIUM_4)
@@ -76,11 +85,11 @@ const FIG_3_10: Experiment = Experiment {
             "A sequential walk takes {now} as long in memory as in L1d",
         )
         .advice(
-            "Read memory in sequence: the prefetchers then hide most of its latency.",
+            "Read memory in sequence: prefetchers and the other elements of a line then hide part of \
+                 the latency.",
             "Sequential order alone does not hide the latency of memory: make elements \
                  smaller, or work in blocks that fit a cache.",
         )
-        .holding("The prefetchers keep up with a sequential walk.")
         .failing("The prefetchers do not keep up with a sequential walk."),
         // Three distinct levels: up to 2^14 bytes, to 2^20, and beyond; 4, 8 to 9, and 9 cycles.
         measured(
