@@ -3,6 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
+use super::machines::guest;
 use super::planted::{Planted, Row, Value, noisy, row, time};
 
 const FREE: &str = ".1";
@@ -169,6 +170,12 @@ pub fn rows() -> Vec<Row> {
             })
         })
         .says("no 2 MiB pages"),
+        // A guest's TLB may hold 4 KiB pages, whatever the guest maps.
+        row("X9", LARGE, Untestable, |m| {
+            let large = 32.0;
+            planted(&guest(m), Tlbs { large, ..USUAL })
+        })
+        .says("with which the host backs larger ones"),
         row("X9", SECOND, Holds, |m| second(m, 1536.0)).says("[1536, 1791] entries found"),
         row("X9", SECOND, DoesNotHold, |m| second(m, 2560.0)),
         row("X9", SECOND, DoesNotHold, |m| second(m, 1024.0)),

@@ -1,6 +1,7 @@
 //! The entries of the TLBs, by walks over more and more pages, and prefetches that miss the TLBs.
 
 use crate::cpu::{Identity, PageSize, Tlbs};
+use crate::experiment::claim::verdict::untestable;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::WalkSetup;
@@ -81,8 +82,10 @@ const ENTRIES: Experiment = Experiment {
             the low bits of the page number select the set, pages 16 apart share few sets and miss \
             while most entries are unused. If a hash selects the set, such pages do not miss \
             early. CPUID is not always right: Golden Cove reports 64 entries for loads, and its \
-            manual says 96. One line in each large page shows the number of entries even if a \
-            hypervisor backs large pages with small pages; only the reach is then smaller.",
+            manual says 96. In the walk over large pages, each line lies one small page further \
+            into its page than the line before. If a hypervisor backs large pages with small pages, \
+            the TLB has translations of small pages. They then spread over the sets, and the walk \
+            shows the entries for small pages.",
     plot: Some(Plot::cycles(Axis::log("pages"), Axis::log("time"))),
     cases,
     curves: |e| e.curves_of(|label| ![PUBLISHED, REPORTED].contains(&label)),
@@ -121,7 +124,16 @@ const ENTRIES: Experiment = Experiment {
              reported by CPUID, within 25 %",
             |e| {
                 let last = ABOUT_LARGE[ABOUT_LARGE.len() - 1];
-                as_stated(e, &knee(e, HUGE, ABOUT_LARGE[0], last)?, LARGE.0)
+                let judged = as_stated(e, &knee(e, HUGE, ABOUT_LARGE[0], last)?, LARGE.0)?;
+                let fails = judged.verdict == Verdict::DoesNotHold;
+                Ok(match fails && e.machine.calibration.is_guest() {
+                    true => untestable(
+                        judged,
+                        "in a virtual machine, these may be the entries for 4 KiB pages, with \
+                         which the host backs larger ones",
+                    ),
+                    false => judged,
+                })
             },
         ),
         measured(
@@ -173,7 +185,8 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let few = conflicts.into_iter().filter(fits(PAGE));
     cases.extend(few.map(|n| case(APART, apart, n).in_reservation()));
     let huge = PageSize::Mib2.bytes() as usize;
-    let large = line.spaced(huge).rotating();
+    // In a guest the TLB may hold translations of 4 KiB. Those of addresses 2 MiB apart share a set.
+    let large = line.spaced(huge + PAGE).rotating();
     let few = ABOUT_LARGE.into_iter().filter(fits(huge));
     cases.extend(few.map(|n| case(HUGE, large, n).in_huge_pages()));
     for (x, ..) in [SMALL, LARGE, SECOND] {
