@@ -186,6 +186,8 @@ pub struct Then {
     pub hi: f64,
     /// The machine on which the value was measured; empty if the document does not name it.
     pub machine: &'static str,
+    /// Whether the value needs more bytes from memory than that machine's bus carries.
+    pub beyond_bus: bool,
 }
 
 /// Returns a claim that is timed on this machine.
@@ -267,9 +269,27 @@ impl Claim {
     /// Sets the document's range of values, `lo` to `hi`, for the first number of the judgement.
     pub const fn then_between(self, lo: f64, hi: f64, machine: &'static str) -> Self {
         Claim {
-            then: Some(Then { lo, hi, machine }),
+            then: Some(Then {
+                lo,
+                hi,
+                machine,
+                beyond_bus: false,
+            }),
             ..self
         }
+    }
+
+    /// Marks the document's value as one that needs more bytes from memory than the bus of its machine
+    /// carries. The value is shown, but a difference from it is no finding. Needs a value.
+    pub const fn beyond_its_bus(self) -> Self {
+        let then = match self.then {
+            Some(then) => Some(Then {
+                beyond_bus: true,
+                ..then
+            }),
+            None => None,
+        };
+        Claim { then, ..self }
     }
 
     /// Sets how the first number of the judgement reads as a finding beside the document's number.
