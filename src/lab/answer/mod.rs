@@ -114,8 +114,8 @@ const A_CHANGE: f64 = 1.1;
 const OF_A_TOPIC: usize = 2;
 
 /// Returns the findings among these verdicts, the greatest change first: at most `most` in total, one per
-/// experiment, and two per topic. Claims that were not decided on this machine give no findings, nor do numbers of a document
-/// that its machine's bus rules out.
+/// experiment, and two per topic. Claims that were not decided on this machine give no findings, nor do
+/// numbers of a document that its machine's bus rules out.
 pub fn findings(verdicts: &[VerdictLine], most: usize) -> Vec<Finding> {
     let mut all: Vec<Finding> = verdicts.iter().filter_map(finding).collect();
     greatest_first(&mut all, |of| of.score);
