@@ -6,16 +6,24 @@ use crate::stats::{Interval, crossing};
 /// The factor by which the cost must rise to show an end.
 const STEP: f64 = 1.3;
 
-/// Returns the largest number up to which a curve is flat, before it rises by half or more at once: for
-/// example write-combining buffers, from stores to as many lines cyclically. Returns `None` if the curve
-/// does not rise.
+/// The least rise from one number to the next that shows the end of a row of buffers.
+const FULL: f64 = 1.5;
+
+/// Returns the largest number before the steepest rise: for example write-combining buffers, from stores to
+/// as many lines cyclically. A curve may rise less steeply before: a core that fills each line more slowly
+/// with more lines has not run out of buffers. Returns `None` if the curve does not rise by half or more from
+/// one number to the next.
 pub fn last_before_rise(curve: &Curve) -> Option<Found<u32>> {
-    decide(curve, |points| {
-        let first = points.first()?.1;
-        let risen = points.iter().position(|(_, value)| *value > 1.5 * first)?;
-        let (last, _) = points.get(risen.checked_sub(1)?)?;
-        Some(*last as u32)
-    })
+    decide(curve, |points| Some(steepest(points, FULL)?[0] as u32))
+}
+
+/// Returns the numbers before and behind the steepest rise from one number to the next, if the cost rises
+/// there by more than this factor.
+fn steepest(points: &[(f64, f64)], least: f64) -> Option<[f64; 2]> {
+    let steps = points.windows(2).filter(|pair| pair[0].1 > 0.0);
+    let rise = |pair: &[(f64, f64)]| pair[1].1 / pair[0].1;
+    let steepest = steps.max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
+    (rise(steepest) > least).then_some([steepest[0].0, steepest[1].0])
 }
 
 /// Returns the number of entries of a TLB, from the time per step over the number of pages from `few` to
@@ -81,11 +89,8 @@ const ALONE: f64 = 1.4;
 /// the next.
 pub fn last_abreast(times: &Curve) -> Option<Found<[u32; 2]>> {
     decide(times, |points| {
-        let steps = points.windows(2).filter(|pair| pair[0].1 > 0.0);
-        let rise = |pair: &[(f64, f64)]| pair[1].1 / pair[0].1;
-        let steepest = steps.max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
-        let [before, behind] = [steepest[0].0, steepest[1].0];
-        (rise(steepest) > ALONE).then_some([before as u32, (behind as u32).saturating_sub(1)])
+        let [before, behind] = steepest(points, ALONE)?;
+        Some([before as u32, (behind as u32).saturating_sub(1)])
     })
 }
 
