@@ -106,7 +106,7 @@ const FOOTPRINT: Experiment = Experiment {
              within a quarter",
             |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
-                let (fits, left) = step(e, Filler::Move3)?;
+                let (fits, left) = step(e, Filler::Move3, 2048.0)?;
                 let bytes = Filler::Move3.bytes() as f64;
                 let held = Interval::new(fits / bytes, left / bytes).scaled(1.0 / published);
                 let what = format!(
@@ -123,7 +123,8 @@ const FOOTPRINT: Experiment = Experiment {
             "the step out of L1i lies at 0.6 to 1.6 times the size of L1i that CPUID reports",
             |e| {
                 let l1i = l1i(e.machine)?;
-                let (fits, left) = step(e, Filler::Nop8)?;
+                // Half of it lies beyond the decoded cache of most cores, whose end is a step too.
+                let (fits, left) = step(e, Filler::Nop8, l1i / 2.0)?;
                 let step = Interval::new(fits / l1i, left / l1i);
                 let what = format!(
                     "between {:.0} and {:.0} KiB fit; over {:.0} KiB by CPUID",
@@ -243,20 +244,23 @@ fn in_l2(e: &Evidence<'_>) -> Testable<Interval> {
     e.level(name(Filler::Nop8), range)
 }
 
-/// Returns the largest footprint before the first step of a kind of code, and the smallest after it.
-fn step(e: &Evidence<'_>, filler: Filler) -> Testable<(f64, f64)> {
-    let base = small(e, filler)?;
-    let mut fits = 2048.0;
+/// Returns the largest footprint before the first step of a kind of code over the footprint of `base`
+/// bytes, and the smallest after it.
+fn step(e: &Evidence<'_>, filler: Filler, base: f64) -> Testable<(f64, f64)> {
+    let time = e.at(name(filler), base)?;
+    let mut fits = base;
     for (x, value) in e.series(name(filler))? {
-        match ratio(value, base)?.side_of(STEP) {
+        match ratio(value, time)?.side_of(STEP) {
+            _ if x <= base => {}
             Side::Below => fits = x,
             Side::Across => {}
             Side::Above => return Ok((fits, x)),
         }
     }
     Err(Untestable(format!(
-        "no footprint of `{}` took {STEP} times as long per instruction as 2 KiB",
-        name(filler)
+        "no footprint of `{}` took {STEP} times as long per instruction as {:.0} KiB",
+        name(filler),
+        base / 1024.0
     )))
 }
 
