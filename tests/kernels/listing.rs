@@ -264,6 +264,28 @@ fn roots_are_one_chain_that_waits_for_nothing() {
     }
 }
 
+/// A chain of them could take longer than the square roots, and hide the buffer that they fill.
+#[test]
+fn instructions_between_chains_do_not_wait_for_each_other() {
+    let mut factory = InstructionInfoFactory::new();
+    for window in windows() {
+        let executed = round(&decoded(&Listing::Window(window)));
+        let end = executed.len() - LOOP as usize;
+        let (mut read, mut written) = (Vec::new(), Vec::new());
+        for instruction in &executed[end - window.count..end] {
+            for used in factory.info(instruction).used_registers() {
+                let only_written = used.access() == OpAccess::Write;
+                let of = if only_written { &mut written } else { &mut read };
+                of.push(used.register().full_register());
+            }
+        }
+        assert!(read.iter().all(|of| !written.contains(of)), "{window:?}");
+        let uses = [Between::Operations, Between::Nops, Between::Stores];
+        let writes = window.count > 0 && !uses.contains(&window.between);
+        assert_eq!(!written.is_empty(), writes, "{window:?}");
+    }
+}
+
 #[test]
 fn the_code_touches_no_memory_and_no_register_of_its_caller() {
     let free = [

@@ -14,8 +14,10 @@ pub enum Between {
     Moves,
     /// `lea` of a sum into a general register.
     Sums,
-    /// `paddd` into a vector register.
-    VectorSums,
+    /// `pshufd` into a vector register. It only writes its target, as [`Between::Sums`] do. A `paddd` also
+    /// reads it: such a chain can take longer than the square roots, with two cycles per link if its other
+    /// operand comes from a floating-point instruction.
+    Shuffles,
     /// Loads of one word on the stack, after a load whose address waits for the chain.
     Loads,
     /// Stores to one word on the stack.
@@ -29,7 +31,7 @@ impl Between {
         Between::Nops,
         Between::Moves,
         Between::Sums,
-        Between::VectorSums,
+        Between::Shuffles,
         Between::Loads,
         Between::Stores,
     ];
@@ -45,7 +47,7 @@ impl Between {
                 &[0x49, 0x89, 0xC3], // mov r11, rax
             ],
             Between::Sums => &[&[0x4D, 0x8D, 0x14, 0x01]], // lea r10, [r9 + rax]
-            Between::VectorSums => &[&[0x66, 0x0F, 0xFE, 0xD1]], // paddd xmm2, xmm1
+            Between::Shuffles => &[&[0x66, 0x0F, 0x70, 0xD1, 0x1B]], // pshufd xmm2, xmm1, 0x1B
             Between::Loads => &[&[0x4C, 0x8B, 0x14, 0x24]], // mov r10, [rsp]
             Between::Stores => &[&[0x4C, 0x89, 0x4C, 0x24, 0xF8]], // mov [rsp - 8], r9
         }
@@ -97,9 +99,12 @@ pub struct Window {
 }
 
 impl Window {
+    /// Square roots of half a chain.
+    pub const HALF: usize = CHAIN / 2;
+
     /// Operations in a reorder buffer in addition to the instructions, when two chains overlap for half of
     /// their time: half a chain, its beginning, and the loop.
-    pub const BESIDE: usize = CHAIN / 2 + 6;
+    pub const BESIDE: usize = Window::HALF + 6;
 
     /// Bytes of a round's code.
     pub(super) fn body(&self) -> Span {
