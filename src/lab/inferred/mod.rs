@@ -226,7 +226,7 @@ fn buffers_of(of: impl Fn(&str) -> Vec<(f64, Interval)>) -> Vec<(&'static str, F
     ];
     let windows = between
         .into_iter()
-        .filter_map(|(name, series)| Some((name, infer::window(&of(series))?)));
+        .filter_map(|(name, series)| Some((name, buffers::entries(series, &of(series))?)));
     let calls = buffers::return_stack(&of(buffers::CALLS));
     let calls = calls.map(|found| ("return stack", found));
     windows.chain(calls).collect()
