@@ -81,6 +81,24 @@ fn several_memory_nodes_have_a_row_each() {
 }
 
 #[test]
+fn a_policy_of_l1d_that_most_curves_contradict_is_a_candidate() {
+    let record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let mut analysis = Analysis::of(record);
+    let mut told = |confidence| {
+        let value = vec!["tree-PLRU", "SRRIP"];
+        analysis.inferred.policy = Some(Found { value, confidence });
+        let sheet = analysis.sheet();
+        let row = sheet.into_iter().find(|row| row.name == "L1d replaces");
+        row.and_then(|row| row.measured).expect("a row")
+    };
+    assert_eq!(
+        told(0.3),
+        "not decided: best explained by tree-PLRU or SRRIP"
+    );
+    assert_eq!(told(0.8), "tree-PLRU or SRRIP (80 % sure)");
+}
+
+#[test]
 fn the_sheet_says_what_l2_replaces_or_why_that_cannot_be_told() {
     let record = parse(PLANTED.as_bytes()).expect("a record").record;
     let mut analysis = Analysis::of(record);
@@ -99,6 +117,14 @@ fn the_sheet_says_what_l2_replaces_or_why_that_cannot_be_told() {
     assert_eq!(
         told(Some(Ok(random))).as_deref(),
         Some("random (80 % sure)")
+    );
+    let doubtful = Found {
+        value: "random",
+        confidence: 0.3,
+    };
+    assert_eq!(
+        told(Some(Ok(doubtful))).as_deref(),
+        Some("not decided: best explained by random")
     );
     let reasons = [
         (Reason::SmallPages, "2 MiB pages were not granted"),

@@ -13,7 +13,8 @@ use crate::os::sysfs::list;
 use crate::recorded::core_of;
 use crate::stats::Interval;
 
-/// Up to this confidence, an inferred size may differ from the stated size without a note.
+/// Up to this confidence, an inferred size may differ from the stated size without a note, and a replacement
+/// policy is only a candidate.
 const UNSURE: f64 = 0.5;
 
 /// Adds the inferred parameters to the sheet.
@@ -41,7 +42,7 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     }
     if let (Some(index), Some(policy)) = (l1, &inferred.policy) {
         let named = replacement::named(&policy.value);
-        rows.insert(index + 1, Row::of("L1d replaces", sure(policy, &named)));
+        rows.insert(index + 1, Row::of("L1d replaces", decided(policy, &named)));
     }
     if let (Some(row), Some(found)) = (named(rows, &level_name(2)), &inferred.l2) {
         // At a low confidence only the range is reported.
@@ -67,7 +68,7 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     let l2 = level(rows, 2);
     if let (Some(index), Some(policy)) = (l2, &inferred.l2_policy) {
         let policy = match policy {
-            Ok(policy) => sure(policy, policy.value),
+            Ok(policy) => decided(policy, policy.value),
             Err(reason) => format!("not told: {reason}"),
         };
         rows.insert(index + 1, Row::of("L2 replaces", policy));
@@ -211,6 +212,15 @@ fn named<'a>(rows: &'a mut [Row], name: &str) -> Option<&'a mut Row> {
 fn stated(header: &Header, level: u8) -> Option<&CacheLine> {
     let mut caches = header.cpu.caches.iter();
     caches.find(|cache| cache.level == level && cache.holds != super::INSTRUCTIONS)
+}
+
+/// Formats a replacement policy as [`sure`] does, or as a candidate at a low confidence: then most curves
+/// within the noise give another policy.
+fn decided<T>(found: &Found<T>, policy: &str) -> String {
+    match found.confidence <= UNSURE {
+        true => format!("not decided: best explained by {policy}"),
+        false => sure(found, policy),
+    }
 }
 
 /// Formats a value with its confidence, unless the confidence is 100 %.
