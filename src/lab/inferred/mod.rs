@@ -69,8 +69,8 @@ pub struct Inferred {
     /// The capacities of buffers by name, each at least and at most: operations in the reorder buffer, loads
     /// in the load queue, general and vector registers for results, and return addresses in the return stack.
     pub buffers: Vec<(&'static str, Found<[u32; 2]>)>,
-    /// The number of jumps whose targets are surely remembered, and the number from which they surely are
-    /// not, if so many were measured.
+    /// The number of jumps that surely run at full speed, and the number from which they surely do not, if so
+    /// many were measured.
     pub branches: Option<(f64, Option<f64>)>,
     /// Stores that the store buffer holds: at least, and at most.
     pub stores: Option<Found<[u32; 2]>>,
@@ -175,7 +175,7 @@ impl Inferred {
             buffers: buffers_of(|series| of(buffers::ID, series)),
             branches: {
                 let evidence = Evidence::new(machine, points(BRANCHES), Unit::CyclesPerInstruction);
-                branches::remembered(&evidence).ok()
+                branches::at_full_speed(&evidence).ok()
             },
             stores: infer::last_abreast(&of(MACHINE, PENDING)),
             combining: infer::last_before_rise(&of(STREAMS, IN_TURN)),

@@ -114,7 +114,7 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
             Some(fewest) => format!("{most} to {} jumps", fewest - 1.0),
             None => format!("{most} jumps or more"),
         };
-        Row::of("branch targets", measured)
+        Row::of("branch targets at full speed", measured)
     }));
     rows.extend(inferred.combining.as_ref().map(|found| {
         let known = published(|core| core.combining_buffers);

@@ -60,9 +60,9 @@ pub fn rows() -> Vec<Row> {
             branches(m, 1.0, 10.0).without(|_, x| x == 64.0)
         }),
         row("E20", MANY, Holds, |m| branches(m, 1.0, 10.0))
-            .says("between 8192 and 16384 jumps are remembered"),
+            .says("between 8192 and 16384 jumps run at full speed"),
         row("E20", MANY, DoesNotHold, |m| branches(m, 1.0, 1.5))
-            .says("at least 32768 jumps are remembered"),
+            .says("at least 32768 jumps run at full speed"),
         row("E20", MANY, Inconclusive, |m| branches(m, 1.0, 2.0)),
         row("E20", MANY, Untestable, |m| {
             branches(m, 1.0, 10.0).without(|_, x| x == 32768.0)

@@ -80,33 +80,34 @@ pub(crate) const BRANCHES: Experiment = Experiment {
                 let slower = ratio(e.at(series, MANY), e.at(series, FEW))?;
                 let reach = match reach(e, series)? {
                     (most, Some(fewest)) => {
-                        format!("between {most:.0} and {fewest:.0} jumps are remembered")
+                        format!("between {most:.0} and {fewest:.0} jumps run at full speed")
                     }
-                    (most, None) => format!("at least {most:.0} jumps are remembered"),
+                    (most, None) => format!("at least {most:.0} jumps run at full speed"),
                 };
-                at_least(&format!("{reach}; 32768 jumps over 64"), slower, FORGOTTEN)
+                at_least(&format!("{reach}; 32768 jumps over 64"), slower, SLOW)
             },
         ),
     ],
     ..Experiment::PLAIN
 };
 
-/// The least cost of a forgotten jump, in multiples of the cost of a remembered jump.
-const FORGOTTEN: f64 = 2.0;
+/// The least cost of a jump that does not run at full speed, in multiples of the cost of one of [`FEW`].
+const SLOW: f64 = 2.0;
 
 /// Returns the [`reach`] of jumps that are 16 bytes apart, for the machine sheet.
 #[cfg(feature = "lab")]
-pub(crate) fn remembered(e: &Evidence<'_>) -> Testable<(f64, Option<f64>)> {
+pub(crate) fn at_full_speed(e: &Evidence<'_>) -> Testable<(f64, Option<f64>)> {
     reach(e, EVERY_16_BYTES)
 }
 
-/// Returns the largest number of jumps that are surely remembered, and the smallest number that are
-/// surely not, if any.
+/// Returns the largest number of jumps that surely run at full speed, and the smallest number that surely
+/// do not, if any. That is where the fastest level of the branch target buffers ends. Further levels
+/// remember more jumps at some cycles each.
 fn reach(e: &Evidence<'_>, series: &str) -> Testable<(f64, Option<f64>)> {
     let few = e.at(series, FEW)?;
     let mut most = FEW;
     for (x, value) in e.series(series)?.into_iter().filter(|(x, _)| *x > FEW) {
-        match ratio(value, few)?.side_of(FORGOTTEN) {
+        match ratio(value, few)?.side_of(SLOW) {
             Side::Below => most = x,
             Side::Across => {}
             Side::Above => return Ok((most, Some(x))),
