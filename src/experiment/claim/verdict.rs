@@ -94,8 +94,8 @@ pub(crate) fn rounded(value: f64) -> f64 {
 /// Formats an interval beside the bounds of a claim, with enough digits to show on which side of a bound
 /// each end lies, and at most three more than usual.
 fn beside(value: Interval, bounds: [f64; 2]) -> String {
-    let [lo, hi, middle] = [value.lo, value.hi, value.middle()];
-    let few = match middle.abs() {
+    let [lo, hi, center] = [value.lo, value.hi, value.center()];
+    let few = match center.abs() {
         size if size >= 100.0 => 0,
         size if size >= 10.0 => 1,
         _ => 2,
@@ -111,7 +111,7 @@ fn beside(value: Interval, bounds: [f64; 2]) -> String {
         .unwrap_or(few + 3);
     match lo == hi {
         true => format!("{lo:.digits$}"),
-        false => format!("{middle:.digits$} [{lo:.digits$}, {hi:.digits$}]"),
+        false => format!("{center:.digits$} [{lo:.digits$}, {hi:.digits$}]"),
     }
 }
 

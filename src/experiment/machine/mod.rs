@@ -89,15 +89,15 @@ impl Machine {
     /// Returns a working set inside the memory range, a power of two: at least four times the last-level
     /// cache, or the largest allowed if that is smaller.
     ///
-    /// The reported size of a cache counts too, up to 64 MiB. The usable part of a shared cache differs from
-    /// run to run, but the working sets should not. It also differs between kernels. A random walk returns
-    /// to its lines slowly, and loses them to other guests where a stream keeps them: of 480 MiB, a walk kept
-    /// 16 MiB and a stream 64 MiB.
+    /// Four times the reported size of a cache counts too, up to 128 MiB. The usable part of a shared cache
+    /// differs from run to run, but the working sets should not. It also differs between kernels. A random
+    /// walk returns to its lines slowly, and loses them to other guests where a stream keeps them: of 480
+    /// MiB, a walk kept 16 MiB and a stream 64 MiB.
     pub fn in_memory(&self) -> usize {
-        const AFFORDABLE: f64 = (64 << 20) as f64;
+        const AFFORDABLE: f64 = (128 << 20) as f64;
         let reported = self.ranges.capacities.iter().filter_map(|at| at.reported);
-        let cache = reported.fold(0.0, f64::max).min(AFFORDABLE);
-        let wanted = self.ranges.memory.lo.max(4.0 * cache) as usize;
+        let beyond = (4.0 * reported.fold(0.0, f64::max)).min(AFFORDABLE);
+        let wanted = self.ranges.memory.lo.max(beyond) as usize;
         let largest = 1 << self.largest.max(1).ilog2();
         let wanted = wanted.checked_next_power_of_two();
         wanted.map_or(largest, |wanted| wanted.min(largest))
@@ -253,9 +253,9 @@ pub(crate) mod tests {
             machine.in_memory() >> 20
         };
         assert_eq!(with(32.0, 8.0, 1024), 128);
-        assert_eq!(with(480.0, 16.0, 2048), 256);
+        assert_eq!(with(480.0, 16.0, 2048), 128);
         assert_eq!(with(480.0, 256.0, 2048), 1024);
-        assert_eq!(with(480.0, 16.0, 200), 128);
+        assert_eq!(with(480.0, 16.0, 100), 64);
     }
 
     #[test]
