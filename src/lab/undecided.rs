@@ -1,10 +1,10 @@
 //! The claims that are undecided, and the points that would decide them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::record::PointLine;
 use crate::experiment::{
-    Case, Claim, Doubt, Evidence, Experiment, Kind, Machine, Point, Range, Verdict, all,
+    Case, Claim, Doubt, Evidence, Experiment, Kind, Machine, Point, Quality, Range, Verdict, all,
     mark_remote, merged,
 };
 use crate::lab::rank::greatest_first;
@@ -50,15 +50,24 @@ pub struct Undecided {
 impl Undecided {
     /// Returns the cases of these points, and the cases that are interleaved with them.
     pub fn cases<'c>(&self, of_experiment: &'c [Case]) -> Vec<&'c Case> {
-        let is_read = |case: &Case| {
-            let mut points = self.points.iter();
-            points.any(|(series, x)| case.series == *series && case.x == *x)
-        };
-        let in_turn = |one: &Case, next: &Case| one.in_turn && next.in_turn && one.x == next.x;
-        let turns = of_experiment.chunk_by(in_turn);
-        let read = turns.filter(|turn| turn.iter().any(is_read));
-        read.flatten().collect()
+        let marked = of_experiment
+            .iter()
+            .zip(marked(&self.points, of_experiment));
+        let marked = marked.filter(|(_, marked)| *marked);
+        marked.map(|(case, _)| case).collect()
     }
+}
+
+/// Marks the cases of `points`, and the cases that are interleaved with them.
+fn marked(points: &[(String, f64)], of_experiment: &[Case]) -> Vec<bool> {
+    let is_read = |case: &Case| {
+        let mut points = points.iter();
+        points.any(|(series, x)| case.series == *series && case.x == *x)
+    };
+    let in_turn = |one: &Case, next: &Case| one.in_turn && next.in_turn && one.x == next.x;
+    let turns = of_experiment.chunk_by(in_turn);
+    let each = turns.flat_map(|turn| core::iter::repeat_n(turn.iter().any(is_read), turn.len()));
+    each.collect()
 }
 
 /// Factors by which the widths of intervals are multiplied on trial.
@@ -124,16 +133,7 @@ fn open(
     points: &[Point],
     claim: &'static Claim,
 ) -> Option<Undecided> {
-    let decide = |points: &[Point]| {
-        let unit = experiment.unit();
-        let judgement = claim.decide(&Evidence {
-            machine,
-            points,
-            unit,
-            uncertain,
-        });
-        (judgement.verdict, judgement.numbers)
-    };
+    let decide = |points: &[Point]| decide(experiment, machine, uncertain, points, claim);
     let now = decide(points);
     if claim.kind != Kind::Measured || now.0 != Verdict::Inconclusive {
         return None;
@@ -151,6 +151,57 @@ fn open(
         share,
         points: read.into_iter().map(place).collect(),
     })
+}
+
+/// Drops the cases of an experiment that need no further pass after these points: no claim about this machine
+/// depends on their points, which are undisturbed and only drawn.
+pub fn keep_judged(
+    experiment: &'static Experiment,
+    machine: &Machine,
+    points: &[Point],
+    cases: &mut Vec<Case>,
+) {
+    let mut judged: BTreeSet<usize> = BTreeSet::new();
+    let claims = experiment.claims.iter();
+    for claim in claims.filter(|claim| claim.kind.is_of_this_machine()) {
+        let decide = |points: &[Point]| decide(experiment, machine, None, points, claim);
+        let now = decide(points);
+        if now.0 == Verdict::Untestable {
+            continue;
+        }
+        let read = read(points, |points| decide(points) != now);
+        match read.is_empty() {
+            // The judgement rests on the middles of intervals alone, for example on where a curve steps.
+            true => judged.extend(0..points.len()),
+            false => judged.extend(read),
+        }
+    }
+    let disturbed = points.iter().enumerate().filter(|(_, point)| {
+        let measured = point.measured();
+        measured.is_some_and(|measured| measured.quality != Quality::Clean)
+    });
+    judged.extend(disturbed.map(|(index, _)| index));
+    let place = |index: usize| (points[index].series.clone(), points[index].x);
+    let places: Vec<(String, f64)> = judged.into_iter().map(place).collect();
+    let mut marked = marked(&places, cases).into_iter();
+    cases.retain(|_| marked.next().unwrap_or(true));
+}
+
+/// Returns the verdict and the numbers of a claim on these points.
+fn decide(
+    experiment: &Experiment,
+    machine: &Machine,
+    uncertain: Option<Range>,
+    points: &[Point],
+    claim: &Claim,
+) -> (Verdict, String) {
+    let judgement = claim.decide(&Evidence {
+        machine,
+        points,
+        unit: experiment.unit(),
+        uncertain,
+    });
+    (judgement.verdict, judgement.numbers)
 }
 
 /// Returns the indices of the points that a claim depends on: the points whose widening changes the judgement

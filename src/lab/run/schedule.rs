@@ -80,14 +80,24 @@ impl Schedule {
         }
     }
 
+    /// Gives the time that was kept for undecided claims to the passes.
+    pub fn keep_nothing(&mut self) {
+        self.kept = Duration::ZERO;
+    }
+
     /// Sets another end. The known times of the experiments are kept.
     pub fn until(&mut self, until: Instant) {
         (self.until, self.first_until) = (Some(until), Some(until));
     }
 
-    /// Stores the size of an experiment to come.
+    /// Stores the size of an experiment to come. If it was measured with other cases, its time is expected to
+    /// change in proportion.
     pub fn plan(&mut self, id: &'static str, cases: &[Case]) {
-        self.sizes.insert(id, size_of(cases));
+        let size = size_of(cases);
+        let before = self.sizes.insert(id, size);
+        if let (Some(before), Some(time)) = (before.filter(|of| *of > 0.0), self.took.get_mut(id)) {
+            *time *= size / before;
+        }
     }
 
     /// Returns whether no time is left for a pass.
@@ -233,6 +243,11 @@ mod tests {
         );
         schedule.plan("D3", &points(5));
         assert_eq!(schedule.sampling(&[unknown], 0, &[]), 1.0);
+        // An experiment that loses cases takes less time.
+        assert!(schedule.sampling(&[long], 0, &[]) < 1.0);
+        schedule.plan("D1", &points(5));
+        assert_eq!(schedule.sampling(&[long], 0, &[]), 1.0);
+        schedule.plan("D1", &points(10));
         // Less time is left for the passes if undecided claims are to be measured further.
         let (until, length) = (schedule.until.unwrap(), Duration::from_secs(100));
         assert_eq!(schedule.sampling(&[short, short], 0, &[]), 1.0);
@@ -240,6 +255,8 @@ mod tests {
         kept.took("D2", Duration::from_secs(40), 1.0);
         assert_eq!(kept.sampling(&[short], 0, &[]), 1.0);
         assert!(kept.sampling(&[short, short], 0, &[]) < 1.0);
+        kept.keep_nothing();
+        assert_eq!(kept.sampling(&[short, short], 0, &[]), 1.0);
         schedule.until = None;
         assert_eq!(schedule.sampling(&[long], 2, &[long]), 1.0);
         assert!(!schedule.is_over(1));
