@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::record::PointLine;
 use crate::experiment::{
-    Case, Claim, Doubt, Evidence, Experiment, Kind, Machine, Point, Quality, Range, Verdict, all,
+    Case, Claim, Doubt, Evidence, Experiment, Kind, Machine, Point, Range, Verdict, all,
     mark_remote, merged,
 };
 use crate::lab::rank::greatest_first;
@@ -154,7 +154,7 @@ fn open(
 }
 
 /// Drops the cases of an experiment that need no further pass after these points: no claim about this machine
-/// depends on their points, which are undisturbed and only drawn.
+/// depends on their points, which are only drawn.
 pub fn keep_judged(
     experiment: &'static Experiment,
     machine: &Machine,
@@ -176,11 +176,6 @@ pub fn keep_judged(
             false => judged.extend(read),
         }
     }
-    let disturbed = points.iter().enumerate().filter(|(_, point)| {
-        let measured = point.measured();
-        measured.is_some_and(|measured| measured.quality != Quality::Clean)
-    });
-    judged.extend(disturbed.map(|(index, _)| index));
     let place = |index: usize| (points[index].series.clone(), points[index].x);
     let places: Vec<(String, f64)> = judged.into_iter().map(place).collect();
     let mut marked = marked(&places, cases).into_iter();
@@ -205,8 +200,8 @@ fn decide(
 }
 
 /// Returns the indices of the points that a claim depends on: the points whose widening changes the judgement
-/// of the claim, as `changes` reports. If widening all points of a series together changes the judgement but
-/// no single point does (steps and medians of a curve), all points of the series count.
+/// of the claim, as `changes` reports. Where only the widening of neighbours together changes the judgement
+/// (steps and medians of a curve), the smallest such part of the series counts.
 fn read(points: &[Point], changes: impl Fn(&[Point]) -> bool) -> Vec<usize> {
     let mut by_series: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, point) in points.iter().enumerate() {
@@ -224,17 +219,35 @@ fn read(points: &[Point], changes: impl Fn(&[Point]) -> bool) -> Vec<usize> {
         read
     };
     let mut found = Vec::new();
-    for of_series in by_series.into_values() {
-        if are_read(&of_series) {
-            let mut alone = of_series.clone();
-            alone.retain(|index| are_read(&[*index]));
-            found.extend(match alone.is_empty() {
-                true => of_series,
-                false => alone,
-            });
+    for mut rest in by_series.into_values() {
+        // What is found may hide what else is read, for example the median of another level.
+        loop {
+            let read = part_read(&rest, &mut are_read);
+            if read.is_empty() {
+                break;
+            }
+            rest.retain(|index| !read.contains(index));
+            found.extend(read);
         }
     }
     found
+}
+
+/// Returns the smallest parts of `of` that `are_read`, found by halving. Nothing if the whole is not read.
+fn part_read(of: &[usize], are_read: &mut impl FnMut(&[usize]) -> bool) -> Vec<usize> {
+    if of.is_empty() || !are_read(of) {
+        return Vec::new();
+    }
+    if of.len() == 1 {
+        return of.to_vec();
+    }
+    let (first, second) = of.split_at(of.len() / 2);
+    let mut found = part_read(first, are_read);
+    found.extend(part_read(second, are_read));
+    match found.is_empty() {
+        true => of.to_vec(),
+        false => found,
+    }
 }
 
 /// Returns the point with its intervals scaled to `share` of their widths.

@@ -12,11 +12,12 @@ use linefill::experiment::{
 };
 use linefill::lab::analysis::{Analysis, Answer};
 use linefill::lab::read::read;
-use linefill::lab::undecided::{Measured, in_doubt, is_whole, undecided};
+use linefill::lab::undecided::{Measured, in_doubt, is_whole, keep_judged, undecided};
 use linefill::pattern::Rng;
 use linefill::stats::Interval;
 
 use super::passes::{Moments, Points, Shape, kept};
+use super::verdicts::{machines, planted};
 
 /// A machine whose points have known values and whose passes have known noise.
 struct Planted {
@@ -294,4 +295,45 @@ fn runs_on_planted_machines_decide_rightly() {
             first[2]
         );
     }
+}
+
+/// A full run draws curves, of which claims read few points. A further pass measures only these.
+#[test]
+fn a_further_pass_of_a_full_run_measures_what_claims_read() {
+    let [.., full] = machines::known();
+    let levels = [60.0, 20.0, 10.0, 4.0];
+    let rate = |_: &str, x: f64| planted::noisy(planted::by_level(&full, x, levels), 0.01);
+    let planted = planted::Planted::new("D35", &full, rate);
+    let experiment = planted.experiment;
+    let place = |point: &Point| (point.series.clone(), point.x.to_bits());
+    let kept = |points: &[Point]| {
+        let mut cases = (experiment.cases)(&full);
+        keep_judged(experiment, &full, points, &mut cases);
+        let places = cases
+            .into_iter()
+            .map(|case| (case.series, case.x.to_bits()));
+        places.collect::<HashSet<_>>()
+    };
+    let judged = kept(&planted.points);
+    let all = planted.points.len();
+    assert!(
+        (1..all / 3).contains(&judged.len()),
+        "{} of {all}",
+        judged.len()
+    );
+    // No claim changes if the other points become uncertain.
+    let mut points = planted.points.clone();
+    let drawn = points
+        .iter_mut()
+        .filter(|point| !judged.contains(&place(point)));
+    for measured in drawn.filter_map(Point::measured_mut) {
+        measured.ticks.interval = measured.ticks.interval.widened(0.5);
+    }
+    let decide = |points: &[Point]| {
+        let evidence = Evidence::new(&full, points, experiment.unit());
+        let claims = experiment.claims.iter();
+        let each = claims.map(|claim| claim.decide(&evidence).numbers);
+        each.collect::<Vec<_>>()
+    };
+    assert_eq!(decide(&points), decide(&planted.points));
 }
