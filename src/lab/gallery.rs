@@ -21,6 +21,7 @@ use crate::experiment::{Verdict, find_claim};
 use crate::lab::report::first::{patterns, stack};
 use crate::lab::report::page::{page, table};
 use crate::order;
+use crate::stats::Interval;
 
 /// Records side by side.
 #[derive(Debug)]
@@ -156,7 +157,7 @@ fn now(side: &Side, claim: &str) -> Option<String> {
     let line = lines.find(|line: &&VerdictLine| line.id == claim)?;
     let decided = matches!(line.verdict, Verdict::Holds | Verdict::DoesNotHold);
     let [lo, hi] = line.now.filter(|_| decided)?;
-    Some(shown.text((lo + hi) / 2.0))
+    Some(shown.text(Interval::new(lo, hi).center()))
 }
 
 /// Returns the report of a record without the ladder, which is a section of comparisons only.

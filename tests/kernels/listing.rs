@@ -275,7 +275,11 @@ fn instructions_between_chains_do_not_wait_for_each_other() {
         for instruction in &executed[end - window.count..end] {
             for used in factory.info(instruction).used_registers() {
                 let only_written = used.access() == OpAccess::Write;
-                let of = if only_written { &mut written } else { &mut read };
+                let of = if only_written {
+                    &mut written
+                } else {
+                    &mut read
+                };
                 of.push(used.register().full_register());
             }
         }

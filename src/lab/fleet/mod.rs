@@ -94,7 +94,7 @@ impl Value {
         Value {
             host,
             lo: value.lo as f32,
-            mid: value.middle() as f32,
+            mid: value.center() as f32,
             hi: value.hi as f32,
         }
     }

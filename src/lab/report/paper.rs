@@ -176,7 +176,7 @@ fn then_now(line: &VerdictLine) -> Markup {
         Some(shown) => shown.text(value),
         None => number(value),
     };
-    let now = text(Interval::new(lo, hi).middle());
+    let now = text(Interval::new(lo, hi).center());
     html! {
         @if let Some(then) = &line.then {
             @let (least, most) = (text(then.lo), text(then.hi));

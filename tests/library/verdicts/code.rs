@@ -139,8 +139,7 @@ fn footprints() -> Vec<Row> {
             footprint(m, 5000.0, 150.0, [1.5, 2.0, 2.0])
         }),
         row("D33", L1I, Inconclusive, |m| {
-            footprint(m, 5000.0, 32.0, [1.5, 2.0, 2.0])
-                .without(|_, x| x > 17_000.0 && x < 60_000.0)
+            footprint(m, 5000.0, 32.0, [1.5, 2.0, 2.0]).without(|_, x| x > 17_000.0 && x < 60_000.0)
         }),
         row("D33", L1I, Untestable, |m| {
             footprint(m, 5000.0, 1e9, [1.5, 1.0, 1.0])

@@ -78,8 +78,8 @@ fn blurred(machine: &Machine) -> Planted {
 /// A Redwood Cove, in GB/s: the bandwidth falls from the second line on, but most behind line 16.
 fn sloping(machine: &Machine) -> Planted {
     const UP_TO_18: [f64; 18] = [
-        25.2, 23.4, 18.7, 19.5, 15.6, 15.2, 16.4, 12.9, 11.2, 11.7, 12.1, 12.8, 11.7, 13.0, 4.8, 4.6,
-        1.25, 0.9,
+        25.2, 23.4, 18.7, 19.5, 15.6, 15.2, 16.4, 12.9, 11.2, 11.7, 12.1, 12.8, 11.7, 13.0, 4.8,
+        4.6, 1.25, 0.9,
     ];
     Planted::new("E2", machine, |series, x| match series {
         "write-combining buffers, as published" => Value::Counted(16.0),
