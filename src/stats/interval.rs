@@ -49,7 +49,7 @@ impl Interval {
     }
 
     /// Returns the value that the interval is drawn around. Of a positive interval, it is the geometric mean:
-    /// the uncertainty of a time, a rate or a [`quotient`](Self::quotient) is a factor to both sides. Of any
+    /// the uncertainty of a time, a rate or a quotient is a factor to both sides. Of any
     /// other interval, it is the middle.
     pub fn center(self) -> f64 {
         if self.lo <= 0.0 || !self.hi.is_finite() {
