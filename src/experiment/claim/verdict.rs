@@ -327,7 +327,7 @@ mod tests {
         let near = Interval::new(0.0412, 0.0499);
         assert_eq!(
             numbers(at_most("share", near, 0.05)),
-            "share 0.0456 [0.0412, 0.0499] (claimed: below 0.05)"
+            "share 0.0453 [0.0412, 0.0499] (claimed: below 0.05)"
         );
         assert_eq!(
             numbers(between("a", Interval::exact(6.0), 6.0, 6.0)),
@@ -340,7 +340,7 @@ mod tests {
         let undecided = Interval::new(1.0, 2.0 + 1e-9);
         assert_eq!(
             numbers(at_most("a", undecided, 2.0)),
-            "a 1.50000 [1.00000, 2.00000] (claimed: below 2)"
+            "a 1.41421 [1.00000, 2.00000] (claimed: below 2)"
         );
     }
 
