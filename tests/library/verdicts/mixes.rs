@@ -86,7 +86,7 @@ pub fn rows() -> Vec<Row> {
         row("X21", LINES, DoesNotHold, |m| {
             mixes(m, [READ, 12.0, 12.0, 12.0, 12.0], [18.0; 2])
         })
-        .says("3 reads per write with RFO over reads 0.63"),
+        .says("3 reads per write with RFO over reads 0.62"),
         row("X21", LINES, Inconclusive, |m| {
             mixes(m, [READ, 14.4, 18.0, 16.0, 12.0], [18.0; 2])
         }),

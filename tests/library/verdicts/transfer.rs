@@ -193,7 +193,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no point of"),
         row("X13", UPGRADE, Holds, |m| fenced(m, 90.0, 60.0, 1.0)).says("over addition 12.0"),
-        row("X13", UPGRADE, DoesNotHold, |m| fenced(m, 33.0, 60.0, 1.0)).says("addition 0.6"),
+        row("X13", UPGRADE, DoesNotHold, |m| fenced(m, 33.0, 60.0, 1.0)).says("addition 0.59"),
         row("X13", UPGRADE, Inconclusive, |m| fenced(m, 40.0, 60.0, 1.0)),
         row("X13", UPGRADE, Untestable, |m| {
             fenced(m, 90.0, 60.0, 1.0).on(alone(m))
