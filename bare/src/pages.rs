@@ -8,8 +8,8 @@ use linefill_bare_memory::{Area, Error, Mapped, Physical, Size, Tables, Window};
 
 use crate::console::Console;
 
-/// Addresses for mappings: the upper half of those that `Tables` translates with four levels. No machine has
-/// enough memory for the identity mapping to reach them.
+/// Addresses for mappings: the upper half of the addresses that `Tables` translates with four levels. No
+/// machine has enough memory for the identity mapping to reach them.
 const WINDOW: Area = Area {
     start: 1 << 46,
     end: 1 << 47,

@@ -92,7 +92,7 @@ fn ladder(ladder: &Ladder, width: usize) -> Screen {
         let step = step(level.latency.as_ref().ok());
         screen.add(&format!("  {:<10} {own:>size$}{step}", level.name));
         let rate = |value: &Result<Interval, String>| match value {
-            Ok(value) => digits(value.middle()),
+            Ok(value) => digits(value.center()),
             Err(_) => "-".to_owned(),
         };
         let (read, write) = (rate(&level.read), rate(&level.write));

@@ -153,27 +153,27 @@ fn open(
     })
 }
 
-/// Drops the cases of an experiment that need no further pass after these points: no claim about this machine
-/// depends on their points, which are only drawn.
+/// Drops the cases of an experiment whose points need no further pass: no claim about this machine depends on
+/// them, they are only drawn. Drops nothing if a case has no point yet.
 pub fn keep_judged(
     experiment: &'static Experiment,
     machine: &Machine,
     points: &[Point],
     cases: &mut Vec<Case>,
 ) {
+    if !is_whole(experiment, machine, points) {
+        return;
+    }
     let mut judged: BTreeSet<usize> = BTreeSet::new();
     let claims = experiment.claims.iter();
     for claim in claims.filter(|claim| claim.kind.is_of_this_machine()) {
         let decide = |points: &[Point]| decide(experiment, machine, None, points, claim);
         let now = decide(points);
-        if now.0 == Verdict::Untestable {
-            continue;
-        }
         let read = read(points, |points| decide(points) != now);
-        match read.is_empty() {
-            // The judgement rests on the middles of intervals alone, for example on where a curve steps.
-            true => judged.extend(0..points.len()),
-            false => judged.extend(read),
+        judged.extend(&read);
+        // The judgement rests on the middles of intervals alone, for example on where a curve steps.
+        if read.is_empty() && now.0 != Verdict::Untestable {
+            judged.extend(0..points.len());
         }
     }
     let place = |index: usize| (points[index].series.clone(), points[index].x);

@@ -32,6 +32,7 @@ mod orders;
 mod picks;
 mod ring;
 mod rng;
+mod shared_ring;
 mod tensor;
 mod visits;
 
@@ -50,8 +51,9 @@ pub use matrix::{Matrix, MatrixError, Product, ProductError};
 pub use order::{Order, Path};
 pub use orders::{Arrangement, HotOrder, Orders, OrdersError, WholeOrder};
 pub use picks::{Picks, PicksError};
-pub use ring::{Ring, SharedRing};
+pub use ring::Ring;
 pub use rng::Rng;
+pub use shared_ring::SharedRing;
 pub use tensor::{Allocation, Shape, ShapeError, Storage, Tensor, TensorError};
 #[doc(hidden)]
 pub use tensor::{Heap, Hop};

@@ -48,9 +48,9 @@ impl Interval {
         (self.lo + self.hi) / 2.0
     }
 
-    /// Returns the value that the interval is drawn around. Of a positive interval, it is the geometric mean:
-    /// the uncertainty of a time, a rate or a quotient is a factor to both sides. Of any
-    /// other interval, it is the middle.
+    /// Returns the value that is shown beside the interval. For a positive interval this is the geometric mean,
+    /// because the uncertainty of a time, a rate or a quotient is a factor in both directions. For any other
+    /// interval it is the middle.
     pub fn center(self) -> f64 {
         if self.lo <= 0.0 || !self.hi.is_finite() {
             return self.middle();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_center_of_a_positive_interval_is_as_many_times_one_end_as_the_other_is_times_it() {
+    fn the_center_of_a_positive_interval_is_its_geometric_mean() {
         for (lo, hi) in [(2.0, 8.0), (0.3, 20.9), (1e-9, 1e9), (5.0, 5.0)] {
             let center = Interval::new(lo, hi).center();
             assert!((center / lo / (hi / center) - 1.0).abs() < 1e-9, "{center}");

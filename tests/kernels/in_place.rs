@@ -10,7 +10,7 @@ use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction};
 /// Longer than any decoded function, and shorter than the program text that follows it.
 const LONGEST: u64 = 4096;
 
-/// A function's instructions by address: those that are reachable from its entry.
+/// The instructions of a function by address, as far as its entry reaches them.
 pub struct Code {
     pub entry: u64,
     pub instructions: BTreeMap<u64, Instruction>,

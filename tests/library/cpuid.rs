@@ -351,7 +351,7 @@ fn no_dump_yields_an_entry_of_size_zero() {
     }
 }
 
-/// The manuals' numbers of TLB entries, compared with those that CPUs report. Golden Cove's leaf 18h gives 64
+/// The numbers of TLB entries in manuals, compared with CPUID. Golden Cove's leaf 18h gives 64
 /// entries for loads from 4 KiB pages, the manual 96.
 #[test]
 fn published_translations_are_those_that_cpus_report() {

@@ -31,7 +31,7 @@ fn error(view: &ReportView, id: &str) -> Option<f64> {
     found.find(|(section, _)| section.id == id)?.1.error
 }
 
-/// The median error over all points of an experiment, including those that do not test a model.
+/// The median error over all points of an experiment, including points that do not test a model.
 fn error_of_all(analysis: &Analysis, id: &str) -> f64 {
     let (_, of) = analysis
         .predictions()

@@ -274,12 +274,12 @@ fn rounded(bytes: f64) -> f64 {
 impl Latency {
     /// Formats the nanoseconds with two or three digits: `3.5 ns`, `155 ns`.
     pub fn nanoseconds_text(&self) -> String {
-        format!("{} ns", digits(self.nanoseconds.middle()))
+        format!("{} ns", digits(self.nanoseconds.center()))
     }
 
     /// Formats the core cycles: `14 cycles`; `None` if the core clock is unknown.
     pub fn cycles_text(&self) -> Option<String> {
-        let cycles = self.cycles?.middle();
+        let cycles = self.cycles?.center();
         Some(format!("{cycles:.0} cycles"))
     }
 }

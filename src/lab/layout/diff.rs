@@ -193,7 +193,7 @@ impl Change {
 }
 
 impl Diff {
-    /// Compares the types of two binaries, or those that `names` match, for lines of `line` bytes.
+    /// Compares all types of two binaries, or the types that `names` match, for lines of `line` bytes.
     ///
     /// # Errors
     /// If a glob is invalid, one of the binaries has no matching type, or debug information is damaged.

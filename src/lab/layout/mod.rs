@@ -109,7 +109,7 @@ impl Binary {
         }
     }
 
-    /// Returns all types, or those that `names` match, by name. Each comes with its summary for lines of
+    /// Returns all types, or the types that `names` match, by name. Each has its summary for lines of
     /// `line` bytes.
     ///
     /// # Errors

@@ -75,7 +75,7 @@ impl Scale {
                 })
         };
         let bytes = ends(&mut ladder.random.iter().map(|of| of.0))?;
-        let times = ends(&mut all().map(|of| of.1.middle()))?;
+        let times = ends(&mut all().map(|of| of.1.center()))?;
         Some(Scale {
             bytes: (bytes.0, bytes.1.max(2.0 * bytes.0)),
             nanoseconds: (times.0 / 1.3, times.1 * 1.3),
@@ -101,7 +101,7 @@ fn curve(ladder: &Ladder, canvas: &Canvas) -> Markup {
         return html! {};
     };
     let bottom = canvas.height - canvas.bottom;
-    let last = |points: &[(f64, Interval)]| points.last().map(|of| of.1.middle());
+    let last = |points: &[(f64, Interval)]| points.last().map(|of| of.1.center());
     html! {
         svg.{"rungs " (canvas.class)} viewBox={ "0 0 " (canvas.width) " " (canvas.height) }
             role="img" aria-label=(spoken(ladder))
@@ -142,7 +142,7 @@ fn bands<'a>(ladder: &'a Ladder, scale: &Scale) -> Vec<(&'a Level, f64, f64)> {
     let (mut from, end) = scale.bytes;
     let mut bands = Vec::new();
     for level in &ladder.levels {
-        let to = level.size.map_or(end, |size| size.middle().min(end));
+        let to = level.size.map_or(end, |size| size.center().min(end));
         if to > from {
             bands.push((level, from, to));
             from = to;
@@ -188,7 +188,7 @@ fn cycles(of: &Latency) -> Option<String> {
 
 fn line(points: &[(f64, Interval)], class: &str, scale: &Scale, canvas: &Canvas) -> Markup {
     let place = |(bytes, time): &(f64, Interval)| {
-        let (x, y) = (scale.x(canvas, *bytes), scale.y(canvas, time.middle()));
+        let (x, y) = (scale.x(canvas, *bytes), scale.y(canvas, time.center()));
         format!("{},{}", at(x), at(y))
     };
     let places: Vec<String> = points
@@ -233,7 +233,7 @@ fn spoken(ladder: &Ladder) -> String {
 /// Renders the bandwidth of each level, and further parameters of the memory system.
 fn table(ladder: &Ladder) -> Markup {
     let both = || ladder.levels.iter().flat_map(|of| [&of.read, &of.write]);
-    let most = both().filter_map(|of| Some(of.as_ref().ok()?.middle()));
+    let most = both().filter_map(|of| Some(of.as_ref().ok()?.center()));
     let most = most.fold(0.0, f64::max);
     html! {
         table.levels {
@@ -288,7 +288,7 @@ fn table(ladder: &Ladder) -> Markup {
 fn bandwidth(value: &Result<Interval, String>, most: f64, class: &str) -> Markup {
     match value {
         Ok(value) => html! {
-            (bar(value.middle() / most, class)) b { (digits(value.middle())) }
+            (bar(value.center() / most, class)) b { (digits(value.center())) }
         },
         Err(reason) => html! {
             span.none title=(reason) { "–" span.hidden { " not known: " (reason) } }

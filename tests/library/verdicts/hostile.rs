@@ -165,7 +165,7 @@ fn the_smallest_memory_limits_give_cases_and_no_panic() {
     }
 }
 
-/// Any interval: mostly usual ones, and also those that no clock produces.
+/// Any interval: mostly plausible times, and sometimes values that no clock produces.
 fn intervals() -> impl Strategy<Value = Interval> {
     let end = || {
         prop_oneof![

@@ -40,7 +40,7 @@ fn speeds(machine: &Machine, blocks: [f64; 4], whole: f64) -> Planted {
     })
 }
 
-/// Blocks of every size are equally fast, except those that only fit into memory.
+/// Blocks that fit a cache are all equally fast. Larger blocks are slower.
 fn level(machine: &Machine) -> Planted {
     speeds(machine, [40.0, 40.0, 40.0, 20.0], 20.0)
 }
