@@ -125,17 +125,18 @@ impl Planted {
         self
     }
 
-    /// The same points, each in several passes: the time of the fastest thread and of the slowest in each,
-    /// as `passes` has them for a series.
-    pub fn in_passes(mut self, passes: impl Fn(&str) -> Vec<[f64; 2]>) -> Self {
+    /// The same points, each in several passes. `passes` returns the quality of each pass of a series, and the
+    /// times of its fastest and its slowest thread.
+    pub fn in_passes(mut self, passes: impl Fn(&str) -> Vec<(Quality, [f64; 2])>) -> Self {
         let each = self.points.iter().flat_map(|point| {
             let passes = passes(&point.series).into_iter();
-            passes.map(|[fastest, slowest]| {
+            passes.map(|(quality, [fastest, slowest])| {
                 let mut point = point.clone();
                 if let State::Measured(measured) = &mut point.state
                     && let Some(crew) = &mut measured.crew
                 {
                     (crew.fastest, crew.slowest) = (fastest, slowest);
+                    measured.quality = quality;
                 }
                 point
             })
