@@ -196,9 +196,10 @@ fn whatever_else_ends_it_leaves_none_either() {
 }
 
 /// Ends `kills` runs, each at a random time after it has started to measure. If none of them had a second
-/// process at that time, ends up to four times as many runs. Returns how many had one.
-fn kill_runs(folder: &Folder, command: impl Fn(usize) -> Command, kills: usize) -> usize {
-    let record = folder.at("linefill-out/record.jsonl");
+/// process at that time, ends up to four times as many runs. Runs take turns in the folders, and the second
+/// one in a folder goes on where the first was ended: it need not find the caches again, which takes long on
+/// a large last level. Returns how many had a second process.
+fn kill_runs(runs: &[(Folder, Vec<&str>)], kills: usize) -> usize {
     let mut rng = Rng::new(11);
     let mut with_workers = 0;
     for round in 0..4 * kills {
@@ -206,14 +207,20 @@ fn kill_runs(folder: &Folder, command: impl Fn(usize) -> Command, kills: usize) 
         if round >= kills && !wanted {
             break;
         }
-        let _ = fs::remove_file(&record);
-        let mut run = silent(&mut command(round));
+        let (folder, first) = &runs[round % runs.len()];
+        let record = folder.at("linefill-out/record.jsonl");
+        let points = || {
+            let text = fs::read_to_string(&record).unwrap_or_default();
+            text.matches(r#""kind":"point","experiment":"D"#).count()
+        };
+        let before = points();
+        let mut run = silent(&mut match before {
+            0 => folder.linefill(first),
+            _ => folder.linefill(&["run", "--resume"]),
+        });
         let began = Instant::now();
         let id = run.id();
-        let measuring = || {
-            let text = fs::read_to_string(&record).unwrap_or_default();
-            !children_of(id).is_empty() || text.contains(r#""kind":"point","experiment":"D"#)
-        };
+        let measuring = || !children_of(id).is_empty() || points() > before;
         // A run may measure nothing, if the last level is too large for its small memory.
         let mut ended = false;
         while !ended && !measuring() {
@@ -246,17 +253,18 @@ fn a_run_that_is_killed_leaves_neither_thread_nor_process() {
     ) {
         return;
     }
-    let folder = Folder::new("orphans");
     // A second process uses half of the last level.
     let caches = Caches::detect();
     let last_level = caches.last_level().map_or(0, |cache| cache.size >> 20);
     let memory = format!("{}MiB", (last_level / 2).max(16));
-    // Even rounds start second processes, odd rounds start threads.
-    let command = |round: usize| match round % 2 {
-        0 => folder.linefill(&["run", "D44", "--memory", &memory]),
-        _ => folder.linefill(&["run", "D39", "--memory", "16MiB"]),
-    };
-    let with_workers = kill_runs(&folder, command, 4);
+    // One run starts second processes, the other starts threads.
+    let processes = vec!["run", "D44", "--memory", &memory];
+    let threads = vec!["run", "D39", "--memory", "16MiB"];
+    let runs = [
+        (Folder::new("orphans"), processes),
+        (Folder::new("orphans-threads"), threads),
+    ];
+    let with_workers = kill_runs(&runs, 4);
     let two_cpus = allowed().len() > 1;
     assert!(!two_cpus || with_workers > 0, "none had a second process");
 }
