@@ -32,13 +32,15 @@ const MARGIN: f64 = 1.25;
 const A_POINT: f64 = 8.0 * 1048576.0;
 
 /// Returns the size of an experiment's points, to which its time is roughly proportional.
-fn size_of(cases: &[Case]) -> f64 {
+pub(super) fn size_of<'c>(cases: impl IntoIterator<Item = &'c Case>) -> f64 {
     // Most pages of a reservation of a terabyte are never touched.
     let laid_out = |case: &Case| match case.pages {
         PageRequest::Reserved => 0,
         _ => case.setup.bytes(),
     };
-    let sizes = cases.iter().map(|case| laid_out(case) as f64 + A_POINT);
+    let sizes = cases
+        .into_iter()
+        .map(|case| laid_out(case) as f64 + A_POINT);
     sizes.sum()
 }
 
@@ -78,11 +80,6 @@ impl Schedule {
             first_until: Some(first_until.max(until)),
             ..Schedule::to(Some(until))
         }
-    }
-
-    /// Gives the time that was kept for undecided claims to the passes.
-    pub fn keep_nothing(&mut self) {
-        self.kept = Duration::ZERO;
     }
 
     /// Sets another end. The known times of the experiments are kept.
@@ -255,8 +252,6 @@ mod tests {
         kept.took("D2", Duration::from_secs(40), 1.0);
         assert_eq!(kept.sampling(&[short], 0, &[]), 1.0);
         assert!(kept.sampling(&[short, short], 0, &[]) < 1.0);
-        kept.keep_nothing();
-        assert_eq!(kept.sampling(&[short, short], 0, &[]), 1.0);
         schedule.until = None;
         assert_eq!(schedule.sampling(&[long], 2, &[long]), 1.0);
         assert!(!schedule.is_over(1));
