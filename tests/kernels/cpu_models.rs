@@ -175,10 +175,10 @@ fn a_dozen_cpus_run_the_program_and_the_oracles() {
     if !starts(QEMU) {
         return;
     }
-    // Measuring a machine takes longer than everything else, so only the simplest and the most capable model
-    // do it.
+    // Measuring a machine takes longer than everything else. Only the first model does it, which lacks most: the
+    // instructions that the last one has are those of this machine.
     let models = DOZEN.map(|model| match model {
-        "qemu64" | "max" => (model.to_owned(), Machine::Measured),
+        "qemu64" => (model.to_owned(), Machine::Measured),
         _ => (model.to_owned(), Machine::OfTheRecord),
     });
     on_all(&models);
