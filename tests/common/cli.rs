@@ -4,11 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 pub use super::folder::{Folder, Ran};
 use linefill::lab::read::read;
 use linefill::lab::record::{Header, PointLine, VerdictLine};
+use linefill::os::allowed;
 use serde_json::Value;
 
 /// The record of a run of D14, D15 and D17 with made-up results.
@@ -49,9 +51,13 @@ impl Folder {
         Ran::of(&mut self.linefill(args))
     }
 
-    /// A command that runs this selection in a second or two.
+    /// A command that runs this selection in a second or two, on each of the CPUs in turn: by default all runs of
+    /// all tests would wait for one CPU.
     pub fn short(&self, selection: &[&str]) -> Command {
-        self.linefill(&[&["run"], selection, &SHORT].concat())
+        static RUNS: AtomicUsize = AtomicUsize::new(0);
+        let cpus = allowed();
+        let cpu = cpus[RUNS.fetch_add(1, Ordering::Relaxed) % cpus.len()].to_string();
+        self.linefill(&[&["run", "--cpu", &cpu], selection, &SHORT].concat())
     }
 
     /// Runs this selection to its end.

@@ -162,7 +162,7 @@ fn a_signal_ends_the_run_with_what_was_measured() {
     for name in ["INT", "TERM", "HUP"] {
         let folder = Folder::new(&format!("signal-{name}"));
         // Few points remain after the signal, so that the test is short.
-        let command = folder.signalled(&words("run D14 D15 D19 --memory 4MiB --budget 1s"));
+        let command = folder.signalled(&words("run D14 D15 D19 --cpu 0 --memory 4MiB --budget 1s"));
         let mut run = UnderWay::start(&folder, command);
         // At this line D14 has been measured once.
         run.until(165);

@@ -225,7 +225,7 @@ fn a_run_outlives_the_terminal_that_shows_its_progress() {
 fn a_terminal_that_is_closed_ends_its_run_with_a_report() {
     let folder = Folder::new("hangup");
     let Terminal { mut ours, theirs } = Terminal::open();
-    let mut command = folder.linefill(&words("run D14 D15 D19 --memory 4MiB --budget 3s"));
+    let mut command = folder.linefill(&words("run D14 D15 D19 --cpu 0 --memory 4MiB --budget 3s"));
     let line = theirs.as_raw_fd();
     // SAFETY: signal-safety(7) allows these calls; the descriptor is open until the child executes the
     // program.
