@@ -16,21 +16,22 @@ use crate::lab::whole::write_whole;
 
 /// Compare two records or more: machines, settings, before and after a change.
 ///
-/// Writes a page with the curves of all records in one plot each, differences with their
-/// intervals, the machine sheets and the verdicts side by side. Prints how much slower or faster each
-/// other record is than the first, the largest effect first. Records of the boot image, from its
-/// serial port, will do.
+/// Writes a page with one plot per experiment that has the curves of all records, the differences with their
+/// intervals, and the machine sheets and verdicts side by side. Prints how much slower or faster each other
+/// record is than the first, with the largest difference first. Records of the boot image, from its serial
+/// port, can be compared, too.
 ///
-/// More than eight records are a fleet: printed are each figure's distribution over the hosts, the hosts that
-/// lie outside, and which of their settings (BIOS, kernel, microcode, pages, governor, ...) most hosts have
-/// otherwise. A host is outside in a figure if the modified z-score (median and MAD, Iglewicz and Hoaglin
-/// 1993) of its whole interval is above 3.5, and its value 5 % or more from the median. A gate then holds
-/// each host against the median. With --out, the page has all records beside the first nevertheless.
+/// More than eight records are treated as a fleet. The output is then each figure's distribution over the
+/// hosts, the outliers, and the settings of an outlier (BIOS, kernel, microcode, pages, governor, ...) that
+/// differ from those of most hosts. A host is an outlier in a figure if the modified z-score (median and MAD,
+/// Iglewicz and Hoaglin 1993) of its whole interval is above 3.5, and its value differs by 5 % or more from the
+/// median. Gates compare each host with the median. With --out, the page still compares all records with the
+/// first.
 ///
-/// Timings of your own functions are compared name by name: those of Criterion's output folder (its last
-/// run, or with a single folder that against the baseline), and lines of kind `function`
-/// (docs/FORMAT.md). Medians are compared; the interval of a ratio has 1 % of either value added, for
-/// what differs between runs. There is no page of them.
+/// Timings of your own functions are compared name by name. They come from Criterion's output folder (with two
+/// folders, the last runs; with one folder, its last run and the baseline) and from lines of kind `function`
+/// (docs/FORMAT.md). Medians are compared. The interval of a ratio is widened by 1 % of each value for
+/// differences between runs. No page is written for functions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A gate is FAMILY/EXPERIMENT/SERIES > RATIO, or < RATIO. Each part is a glob, and the last ones may be \
@@ -49,22 +50,23 @@ Examples:
   linefill compare target/criterion --baseline main                 over `--save-baseline main`
   linefill compare old/criterion new/criterion                      of two checkouts")]
 pub(super) struct Args {
-    /// Records, folders of runs, Criterion's folders or files of function lines; the others are held
-    /// against the first.
+    /// Records, folders of runs, Criterion's folders, or files with lines of functions. All are compared with
+    /// the first.
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
-    /// The baseline of Criterion that a single folder is held against, as of --save-baseline [default:
+    /// The baseline of Criterion that a single folder is compared with, as named by --save-baseline [default:
     /// base, the run before].
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// Exit with status 1 if a ratio lies beyond this. Repeat it for several.
+    /// Exit with status 1 if a ratio is beyond this limit, as described below. Repeat the option for several
+    /// limits.
     #[arg(long = "fail-if", value_name = "GATE")]
     gates: Vec<String>,
-    /// A name for a record; repeat the option, in the order of the records [default: the machine,
-    /// or the file's name where machines are alike].
+    /// A name for a record. Repeat the option, in the order of the records [default: the machine, or the file's
+    /// name if machines are alike].
     #[arg(long = "label", value_name = "NAME")]
     labels: Vec<String>,
-    /// Where the page goes [default: compare.html, and none unless the format is table].
+    /// The file of the page [default: compare.html for the format table, none for others].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// The form of the output.

@@ -15,10 +15,9 @@ use crate::order;
 
 /// Show how a type lies in memory: members, holes, cache lines, and a better order.
 ///
-/// Reads the debug information (DWARF) of a program, a shared library or an object file, or of the
-/// separate file that belongs to it. Types of C, C++ and Rust are printed as pahole prints
-/// them, with the lines that they touch if they start on one, and with an order of their members
-/// that makes them smaller, if there is one.
+/// Reads the debug information (DWARF) of a program, a shared library or an object file, or of the separate
+/// file that belongs to it. Prints types of C, C++ and Rust in the form of pahole, with the lines that they
+/// touch if they start at the beginning of a line, and with a smaller order of their members, if there is one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,25 +35,25 @@ pub(super) struct Args {
     /// A program, shared library or object file.
     #[arg(required_unless_present = "diff")]
     binary: Option<PathBuf>,
-    /// A type: its name, the end of its path (`Inner` for `outer::Inner`), or a glob. Repeat it for
-    /// several.
+    /// The name of a type, the end of its path (`Inner` for `outer::Inner`), or a glob. Repeat the option for
+    /// several types.
     #[arg(long = "type", value_name = "NAME")]
     types: Vec<String>,
-    /// List types by name, each in a line: all of them, or those of --type.
+    /// List types, one per line: all of them, or those of --type.
     #[arg(long)]
     list: bool,
-    /// List the N types with the most bytes in holes and padding, the most wasteful first.
+    /// List the N types with the most bytes in holes and padding, with the most bytes first.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", conflicts_with = "list",
           value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
-    /// Show which types lie differently in another build: all of them, or those of --type.
+    /// Show the types whose layout differs between two builds: all of them, or those of --type.
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"],
           conflicts_with_all = ["binary", "list", "top", "expand", "debug_file"])]
     diff: Vec<PathBuf>,
-    /// Bytes of a cache line.
+    /// The size of a cache line in bytes.
     #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size)]
     line: u64,
-    /// Print the members of members, too.
+    /// Also print the members of members.
     #[arg(long)]
     expand: bool,
     /// Print JSON.

@@ -16,11 +16,10 @@ use crate::lab::tour;
 
 /// List the experiments: what each claims, from which section, and how long it takes.
 ///
-/// An id is a letter for the source and a number: A Startin, B Sestoft, C the tensor series,
-/// D Drepper's section 3, E his sections 6.1 to 6.3, F neighbours of those sections, X what none of
-/// them asks. Times are those of a quick run of the experiment alone, estimated by its number of
-/// cases on this machine; the ladder that every run of measurements begins with takes some ten
-/// seconds more.
+/// An id is a letter for the source and a number: A Startin, B Sestoft, C the tensor series, D Drepper's
+/// section 3, E Drepper's sections 6.1 to 6.3, F related sections of Drepper, X experiments of our own. Times
+/// are those of a quick run of the experiment alone, estimated from its number of cases on this machine. Every
+/// run that measures first looks for the sizes of the caches, which takes about ten seconds more.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,7 +29,7 @@ Examples:
   linefill list streaming    a family: what shares a subject and a file, as the second column says
   linefill list --format json | jq -r '.experiments[].claims[].claim'")]
 pub(super) struct ListArgs {
-    /// Ids, names, globs of either, or families; quote globs so that the shell leaves them alone.
+    /// Ids or names of experiments, globs of these, or families. Put globs in quotes.
     #[arg(value_name = "ID, GLOB OR FAMILY")]
     patterns: Vec<String>,
     /// Take times from a record, or the folder of a run, instead of estimates.
@@ -58,7 +57,8 @@ pub(super) fn list(args: &ListArgs) -> Result<Status> {
 
 /// Measure ten experiments in about twenty seconds, and explain each.
 ///
-/// Says for each what it asks, what is seen, then and now, and what to do about it. Writes no record.
+/// Shows for each the question, what is measured, the number then and now, and what to do about it. Writes no
+/// record.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -29,15 +29,15 @@ use crate::recorded::machine_of;
 
 /// Measure the machine's caches, and show them beside what CPUID and the kernel say.
 ///
-/// Walks lists of growing size in random order, one cache line per element: the time per step rises
-/// where a cache ends. Then it walks lists that fall into one set, and times loads across the end of
-/// a line, loads from many pages, and stores. This takes about fifteen seconds, and up to three times
-/// as long while others use the same core.
+/// Walks lists of growing size in random order, one cache line per element: the time per step rises where a
+/// cache ends. Then it walks lists whose lines fall into one set, and times loads that cross the end of a line,
+/// loads from many pages, and stores. This takes about fifteen seconds, and up to three times as long on a busy
+/// machine.
 ///
-/// From these curves alone it infers the line size, the size and ways of each cache, the replacement
-/// policy, the entries of the TLBs and the sizes of the buffers. Where the curves leave doubt, it says
-/// in what share of the resampled curves the same answer came out. A virtual machine often gets only a
-/// part of the last-level cache that CPUID states; experiments use what is measured.
+/// From these curves alone it infers the line size, the size and ways of each cache, the replacement policy,
+/// the entries of the TLBs and the sizes of the buffers. Where the curves leave doubt, it gives the share of
+/// resampled curves that lead to the same answer. A virtual machine often gets only a part of the last-level
+/// cache that CPUID reports. The experiments use what is measured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -53,7 +53,7 @@ pub(super) struct MachineArgs {
     /// the last level].
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
-    /// Measure nothing: a record, or the folder of a run, says what was measured.
+    /// Measure nothing, and show the sheet of this record or folder of a run.
     #[arg(long, value_name = "RECORD", conflicts_with_all = ["cpu", "memory"])]
     record: Option<PathBuf>,
     /// The form of the output.
@@ -105,10 +105,10 @@ fn of_record(path: &Path, format: Format) -> Result<Status> {
 
 /// Say what distorts a measurement on this machine, and how to fix it.
 ///
-/// Looks at isolation, interrupts, clock frequency, hyper-threads, hypervisor, huge pages, limits,
-/// counters, prefetchers and other load, as seen from the CPU that would measure. It changes nothing:
-/// each fix is for you to run. `linefill run --isolated` insists on a CPU that is isolated, tickless and
-/// quiet. The exit status is 1 if something is BAD, and with --strict also if there is a warning.
+/// Checks isolation, interrupts, clock frequency, hyper-threads, hypervisor, huge pages, limits, counters,
+/// prefetchers and other load for the CPU that would measure. It changes nothing: you decide which fixes to
+/// apply. `linefill run --isolated` measures only on a CPU that is isolated, tickless and quiet. The exit
+/// status is 1 if something is BAD, and with --strict also if there is a warning.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -116,10 +116,10 @@ Examples:
   linefill doctor --cpu 3    for CPU 3
   linefill doctor --strict && linefill run     measure only on a machine without a warning")]
 pub(super) struct DoctorArgs {
-    /// The CPU that is to measure.
+    /// The CPU to check [default: the one that `run` would measure on].
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
     cpu: Option<usize>,
-    /// Fail also if there is a warning.
+    /// Exit with status 1 for warnings, too.
     #[arg(long)]
     strict: bool,
     /// The form of the output.
@@ -145,14 +145,14 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<Status> {
 
 /// Count what an operation of an experiment does: misses, page walks, instructions, ...
 ///
-/// Counts events around N operations and around 2N of each case, and prints the difference per
-/// operation, so that the counters' own cost and the harness's leave. Ranges come from CPUID, not
-/// from a measured ladder.
+/// Counts events around N operations and around 2N operations of each case, and prints the difference per
+/// operation. This removes what the counters and the loop around the operations cost. Cache sizes come from
+/// CPUID, not from measured walks.
 ///
-/// An event is the vendor's, such as MEM_LOAD_RETIRED.L1_MISS or ls_mab_alloc.loads; a raw number,
-/// rXXXX, as perf takes it; perf's own, such as cycles or L1-dcache-load-misses; or the kernel's:
-/// task-clock, page-faults, context-switches, cpu-migrations, minor-faults, major-faults. What the
-/// kernel refuses is named with its reason, and the others are counted.
+/// An event is one of the vendor's names, such as MEM_LOAD_RETIRED.L1_MISS or ls_mab_alloc.loads; a raw number
+/// in perf's form rXXXX; one of perf's names, such as cycles or L1-dcache-load-misses; or one of the kernel's:
+/// task-clock, page-faults, context-switches, cpu-migrations, minor-faults, major-faults. Events that the
+/// kernel refuses are named with the reason, and the others are counted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -164,10 +164,10 @@ Examples:
 
 A star marks an event that shared its counter with others and was scaled.")]
 pub(super) struct CountersArgs {
-    /// Ids, names, globs of either, or families; quote globs so that the shell leaves them alone.
+    /// Ids or names of experiments, globs of these, or families. Put globs in quotes.
     #[arg(value_name = "ID, GLOB OR FAMILY", required_unless_present = "list")]
     patterns: Vec<String>,
-    /// The events, separated by commas. They replace the usual ones.
+    /// The events to count, separated by commas [default: those of the experiment].
     #[arg(short, long, value_name = "EVENTS")]
     events: Option<String>,
     /// The series to count, by name or glob [default: all].
@@ -182,7 +182,7 @@ pub(super) struct CountersArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Print the names that mean something on this CPU, and count nothing.
+    /// Print the event names that this CPU knows, and count nothing.
     #[arg(long, conflicts_with_all = ["patterns", "events", "series", "json"])]
     list: bool,
 }

@@ -24,10 +24,10 @@ use crate::lab::terminal::finished;
 use crate::lab::whole::write_whole_by;
 use crate::recorded::core_of;
 
-/// Show all about an experiment: its claims in full, the numbers, a plot, its text and its source.
+/// Show everything about an experiment: its claims, the numbers, a plot, its text and its source.
 ///
-/// The numbers are those of a record: of the last run, if nothing else is said. Without one, or where
-/// the record does not have the experiment, the claims and the text are shown alone.
+/// The numbers come from a record, by default that of the last run. Without a record, or if the record does not
+/// have the experiment, the claims and the text are shown alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,7 +37,7 @@ Examples:
   linefill show 'E1*'                   some
   linefill show --all                   all that the record has")]
 pub(super) struct ShowArgs {
-    /// Ids of experiments or claims, names, globs of either, or families.
+    /// Ids of experiments or claims, names, globs of these, or families. Put globs in quotes.
     #[arg(value_name = "ID, GLOB OR FAMILY", required_unless_present = "all")]
     patterns: Vec<String>,
     /// Show every experiment that the record has.
@@ -131,7 +131,7 @@ pub(super) fn show(args: &ShowArgs) -> Result<Status> {
 /// Write records as one table, for DuckDB, pandas, R or a spreadsheet.
 ///
 /// A row is a measured point, a point of a drawn curve, a verdict, a figure of a round, or a record with its
-/// machine and settings; the first columns say of which record. docs/FORMAT.md documents the columns. Records are
+/// machine and settings. The first columns name the record. docs/FORMAT.md documents the columns. Records are
 /// read one at a time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -205,11 +205,11 @@ pub(super) fn export(args: &ExportArgs) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// Render records as a static site: a table of machines by sections of the papers, a page per
-/// machine, and a page for any two (of eight records at most; `compare` summarises more).
+/// Render records as a static site: a table of machines by sections of the papers, a page per machine, and a
+/// page for each pair of machines (up to eight records; `compare` summarises more).
 ///
-/// The pages load nothing and link each other by relative paths, so that any web server or a folder
-/// will do. Without --out the tables are printed, and nothing is written.
+/// The pages load nothing and link to each other by relative paths, so that any web server or folder can hold
+/// them. Without --out the tables are printed, and no file is written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -219,8 +219,8 @@ pub(super) struct GalleryArgs {
     /// Records, or folders of runs.
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
-    /// A name for a record; repeat the option, in the order of the records [default: the machine,
-    /// or the file's name where machines are alike].
+    /// A name for a record. Repeat the option, in the order of the records [default: the machine, or the file's
+    /// name if machines are alike].
     #[arg(long = "label", value_name = "NAME")]
     labels: Vec<String>,
     /// The folder for the pages.

@@ -15,12 +15,11 @@ use crate::lab::run::{OUT, REPORT, write_report};
 use crate::lab::summary::Ending;
 use crate::lab::watch::{Timeline, WatchSummary, write_page};
 
-/// Render the report of a record again, and print what it comes to.
+/// Render the report of a record again, and print its results.
 ///
-/// Needs the record alone: it may come from another machine, from a run that was killed, or from
-/// the boot image's serial port. It shows the verdicts that the run itself
-/// decided at its end; a run that was killed is judged now. Of a record of `linefill watch` it draws the figures
-/// over time.
+/// Only the record is needed: it may come from another machine, from a run that was killed, or from the boot
+/// image's serial port. The report shows the verdicts that the run decided at its end. A run that was killed is
+/// judged now. For a record of `linefill watch` it draws the figures over time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +32,7 @@ pub(super) struct ReportArgs {
     /// A record, or the folder of a run.
     #[arg(default_value = OUT)]
     record: PathBuf,
-    /// Where the report goes [default: report.html beside the record].
+    /// The file of the report [default: report.html beside the record].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -84,8 +83,8 @@ pub(super) struct Shown {
     /// Print every verdict in full instead of a summary.
     #[arg(long)]
     all: bool,
-    /// Exit with status 1 if this is so: `CLAIM = VERDICT` (or `!=`), or
-    /// `FAMILY/EXPERIMENT/SERIES > VALUE` (or `<`), all of them globs. Repeat it for several.
+    /// Exit with status 1 if this condition is true: `CLAIM = VERDICT` (or `!=`), or `FAMILY/EXPERIMENT/SERIES
+    /// > VALUE` (or `<`). All names are globs. Repeat the option for several conditions.
     #[arg(long = "fail-if", value_name = "GATE")]
     gates: Vec<String>,
     /// The form of the output.

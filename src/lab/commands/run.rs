@@ -18,15 +18,15 @@ use crate::os::{Pages, interrupt, prefetchers};
 
 /// Measure the experiments, decide the claims, and write a report.
 ///
-/// Measures on one CPU, point by point, and writes `record.jsonl` (full profile: `record.jsonl.gz`)
-/// and `report.html` into the output folder. The report opens offline. Each claim gets one of four
-/// verdicts: holds; does not hold; inconclusive (the numbers do not decide it); untestable (this
-/// machine cannot test it, with the reason).
+/// Measures on one CPU, point by point, and writes `record.jsonl` (full profile: `record.jsonl.gz`) and
+/// `report.html` into the output folder. The report opens offline. Each claim gets one of four verdicts: holds;
+/// does not hold; inconclusive (the numbers do not decide it); untestable (this machine cannot test it; the
+/// reason is given).
 ///
-/// Leave the machine alone while it measures; `linefill doctor` says what disturbs a measurement.
-/// Ctrl-C, `kill` and the end of the terminal (not under `nohup`) end the run and keep what it has
-/// measured. `--resume` goes on with an ended run, even after `kill -9`. A new run renames the
-/// folder's earlier record and report instead of overwriting them.
+/// Run nothing else on the machine meanwhile. `linefill doctor` says what disturbs a measurement. Ctrl-C,
+/// `kill` and the end of the terminal (not under `nohup`) end the run; what it has measured is kept. `--resume`
+/// continues a run that has ended, even after `kill -9`. A new run renames an earlier record and report in the
+/// folder and does not overwrite them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,22 +48,23 @@ LINEFILL_MASK names CPU features to do without, such as avx512,avx2.")]
 pub(super) struct Args {
     #[command(flatten)]
     scene: Scene,
-    /// How much time to take [default: quick].
+    /// How thorough the run is [default: quick].
     #[arg(long, value_enum)]
     profile: Option<Profile>,
-    /// How long measuring may take, such as 60s or 10m [default: 170s, and 19m for the full profile]. What
-    /// the first two passes leave open is measured again until then, or until it is decided. What does not fit
-    /// into this time is left out of the second pass; the first pass has the default time at least.
+    /// The time for measuring, such as 60s or 10m [default: 170s, and 19m for the full profile]. Claims that
+    /// are undecided after the first two passes are measured again until they are decided or the time is over.
+    /// Experiments that do not fit are left out of the second pass. The first pass may always take the default
+    /// time.
     #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     budget: Option<Duration>,
     /// The folder for the record and the report.
     #[arg(long, value_name = "DIR", default_value = OUT)]
     out: PathBuf,
-    /// Go on with the run in the output folder, with its own selection and options.
+    /// Continue the run in the output folder, with its selection and options.
     #[arg(long)]
     resume: bool,
-    /// Switch the hardware prefetchers off for E35, by writing a register; needs root. They are
-    /// switched on again behind it, also if this program is killed.
+    /// Let E35 switch the hardware prefetchers off and on. This writes a model-specific register and needs
+    /// root. The previous state is restored, even if the program is killed.
     #[arg(long, conflicts_with = "prefetchers")]
     allow_msr: bool,
     #[command(flatten)]

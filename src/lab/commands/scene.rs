@@ -11,34 +11,34 @@ use crate::os::Pages;
 /// What is measured, and on what.
 #[derive(Debug, clap::Args)]
 pub(super) struct Scene {
-    /// Ids, names, globs of either, or families; quote globs so that the shell leaves them alone.
-    /// `run` takes all if there is none.
+    /// Ids or names of experiments, globs of these, or families. Put globs in quotes. `run` without any
+    /// measures all experiments.
     #[arg(value_name = "ID, GLOB OR FAMILY")]
     pub patterns: Vec<String>,
-    /// The page size of all memory, whatever an experiment asks for.
+    /// The page size of all memory. Experiments that ask for another size get this one, too.
     #[arg(long, value_enum)]
     pub pages: Option<PageSize>,
-    /// The memory node on which all memory lies, whichever CPU measures; X19 measures from node to node in
-    /// any case.
+    /// Allocate all memory on this memory node. X19 ignores the option: it measures every node from every
+    /// other.
     #[arg(long, value_name = "N", value_parser = node_number, allow_negative_numbers = true)]
     pub node: Option<usize>,
     /// The CPU to measure on [default: an isolated one, else the last one allowed].
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
     pub cpu: Option<usize>,
-    /// Measure on a CPU that nobody else uses: refuse unless it is isolated, tickless and quiet, and say
-    /// which setting is missing. Where this program may, it isolates the CPU by a cpuset partition and
-    /// sends interrupts of devices elsewhere, until it ends. [default: as --cpu]
+    /// Measure on a CPU that runs nothing else. Ends with an error that names the missing settings unless the
+    /// CPU is isolated, tickless and quiet. With enough rights the program itself isolates the CPU until it
+    /// ends: it makes a cpuset partition and moves device interrupts to other CPUs. [default: as --cpu]
     #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true, value_parser = cpu_number)]
     pub isolated: Option<Option<usize>>,
-    /// Switch the hardware prefetchers off on all CPUs that threads may have, for the whole run, by writing a
-    /// register; needs root, and is refused where it cannot be. They are as before afterwards, also if this
-    /// program is killed. [default: as they are]
+    /// Switch off the hardware prefetchers of all CPUs that may run threads, for the whole run. This writes a
+    /// model-specific register and needs root; without access to the register the run is refused. The previous
+    /// state is restored at the end, even if the program is killed. [default: leave them as they are]
     #[arg(long, value_enum, value_name = "HOW")]
     pub prefetchers: Option<Prefetchers>,
-    /// Where the further threads of an experiment go [default: near].
+    /// Where the other threads of an experiment run [default: near].
     #[arg(long, value_enum, value_name = "WHERE")]
     pub threads: Option<Threads>,
-    /// The seed of all random layouts: the same seed gives the same lists [default: 1].
+    /// The seed of all random orders: with the same seed, lists have the same order [default: 1].
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// The largest working set [default: a quarter of the available memory, and at most 1GiB or four
@@ -84,21 +84,22 @@ impl Scene {
     }
 }
 
-/// How the hardware prefetchers are to be.
+/// What is done with the hardware prefetchers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Prefetchers {
-    /// All that the register switches.
+    /// All prefetchers that the register controls.
     Off,
 }
 
 /// A placement on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Threads {
-    /// On cores of their own, those first that share the most with the measuring CPU.
+    /// On separate cores, starting with those that share the most caches with the measuring CPU.
     Near,
-    /// On cores of their own, those first that share the least: the other package, if there is one.
+    /// On separate cores, starting with those that share the fewest caches: those of another package, if there
+    /// is one.
     Far,
-    /// On hyper-threads of the same core first. What an experiment says of cores then goes for
+    /// On the hyper-threads of the measuring core first. What an experiment says about cores is then about
     /// hyper-threads.
     Siblings,
 }

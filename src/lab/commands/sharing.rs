@@ -23,22 +23,22 @@ use crate::os::interrupt;
 use crate::recorded::machine_of;
 use crate::time::Rate;
 
-/// Find false sharing: fields that threads touch on one line, what it costs here, and the cure.
+/// Find false sharing: fields that threads touch on one line, what it costs here, and how to avoid it.
 ///
-/// Given the fields of a structure, from a binary's debug information or as plain offsets, and which
-/// thread writes or reads which, it says which lines several threads need, predicts from a model of
-/// the MESI protocol and the measured way of a line between cores what that can cost, and measures
-/// the threads' accesses as the fields lie and with each field on lines of its own. A round is one
-/// access of a thread to each of its fields. About five seconds.
+/// The fields are those of a structure in a binary's debug information, or plain offsets. With the threads that
+/// write and read each field it names the lines that several threads need, and predicts the cost from a model
+/// of the MESI protocol and the measured time of a line's way between two cores. Then it measures the threads'
+/// accesses twice: with the fields where they are, and with each field on lines of its own. A round is one
+/// access of a thread to each of its fields. This takes about five seconds.
 ///
-/// Given a program instead (`-- COMMAND`), it runs it and finds the lines that threads share falsely: who
-/// touches which fields of which variable, how often, and the command that measures what that costs here.
-/// The program's output goes to the standard error. Where there is a PMU that samples addresses (Intel's
-/// `mem-loads`, AMD's `ibs_op`) the accesses are sampled, and loads that found their line modified by another
-/// core are counted; elsewhere valgrind traces all of them, some hundred times slower, and simulated caches
-/// (MESI) tell how often the line moves if these threads take turns. By the PMU also a running process is
-/// watched (`--pid`). Threads that live for less than some milliseconds, and other
-/// processes that the program starts, are not.
+/// With a program (`-- COMMAND`) it runs the program and finds the lines that its threads share falsely: which
+/// threads touch which fields of which variable, how often, and the command that measures the cost here. The
+/// program's output goes to the standard error. If the PMU can sample addresses (Intel's `mem-loads`, AMD's
+/// `ibs_op`), the accesses are sampled, and loads that find their line modified by another core are counted.
+/// Otherwise valgrind traces all accesses, which takes some hundred times as long, and simulated caches (MESI)
+/// give how often the line moves if the threads take turns. With a PMU, a running process can be watched, too
+/// (`--pid`). Threads that live for less than a few milliseconds and other processes that the program starts
+/// are not watched.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 If neither --writes nor --reads is given, each field is written by a thread of its own: the first by \
@@ -56,37 +56,38 @@ pub(super) struct Args {
     /// A program, shared library or object file with debug information.
     #[arg(requires = "types", conflicts_with = "offsets")]
     binary: Option<PathBuf>,
-    /// The type in it: its name, or the end of its path (`Inner` for `outer::Inner`).
+    /// The type in the binary: its name, or the end of its path (`Inner` for `outer::Inner`).
     #[arg(long = "type", value_name = "NAME", requires = "binary")]
     types: Option<String>,
-    /// A field of the type: `name`, `name[2]` or `outer.inner`. Repeat it for several.
+    /// A field of the type: `name`, `name[2]` or `outer.inner`. Repeat the option for several fields.
     #[arg(long = "field", value_name = "FIELD", requires = "types")]
     fields: Vec<String>,
-    /// A field of no type: its first byte, and its size if it is not 8 bytes. Repeat it for several.
+    /// A field without a type: its first byte, and its size if this is not 8 bytes. Repeat the option for
+    /// several fields.
     #[arg(long = "offset", value_name = "BYTE[:SIZE]", value_parser = offset,
           allow_negative_numbers = true, required_unless_present_any = ["binary", "pid", "command"])]
     offsets: Vec<(u64, u64)>,
-    /// Which thread writes which field, THREAD:FIELD, separated by commas; an offset is named by
-    /// its first byte. Repeat it for more.
+    /// Which thread writes which field: THREAD:FIELD, separated by commas. The name of an offset is its first
+    /// byte. The option may be repeated.
     #[arg(long, value_name = "LIST")]
     writes: Vec<String>,
     /// Which thread reads which field, in the same form.
     #[arg(long, value_name = "LIST")]
     reads: Vec<String>,
-    /// The byte of a line at which the structure begins [default: of the places that its alignment
-    /// allows, where most threads share].
+    /// The byte within a line where the structure begins [default: of the places that its alignment allows, the
+    /// one where most threads share lines].
     #[arg(long, value_name = "BYTE")]
     start: Option<u64>,
     /// The alignment of the structure [default: the type's; 8 for offsets].
     #[arg(long, value_name = "BYTES", value_parser = alignment)]
     align: Option<u64>,
-    /// Bytes of a cache line.
+    /// The size of a cache line in bytes.
     #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size)]
     line: u64,
     /// How fields are written.
     #[arg(long, value_enum, default_value = "atomic")]
     way: Way,
-    /// Predict, and measure nothing.
+    /// Predict the cost without measuring it.
     #[arg(long)]
     predict: bool,
     /// The CPU of the first thread measured [default: an isolated one, else the last one allowed].
@@ -100,24 +101,24 @@ pub(super) struct Args {
     /// build id or debug link].
     #[arg(long, value_name = "FILE", requires = "binary")]
     debug_file: Option<PathBuf>,
-    /// A running process to be watched by the PMU.
+    /// The id of a running process to watch, which needs a PMU.
     #[arg(long, value_name = "PID", group = "watched", value_parser = clap::value_parser!(u32).range(1..),
           conflicts_with_all =
           ["binary", "types", "fields", "offsets", "writes", "reads", "start", "align", "predict", "cpu"])]
     pid: Option<u32>,
-    /// How long the process is watched.
+    /// How long to watch the process.
     #[arg(long = "for", value_name = "TIME", default_value = "5s", requires = "pid", conflicts_with = "command",
           value_parser = duration, allow_negative_numbers = true)]
     time: Duration,
-    /// With a command: what sees the accesses [default: the PMU where it can, else valgrind].
+    /// How the accesses of a command are observed [default: by the PMU if it can, else by valgrind].
     #[arg(long, value_enum, requires = "watched")]
     by: Option<By>,
-    /// With a command or a process: how often two threads must access a line for it to be told [default: 100,
-    /// or 3 samples of the PMU].
+    /// The least number of accesses by two threads for which a line is reported, with a command or a process
+    /// [default: 100, or 3 samples of the PMU].
     #[arg(long, value_name = "N", requires = "watched",
           value_parser = clap::value_parser!(u64).range(1..))]
     least: Option<u64>,
-    /// A program to be watched, with its arguments.
+    /// A program to run and watch, with its arguments.
     #[arg(last = true, value_name = "COMMAND", group = "watched", conflicts_with_all =
           ["binary", "types", "fields", "offsets", "writes", "reads", "start", "align", "predict", "cpu"])]
     command: Vec<OsString>,
@@ -126,9 +127,9 @@ pub(super) struct Args {
 /// What sees the accesses of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum By {
-    /// The CPU samples them.
+    /// The CPU samples some accesses.
     Pmu,
-    /// valgrind traces them all.
+    /// valgrind traces every access.
     Valgrind,
 }
 

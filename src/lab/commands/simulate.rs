@@ -22,11 +22,11 @@ use crate::lab::whole::write_whole;
 use crate::recorded::machine_of;
 use crate::sim::HierarchyDesign;
 
-/// Simulate caches: what a program's trace, or an experiment's own, does in any cache.
+/// Simulate caches: what the references of a program, or of an experiment, do in any cache.
 ///
-/// Counts hits, misses, evictions and write-backs level by level, for as many configurations at a
-/// time as are given; the trace is read once and never held. On what valgrind's lackey prints the
-/// counts are those of cachegrind. Nothing is timed.
+/// Counts hits, misses, evictions and write-backs of each level, for one or more configurations at a time. The
+/// trace is read once and not kept in memory. For a trace of valgrind's lackey the counts equal those of
+/// cachegrind. Nothing is timed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A configuration lists caches, separated by commas: NAME=SIZE/WAYS/LINE:OPTION:...
@@ -50,30 +50,30 @@ Examples:
   linefill simulate --mesi 8                         what coherence sends among 8 cores
   linefill simulate --mesi --experiment B8 --series 'add*'     and among an experiment's threads")]
 pub(super) struct Args {
-    /// The caches, as described below. Repeat it for several configurations.
+    /// The caches, as described below. Repeat the option for several configurations.
     #[arg(
         long = "config",
         value_name = "CACHES",
         required_unless_present = "mesi"
     )]
     configs: Vec<String>,
-    /// A trace: what `valgrind --tool=lackey --trace-mem=yes` printed, or what --pack wrote; `-` for the
+    /// A trace: the output of `valgrind --tool=lackey --trace-mem=yes`, or a file of --pack; `-` is the
     /// standard input.
     #[arg(long, value_name = "FILE", required_unless_present_any = ["experiment", "mesi"])]
     trace: Option<PathBuf>,
-    /// Write the trace to a new file in the compact form, which is smaller and read faster.
+    /// Write the trace to a new file in the compact form, which is smaller and is read faster.
     #[arg(long, value_name = "FILE", requires = "trace")]
     pack: Option<PathBuf>,
-    /// An experiment, by id or name: the traces of its own cases.
+    /// Simulate the cases of this experiment, given by id or name.
     #[arg(long, value_name = "ID", conflicts_with = "trace")]
     experiment: Option<String>,
-    /// Its series, by a glob [default: all].
+    /// The series of the experiment, a glob [default: all].
     #[arg(long, value_name = "GLOB", requires = "experiment")]
     series: Option<String>,
-    /// Its cases at this place on the horizontal axis, such as a working set [default: all].
+    /// The position on the horizontal axis, such as a working set [default: all].
     #[arg(long, value_name = "X", requires = "experiment", value_parser = place)]
     x: Option<f64>,
-    /// Rounds over a case's working set that are counted, after one that warms the caches.
+    /// The rounds over a case's working set that are counted. One more round warms the caches before.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "experiment",
           value_parser = clap::value_parser!(u64).range(1..=MOST_LAPS))]
     laps: u64,
@@ -81,9 +81,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "64MiB", requires = "experiment",
           value_parser = size::parse)]
     memory: u64,
-    /// Print the protocol that keeps the caches of so many cores coherent, and the messages of each
-    /// of its transitions [default: 2 cores]; with an experiment, what the threads of its cases send
-    /// instead.
+    /// Print the protocol that keeps the caches of this many cores coherent, and the messages of each
+    /// transition [default: 2 cores]. With an experiment, print the messages between the threads of its cases.
     #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "2",
           conflicts_with_all = ["configs", "trace", "heat", "html"],
           value_parser = clap::value_parser!(u16).range(2..=1024))]
@@ -91,7 +90,7 @@ pub(super) struct Args {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Show which sets missed; in JSON, count set by set.
+    /// Show the misses of each set: as a strip of characters, or as numbers in JSON.
     #[arg(long)]
     heat: bool,
     /// Write a page with the table and a map of which sets missed.

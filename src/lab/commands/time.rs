@@ -17,29 +17,29 @@ use crate::lab::size;
 use crate::lab::time::{Bounds, Lines, Subject, Syntax, time};
 use crate::mem::LINE;
 
-/// Time a few lines of assembly, or a function of a file, without building anything.
+/// Time a few lines of assembly, or a function of a file, without a project around them.
 ///
-/// Assembles the code, runs it in a process of its own on one CPU, and prints what a repetition takes
-/// in core cycles and in nanoseconds, with the 95 % interval: warm, with its memory flushed from the
-/// caches before, and with its code flushed, too. TLBs and branch predictors stay warm. Events are
-/// counted where there is a PMU. About three seconds.
+/// Assembles the code, runs it in a process of its own on one CPU, and prints the time of a repetition in core
+/// cycles and in nanoseconds, with 95 % intervals: warm, with its memory flushed from the caches before, and
+/// with its code flushed, too. TLBs and branch predictors stay warm. Events are counted if there is a PMU. This
+/// takes about three seconds.
 ///
-/// Lines of --asm are copied into a loop, and into one with twice as many copies: the difference is
-/// that of the copies alone. Before the first copy, every general register but rsi, rsp and r15 holds
-/// the address of the memory, and rsi its size in bytes; --init may change that, and runs once. From
-/// then on the code keeps its registers, vector registers included: a walk goes on where it was. It
-/// must leave r15, the counter of the loop, alone, and pop what it pushes. `dec` changes the flags
-/// between rounds of the loop. Labels are numbers (1: ... jnz 1b).
+/// The code of --asm is copied into a loop, and twice as often into a second loop. The difference of the two is
+/// the time of the copies alone. Before the first copy, rsi holds the size of the memory in bytes, and all
+/// other general registers except rsp and r15 hold its address. The code of --init runs once and may change the
+/// registers. After that the code keeps its registers, vector registers included, so that a walk continues
+/// where it was. The code must not change r15, the counter of the loop, and must pop what it pushes. The loop's
+/// `dec` changes the flags between rounds. Labels are numbers (1: ... jnz 1b).
 ///
-/// A function (--symbol) is called by the System V convention with the address of the memory in rdi
-/// and its size in rsi, once per repetition: the cost of the call stays in, and is shown beside.
-/// With --counts it gets a number of repetitions in rdx, and loops itself: N against 2N of them take
-/// the call's cost out. The file is assembly (.S with the preprocessor, .s without), C, or an object
-/// file. It has no library.
+/// A function (--symbol) is called once per repetition by the System V convention, with the address of the
+/// memory in rdi and its size in rsi. Its time includes the call, whose own time is shown beside it. With
+/// --counts the function gets a number of repetitions in rdx and loops by itself; N against 2N repetitions then
+/// remove the time of the call. The file is assembly (.S is preprocessed, .s is not), C, or an object file. No
+/// library is linked.
 ///
-/// The memory is a list in random order: the first 8 bytes of each of its lines of 64 are the address
-/// of another line, so that `mov rax, [rax]` walks through all of it. The code may write to it. It is
-/// never writable and executable at once.
+/// The memory is a list in random order: the first 8 bytes of each line of 64 bytes are the address of another
+/// line, so that `mov rax, [rax]` walks through all lines. The code may write to the memory, which is never
+/// writable and executable at once.
 #[derive(Debug, clap::Args)]
 #[command(group = ArgGroup::new("code").required(true).args(["file", "asm"]))]
 #[command(after_help = "\
@@ -51,22 +51,22 @@ Examples:
   linefill time kernel.S --symbol sum --memory 32KiB             a function
   linefill time kernel.c --symbol sum --counts --format json     one that loops itself, in C
 
-The compiler is that of CC, else cc, gcc or clang; as alone will do for --asm and .s files. A fault of
-the code is told with its signal and address, and ends with status 2.")]
+The compiler is the one that CC names, else cc, gcc or clang. For --asm and .s files, as is enough. A fault
+of the code is reported with its signal and address, and the exit status is 2.")]
 pub(super) struct Args {
     /// A file with the function: .S, .s, .c, or an object file.
     #[arg(requires = "symbol")]
     file: Option<PathBuf>,
-    /// The function of the file.
+    /// The name of the function in the file.
     #[arg(long, value_name = "NAME", requires = "file")]
     symbol: Option<String>,
     /// The function takes the number of repetitions as its third argument, and loops itself.
     #[arg(long, requires = "file")]
     counts: bool,
-    /// The code to be repeated. Instructions are parted by semicolons or lines.
+    /// The code to repeat. Instructions are separated by semicolons or line ends.
     #[arg(long, value_name = "CODE", allow_hyphen_values = true)]
     asm: Option<String>,
-    /// Code to be run once before.
+    /// Code that runs once before the first repetition.
     #[arg(
         long,
         value_name = "CODE",
@@ -82,19 +82,19 @@ pub(super) struct Args {
     /// Copies of the code in the shorter loop.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     unroll: u32,
-    /// Bytes of memory, rounded up to lines of 64.
+    /// The size of the memory, rounded up to lines of 64 bytes.
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse)]
     memory: u64,
-    /// The pages of the memory.
+    /// The page size of the memory.
     #[arg(long, value_enum, default_value = "4k")]
     pages: PageSize,
-    /// The memory node of the memory [default: any].
+    /// The memory node on which the memory lies [default: any].
     #[arg(long, value_name = "N", value_parser = node_number, allow_negative_numbers = true)]
     node: Option<usize>,
-    /// The events to be counted, parted by commas [default: the usual ones].
+    /// The events to count, separated by commas [default: the usual ones].
     #[arg(short, long, value_name = "EVENTS")]
     events: Option<String>,
-    /// How long the code may run in all.
+    /// The longest time that the code may run in all.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration,
           allow_negative_numbers = true)]
     timeout: Duration,

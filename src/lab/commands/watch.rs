@@ -16,15 +16,16 @@ use crate::os::interrupt;
 
 /// Follow figures over time: a noisy neighbour, a thermal limit, a change of the machine's settings.
 ///
-/// Measures the selection once in every interval, in a short pass with the same lists in the same pages, and
-/// draws a line of characters per figure; without a terminal, a plain line per round. The clock of the
-/// core is a figure of its own. At the end a page has the figures over time, with their medians and the
-/// rounds in which they were outside (modified z-score, as of `compare` over many records).
+/// Measures the selected experiments once per interval, in a short pass that uses the same lists in the same
+/// pages, and draws a line of characters per figure. Without a terminal it prints a line per round. The clock
+/// of the core is one of the figures. At the end it writes a page that shows the figures over time with their
+/// medians, and the rounds in which a figure was an outlier (modified z-score, as in `compare` of many
+/// records).
 ///
-/// The record keeps at most 1000 rounds and 16 MiB. When it has more, one of two rounds goes, from the oldest
-/// on, and a round with a figure outside stays in preference: the latest rounds are all there. A line is
-/// written per round, so that `kill -9` loses the round in flight at most. Ctrl-C and `kill` end the watch with a
-/// whole record.
+/// The record keeps at most 1000 rounds and 16 MiB. When it is full, every other round is dropped, the oldest
+/// first; rounds with an outlier are kept as long as possible, and the latest rounds are always complete. Each
+/// round is written when it ends, so that `kill -9` loses at most the current one. Ctrl-C and `kill` end the
+/// watch, and its record is complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,20 +37,20 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     scene: Scene,
-    /// From the start of a round to that of the next, such as 10s or 5m. A round that takes longer delays the
-    /// next.
+    /// The time from the start of one round to the start of the next, such as 10s or 5m. A round that takes
+    /// longer delays the next one.
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s", allow_negative_numbers = true)]
     every: Duration,
-    /// How long to go on: no round begins later [default: until Ctrl-C].
+    /// The time after which no round begins [default: until Ctrl-C].
     #[arg(long = "for", value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     time: Option<Duration>,
-    /// How many rounds to measure [default: until Ctrl-C].
+    /// The number of rounds [default: until Ctrl-C].
     #[arg(long, value_name = "N", value_parser = rounds, allow_negative_numbers = true, conflicts_with = "time")]
     rounds: Option<u64>,
     /// The folder for the record and the page.
     #[arg(long, value_name = "DIR", default_value = OUT)]
     out: PathBuf,
-    /// The form of the output at the end. In every form but `table` the rounds are not shown.
+    /// The form of the output at the end. Rounds are shown for `table` alone.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
