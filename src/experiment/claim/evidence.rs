@@ -294,6 +294,15 @@ impl Evidence<'_> {
         Interval::median_of(&inside).ok_or_else(|| self.nothing_in(label, range))
     }
 
+    /// Returns the evidence with its points in nanoseconds. While a core waits for memory, its clock may be slower:
+    /// a ratio of core cycles in memory and in a cache is then no ratio of times.
+    pub(crate) fn in_time(&self) -> Self {
+        Evidence {
+            unit: Unit::Nanoseconds,
+            ..*self
+        }
+    }
+
     /// Returns the value of a series at the memory size, which does not depend on how much of a shared
     /// last level the ladder found.
     ///

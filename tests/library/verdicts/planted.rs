@@ -187,6 +187,17 @@ impl Planted {
         self
     }
 
+    /// The same times, measured while the clock of the core was this factor of its usual rate, given x.
+    pub fn with_clock(mut self, factor: impl Fn(f64) -> f64) -> Self {
+        for point in &mut self.points {
+            let x = point.x;
+            if let State::Measured(measured) = &mut point.state {
+                measured.core_per_tick = measured.core_per_tick.map(|rate| rate * factor(x));
+            }
+        }
+        self
+    }
+
     /// The same, with at least the relative noise `share` on every timed point.
     fn with_noise(mut self, share: f64) -> Self {
         for point in &mut self.points {

@@ -53,6 +53,7 @@ const FIG_3_4: Experiment = Experiment {
             drepper("3.2, Figure 3.4"),
             "a random write in memory takes more than 20 times as long as a random write in L1d",
             |e| {
+                let e = e.in_time();
                 let near = e.level(RANDOM, e.machine.ranges.l1)?;
                 at_least("memory over L1d", ratio(e.in_memory(RANDOM), near), 20.0)
             },
@@ -367,8 +368,9 @@ const FIG_3_14: Experiment = Experiment {
             drepper("3.3.2, Figure 3.14"),
             "a random step takes more than 1.5 times as long in memory as in the last level",
             |e| {
-                let near = e.level(RANDOM, e.machine.ranges.llc)?;
-                let slower = ratio(e.in_memory(RANDOM), near)?;
+                let time = e.in_time();
+                let near = time.level(RANDOM, e.machine.ranges.llc)?;
+                let slower = ratio(time.in_memory(RANDOM), near)?;
                 unless_strangers(e, at_least("memory over the last level", slower, 1.5))
             },
         )
@@ -393,6 +395,7 @@ const FIG_3_14: Experiment = Experiment {
             "from L2 to memory, the time of a random step grows 17.5 times or more, as in Figure \
              3.14, and the time of a sequential step grows less",
             |e| {
+                let e = e.in_time();
                 let growth = |series| {
                     let near = e.level(series, e.machine.ranges.l2)?;
                     ratio(e.in_memory(series), near)

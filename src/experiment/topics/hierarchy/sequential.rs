@@ -67,6 +67,7 @@ const FIG_3_10: Experiment = Experiment {
             "prefetching keeps a sequential step of 8 bytes in memory below 4 times the time of a \
              step in L1d",
             |e| {
+                let e = e.in_time();
                 let near = e.level("NPAD=0", e.machine.ranges.l1)?;
                 let slower = ratio(e.in_memory("NPAD=0"), near)?;
                 let judged = at_most("memory over L1d", slower, 4.0);
@@ -99,6 +100,7 @@ const FIG_3_10: Experiment = Experiment {
              1.1 times as long as in L1d, and a step in memory more than 1.1 times as long as in \
              L2",
             |e| {
+                let e = e.in_time();
                 let ranges = &e.machine.ranges;
                 let near = e.level("NPAD=0", ranges.l1)?;
                 let l2 = e.level("NPAD=0", ranges.l2)?;
