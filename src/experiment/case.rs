@@ -93,6 +93,9 @@ pub enum LapsFrom {
     Caches,
 }
 
+/// The cost of a point besides its working set, as bytes that are laid out, flushed and walked once.
+const A_POINT: f64 = 8.0 * 1048576.0;
+
 impl Case {
     /// Returns a case in 4 KiB pages, as in the documents.
     pub fn new(series: impl Into<String>, x: impl Into<f64>, setup: impl Setup + 'static) -> Self {
@@ -112,6 +115,17 @@ impl Case {
     /// Whether `point` was measured for this case.
     pub fn is_at(&self, point: &super::Point) -> bool {
         self.series == point.series && self.x == point.x
+    }
+
+    /// Returns the cost of measuring the case, in bytes that are laid out, flushed and walked once. The time is
+    /// roughly proportional to it.
+    pub fn cost(&self) -> f64 {
+        // Most pages of a reservation of a terabyte are never touched.
+        let laid_out = match self.pages {
+            PageRequest::Reserved => 0,
+            _ => self.setup.bytes(),
+        };
+        laid_out as f64 + A_POINT
     }
 
     /// Marks the case as one about its own pages, which a run's choice of pages does not change.

@@ -7,7 +7,7 @@ use crate::experiment::{
     Case, Claim, Doubt, Evidence, Experiment, Kind, Machine, Point, Range, Verdict, all,
     mark_remote, merged,
 };
-use crate::lab::rank::greatest_first;
+use crate::lab::rank::{greatest_first, least_first};
 
 /// The points of experiments in the order of the registry, with all passes merged.
 pub type Measured = Vec<(&'static Experiment, Vec<Point>)>;
@@ -45,6 +45,8 @@ pub struct Undecided {
     pub share: f64,
     /// The points, by series and x.
     points: Vec<(String, f64)>,
+    /// The [cost](Case::cost) of measuring them once.
+    cost: f64,
 }
 
 impl Undecided {
@@ -77,7 +79,8 @@ const SHARES: [f64; 4] = [0.7, 0.4, 0.2, 0.1];
 const WIDER: f64 = 3.0;
 
 /// Returns the undecided measured claims in descending order of `share`: the claims that need the fewest
-/// passes come first. `uncertain` is the range of working sets that may or may not fit the last level.
+/// passes come first. Of claims with the same share, the cheapest come first, because the time may not suffice for
+/// all. `uncertain` is the range of working sets that may or may not fit the last level.
 pub fn undecided(
     machine: &Machine,
     uncertain: Option<Range>,
@@ -94,6 +97,7 @@ pub fn undecided(
             found.extend(of);
         }
     }
+    least_first(&mut found, |of| of.cost);
     greatest_first(&mut found, |of| of.share);
     found
 }
@@ -145,12 +149,16 @@ fn open(
     let share = SHARES.into_iter().find(is_decided).unwrap_or(0.0);
     let read = read(points, |points| decide(points) != now);
     let place = |index: usize| (points[index].series.clone(), points[index].x);
-    Some(Undecided {
+    let mut open = Undecided {
         experiment,
         claim: claim.id,
         share,
         points: read.into_iter().map(place).collect(),
-    })
+        cost: 0.0,
+    };
+    let cases = (experiment.cases)(machine);
+    open.cost = open.cases(&cases).into_iter().map(Case::cost).sum();
+    Some(open)
 }
 
 /// Drops the cases of an experiment whose points need no further pass: no claim about this machine depends on
@@ -283,6 +291,7 @@ mod tests {
                 claim: experiment.claims[0].id,
                 share: 0.0,
                 points: vec![(series.to_owned(), x)],
+                cost: 0.0,
             };
             let cases = claim.cases(&cases).into_iter();
             cases

@@ -297,6 +297,32 @@ fn runs_on_planted_machines_decide_rightly() {
     }
 }
 
+/// The time of a run may not suffice for all open claims.
+#[test]
+fn of_claims_that_need_as_many_passes_the_cheapest_come_first() {
+    let planted = Planted::new("2026-11-25-zen4-guest.jsonl.zst", "zen4", Shape::Normal);
+    let points = &planted.values;
+    let wide = points.iter().map(|(experiment, points)| {
+        let mut points = points.clone();
+        for measured in points.iter_mut().filter_map(Point::measured_mut) {
+            measured.ticks.interval = measured.ticks.interval.widened(0.2);
+        }
+        (*experiment, points)
+    });
+    let points: Measured = wide.collect();
+    let doubt = Doubt::of(&planted.machine, &points).judged(Judging::Look);
+    let open = undecided(&planted.machine, None, &doubt, &points);
+    let costs = open.iter().map(|of| {
+        let cases = (of.experiment.cases)(&planted.machine);
+        let cost: f64 = of.cases(&cases).into_iter().map(Case::cost).sum();
+        (-of.share, cost)
+    });
+    let costs: Vec<(f64, f64)> = costs.collect();
+    assert!(costs.is_sorted(), "{costs:?}");
+    let differ = |pair: &[(f64, f64)]| pair[0].0 == pair[1].0 && pair[0].1 < pair[1].1;
+    assert!(costs.windows(2).any(differ), "{costs:?}");
+}
+
 /// A full run draws curves, of which claims read few points. A further pass measures only these.
 #[test]
 fn a_further_pass_of_a_full_run_measures_what_claims_read() {

@@ -8,17 +8,15 @@ use std::time::Instant;
 use anyhow::Result;
 
 use super::resume::{PointStore, place};
-use super::schedule::size_of;
 use super::{Experiment, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule};
 use crate::experiment::{
     Case, Doubt, Evidence, Judging, LOOKS, State, calibrating, ladder_limit, sparse_of_pass,
 };
 use crate::lab::answer::{Finding, findings};
 use crate::lab::consistency::share;
-use crate::lab::rank::{greatest_first, least_first};
 use crate::lab::record::{Header, MACHINE, VerdictLine, points_of};
 use crate::lab::size::show;
-use crate::lab::undecided::{self, Undecided, experiments_of, undecided};
+use crate::lab::undecided::{self, experiments_of, undecided};
 use crate::measure::Ended;
 use crate::recorded::{cache_of, machine_of, reported_sizes};
 
@@ -330,18 +328,15 @@ fn further(
         let measured = experiments_of(lines.filter(|line| line.pass < look));
         let doubt = Doubt::of(machine, &measured).judged(Judging::Look);
         let uncertain = share(machine, &state.store.ladder(), &measured);
-        let mut open = undecided(machine, uncertain, &doubt, &measured);
-        let plan = planned(experiments, machine, look);
-        // Of claims that need as many passes, the quickest come first, because time may not suffice for all.
-        least_first(&mut open, |of| size_of(cases_of(of, &plan)));
-        greatest_first(&mut open, |of| of.share);
+        let open = undecided(machine, uncertain, &doubt, &measured);
         for pass in look..next {
             let plan = planned(experiments, machine, pass);
             state.rig.move_house();
             state.setups.clear();
             for of in &open {
                 let (experiment, claim) = (of.experiment, of.claim);
-                let cases = cases_of(of, &plan);
+                let cases = plan.iter().find(|(of, _)| of.id == experiment.id);
+                let cases = of.cases(cases.map_or(&[][..], |(_, cases)| cases));
                 progress.more(cases.len() as u64);
                 progress.begin(format!("{}/{next} {claim} is open", pass + 1));
                 for case in cases {
@@ -355,12 +350,6 @@ fn further(
         }
     }
     Ok(())
-}
-
-/// Returns the cases in a pass that an undecided claim depends on.
-fn cases_of<'p>(of: &Undecided, plan: &'p [Planned]) -> Vec<&'p Case> {
-    let planned = plan.iter().find(|(with, _)| with.id == of.experiment.id);
-    of.cases(planned.map_or(&[][..], |(_, cases)| cases))
 }
 
 /// Measures a case, unless the record has it, or this pass has measured the same set-up before.

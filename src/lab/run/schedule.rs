@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use super::Case;
 use super::Experiment;
-use crate::experiment::PageRequest;
 
 /// The approximate share of sampling in a pass.
 const SAMPLING: f64 = 0.5;
@@ -27,22 +26,6 @@ const KEPT: f64 = 0.4;
 /// Factor on the expected time of the rest of a pass, for the choice of experiments that are left for later.
 /// Without it, an expectation that is too low would drop the last experiments, even cheap ones.
 const MARGIN: f64 = 1.25;
-
-/// The cost of a point besides its working set, as bytes that are laid out, flushed and walked once.
-const A_POINT: f64 = 8.0 * 1048576.0;
-
-/// Returns the size of an experiment's points, to which its time is roughly proportional.
-pub(super) fn size_of<'c>(cases: impl IntoIterator<Item = &'c Case>) -> f64 {
-    // Most pages of a reservation of a terabyte are never touched.
-    let laid_out = |case: &Case| match case.pages {
-        PageRequest::Reserved => 0,
-        _ => case.setup.bytes(),
-    };
-    let sizes = cases
-        .into_iter()
-        .map(|case| laid_out(case) as f64 + A_POINT);
-    sizes.sum()
-}
 
 /// The time of a run, and the times of its experiments.
 #[derive(Debug)]
@@ -90,7 +73,7 @@ impl Schedule {
     /// Stores the size of an experiment to come. If it was measured with other cases, its time is expected to
     /// change in proportion.
     pub fn plan(&mut self, id: &'static str, cases: &[Case]) {
-        let size = size_of(cases);
+        let size = cases.iter().map(Case::cost).sum();
         let before = self.sizes.insert(id, size);
         if let (Some(before), Some(time)) = (before.filter(|of| *of > 0.0), self.took.get_mut(id)) {
             *time *= size / before;
@@ -260,21 +243,16 @@ mod tests {
 
     #[test]
     fn addresses_that_are_only_reserved_take_no_time() {
-        let points = |reserved: bool| -> Vec<Case> {
-            let setup = crate::experiment::shared::walk::WalkSetup::follow(
-                crate::pattern::Layout::npad(7),
-                1 << 30,
-                crate::pattern::Order::Sequential,
-            );
-            let case = Case::new("a", 1, setup);
-            vec![if reserved {
-                case.in_reservation()
-            } else {
-                case
-            }]
-        };
-        assert_eq!(size_of(&points(true)), A_POINT);
-        assert!(size_of(&points(false)) > 100.0 * A_POINT);
+        let setup = crate::experiment::shared::walk::WalkSetup::follow(
+            crate::pattern::Layout::npad(7),
+            1 << 30,
+            crate::pattern::Order::Sequential,
+        );
+        let no_memory = crate::experiment::shared::arithmetic::RegisterSetup;
+        let least = Case::new("a", 1, no_memory).cost();
+        let walk = Case::new("a", 1, setup);
+        assert!(walk.cost() > 100.0 * least);
+        assert_eq!(walk.in_reservation().cost(), least);
     }
 
     #[test]
