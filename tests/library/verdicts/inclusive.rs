@@ -33,6 +33,11 @@ fn together(machine: &Machine, vendor: Vendor, [some, all]: [f64; 2]) -> Planted
 
 /// The number of times a line is lost in each repetition, and what CPUID reports about the last level.
 fn planted(machine: &Machine, lost: [f64; 5], stated: Option<bool>) -> Planted {
+    beside(machine, [lost, [0.1; 5]], stated)
+}
+
+/// The same, with the counts of the control.
+fn beside(machine: &Machine, [lost, control]: [[f64; 5]; 2], stated: Option<bool>) -> Planted {
     let mut machine = machine.clone();
     if let Some(last) = machine.caches.iter_mut().max_by_key(|cache| cache.level) {
         last.inclusive = stated;
@@ -40,9 +45,20 @@ fn planted(machine: &Machine, lost: [f64; 5], stated: Option<bool>) -> Planted {
     Planted::new("D5", &machine, |series, repeat| match series {
         "times a hot line is lost" => Value::Counted(lost[repeat as usize - 1]),
         "lines of one set of L2" => time(50.0),
-        _ => Value::Counted(0.1),
+        _ => Value::Counted(control[repeat as usize - 1]),
     })
 }
+
+/// Two passes on one core, whose last level is not inclusive: beside a busy hyper-thread, and beside a somewhat
+/// busy one.
+const BUSY: [[f64; 5]; 2] = [
+    [5.94, 5.81, 5.17, 5.97, 6.09],
+    [1.66, 1.70, 1.56, 1.80, 1.72],
+];
+const SOMEWHAT: [[f64; 5]; 2] = [
+    [1.19, 0.92, 0.95, 0.66, 0.42],
+    [0.47, 0.39, 0.55, 0.13, 0.73],
+];
 
 const OFTEN: [f64; 5] = [3.9, 9.0, 4.0, 5.5, 0.1];
 const NEVER: [f64; 5] = [0.0, 0.1, 7.0, 0.6, 0.2];
@@ -56,6 +72,12 @@ pub fn rows() -> Vec<Row> {
         row("D5", INCLUSIVE, DoesNotHold, |m| lost_on(m, AMD, OFTEN)),
         row("D5", INCLUSIVE, Inconclusive, |m| {
             lost_on(m, AMD, SOMETIMES)
+        }),
+        row("D5", INCLUSIVE, Inconclusive, |m| {
+            beside(&of_vendor(m, INTEL), BUSY, None)
+        }),
+        row("D5", INCLUSIVE, DoesNotHold, |m| {
+            beside(&of_vendor(m, INTEL), SOMEWHAT, None)
         }),
         row("D5", INCLUSIVE, Untestable, |m| planted(m, OFTEN, None))
             .says("CPUID reports neither as the vendor"),
@@ -92,6 +114,7 @@ pub fn rows() -> Vec<Row> {
         row("D5", STATED, Holds, |m| planted(m, OFTEN, Some(true))).says("CPUID says inclusive"),
         row("D5", STATED, Holds, |m| planted(m, NEVER, Some(false)))
             .says("CPUID says not inclusive"),
+        row("D5", STATED, Inconclusive, |m| beside(m, BUSY, Some(false))),
         row("D5", STATED, DoesNotHold, |m| planted(m, NEVER, Some(true))),
         row("D5", STATED, DoesNotHold, |m| {
             planted(m, OFTEN, Some(false))
