@@ -17,7 +17,8 @@ use crate::order;
 ///
 /// Reads the debug information (DWARF) of a program, a shared library or an object file, or of the separate
 /// file that belongs to it. Prints types of C, C++ and Rust in the form of pahole, with the lines that they
-/// touch if they start at the beginning of a line, and with a smaller order of their members, if there is one.
+/// touch if they start at the beginning of a line. If another order of its members makes a type smaller, that
+/// order is printed, too.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -167,7 +167,7 @@ pub(super) struct CountersArgs {
     /// Ids or names of experiments, globs of these, or families. Put globs in quotes.
     #[arg(value_name = "ID, GLOB OR FAMILY", required_unless_present = "list")]
     patterns: Vec<String>,
-    /// The events to count, separated by commas [default: those of the experiment].
+    /// The events to count, separated by commas [default: the usual ones].
     #[arg(short, long, value_name = "EVENTS")]
     events: Option<String>,
     /// The series to count, by name or glob [default: all].

@@ -83,8 +83,9 @@ pub(super) struct Shown {
     /// Print every verdict in full instead of a summary.
     #[arg(long)]
     all: bool,
-    /// Exit with status 1 if this condition is true: `CLAIM = VERDICT` (or `!=`), or `FAMILY/EXPERIMENT/SERIES
-    /// > VALUE` (or `<`). All names are globs. Repeat the option for several conditions.
+    /// Exit with status 1 if this condition is true: `CLAIM = VERDICT` (or `!=`), or
+    /// `FAMILY/EXPERIMENT/SERIES > VALUE` (or `<`). All names are globs. Repeat the option for several
+    /// conditions.
     #[arg(long = "fail-if", value_name = "GATE")]
     gates: Vec<String>,
     /// The form of the output.

@@ -15,11 +15,11 @@ pub(super) struct Scene {
     /// measures all experiments.
     #[arg(value_name = "ID, GLOB OR FAMILY")]
     pub patterns: Vec<String>,
-    /// The page size of all memory. Experiments that ask for another size get this one, too.
+    /// The page size of the memory of all experiments, except where an experiment compares page sizes.
     #[arg(long, value_enum)]
     pub pages: Option<PageSize>,
-    /// Allocate all memory on this memory node. X19 ignores the option: it measures every node from every
-    /// other.
+    /// Allocate all memory on this memory node. X19 ignores the option: it measures the memory of each node
+    /// from the CPUs of each node.
     #[arg(long, value_name = "N", value_parser = node_number, allow_negative_numbers = true)]
     pub node: Option<usize>,
     /// The CPU to measure on [default: an isolated one, else the last one allowed].
@@ -94,10 +94,11 @@ pub(super) enum Prefetchers {
 /// A placement on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Threads {
-    /// On separate cores, starting with those that share the most caches with the measuring CPU.
+    /// On one hyper-thread of each core before the others. The cores nearest to the measuring CPU come first:
+    /// those that share L2 with it, then those that share the last level, then those of its package.
     Near,
-    /// On separate cores, starting with those that share the fewest caches: those of another package, if there
-    /// is one.
+    /// On one hyper-thread of each core before the others. The cores farthest from the measuring CPU come
+    /// first: those of another package, then those with another last level.
     Far,
     /// On the hyper-threads of the measuring core first. What an experiment says about cores is then about
     /// hyper-threads.

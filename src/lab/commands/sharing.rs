@@ -27,7 +27,7 @@ use crate::time::Rate;
 ///
 /// The fields are those of a structure in a binary's debug information, or plain offsets. With the threads that
 /// write and read each field it names the lines that several threads need, and predicts the cost from a model
-/// of the MESI protocol and the measured time of a line's way between two cores. Then it measures the threads'
+/// of the MESI protocol and the measured round trip of a line between two cores. Then it measures the threads'
 /// accesses twice: with the fields where they are, and with each field on lines of its own. A round is one
 /// access of a thread to each of its fields. This takes about five seconds.
 ///
@@ -36,7 +36,7 @@ use crate::time::Rate;
 /// program's output goes to the standard error. If the PMU can sample addresses (Intel's `mem-loads`, AMD's
 /// `ibs_op`), the accesses are sampled, and loads that find their line modified by another core are counted.
 /// Otherwise valgrind traces all accesses, which takes some hundred times as long, and simulated caches (MESI)
-/// give how often the line moves if the threads take turns. With a PMU, a running process can be watched, too
+/// show how often the line moves if the threads take turns. With a PMU, a running process can be watched, too
 /// (`--pid`). Threads that live for less than a few milliseconds and other processes that the program starts
 /// are not watched.
 #[derive(Debug, clap::Args)]

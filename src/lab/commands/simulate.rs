@@ -90,7 +90,7 @@ pub(super) struct Args {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Show the misses of each set: as a strip of characters, or as numbers in JSON.
+    /// Show the misses of each set: as a map of characters, or as numbers in JSON.
     #[arg(long)]
     heat: bool,
     /// Write a page with the table and a map of which sets missed.

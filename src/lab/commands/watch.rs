@@ -22,10 +22,10 @@ use crate::os::interrupt;
 /// medians, and the rounds in which a figure was an outlier (modified z-score, as in `compare` of many
 /// records).
 ///
-/// The record keeps at most 1000 rounds and 16 MiB. When it is full, every other round is dropped, the oldest
-/// first; rounds with an outlier are kept as long as possible, and the latest rounds are always complete. Each
-/// round is written when it ends, so that `kill -9` loses at most the current one. Ctrl-C and `kill` end the
-/// watch, and its record is complete.
+/// The record keeps at most 1000 rounds and 16 MiB. When it is full, every other round is dropped, from the
+/// oldest on. Rounds with an outlier are kept as long as possible, and so are the latest rounds. Each round is
+/// written when it ends, so that `kill -9` loses at most the current round. After Ctrl-C and `kill` the record is
+/// complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
