@@ -75,7 +75,8 @@ pub fn rows() -> Vec<Row> {
         }),
         row("D5", INCLUSIVE, Inconclusive, |m| {
             beside(&of_vendor(m, INTEL), BUSY, None)
-        }),
+        })
+        .says("each is lost 1.69 [1.66, 1.72] times while nothing streams past"),
         row("D5", INCLUSIVE, DoesNotHold, |m| {
             beside(&of_vendor(m, INTEL), SOMEWHAT, None)
         }),
@@ -114,7 +115,8 @@ pub fn rows() -> Vec<Row> {
         row("D5", STATED, Holds, |m| planted(m, OFTEN, Some(true))).says("CPUID says inclusive"),
         row("D5", STATED, Holds, |m| planted(m, NEVER, Some(false)))
             .says("CPUID says not inclusive"),
-        row("D5", STATED, Inconclusive, |m| beside(m, BUSY, Some(false))),
+        row("D5", STATED, Inconclusive, |m| beside(m, BUSY, Some(false)))
+            .says("something else evicts lines"),
         row("D5", STATED, DoesNotHold, |m| planted(m, NEVER, Some(true))),
         row("D5", STATED, DoesNotHold, |m| {
             planted(m, OFTEN, Some(false))

@@ -64,10 +64,10 @@ const INCLUSIVE: Experiment = Experiment {
              less often on AMD's",
             |e| {
                 let lost = losses(e)?;
-                match vendor(e.machine)? {
-                    Vendor::Intel => at_least("on Intel, times a line is lost", lost, LOSSES),
-                    _ => at_most("on AMD, times a line is lost", lost, LOSSES),
-                }
+                lost.judged(match vendor(e.machine)? {
+                    Vendor::Intel => at_least("on Intel, times a line is lost", lost.range, LOSSES),
+                    _ => at_most("on AMD, times a line is lost", lost.range, LOSSES),
+                })
             },
         )
         .failing("The last level is not of the kind that the document describes for this vendor."),
@@ -81,16 +81,13 @@ const INCLUSIVE: Experiment = Experiment {
              last level as inclusive, and does not if CPUID reports it as not inclusive",
             |e| {
                 let lost = losses(e)?;
-                let stated = stated(e.machine)?;
-                if stated {
-                    at_least("CPUID says inclusive; times a line is lost", lost, LOSSES)
+                lost.judged(if stated(e.machine)? {
+                    let what = "CPUID says inclusive; times a line is lost";
+                    at_least(what, lost.range, LOSSES)
                 } else {
-                    at_most(
-                        "CPUID says not inclusive; times a line is lost",
-                        lost,
-                        LOSSES,
-                    )
-                }
+                    let what = "CPUID says not inclusive; times a line is lost";
+                    at_most(what, lost.range, LOSSES)
+                })
             },
         ),
         // With exclusive caches, a line of L1d is not in L2. With inclusive caches, each line of
@@ -188,11 +185,34 @@ fn stated(machine: &Machine) -> Testable<bool> {
     })
 }
 
+/// How often a stream evicts a line.
+#[derive(Clone, Copy, Debug)]
+struct Losses {
+    /// The losses beside the stream, less those in the control.
+    range: Interval,
+    /// The losses in the control, if something else evicts lines.
+    others: Option<Interval>,
+}
+
+impl Losses {
+    /// Adds to a judgement what else evicts lines.
+    fn judged(self, judged: Judged) -> Judged {
+        let Some(others) = self.others else {
+            return judged;
+        };
+        let note = format!(
+            "something else evicts lines, such as a busy hyper-thread: each is lost {others} times while \
+             nothing streams past"
+        );
+        noted(judged, note)
+    }
+}
+
 /// Returns how often the stream evicted a line, less the count of the control: the range of all
 /// repetitions but the lowest and the highest. Interrupts slow as many steps in the control, which
 /// evicts nothing. Where [others](OTHERS) evict lines during the control, the range begins at 0: the control takes
 /// less time than the stream, so that they evict fewer lines meanwhile.
-fn losses(e: &Evidence<'_>) -> Testable<Interval> {
+fn losses(e: &Evidence<'_>) -> Testable<Losses> {
     e.machine.memory_size()?;
     let most = |series| {
         let points = e.series(series)?;
@@ -206,8 +226,14 @@ fn losses(e: &Evidence<'_>) -> Testable<Interval> {
     let (far, near) = (most(LOST)?, most(NEAR)?);
     let lost = minus(far, near);
     Ok(match near.hi > OTHERS {
-        true => Interval::new(lost.lo.min(0.0), lost.hi.max(0.0)),
-        false => lost,
+        true => Losses {
+            range: Interval::new(lost.lo.min(0.0), lost.hi.max(0.0)),
+            others: Some(near),
+        },
+        false => Losses {
+            range: lost,
+            others: None,
+        },
     })
 }
 
