@@ -52,12 +52,15 @@ pub struct Undecided {
 impl Undecided {
     /// Returns the cases of these points, and the cases that are interleaved with them.
     pub fn cases<'c>(&self, of_experiment: &'c [Case]) -> Vec<&'c Case> {
-        let marked = of_experiment
-            .iter()
-            .zip(marked(&self.points, of_experiment));
-        let marked = marked.filter(|(_, marked)| *marked);
-        marked.map(|(case, _)| case).collect()
+        chosen(&self.points, of_experiment)
     }
+}
+
+/// Returns the cases of `points`, and the cases that are interleaved with them.
+fn chosen<'c>(points: &[(String, f64)], of_experiment: &'c [Case]) -> Vec<&'c Case> {
+    let marked = of_experiment.iter().zip(marked(points, of_experiment));
+    let marked = marked.filter(|(_, marked)| *marked);
+    marked.map(|(case, _)| case).collect()
 }
 
 /// Marks the cases of `points`, and the cases that are interleaved with them.
@@ -149,16 +152,15 @@ fn open(
     let share = SHARES.into_iter().find(is_decided).unwrap_or(0.0);
     let read = read(points, |points| decide(points) != now);
     let place = |index: usize| (points[index].series.clone(), points[index].x);
-    let mut open = Undecided {
+    let points: Vec<(String, f64)> = read.into_iter().map(place).collect();
+    let cases = (experiment.cases)(machine);
+    Some(Undecided {
         experiment,
         claim: claim.id,
         share,
-        points: read.into_iter().map(place).collect(),
-        cost: 0.0,
-    };
-    let cases = (experiment.cases)(machine);
-    open.cost = open.cases(&cases).into_iter().map(Case::cost).sum();
-    Some(open)
+        cost: chosen(&points, &cases).into_iter().map(Case::cost).sum(),
+        points,
+    })
 }
 
 /// Drops the cases of an experiment whose points need no further pass: no claim about this machine depends on
