@@ -222,8 +222,7 @@ fn found(points: &[(f64, Interval)]) -> Vec<Step> {
     steps
 }
 
-/// The factor of a step from which it passes over two levels: the last level takes less than 20 times as long
-/// as L2, and memory more.
+/// The rise of a step from L2 to memory is at least this factor. The rise from L2 to the last level is smaller.
 const TWO_LEVELS: f64 = 20.0;
 
 /// Whether the ladder has stepped up once for each of `levels` caches and its last four rungs are flat.
