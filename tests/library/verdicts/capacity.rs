@@ -56,6 +56,10 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no cache beyond L1d"),
         row("D18", WORTH, Holds, |m| random(m, RANDOM)),
+        row("D18", WORTH, Holds, |m| {
+            random(m, [5.0, 16.0, 70.0, 119.0]).with_clock_in_memory(0.8)
+        })
+        .says("memory over the last level 1.70"),
         row("D18", WORTH, DoesNotHold, |m| {
             random(m, [5.0, 16.0, 70.0, 84.0])
         })
@@ -69,6 +73,10 @@ pub fn rows() -> Vec<Row> {
         }),
         row("D18", WORTH, Untestable, in_caches_only),
         row("D18", WHICH, Holds, |m| random(m, RANDOM)),
+        row("D18", WHICH, Holds, |m| {
+            random(m, [5.0, 16.0, 70.0, 320.0]).with_clock_in_memory(0.8)
+        })
+        .says("at random 20.0"),
         row("D18", WHICH, DoesNotHold, |m| {
             levels(m, RANDOM, [4.0, 5.0, 6.0, 100.0])
         })

@@ -187,12 +187,12 @@ impl Planted {
         self
     }
 
-    /// The same times, measured while the clock of the core was this factor of its usual rate, given x.
-    pub fn with_clock(mut self, factor: impl Fn(f64) -> f64) -> Self {
-        for point in &mut self.points {
-            let x = point.x;
+    /// The same times, measured while the clock of the core was this factor of its usual rate in memory.
+    pub fn with_clock_in_memory(mut self, factor: f64) -> Self {
+        let memory = self.machine.ranges.memory;
+        for point in self.points.iter_mut().filter(|point| memory.holds(point.x)) {
             if let State::Measured(measured) = &mut point.state {
-                measured.core_per_tick = measured.core_per_tick.map(|rate| rate * factor(x));
+                measured.core_per_tick = measured.core_per_tick.map(|rate| rate * factor);
             }
         }
         self

@@ -30,6 +30,10 @@ fn random(machine: &Machine, gap: f64, rise: f64) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("D8", TWENTY, Holds, |m| levels(m, [5.0, 16.0, 70.0, 400.0])),
+        row("D8", TWENTY, Holds, |m| {
+            levels(m, [5.0, 16.0, 70.0, 110.0]).with_clock_in_memory(0.8)
+        })
+        .says("memory over L1d 22.0"),
         row("D8", TWENTY, DoesNotHold, |m| {
             levels(m, [5.0, 16.0, 40.0, 80.0])
         }),

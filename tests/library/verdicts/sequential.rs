@@ -72,9 +72,7 @@ pub fn rows() -> Vec<Row> {
         .says("no published load-to-use latency for this CPU; measured"),
         // 3.6 times as many core cycles, each of them longer.
         row("D14", HIDDEN, DoesNotHold, |m| {
-            let memory = m.ranges.memory;
-            let slower = move |x| if memory.holds(x) { 0.8 } else { 1.0 };
-            walk(m, 1.0, 4.5).with_clock(slower)
+            walk(m, 1.0, 4.5).with_clock_in_memory(0.8)
         })
         .says("4.5"),
         row("D14", HIDDEN, Holds, |m| walk(m, 1.0, 3.0)),
@@ -86,6 +84,10 @@ pub fn rows() -> Vec<Row> {
         .says("`NPAD=0` was not measured at"),
         row("D14", HIDDEN, Holds, |m| walk(m, 1.0, 1.5))
             .says("(claimed: below 4); the prefetchers keep up with the walk"),
+        row("D14", LEVELS, Holds, |m| {
+            plateaus(m, [5.0, 10.0, 10.0, 12.0]).with_clock_in_memory(0.8)
+        })
+        .says("memory over L2 1.20"),
         row("D14", LEVELS, Holds, |m| plateaus(m, [4.0, 8.0, 8.5, 9.1])),
         row("D14", LEVELS, DoesNotHold, |m| {
             plateaus(m, [4.0, 4.1, 4.5, 9.1])
