@@ -158,9 +158,6 @@ pub(super) fn cases(
     let mut progress: Option<Progress> = None;
     for pass in 0..passes {
         let mut plan = planned(experiments, machine, pass);
-        for (experiment, cases) in &plan {
-            schedule.plan(experiment.id, cases);
-        }
         let points = |plan: &[Planned]| {
             plan.iter()
                 .map(|(_, cases)| cases.len() as u64)
@@ -170,10 +167,10 @@ pub(super) fn cases(
         let progress = progress.get_or_insert_with(|| Progress::new(all * u64::from(passes)));
         if pass > 0 && machine.full {
             keep_judged(&mut plan, &state.store, machine, pass);
-            for (experiment, cases) in &plan {
-                schedule.plan(experiment.id, cases);
-            }
             progress.less(all - points(&plan));
+        }
+        for (experiment, cases) in &plan {
+            schedule.plan(experiment.id, cases);
         }
         state.rig.move_house();
         state.setups.clear();
@@ -233,11 +230,7 @@ impl Pass<'_> {
                 late.push(planned);
                 continue;
             }
-            // Further passes of a full run are short, and the time for undecided claims has room for them.
-            let passes = match self.machine.full {
-                true => 0,
-                false => self.of - self.number - 1,
-            };
+            let passes = self.of - self.number - 1;
             let sampling = self.schedule.sampling(rest, passes, &experiments);
             if !self.experiment(state, planned, sampling, progress)? {
                 left_out.push(planned.0.id);
