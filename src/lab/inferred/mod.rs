@@ -364,8 +364,24 @@ fn rungs(
     rungs
 }
 
-/// Infers the size of L2, in bytes, from both ladders.
+/// Infers the size of L2, in bytes, from both ladders. On a crowded host one of them may rise from L2 to memory
+/// in one step. Its rise is then no end of L2 alone, and the other ladder decides.
 fn size_of_l2(dense: &Curve, sparse: &Curve) -> Option<Found<f64>> {
+    /// The factor between the times behind L2 from which on they belong to different levels.
+    const OTHER_LEVEL: f64 = 1.5;
+    let behind = |ladder| {
+        infer::levels(ladder)
+            .get(2)
+            .map(|level| level.latency.value)
+    };
+    if let Some((dense_behind, sparse_behind)) = behind(dense).zip(behind(sparse)) {
+        if dense_behind > OTHER_LEVEL * sparse_behind {
+            return infer::size(sparse, 1);
+        }
+        if sparse_behind > OTHER_LEVEL * dense_behind {
+            return infer::size(dense, 1);
+        }
+    }
     either(infer::size(dense, 1), infer::size(sparse, 1), || {
         infer::size_of_both([dense, sparse], 1)
     })
@@ -410,6 +426,34 @@ fn clock(ladder: &[Point]) -> Option<Found<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ladder_without_a_last_level_does_not_decide_the_size_of_l2() {
+        // A guest of an Emerald Rapids with 2 MiB of L2, beside a busy hyper-thread. The dense walk loses its lines
+        // of the last level, the sparse walk keeps them.
+        let kib = [
+            64.0, 90.5, 128.0, 181.0, 256.0, 362.0, 512.0, 724.0, 1024.0, 1448.0, 2048.0, 2896.0,
+            4096.0, 5793.0, 8192.0, 11585.0,
+        ];
+        let dense = [
+            15.9, 16.0, 16.0, 16.0, 16.0, 15.6, 17.3, 19.1, 20.2, 33.2, 54.4, 102.1, 305.1, 353.6,
+            364.4, 374.3,
+        ];
+        let sparse = [
+            16.0, 16.0, 16.0, 16.0, 16.0, 16.0, 18.0, 19.7, 20.5, 24.6, 49.0, 92.8, 110.2, 112.0,
+            116.8, 122.7,
+        ];
+        let ladder = |costs: [f64; 16]| {
+            let l1 = [4.0, 8.0, 16.0, 32.0].map(|kib| (kib, 5.0));
+            let rungs = l1.into_iter().chain(kib.into_iter().zip(costs));
+            let rungs =
+                rungs.map(|(kib, cost)| (kib * 1024.0, Interval::new(0.99 * cost, 1.01 * cost)));
+            rungs.collect::<Vec<_>>()
+        };
+        let found = size_of_l2(&ladder(dense), &ladder(sparse)).unwrap();
+        assert_eq!(found.value, 2097152.0);
+        assert!(found.confidence > 0.9, "{}", found.confidence);
+    }
 
     #[test]
     fn ladders_that_differ_are_asked_together_or_else_the_sparse_one_is_half_believed() {
