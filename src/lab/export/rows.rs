@@ -220,7 +220,7 @@ fn point_row(
         x_name,
         x_unit,
         outcome.into(),
-        value.map(Interval::middle).into(),
+        value.map(Interval::center).into(),
         value.map(|value| value.lo).into(),
         value.map(|value| value.hi).into(),
         unit.map(Unit::label).into(),
@@ -289,7 +289,7 @@ fn rounds(record: &Record) -> Vec<Row> {
 }
 
 fn verdict(line: &VerdictLine) -> Row {
-    let middle = |[lo, hi]: [f64; 2]| (lo + hi) / 2.0;
+    let center = |[lo, hi]: [f64; 2]| Interval::new(lo, hi).center();
     let then = line.then.as_ref().map(|then| [then.lo, then.hi]);
     let over = line.now.zip(then);
     vec![
@@ -299,13 +299,13 @@ fn verdict(line: &VerdictLine) -> Row {
         line.origin.as_str().into(),
         line.found.map(|kind| kind.name()).into(),
         line.verdict.name().into(),
-        line.now.map(middle).into(),
+        line.now.map(center).into(),
         line.now.map(|[lo, _]| lo).into(),
         line.now.map(|[_, hi]| hi).into(),
         then.map(|[lo, _]| lo).into(),
         then.map(|[_, hi]| hi).into(),
         line.then.as_ref().map(|then| then.machine.as_str()).into(),
-        over.map(|(now, then)| middle(now) / middle(then)).into(),
+        over.map(|(now, then)| center(now) / center(then)).into(),
         line.passes.into(),
         line.numbers.as_str().into(),
     ]

@@ -11,6 +11,7 @@ use super::record::{ThenLine, VerdictLine};
 use super::report::view::{Figure, Section};
 use super::terminal::{BAD, FAINT, GOOD, STRONG, Screen, WARN};
 use crate::experiment::{Claim, Experiment, Verdict, topics};
+use crate::stats::Interval;
 
 /// Experiments, with the results of a record.
 pub(crate) struct Shown {
@@ -79,12 +80,10 @@ fn then(then: &ThenLine) -> String {
 fn now([lo, hi]: [f64; 2]) -> String {
     match lo == hi {
         true => number(lo),
-        false => format!(
-            "{} [{}, {}]",
-            number((lo + hi) / 2.0),
-            number(lo),
-            number(hi)
-        ),
+        false => {
+            let center = Interval::new(lo, hi).center();
+            format!("{} [{}, {}]", number(center), number(lo), number(hi))
+        }
     }
 }
 
@@ -329,5 +328,22 @@ pub(crate) fn check(line: &VerdictLine) -> Check {
             Verdict::Inconclusive | Verdict::Untestable => Outcome::Skipped,
         },
         text: format!("{}: {}\n{}", line.verdict.name(), line.numbers, line.claim),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_value_beside_an_interval_is_that_of_the_numbers() {
+        let wide = Interval::new(0.13, 9.17);
+        assert!(wide.to_string().starts_with("1.09 "), "{wide}");
+        assert!(
+            now([0.13, 9.17]).starts_with("1.09 "),
+            "{}",
+            now([0.13, 9.17])
+        );
+        assert_eq!(now([2.0, 2.0]), "2.00");
     }
 }
