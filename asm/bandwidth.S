@@ -126,6 +126,35 @@ kernel \name
 kernel_end \name
 .endm
 
+/* 2048 / width loads, no store: a line of each quarter in turn. Bits 7 and 6 of an offset are the quarter. */
+.macro reads_of_quarters name, op, reg, width
+kernel \name
+        blocks
+        lea     r9, [rdi + r8]
+        lea     r10, [rdi + 2 * r8]
+        lea     r11, [r9 + 2 * r8]
+        .set    at, 0
+        .rept   256 / \width
+        .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
+        .set    there, (at >> 8 << 6) + (at & 63)
+        .if     (at >> 6 & 3) == 0
+        \op     \reg\number, [rdi + there]
+        .elseif (at >> 6 & 3) == 1
+        \op     \reg\number, [r9 + there]
+        .elseif (at >> 6 & 3) == 2
+        \op     \reg\number, [r10 + there]
+        .else
+        \op     \reg\number, [r11 + there]
+        .endif
+        .set    at, at + \width
+        .endr
+        .endr
+        next_block
+        sum_up  \reg
+        return  \reg
+kernel_end \name
+.endm
+
 /* No load, 512 / width stores. */
 .macro writes name, op, reg, width
 kernel \name
@@ -264,6 +293,10 @@ reads   linefill_bandwidth_read64, vmovdqa64, zmm, 64
 reads_of_halves linefill_bandwidth_read_halves16, movdqa, xmm, 16
 reads_of_halves linefill_bandwidth_read_halves32, vmovdqa, ymm, 32
 reads_of_halves linefill_bandwidth_read_halves64, vmovdqa64, zmm, 64
+
+reads_of_quarters linefill_bandwidth_read_quarters16, movdqa, xmm, 16
+reads_of_quarters linefill_bandwidth_read_quarters32, vmovdqa, ymm, 32
+reads_of_quarters linefill_bandwidth_read_quarters64, vmovdqa64, zmm, 64
 
 writes  linefill_bandwidth_write16, movdqa, xmm, 16
 writes  linefill_bandwidth_write32, vmovdqa, ymm, 32

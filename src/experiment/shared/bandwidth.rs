@@ -61,6 +61,7 @@ impl Setup for BandwidthSetup {
         let [loaded, stored, updated, bypassing] = match self.motion {
             Motion::Read => [1, 0, 0, 0],
             Motion::ReadHalves => [2, 0, 0, 0],
+            Motion::ReadQuarters => [4, 0, 0, 0],
             Motion::Write | Motion::RepStosb => [0, 1, 0, 0],
             Motion::Update => [0, 0, 1, 0],
             Motion::Copy | Motion::RepMovsb => [1, 1, 0, 0],

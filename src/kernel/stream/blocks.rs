@@ -64,6 +64,9 @@ impl Blocks {
             (M::ReadHalves, V::Sse2) => linefill_bandwidth_read_halves16,
             (M::ReadHalves, V::Avx2(_)) => linefill_bandwidth_read_halves32,
             (M::ReadHalves, V::Avx512(_)) => linefill_bandwidth_read_halves64,
+            (M::ReadQuarters, V::Sse2) => linefill_bandwidth_read_quarters16,
+            (M::ReadQuarters, V::Avx2(_)) => linefill_bandwidth_read_quarters32,
+            (M::ReadQuarters, V::Avx512(_)) => linefill_bandwidth_read_quarters64,
             (M::Write, V::Sse2) => linefill_bandwidth_write16,
             (M::Write, V::Avx2(_)) => linefill_bandwidth_write32,
             (M::Write, V::Avx512(_)) => linefill_bandwidth_write64,
@@ -156,14 +159,15 @@ impl Blocks {
         let width = self.width();
         let (count, bytes) = ((BLOCK / width) as u32, width as u32);
         match self.motion {
-            Motion::ReadHalves => Work::default().load(2 * count, bytes),
             motion if motion.adds_up() => {
                 let sources = motion.parts() as u32 - 1;
                 Work::default()
                     .load(sources * count, bytes)
                     .store(count, bytes)
             }
-            motion if motion.reads_alone() => Work::default().load(count, bytes),
+            motion if motion.reads_alone() => {
+                Work::default().load(motion.parts() as u32 * count, bytes)
+            }
             Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => {
                 Work::default().store(count, bytes)
             }
@@ -191,22 +195,15 @@ impl Blocks {
         if self.motion.adds_up() {
             return self.report_sum(place, sink);
         }
+        if self.motion.reads_alone() {
+            return self.report_reads(place, sink);
+        }
         let half = self.span;
         let width = self.width();
         let bytes = width as u32;
-        let both = match self.motion {
-            Motion::ReadHalves => 2 * BLOCK,
-            _ => BLOCK,
-        };
-        for at in (0..both).step_by(width) {
+        for at in (0..BLOCK).step_by(width) {
             let here = place + at;
             match self.motion {
-                Motion::Read => sink(Access::load(here, bytes)),
-                Motion::ReadHalves => {
-                    let line = at / LINE;
-                    let here = place + line / 2 * LINE + at % LINE;
-                    sink(Access::load(here + line % 2 * half, bytes));
-                }
                 Motion::Write | Motion::RepStosb => sink(Access::store(here, bytes)),
                 Motion::WriteNonTemporal => sink(Access::non_temporal_store(here, bytes)),
                 Motion::Update => {
@@ -232,7 +229,20 @@ impl Blocks {
                     }
                 }
                 // Reported above.
+                Motion::Read | Motion::ReadHalves | Motion::ReadQuarters => {}
                 Motion::Add | Motion::AddThree | Motion::Triad | Motion::TriadNonTemporal => {}
+            }
+        }
+    }
+
+    /// Reports the reads of the blocks at `place` of all parts: a line of each part at a time.
+    fn report_reads(&self, place: usize, sink: &mut dyn FnMut(Access)) {
+        let width = self.width();
+        for line in (place..place + BLOCK).step_by(LINE) {
+            for part in 0..self.motion.parts() {
+                for here in (line..line + LINE).step_by(width) {
+                    sink(Access::load(here + part * self.span, width as u32));
+                }
             }
         }
     }

@@ -12,6 +12,9 @@ pub const STATED: &[Stated] = &[
     stated("linefill_bandwidth_read_halves16", 64, 0, 1024, 0),
     stated("linefill_bandwidth_read_halves32", 32, 0, 1024, 0),
     stated("linefill_bandwidth_read_halves64", 16, 0, 1024, 0),
+    stated("linefill_bandwidth_read_quarters16", 128, 0, 2048, 0),
+    stated("linefill_bandwidth_read_quarters32", 64, 0, 2048, 0),
+    stated("linefill_bandwidth_read_quarters64", 32, 0, 2048, 0),
     stated("linefill_bandwidth_write16", 0, 32, 0, 512),
     stated("linefill_bandwidth_write32", 0, 16, 0, 512),
     stated("linefill_bandwidth_write64", 0, 8, 0, 512),
@@ -71,6 +74,7 @@ fn loads_and_stores_are_moves_of_the_width_in_the_name() {
         for (kind, load, store) in [
             ("read", Some(plain), None),
             ("read_halves", Some(plain), None),
+            ("read_quarters", Some(plain), None),
             ("write", None, Some(plain)),
             ("stream", None, Some(non_temporal)),
             ("update", Some(plain), Some(plain)),
@@ -85,6 +89,7 @@ fn loads_and_stores_are_moves_of_the_width_in_the_name() {
             let loaded = match kind {
                 "read_halves" | "add" | "triad" | "triad_stream" => 1024,
                 "add_three" => 1536,
+                "read_quarters" => 2048,
                 _ => 512,
             };
             let accesses = accesses(&name).into_iter().zip([loaded, 512]);
@@ -129,9 +134,16 @@ fn a_block_is_covered_once_in_the_order_of_its_addresses() {
                 assert_eq!(places, wanted, "{kind}{width}");
             }
         }
-        let [loads, _] = accesses(&format!("linefill_bandwidth_read_halves{width}"));
-        for base in [Register::RDI, Register::R9] {
-            assert_eq!(places(&loads, base), steps(512));
+        let parts = [Register::RDI, Register::R9, Register::R10, Register::R11];
+        for (kind, bases) in [("read_halves", &parts[..2]), ("read_quarters", &parts[..])] {
+            let [loads, _] = accesses(&format!("linefill_bandwidth_{kind}{width}"));
+            for base in bases {
+                assert_eq!(places(&loads, *base), steps(512));
+            }
+            // One line of each part in turn.
+            let lines = loads.chunks(64 / width);
+            let read: Vec<_> = lines.map(|line| line[0].memory_base()).collect();
+            assert_eq!(read, bases.repeat(8), "{kind}{width}");
         }
         for (kind, sources) in [
             ("add", 2),
@@ -147,10 +159,6 @@ fn a_block_is_covered_once_in_the_order_of_its_addresses() {
             }
             assert_eq!(places(&stores, Register::R11), steps(512), "{kind}{width}");
         }
-        // One line of each part, alternately.
-        let lines = loads.chunks(64 / width);
-        let bases: Vec<_> = lines.map(|line| line[0].memory_base()).collect();
-        assert_eq!(bases, [Register::RDI, Register::R9].repeat(8));
     }
 }
 

@@ -283,6 +283,7 @@ fn blocks_by_vectors_of_every_width_and_by_strings() {
             let expected = match motion {
                 Motion::Read => work(accesses, 0, 512, 0),
                 Motion::ReadHalves => work(2 * accesses, 0, 1024, 0),
+                Motion::ReadQuarters => work(4 * accesses, 0, 2048, 0),
                 Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => {
                     work(0, accesses, 0, 512)
                 }

@@ -10,6 +10,7 @@ const BETWEEN: &str = ".2";
 const LINES: &str = ".3";
 const PORTS: &str = ".4";
 const IN_L2: &str = ".5";
+const STREAMS: &str = ".6";
 
 const READ: f64 = 24.0;
 
@@ -20,7 +21,7 @@ fn mixes(machine: &Machine, memory: [f64; 5], triads: [f64; 2]) -> Planted {
     let [read, three, two, one, write] = memory;
     Planted::new("X21", machine, |series, _| {
         time(match series {
-            "read" => read,
+            "read" | "read two streams" | "read four streams" => read,
             "3 reads per write" => three,
             "2 reads per write" => two,
             "1 read per write" => one,
@@ -56,6 +57,20 @@ fn in_l2(machine: &Machine, gain: f64) -> Planted {
     })
 }
 
+/// Mixes of up to 1.25 times the bandwidth of one stream, where four streams are `gain` times as fast as one.
+fn streams(machine: &Machine, gain: f64) -> Planted {
+    Planted::new("X21", machine, move |series, _| {
+        time(match series {
+            "read four streams" => READ * gain,
+            "3 reads per write" => 30.0,
+            "2 reads per write" => 28.0,
+            "1 read per write" => 26.0,
+            "write" => 20.0,
+            _ => READ,
+        })
+    })
+}
+
 pub fn rows() -> Vec<Row> {
     vec![
         row("X21", BYPASSING, Holds, |m| triads(m, 1.33)).says("triad 1.33"),
@@ -74,7 +89,9 @@ pub fn rows() -> Vec<Row> {
         row("X21", BETWEEN, DoesNotHold, |m| {
             mixes(m, [READ, 30.0, 18.0, 16.0, 12.0], [18.0; 2])
         })
-        .says("3 reads per write over reads 1.25"),
+        .says("3 reads per write over the fastest reads 1.25"),
+        row("X21", BETWEEN, Holds, |m| streams(m, 1.5)),
+        row("X21", BETWEEN, DoesNotHold, |m| streams(m, 1.0)),
         row("X21", BETWEEN, Inconclusive, |m| {
             mixes(m, [READ, 18.0, 16.0, 11.4, 12.0], [18.0; 2])
         }),
@@ -86,7 +103,7 @@ pub fn rows() -> Vec<Row> {
         row("X21", LINES, DoesNotHold, |m| {
             mixes(m, [READ, 12.0, 12.0, 12.0, 12.0], [18.0; 2])
         })
-        .says("3 reads per write with RFO over reads 0.62"),
+        .says("3 reads per write with RFO over the fastest reads 0.62"),
         row("X21", LINES, Inconclusive, |m| {
             mixes(m, [READ, 14.4, 18.0, 16.0, 12.0], [18.0; 2])
         }),
@@ -106,6 +123,12 @@ pub fn rows() -> Vec<Row> {
         row("X21", IN_L2, Inconclusive, |m| in_l2(m, 0.9)),
         row("X21", IN_L2, Untestable, |m| {
             in_l2(m, 0.2).without(|series, _| series == "non-temporal triad")
+        }),
+        row("X21", STREAMS, Holds, |m| streams(m, 1.5)).says("four streams over one 1.50"),
+        row("X21", STREAMS, DoesNotHold, |m| streams(m, 1.0)),
+        row("X21", STREAMS, Inconclusive, |m| streams(m, 1.15)),
+        row("X21", STREAMS, Untestable, |m| {
+            streams(m, 1.5).without(|series, _| series == "read four streams")
         }),
     ]
 }

@@ -23,6 +23,8 @@ pub enum Motion {
     Read,
     /// Loads of two halves, one line of each half at a time.
     ReadHalves,
+    /// Loads of four quarters, one line of each quarter at a time.
+    ReadQuarters,
     /// Stores.
     Write,
     /// Non-temporal stores.
@@ -49,9 +51,10 @@ pub enum Motion {
 
 impl Motion {
     /// All motions.
-    pub const ALL: [Motion; 13] = [
+    pub const ALL: [Motion; 14] = [
         Motion::Read,
         Motion::ReadHalves,
+        Motion::ReadQuarters,
         Motion::Write,
         Motion::WriteNonTemporal,
         Motion::Update,
@@ -75,7 +78,7 @@ impl Motion {
             | Motion::RepStosb => 1,
             Motion::ReadHalves | Motion::Copy | Motion::CopyNonTemporal | Motion::RepMovsb => 2,
             Motion::Add | Motion::Triad | Motion::TriadNonTemporal => 3,
-            Motion::AddThree => 4,
+            Motion::ReadQuarters | Motion::AddThree => 4,
         }
     }
 
@@ -91,12 +94,15 @@ impl Motion {
 
     /// Whether the motion stores nothing.
     pub const fn reads_alone(self) -> bool {
-        matches!(self, Motion::Read | Motion::ReadHalves)
+        matches!(
+            self,
+            Motion::Read | Motion::ReadHalves | Motion::ReadQuarters
+        )
     }
 
     /// Whether the motion stores sums of other parts.
     pub(crate) const fn adds_up(self) -> bool {
-        self.parts() > 2
+        self.parts() > 2 && !self.reads_alone()
     }
 
     /// Whether the stores need a fence before any code relies on them.
@@ -277,6 +283,12 @@ family! {
     linefill_bandwidth_read_halves32
     /// Reads two halves with `vmovdqa64`, one line of each at a time: needs AVX-512.
     linefill_bandwidth_read_halves64
+    /// Reads four quarters with `movdqa`, one line of each at a time.
+    linefill_bandwidth_read_quarters16
+    /// Reads four quarters with `vmovdqa`, one line of each at a time: needs AVX2.
+    linefill_bandwidth_read_quarters32
+    /// Reads four quarters with `vmovdqa64`, one line of each at a time: needs AVX-512.
+    linefill_bandwidth_read_quarters64
     /// Writes `value` with `movdqa`.
     linefill_bandwidth_write16
     /// Writes `value` with `vmovdqa`: needs AVX2.
@@ -364,9 +376,10 @@ pub(crate) mod reference {
             let block = place..place + BLOCK;
             match motion {
                 Motion::Read => sum = words(region, block.end - TAIL, TAIL),
-                Motion::ReadHalves => {
-                    let last = block.end - LINE;
-                    sum = words(region, last, LINE).wrapping_add(words(region, span + last, LINE));
+                Motion::ReadHalves | Motion::ReadQuarters => {
+                    // The last lines read are those of the last two parts.
+                    let last = (motion.parts() - 1) * span + block.end - LINE;
+                    sum = words(region, last - span, LINE).wrapping_add(words(region, last, LINE));
                 }
                 Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => {
                     region.bytes_mut()[block].fill(run as u8);
