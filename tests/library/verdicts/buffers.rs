@@ -111,7 +111,7 @@ pub fn rows() -> Vec<Row> {
             let stores = 33.0;
             buffers(m, Buffers { stores, ..USUAL })
         })
-        .says("half of it"),
+        .says("the store buffer has half of its published size"),
         row("X22", STORES, Untestable, |m| {
             buffers(m, USUAL).without(|series, _| series == "stores")
         }),
@@ -144,6 +144,17 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no number of `nops`"),
         row("X22", REGISTERS, Holds, |m| buffers(m, USUAL)),
+        row("X22", REGISTERS, Inconclusive, |m| {
+            let operations = 165.0;
+            buffers(
+                m,
+                Buffers {
+                    operations,
+                    ..USUAL
+                },
+            )
+        })
+        .says("the reorder buffer has half of its published size"),
         row("X22", REGISTERS, DoesNotHold, |m| {
             let sums = 330.0;
             buffers(m, Buffers { sums, ..USUAL })
