@@ -256,12 +256,14 @@ impl Point {
     pub fn interval(&self, unit: Unit, rate: Rate) -> Testable<Interval> {
         match &self.state {
             State::Measured(measured) => measured.interval(unit, rate).ok_or_else(|| {
-                Untestable(format!(
-                    "{} at {} has no value in {}",
-                    self.series,
-                    self.x,
-                    unit.label()
-                ))
+                let (series, x, unit) = (&self.series, self.x, unit.label());
+                Untestable(match measured.ticks.interval {
+                    Interval { lo, hi } if lo <= 0.0 => format!(
+                        "the time of {series} at {x} varies too much: {lo:.0} to {hi:.0} ticks per \
+                         operation are no number of {unit}"
+                    ),
+                    _ => format!("{series} at {x} has no value in {unit}"),
+                })
             }),
             State::Counted(value) => Ok(Interval::exact(*value)),
             State::Untestable(reason) => Err(reason.clone()),

@@ -315,6 +315,15 @@ impl Evidence<'_> {
 
     /// Returns the reason why a series has no point to judge in a range.
     fn nothing_in(&self, label: &str, range: Range) -> Untestable {
+        let mut points = self.points.iter();
+        let without_value = points.find_map(|point| {
+            let there = point.series == label && range.holds(point.x);
+            let value = there.then(|| point.interval(self.unit, self.machine.rate));
+            value?.err()
+        });
+        if let Some(reason) = without_value {
+            return reason;
+        }
         let mib = |bytes: f64| bytes / 1048576.0;
         Untestable(match self.uncertain {
             Some(of) if range == self.machine.ranges.llc => format!(
@@ -472,6 +481,33 @@ impl<P> Extreme<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Quality;
+    use crate::experiment::machine::tests::unknown;
+    use crate::experiment::quality::passes::tests::pass;
+    use crate::kernel::Work;
+
+    #[test]
+    fn a_time_that_may_be_zero_is_the_reason_for_a_missing_rate() {
+        let point = |x, times: [f64; 2]| {
+            let mut point = pass(100.0, Quality::Clean);
+            point.x = x;
+            if let State::Measured(measured) = &mut point.state {
+                measured.ticks.interval = Interval::new(times[0], times[1]);
+                measured.work = Work::default().load(8, 64);
+            }
+            point
+        };
+        let machine = unknown();
+        let points = [point(1.0, [-112.0, 313.0]), point(8.0, [90.0, 110.0])];
+        let rates = Evidence::new(&machine, &points, Unit::GigabytesPerSecond);
+        let level = |lo, hi| rates.level("a", Range { lo, hi });
+        assert!(level(4.0, 16.0).is_ok());
+        let reason = level(0.5, 2.0).unwrap_err().0;
+        let expected = "the time of a at 1 varies too much: -112 to 313 ticks per operation";
+        assert!(reason.starts_with(expected), "{reason}");
+        let nothing = level(16.0, 32.0).unwrap_err().0;
+        assert!(nothing.starts_with("no point of `a` lies in"), "{nothing}");
+    }
 
     #[test]
     fn the_place_is_that_of_the_value_and_the_doubt_that_of_all() {
