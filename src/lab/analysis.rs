@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::consistency::{Disagreement, disagreements, share};
 use super::inferred::Inferred;
-use super::quiet::Quiet;
+use super::quiet::{Disturbed, Quiet};
 use super::record::{MACHINE, Record, VerdictLine};
 use super::selection::select;
 use super::sheet::{self, Row};
@@ -160,6 +160,11 @@ impl Analysis {
     /// Returns how often the measuring CPU was disturbed while it sampled, if it was isolated.
     pub(crate) fn quiet(&self) -> Option<Quiet> {
         Quiet::of(&self.record.header, &self.record.points)
+    }
+
+    /// Returns how many samples were disturbed; `None` if the record has no samples.
+    pub(crate) fn disturbed(&self) -> Option<Disturbed> {
+        Disturbed::of(&self.record.points)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Whether an isolated run was disturbed while it sampled.
+//! How far a run was disturbed while it sampled.
 
 use std::fmt;
 
@@ -56,6 +56,44 @@ impl fmt::Display for Quiet {
     }
 }
 
+/// The share of a run's samples during which another task or a hyper-thread used the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Disturbed {
+    /// Percent, rounded down.
+    pub percent: u64,
+    /// Number of samples.
+    pub samples: u64,
+}
+
+impl Disturbed {
+    /// Sums up the points of a run. `None` if it has no samples.
+    pub fn of(points: &[PointLine]) -> Option<Self> {
+        let own = points.iter().filter(|line| line.same_as.is_none());
+        let samples = own.filter_map(|line| Some(&line.point.measured()?.samples));
+        let (mut all, mut disturbed) = (0, 0);
+        for samples in samples {
+            all += samples.len() as u64;
+            disturbed += samples.iter().filter(|sample| sample.disturbed).count() as u64;
+        }
+        let percent = (100 * disturbed).checked_div(all)?;
+        Some(Disturbed {
+            percent,
+            samples: all,
+        })
+    }
+}
+
+impl fmt::Display for Disturbed {
+    /// Formats `71 % of 650,345 samples were disturbed by another task or a hyper-thread`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (percent, samples) = (self.percent, grouped(self.samples));
+        write!(
+            f,
+            "{percent} % of {samples} samples were disturbed by another task or a hyper-thread"
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +119,30 @@ mod tests {
         };
         let lines = [PointLine::new("X15", 0, point)];
         assert_eq!(of_points(&lines), None);
+    }
+
+    #[test]
+    fn each_sample_counts_where_it_was_measured() {
+        let line = |disturbed: usize| {
+            let sample = |index| [10, 20, 5, u64::from(index < disturbed)];
+            let samples: Vec<[u64; 4]> = (0..100).map(sample).collect();
+            let line = serde_json::json!({
+                "kind": "point", "experiment": "D14", "series": "a", "x": 1.0, "pass": 0,
+                "timed": {
+                    "median": 1.0, "mad": 0.0, "min": 1.0, "lo": 1.0, "hi": 1.0, "n": 100,
+                    "core_per_tick": 1.0, "operations": 10, "work": [1, 0, 8, 0],
+                    "pages": "4 KiB", "flags": [], "samples": samples,
+                },
+            });
+            serde_json::from_value::<PointLine>(line).unwrap()
+        };
+        let of_another = PointLine {
+            same_as: Some("X1".to_owned()),
+            ..line(100)
+        };
+        let disturbed = Disturbed::of(&[line(40), line(0), of_another]).unwrap();
+        let text = "20 % of 200 samples were disturbed by another task or a hyper-thread";
+        assert_eq!(disturbed.to_string(), text);
+        assert_eq!(Disturbed::of(&[]), None);
     }
 }

@@ -13,7 +13,7 @@ use super::record::VerdictLine;
 use super::run::RECORD;
 use super::show::{check, colour};
 use super::table::{disagreements, predictions, tally, verdicts};
-use super::terminal::{FAINT, GOOD, STRONG, Screen};
+use super::terminal::{FAINT, GOOD, STRONG, Screen, WARN};
 use crate::experiment::Verdict;
 use crate::stats::Interval;
 
@@ -33,6 +33,7 @@ pub(super) fn summary(ending: &Ending, width: u16) -> Screen {
     let mut screen = head(ending, &answer, width);
     screen.append(&ladder(&answer.ladder, width));
     screen.append(&papers(&answer.papers, width));
+    screen.append(&disturbed(&ending.analysis, width));
     let claims = &ending.analysis.verdicts;
     let end = footer(ending, &answer, width);
     // 2: the heading of the next part, and the empty line after it.
@@ -42,6 +43,22 @@ pub(super) fn summary(ending: &Ending, width: u16) -> Screen {
         _ => screen.append(&findings(&answer.findings, width, free)),
     };
     screen.append(&end);
+    screen
+}
+
+/// The percentage of disturbed samples from which on they are a likely reason for undecided claims.
+const MUCH: u64 = 20;
+
+/// Formats how much of the run was disturbed, if it was much.
+fn disturbed(analysis: &Analysis, width: usize) -> Screen {
+    let mut screen = Screen::default();
+    if let Some(disturbed) = analysis.disturbed().filter(|of| of.percent >= MUCH) {
+        let text = format!("{disturbed}; `linefill doctor` says what to do");
+        for line in textwrap::wrap(&text, width.saturating_sub(2)) {
+            screen.paint(WARN, &format!("  {line}\n"));
+        }
+        screen.end();
+    }
     screen
 }
 

@@ -12,10 +12,10 @@ use crate::lab::analysis::{Analysis, Answer, TwoStates};
 use crate::lab::answer::Summary;
 use crate::lab::chart::place;
 use crate::lab::date::Date;
-use crate::lab::record::{EndLine, Header, MACHINE, PointLine, Record, version};
+use crate::lab::record::{EndLine, Header, MACHINE, Record, version};
 use crate::lab::reference::{self, ReferenceError, thinned};
 use crate::lab::sheet::level_name;
-use crate::lab::size::{grouped, show};
+use crate::lab::size::show;
 use crate::stats::NOISY;
 
 /// Returns the content of a record's report: every experiment that has points, in the order of the registry.
@@ -96,24 +96,6 @@ fn facts(header: &Header, end: Option<&EndLine>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns a note on disturbed samples, if they are more than one in a hundred.
-fn disturbed(points: &[PointLine]) -> Option<String> {
-    let measured = points.iter().filter_map(|line| line.point.measured());
-    let samples = measured.map(|of| &of.samples);
-    let (mut all, mut out) = (0_usize, 0_usize);
-    for samples in samples {
-        all += samples.len();
-        out += samples.iter().filter(|sample| sample.disturbed).count();
-    }
-    (100 * out > all).then(|| {
-        format!(
-            "{} % of {} samples were discarded because another task or a hyper-thread interfered.",
-            100 * out / all,
-            grouped(all as u64)
-        )
-    })
-}
-
 /// Returns warnings about conditions that change the answer: missing points, prefetchers that are off, and
 /// experiments that this version does not know.
 fn warnings(analysis: &Analysis) -> Vec<String> {
@@ -153,7 +135,7 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
 
 /// Returns further notes that a reader needs to trust the numbers: in a few words, and as sentences.
 fn notes(analysis: &Analysis, uncounted: Vec<String>) -> (Vec<&'static str>, Vec<String>) {
-    let Record { header, points, .. } = &analysis.record;
+    let header = &analysis.record.header;
     let (mut brief, mut notes) = (Vec::new(), Vec::new());
     if let Some(hypervisor) = &header.hypervisor {
         brief.push("shared host");
@@ -184,7 +166,8 @@ fn notes(analysis: &Analysis, uncounted: Vec<String>) -> (Vec<&'static str>, Vec
             100.0 * NOISY
         ));
     }
-    notes.extend(disturbed(points));
+    let disturbed = analysis.disturbed().filter(|of| of.percent > 0);
+    notes.extend(disturbed.map(|of| format!("{of}.")));
     if brief.is_empty() && !notes.is_empty() {
         brief.push("notes on this run");
     }
@@ -406,30 +389,6 @@ fn rules(plot: &Plot, machine: &Machine, curves: &[CurveView]) -> Vec<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn disturbed_samples_are_told_if_there_are_some() {
-        let line = |disturbed: usize| {
-            let sample = |index| [10, 20, 5, u64::from(index < disturbed)];
-            let samples: Vec<[u64; 4]> = (0..100).map(sample).collect();
-            let line = serde_json::json!({
-                "kind": "point", "experiment": "D14", "series": "a", "x": 1.0, "pass": 0,
-                "timed": {
-                    "median": 1.0, "mad": 0.0, "min": 1.0, "lo": 1.0, "hi": 1.0, "n": 100,
-                    "core_per_tick": 1.0, "operations": 10, "work": [1, 0, 8, 0],
-                    "pages": "4 KiB", "flags": [], "samples": samples,
-                },
-            });
-            serde_json::from_value(line).unwrap()
-        };
-        assert_eq!(disturbed(&[line(1)]), None);
-        let told = disturbed(&[line(40), line(0)]).unwrap();
-        assert!(
-            told.starts_with("20 % of 200 samples were discarded"),
-            "{told}"
-        );
-        assert_eq!(disturbed(&[]), None);
-    }
 
     #[test]
     fn every_experiment_finds_its_reference() {
