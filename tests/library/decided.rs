@@ -4,19 +4,18 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
 
 use linefill::experiment::{
     Case, Doubt, Evidence, Judging, Kind, LOOKS, Machine, Point, Quality, Residence, State,
     Verdict, merged,
 };
 use linefill::lab::analysis::{Analysis, Answer};
-use linefill::lab::read::read;
 use linefill::lab::undecided::{Measured, in_doubt, is_whole, keep_judged, undecided};
 use linefill::pattern::Rng;
 use linefill::stats::Interval;
 
 use super::passes::{Moments, Points, Shape, kept};
+use super::records::last;
 use super::verdicts::{machines, planted};
 
 /// A machine whose points have known values and whose passes have known noise.
@@ -39,13 +38,11 @@ const WITHIN: f64 = 0.002;
 const LEFT: f64 = 0.5;
 
 impl Planted {
-    /// The machine of a stored record, with the noise that was observed on the machine `noise`.
-    fn new(record: &str, noise: &str, shape: Shape) -> Self {
-        let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
-        let record = read(&records.join(record)).unwrap().record;
+    /// The machine of the latest record, with the noise that was observed on the machine `noise`.
+    fn new(noise: &str, shape: Shape) -> Self {
         let Analysis {
             machine, answers, ..
-        } = Analysis::of(record);
+        } = last().analysis();
         let exact = |point: &Point| {
             let mut point = point.clone();
             if let Some(measured) = point.measured_mut() {
@@ -57,7 +54,7 @@ impl Planted {
         };
         // The record is older than some cases. A run measures all cases, and looks for undecided claims only
         // in complete experiments.
-        let whole = |answer: &&Answer| is_whole(answer.experiment, &machine, &answer.points);
+        let whole = |answer: &&Answer| is_whole(answer.experiment, machine, &answer.points);
         let points = answers.iter().filter(whole).map(|answer| {
             let points = answer.points.iter().map(exact).collect();
             (answer.experiment, points)
@@ -267,7 +264,7 @@ fn runs_on_planted_machines_decide_rightly() {
     let count = std::env::var("LINEFILL_PAIRS").ok();
     let count = count.and_then(|count| count.parse().ok()).unwrap_or(1);
     for (noise, shape) in [("zen4", Shape::Normal), ("zen5", Shape::Kept)] {
-        let planted = Planted::new("2026-11-25-zen4-guest.jsonl.zst", noise, shape);
+        let planted = Planted::new(noise, shape);
         let (shares, [sooner, contrary]) = pairs(&planted, count);
         println!(
             "noise of {noise}, {} claims, {} runs:",
@@ -300,7 +297,7 @@ fn runs_on_planted_machines_decide_rightly() {
 /// The time of a run may not suffice for all open claims.
 #[test]
 fn of_claims_that_need_as_many_passes_the_cheapest_come_first() {
-    let planted = Planted::new("2026-11-25-zen4-guest.jsonl.zst", "zen4", Shape::Normal);
+    let planted = Planted::new("zen4", Shape::Normal);
     let points = &planted.values;
     let wide = points.iter().map(|(experiment, points)| {
         let mut points = points.clone();

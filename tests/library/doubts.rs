@@ -4,31 +4,24 @@
 
 use linefill::experiment::{Case, Doubt, Machine, Pass, Point, Quality, State, find};
 use linefill::lab::analysis::Analysis;
-use linefill::lab::read::read;
-use linefill::lab::record::{MACHINE, Record};
+use linefill::lab::record::MACHINE;
 use linefill::stats::Interval;
 
-/// The latest record.
-fn last() -> Record {
-    let records = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
-    read(&records.join("2026-11-25-zen4-guest.jsonl.zst"))
-        .unwrap()
-        .record
-}
+use super::records::last;
 
 /// The record's machine, the doubt about its points, and its walk in memory.
 fn recorded() -> (Machine, Doubt, Point, usize) {
-    let Analysis {
-        machine, answers, ..
-    } = Analysis::of(last());
-    let points = answers.iter().map(|of| (of.experiment, of.points.clone()));
+    let analysis = last().analysis();
+    let machine = analysis.machine.clone();
+    let points = analysis
+        .answers
+        .iter()
+        .map(|of| (of.experiment, of.points.clone()));
     let doubt = Doubt::of(&machine, &points.collect::<Vec<_>>());
     let of_d19 = (find("D19").unwrap().cases)(&machine);
-    let mut answers = answers.into_iter();
-    let answer = answers.find(|answer| answer.experiment.id == "D19");
-    let points = answer.unwrap().points.into_iter();
+    let points = analysis.answer("D19").unwrap().points.iter();
     let walks = points.filter(|point| point.series == "random");
-    let far = walks.max_by(|a, b| a.x.total_cmp(&b.x)).unwrap();
+    let far = walks.max_by(|a, b| a.x.total_cmp(&b.x)).unwrap().clone();
     let same = |case: &&Case| case.is_at(&far);
     let bytes = of_d19.iter().find(same).unwrap().setup.bytes();
     (machine, doubt, far, bytes)
@@ -88,7 +81,7 @@ fn passes_are_doubted_as_those_of_similar_points_differ() {
 /// Claims are judged on the estimated value, but figures show the observed passes.
 #[test]
 fn the_points_of_an_answer_keep_the_spread_of_their_passes() {
-    let Analysis { answers, .. } = Analysis::of(last());
+    let Analysis { answers, .. } = last().analysis();
     for point in answers.iter().flat_map(|answer| &answer.points) {
         let Some(measured) = point.measured() else {
             continue;
@@ -139,7 +132,7 @@ fn without_points_passes_differ_as_those_of_the_kept_records() {
 /// An analysis of only F1 and F2. The first two threads of each are on CPUs 0 and 1, with this round trip in
 /// ticks.
 fn apart(f1: f64, f2: f64) -> Analysis {
-    let mut record = last();
+    let mut record = last().record().clone();
     record.verdicts.clear();
     let kept = [MACHINE, "F1", "F2"];
     record

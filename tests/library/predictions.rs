@@ -1,25 +1,19 @@
 //! Predictions compared with measurements.
 #![cfg(feature = "lab")]
 
-use std::path::Path;
-
 use linefill::experiment::{Basis, Left};
 use linefill::lab::analysis::Analysis;
-use linefill::lab::read::read;
 use linefill::lab::record::{MACHINE, PointLine, Record};
 use linefill::lab::report::{ReportView, build, render};
 use linefill::stats::{Interval, median};
+
+use super::records::{first, last};
 
 /// Experiments with random walks or jumps, and the maximum error of the model on the recorded machine.
 const WALKS: [(&str, f64); 4] = [("D7", 0.05), ("B11", 0.05), ("D8", 0.15), ("D19", 0.15)];
 
 fn recorded() -> Record {
-    record("2026-11-20-zen4-guest.jsonl.zst")
-}
-
-fn record(name: &str) -> Record {
-    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
-    read(&records.join(name)).unwrap().record
+    first().record().clone()
 }
 
 fn report(record: Record) -> ReportView {
@@ -44,13 +38,13 @@ fn error_of_all(analysis: &Analysis, id: &str) -> f64 {
 
 #[test]
 fn the_recorded_walks_are_as_predicted() {
-    let analysis = Analysis::of(recorded());
+    let analysis = first().analysis();
     for (id, most) in WALKS {
-        let error = error_of_all(&analysis, id);
+        let error = error_of_all(analysis, id);
         assert!(error <= most, "{id}: {error}");
     }
     // That record has no streams, and without them the steps in order cannot be predicted.
-    let view = build(&analysis).unwrap();
+    let view = build(analysis).unwrap();
     for id in ["D14", "D35", "D12"] {
         assert_eq!(error(&view, id), None, "{id}");
     }
@@ -59,7 +53,7 @@ fn the_recorded_walks_are_as_predicted() {
 /// The ladder is a random walk in pages of 2 MiB.
 #[test]
 fn what_the_ladder_measured_tests_no_model() {
-    let analysis = Analysis::of(recorded());
+    let analysis = first().analysis();
     let outcome = analysis.predicted().unwrap();
     let own = |id: &str| {
         let (_, of) = analysis.predictions().find(|(of, _)| of.id == id).unwrap();
@@ -73,13 +67,13 @@ fn what_the_ladder_measured_tests_no_model() {
     assert_eq!(first.error(), None);
     assert!(!first.poor());
     assert!(outcome.own_quantity >= own("D7"));
-    assert!(error(&build(&analysis).unwrap(), "D7").is_none());
+    assert!(error(&build(analysis).unwrap(), "D7").is_none());
 }
 
 /// Figures share curves: a measurement counts as one test, in however many figures it is drawn.
 #[test]
 fn a_shared_point_counts_once() {
-    let analysis = Analysis::of(recorded());
+    let analysis = first().analysis();
     let outcome = analysis.predicted().unwrap();
     let counted: Vec<_> = analysis
         .predictions()
@@ -95,7 +89,7 @@ fn a_shared_point_counts_once() {
 /// No vendor publishes how long a core keeps a contended line.
 #[test]
 fn contended_lines_are_not_predicted() {
-    let view = report(record("2026-11-25-zen4-guest.jsonl.zst"));
+    let view = build(last().analysis()).unwrap();
     for id in ["B8", "F1", "F2"] {
         assert!(view.sections.iter().any(|section| section.id == id));
         assert!(view.predictions().all(|(section, _)| section.id != id));
@@ -104,7 +98,7 @@ fn contended_lines_are_not_predicted() {
 
 #[test]
 fn every_model_of_a_figure_says_where_its_numbers_come_from() {
-    let view = report(recorded());
+    let view = build(first().analysis()).unwrap();
     assert!(view.predictions().count() > 10);
     for (section, of) in view.predictions() {
         for model in &of.models {

@@ -8,6 +8,7 @@ use linefill::lab::record::{MACHINE, Record};
 use linefill::model::{Level, Placement, Walk};
 
 use super::{KIB, MIB};
+use crate::records::all;
 
 /// L1d, L2 and ways of L2 in a Nehalem, a Zen 2, a Zen 4, an Ice Lake server, a Golden Cove and a Lion Cove.
 const CACHES: [(f64, f64, f64); 6] = [
@@ -79,24 +80,16 @@ fn planted(mut record: Record, machine: &Walk) -> Record {
 
 #[test]
 fn sizes_of_l2_are_found_under_the_noise_of_kept_records() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
-    let mut seen = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|ending| ending != "zst") {
-            continue;
-        }
-        let kept = linefill::lab::read::read(&path).unwrap().record;
+    for stored in all() {
+        let kept = stored.record();
         for caches in CACHES {
             let record = planted(kept.clone(), &walk(caches));
             assert!(!record.points.is_empty());
             let found = Analysis::of(record).inferred.l2.expect("an end of L2");
-            let name = path.display();
+            let name = stored.path.display();
             assert_eq!(found.value, caches.1, "{name}: {found:?}");
             // A result with a confidence of at most 0.5 is shown as a range.
             assert!(found.confidence > 0.5, "{name}: {found:?}");
         }
-        seen += 1;
     }
-    assert!(seen > 0);
 }
