@@ -12,12 +12,43 @@ const LARGE: f64 = 10.0;
 
 /// Returns the t beyond which `error` of its distribution lies, half on each side.
 pub(super) fn t_quantile(error: f64, dof: f64) -> f64 {
-    let beyond = |ln_t: f64| {
+    let excess = |ln_t: f64| {
         let t = ln_t.exp();
-        incomplete_beta(dof / 2.0, 0.5, dof / (dof + t * t))
+        (incomplete_beta(dof / 2.0, 0.5, dof / (dof + t * t)) / error).ln()
     };
     // With a third of a degree of freedom, t reaches millions.
-    bisect(-10.0, 60.0, |ln_t| beyond(ln_t) > error).exp()
+    zero(-10.0, 60.0, excess).exp()
+}
+
+/// Returns the zero of a falling function between `lo` and `hi`: by halves while they are far apart, then by
+/// false position with the weights of the Illinois algorithm.
+fn zero(mut lo: f64, mut hi: f64, of: impl Fn(f64) -> f64) -> f64 {
+    while hi - lo > 1.0 {
+        let middle = (lo + hi) / 2.0;
+        match of(middle) > 0.0 {
+            true => lo = middle,
+            false => hi = middle,
+        }
+    }
+    let (mut above, mut below) = (of(lo), of(hi));
+    let mut last_above = None;
+    // A dozen rounds at most, unless a value is infinite.
+    for _ in 0..100 {
+        let next = lo + (hi - lo) * above / (above - below);
+        let value = of(next);
+        if value.abs() < 1e-9 || hi - lo < 1e-9 {
+            return next;
+        }
+        let is_above = value > 0.0;
+        let again = last_above.replace(is_above) == Some(is_above);
+        let weight = if again { 0.5 } else { 1.0 };
+        if is_above {
+            (lo, above, below) = (next, value, weight * below);
+        } else {
+            (hi, below, above) = (next, value, weight * above);
+        }
+    }
+    (lo + hi) / 2.0
 }
 
 /// Returns the point at which `below` changes from true to false.
@@ -124,6 +155,32 @@ mod tests {
             (0.001, 30.0, 3.6460),
         ] {
             assert_near(t_quantile(error, dof), wanted);
+        }
+    }
+
+    #[test]
+    fn a_quantile_takes_a_dozen_steps() {
+        for (error, dof) in [
+            (0.05, 0.3),
+            (0.05, 1.0),
+            (0.01, 4.7),
+            (1e-4, 60.0),
+            (0.05, 1e6),
+        ] {
+            let steps = core::cell::Cell::new(0);
+            let found = zero(-10.0, 60.0, |ln_t| {
+                steps.set(steps.get() + 1);
+                let t = ln_t.exp();
+                (incomplete_beta(dof / 2.0, 0.5, dof / (dof + t * t)) / error).ln()
+            });
+            let t = found.exp();
+            let beyond = incomplete_beta(dof / 2.0, 0.5, dof / (dof + t * t));
+            assert!((beyond / error - 1.0).abs() < 1e-8, "{beyond} of {error}");
+            assert!(
+                steps.get() <= 18,
+                "{} steps for {error}, {dof}",
+                steps.get()
+            );
         }
     }
 
