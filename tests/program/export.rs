@@ -9,6 +9,7 @@ use linefill::experiment::{all, merged};
 use linefill::lab::analysis::Analysis;
 use linefill::lab::read::read;
 use linefill::lab::record::{Line, MACHINE, Record};
+use linefill::stats::Interval;
 use linefill::time::Rate;
 
 use crate::common::cli::{Folder, PLANTED};
@@ -112,8 +113,11 @@ fn verdicts_have_the_number_of_the_document() {
         assert_eq!(row["numbers"], line.numbers);
         if let (Some([lo, hi]), Some(then)) = (line.now, &line.then) {
             assert_eq!(row["then_lo"].parse(), Ok(then.lo));
-            let over: f64 = row["over_then"].parse().unwrap();
-            let wanted = (lo + hi) / (then.lo + then.hi);
+            let [value, over] =
+                ["value", "over_then"].map(|name| row[name].parse::<f64>().unwrap());
+            let [now, then] = [[lo, hi], [then.lo, then.hi]].map(|[lo, hi]| Interval::new(lo, hi));
+            assert_eq!(value, now.center(), "{}", line.id);
+            let wanted = now.center() / then.center();
             assert!((over - wanted).abs() <= 1e-12 * wanted, "{}", line.id);
         }
     }
