@@ -1,6 +1,7 @@
 //! The evidence and the verdict of a claim.
 
 pub mod evidence;
+pub(crate) mod extreme;
 pub mod paired;
 pub mod statement;
 pub mod takeaway;

@@ -130,7 +130,8 @@ pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
             that misses L1d first reads its line to own it (RFO), so that the triad moves four \
             streams and counts three. A core may read several streams faster than one, because its \
             prefetchers follow each stream by itself. Beside the mixes there are therefore reads of \
-            one, two and four streams, a line of each at a time. Curves with the suffix `with RFO` count these lines, too, \
+            one, two and four streams, a line of each at a time. Curves with the suffix \
+            `with RFO` count these lines, too, \
             where L1d does not hold them. They come closer to each other than the bytes that \
             STREAM counts, if the path between core and memory is the limit. Non-temporal stores \
             do not read their lines: where only traffic counts, a triad gains a third by them. In \

@@ -3,7 +3,7 @@
 mod ends;
 
 use self::ends::{Ends, distance, ends, measured_ends};
-use crate::experiment::claim::evidence::Extreme;
+use crate::experiment::claim::extreme::Extreme;
 use crate::experiment::prelude::*;
 use crate::host::{MemoryNode, MemoryPolicy, Worker};
 use crate::kernel::{Bandwidth, Motion, Step, Vector, Walk};
