@@ -6,12 +6,12 @@
 //! program; the run without its start, as the difference of a long and a short run; and the simulation alone,
 //! which is the run without its start less the time of valgrind's translator without a tool. cachegrind's
 //! times are CPU times. Our rate is printed a second time from the sum of the fastest laps of short parts, so
-//! that other programs on the machine change it little. Each part is copied to one buffer before it is timed:
-//! the simulation does not wait for memory then, as in `linefill simulate`, which decodes a trace into such a
-//! buffer.
+//! that other programs on the machine change it little.
 //!
 //! A rate counts the references that are served. The time includes all work for them, also the stripping. The
-//! time for reading a trace is not included: cachegrind reads none.
+//! time for reading a trace is not included: cachegrind reads none. So each part of a trace is copied to one
+//! buffer before it is timed, and the simulation does not wait for memory. `linefill simulate` decodes a trace
+//! into such a buffer.
 
 use std::hint::black_box;
 use std::io;
@@ -89,14 +89,12 @@ fn level(driver: &mut Driver, name: &str, trace: Vec<Reference>) {
 /// The sum of the ticks of all parts of a trace, for each part in its fastest lap.
 fn quickest(trace: &[Reference], mut serve: impl FnMut(&[Reference])) -> u64 {
     let mut best = vec![u64::MAX; trace.len().div_ceil(PART)];
-    let mut buffer = Vec::with_capacity(PART);
     for _ in 0..LAPS {
-        for (part, best) in trace.chunks(PART).zip(&mut best) {
-            buffer.clear();
-            buffer.extend_from_slice(part);
-            let ticks = over(&buffer, part.len() as u64, &mut serve);
+        let mut best = best.iter_mut();
+        parts(trace, trace.len(), &mut serve, |ticks| {
+            let best = best.next().expect("as many parts as before");
             *best = ticks.min(*best);
-        }
+        });
     }
     best.iter().sum()
 }
@@ -110,14 +108,30 @@ const LAPS: usize = 20;
 
 /// The ticks for a number of references; the trace repeats.
 fn over(trace: &[Reference], references: u64, mut serve: impl FnMut(&[Reference])) -> u64 {
-    let began = start();
-    let mut left = references as usize;
-    while left > 0 {
-        let part = &trace[..left.min(trace.len())];
-        serve(part);
-        left -= part.len();
+    let mut all = 0;
+    parts(trace, references as usize, &mut serve, |ticks| all += ticks);
+    all
+}
+
+/// Serves a number of references from a buffer; the trace repeats. Calls `took` with the ticks of each part.
+fn parts(
+    trace: &[Reference],
+    mut references: usize,
+    serve: &mut impl FnMut(&[Reference]),
+    mut took: impl FnMut(u64),
+) {
+    let mut buffer = Vec::with_capacity(PART);
+    for part in trace.chunks(PART).cycle() {
+        if references == 0 {
+            return;
+        }
+        buffer.clear();
+        buffer.extend_from_slice(&part[..references.min(part.len())]);
+        let began = start();
+        serve(&buffer);
+        took(stop() - began);
+        references -= buffer.len();
     }
-    stop() - began
 }
 
 /// Prints the rate of timed code, if each operation is `references` references.

@@ -3,7 +3,6 @@
 //! Most references of a program are fetches from the line of the previous fetch, and most of the others
 //! touch lines that were used last in their sets. They determine how long a simulation takes.
 
-use super::policy::{DIRTY, EMPTY, Entry, FLAG_BITS};
 use super::reference::{Op, Reference};
 
 /// The most lines that are remembered per side.
@@ -20,11 +19,20 @@ pub(super) struct Shape {
     mask: u64,
 }
 
-/// The lines used last on one side.
+/// The lines used last in their sets.
 struct Recent {
-    shape: Shape,
-    entries: [Entry; PLACES],
+    /// For each place and operation, the line on which the operation changes nothing, or [`NONE`]. Fetches have
+    /// lines of their own. A place has the next power of two of entries: it is a line of the machine.
+    lines: [[u64; Op::COUNT.next_power_of_two()]; PLACES],
 }
+
+/// No line has this number, because line numbers are addresses divided by at least eight.
+const NONE: u64 = u64::MAX;
+
+/// The hits of up to [`Hits::MOST`] references by operation, in one word. It stays in a register: with
+/// counts in memory, a reference would wait until the count of the previous one is stored.
+#[derive(Clone, Copy, Default)]
+struct Hits(u64);
 
 /// The result of serving a series of references.
 #[derive(Clone, Copy, Debug)]
@@ -65,113 +73,118 @@ impl Shape {
 
     #[inline(always)]
     fn serve_each(self, references: &[Reference], mut other: impl FnMut(&Reference)) -> Served {
-        let mut recent = [Recent::new(self), Recent::new(self)];
-        let [instructions, data] = &mut recent;
-        // Start and length of the line last fetched from: a fetch within it hits. Covers all addresses
-        // if fetches are ignored.
-        let mut stretch = (0, if self.fetches { 0 } else { u64::MAX });
+        let mut recent = Recent {
+            lines: [[NONE; _]; PLACES],
+        };
         let mut hits = [0; Op::COUNT];
-        let mut others = 0;
-        let mut served = references.len();
-        for (index, reference) in references.iter().enumerate() {
-            if reference.op == Op::Fetch {
-                let at = reference.address.wrapping_sub(stretch.0);
-                let end = at.wrapping_add(reference.bytes.into());
-                if at | end.wrapping_sub(1) < stretch.1 {
-                    continue;
+        let mut served = 0;
+        for part in references.chunks(Hits::MOST) {
+            let mut some = Hits::default();
+            let mut left = part.iter();
+            let mut passes = false;
+            for reference in left.by_ref() {
+                if recent.again_in_one(self, reference)
+                    || recent.again(self, reference)
+                    || reference.op == Op::Fetch && !self.fetches
+                {
+                    some.add(reference.op);
+                } else if reference.op != Op::NonTemporalStore {
+                    recent.uses(self, reference);
+                    other(reference);
+                } else {
+                    passes = true;
+                    break;
                 }
-                if let Some(line) = instructions.again(reference) {
-                    stretch = line;
-                    continue;
-                }
-                stretch = instructions.uses(reference);
-            } else if data.again(reference).is_some() {
-                hits[reference.op as usize] += 1;
-                continue;
-            } else if reference.op == Op::NonTemporalStore {
-                served = index;
-                break;
-            } else {
-                data.uses(reference);
             }
-            others += 1;
-            other(reference);
+            some.add_to(&mut hits);
+            served += part.len() - left.len();
+            if passes {
+                served -= 1;
+                break;
+            }
         }
-        let counted: u64 = hits.iter().sum();
-        hits[Op::Fetch as usize] = served as u64 - counted - others;
         Served {
             references: served,
             hits,
         }
     }
+
+    #[inline(always)]
+    fn place(self, line: u64) -> usize {
+        (line & self.mask) as usize % PLACES
+    }
 }
 
-/// For each operation, by its number: a reference changes nothing if it differs by less than this limit;
-/// see [`Recent::differs`].
-const LIMITS: [Entry; Op::COUNT] = {
-    let mut limits = [0; Op::COUNT];
-    let mut index = 0;
-    while index < Op::COUNT {
-        limits[index] = match Op::ALL[index] {
-            // For these it does not matter whether the line is dirty.
-            Op::Fetch | Op::Load | Op::Prefetch => DIRTY + 1,
-            Op::Store | Op::Modify => DIRTY,
-            Op::NonTemporalStore => 0,
-        };
-        index += 1;
+impl Hits {
+    /// Bits of a count.
+    const BITS: usize = u64::BITS as usize / Op::COUNT;
+
+    /// The most references that are counted.
+    const MOST: usize = (1 << Self::BITS) - 1;
+
+    /// A hit, by operation.
+    const ONE: [u64; Op::COUNT] = {
+        let mut ones = [0; Op::COUNT];
+        let mut op = 0;
+        while op < Op::COUNT {
+            ones[op] = 1 << (op * Self::BITS);
+            op += 1;
+        }
+        ones
+    };
+
+    #[inline(always)]
+    fn add(&mut self, op: Op) {
+        self.0 += Self::ONE[op as usize];
     }
-    limits
-};
+
+    fn add_to(self, hits: &mut [u64; Op::COUNT]) {
+        for (op, hits) in hits.iter_mut().enumerate() {
+            *hits += self.0 >> (op * Self::BITS) & Self::MOST as u64;
+        }
+    }
+}
 
 impl Recent {
-    fn new(shape: Shape) -> Self {
-        Recent {
-            shape,
-            entries: [EMPTY; PLACES],
-        }
-    }
-
-    /// Checks whether a reference touches one or two lines, each of them the line used last in its set,
-    /// and changes nothing. Returns the start and length of the last line if so.
+    /// Checks whether a reference touches one line, the line used last in its set, and changes nothing.
     #[inline(always)]
-    fn again(&self, reference: &Reference) -> Option<(u64, u64)> {
-        let bits = self.shape.line_bits;
-        let first = reference.address >> bits;
-        // If the reference has no bytes, or the address wraps around, `last` is not a line of the
-        // reference. A condition that holds for both lines then also holds for the first, which is the
-        // only one.
-        let end = reference.address.wrapping_add(reference.bytes.into());
-        let last = end.wrapping_sub(1) >> bits;
-        let differs = self.differs(first) | self.differs(last);
-        let again = differs < LIMITS[reference.op as usize] && reference.bytes <= 1 << bits;
-        again.then_some((last << bits, 1 << bits))
+    fn again_in_one(&self, shape: Shape, reference: &Reference) -> bool {
+        let bytes = 1 << shape.line_bits;
+        let end = (reference.address & (bytes - 1)) + u64::from(reference.bytes);
+        let line = reference.address >> shape.line_bits;
+        self.holds(shape, reference.op, line) && end <= bytes
     }
 
-    /// Returns the difference between the line used last, and `line` if dirty: 0 if they are equal,
-    /// [`DIRTY`] if only the flag differs, more otherwise.
+    /// Does the same for a reference that touches one or two lines.
     #[inline(always)]
-    fn differs(&self, line: u64) -> Entry {
-        self.entries[self.place(line)] ^ (line << FLAG_BITS | DIRTY)
+    fn again(&self, shape: Shape, reference: &Reference) -> bool {
+        let first = reference.address >> shape.line_bits;
+        let last = reference.last() >> shape.line_bits;
+        self.holds(shape, reference.op, first)
+            && self.holds(shape, reference.op, last)
+            && last - first <= 1
     }
 
-    /// Records a use of the lines of a reference. Returns the start and length of the last line.
-    #[inline]
-    fn uses(&mut self, reference: &Reference) -> (u64, u64) {
-        let bits = self.shape.line_bits;
-        let last = reference.last() >> bits;
-        for line in reference.address >> bits..=last {
-            let entry = &mut self.entries[self.place(line)];
-            let key = line << FLAG_BITS;
-            if *entry & !DIRTY != key {
-                *entry = key;
+    #[inline(always)]
+    fn holds(&self, shape: Shape, op: Op, line: u64) -> bool {
+        self.lines[shape.place(line)][op as usize] == line
+    }
+
+    /// Records a use of the lines of a reference.
+    #[inline(always)]
+    fn uses(&mut self, shape: Shape, reference: &Reference) {
+        for line in reference.address >> shape.line_bits..=reference.last() >> shape.line_bits {
+            let place = &mut self.lines[shape.place(line)];
+            if reference.op == Op::Fetch {
+                place[Op::Fetch as usize] = line;
+                continue;
             }
-            *entry |= Entry::from(reference.op.writes()) * DIRTY;
+            let dirty = reference.op.writes() || place[Op::Store as usize] == line;
+            let written = if dirty { line } else { NONE };
+            place[Op::Load as usize] = line;
+            place[Op::Prefetch as usize] = line;
+            place[Op::Store as usize] = written;
+            place[Op::Modify as usize] = written;
         }
-        (last << bits, 1 << bits)
-    }
-
-    #[inline(always)]
-    fn place(&self, line: u64) -> usize {
-        (line & self.shape.mask) as usize % PLACES
     }
 }
