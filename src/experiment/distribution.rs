@@ -104,14 +104,34 @@ impl Distribution {
     }
 }
 
-/// Returns this percentile of the distributions of all passes, per run: an interval that contains the
-/// percentile of every pass. `core_per_tick` is in core cycles per tick.
+/// Returns the step of the time-stamp counter in ticks: the largest that divides the ticks of all runs. Some
+/// CPUs count one tick at a time, a Zen 4 counts 26.
+pub(super) fn step(passes: &[Distribution]) -> u64 {
+    let of = |pass: &Distribution| {
+        let places = Percentile::ALL.map(|place| pass.at(place));
+        places.into_iter().fold(pass.min, divisor)
+    };
+    passes.iter().map(of).fold(0, divisor).max(1)
+}
+
+/// Returns the greatest common divisor. Everything divides 0.
+fn divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Returns this percentile of the distributions of all passes, per run: an interval that contains all that
+/// the percentile of any pass may be, if each is right within `step` ticks. No run takes less than a tick.
+/// `core_per_tick` is in core cycles per tick.
 ///
 /// # Errors
 /// If single runs were not timed, or `unit` is not nanoseconds or core cycles.
 pub(super) fn percentile(
     passes: &[Distribution],
     place: Percentile,
+    step: u64,
     unit: Unit,
     rate: Rate,
     core_per_tick: Option<f64>,
@@ -123,7 +143,11 @@ pub(super) fn percentile(
     };
     let factor = factor
         .ok_or_else(|| Untestable(format!("a single run has no value in {}", unit.label())))?;
-    let of = |pass: &Distribution| Interval::exact(pass.at(place) as f64 * factor);
+    let of = |pass: &Distribution| {
+        let at = pass.at(place);
+        let least = at.saturating_sub(step).max(step.min(1));
+        Interval::new(least as f64, (at + step) as f64).scaled(factor)
+    };
     let all = passes.iter().map(of).reduce(Interval::hull);
     all.ok_or_else(|| Untestable("no run was timed by itself".to_owned()))
 }
@@ -137,7 +161,7 @@ pub fn in_words(passes: &[Distribution], rate: Rate, core_per_tick: Option<f64>)
         None => (Unit::Nanoseconds, "ns"),
     };
     let place = |place: Percentile| {
-        let value = percentile(passes, place, unit, rate, core_per_tick).ok()?;
+        let value = percentile(passes, place, 0, unit, rate, core_per_tick).ok()?;
         Some(format!("{} {:.0}", place.name(), value.middle()))
     };
     let places: Option<Vec<String>> = Percentile::ALL.into_iter().map(place).collect();
@@ -166,13 +190,29 @@ mod tests {
         let pass = |ticks| Distribution::of(&mut [ticks], 1).unwrap();
         let passes = [pass(100), pass(110)];
         let rate = Rate::from_hz(2e9);
-        let of = |unit, ratio| percentile(&passes, Percentile::P99, unit, rate, ratio);
+        let of = |unit, ratio| percentile(&passes, Percentile::P99, 0, unit, rate, ratio);
         let cycles = of(Unit::CoreCycles, Some(1.5)).unwrap();
         assert_eq!((cycles.lo, cycles.hi), (150.0, 165.0));
         let nanos = of(Unit::Nanoseconds, None).unwrap();
         assert_eq!((nanos.lo, nanos.hi), (50.0, 55.0));
         assert!(of(Unit::CoreCycles, None).is_err());
-        assert!(percentile(&[], Percentile::P50, Unit::Nanoseconds, rate, None).is_err());
+        assert!(percentile(&[], Percentile::P50, 0, Unit::Nanoseconds, rate, None).is_err());
+    }
+
+    #[test]
+    fn a_percentile_is_right_within_a_step_of_the_counter() {
+        let pass = |ticks: &mut [u64]| Distribution::of(ticks, 1).unwrap();
+        let coarse = [pass(&mut [0, 26, 26]), pass(&mut [26, 78, 234])];
+        assert_eq!(step(&coarse), 26);
+        assert_eq!(step(&[pass(&mut [70, 76, 81])]), 1);
+        assert_eq!(step(&[pass(&mut [0])]), 1);
+        let of = |passes: &[Distribution], place| {
+            let rate = Rate::from_hz(1e9);
+            let within = percentile(passes, place, step(passes), Unit::Nanoseconds, rate, None);
+            within.map(|of| (of.lo, of.hi)).unwrap()
+        };
+        assert_eq!(of(&coarse[1..], Percentile::P50), (52.0, 104.0));
+        assert_eq!(of(&coarse[..1], Percentile::P50), (1.0, 52.0));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A measured case, and the units in which its value is judged and drawn.
 
-use super::distribution::percentile;
+use super::distribution::{percentile, step};
 use super::{Count, Distribution, Pass, Percentile, Quality, Testable, ThreadStats, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample, slowed};
@@ -134,7 +134,28 @@ impl Measured {
     /// # Errors
     /// If single runs were not timed, or `unit` is not a unit of time.
     pub fn percentile(&self, place: Percentile, unit: Unit, rate: Rate) -> Testable<Interval> {
-        percentile(&self.runs, place, unit, rate, self.core_per_tick)
+        percentile(&self.runs, place, 0, unit, rate, self.core_per_tick)
+    }
+
+    /// Does the same, and widens the interval by a step of the time-stamp counter on both sides: by so much
+    /// the time between two stamps may differ from the time of a run.
+    ///
+    /// # Errors
+    /// As [`percentile`](Self::percentile).
+    pub(crate) fn percentile_within_step(
+        &self,
+        place: Percentile,
+        unit: Unit,
+        rate: Rate,
+    ) -> Testable<Interval> {
+        percentile(
+            &self.runs,
+            place,
+            step(&self.runs),
+            unit,
+            rate,
+            self.core_per_tick,
+        )
     }
 
     /// Narrows intervals to `share` of their width, and moves passes to `share` of their distance from

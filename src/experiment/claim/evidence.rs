@@ -1,8 +1,8 @@
 //! The evidence of a claim: an experiment's points, and the machine.
 
 use crate::experiment::{
-    Count, Distribution, Machine, Pass, Percentile, Point, Quality, Range, State, Testable, Unit,
-    Untestable, Value, side_by_side,
+    Count, Distribution, Machine, Measured, Pass, Percentile, Point, Quality, Range, State,
+    Testable, Unit, Untestable, Value, side_by_side,
 };
 use crate::order;
 use crate::pmu::Quantity;
@@ -156,8 +156,27 @@ impl Evidence<'_> {
     /// # Errors
     /// If the series was not measured there, or not run by run.
     pub(crate) fn percentile(&self, label: &str, x: f64, place: Percentile) -> Testable<Interval> {
+        let runs = self.runs(label, x)?;
+        runs.percentile(place, self.unit, self.machine.rate)
+    }
+
+    /// Returns the same within a step of the time-stamp counter, as a claim is to be judged on.
+    ///
+    /// # Errors
+    /// As [`percentile`](Self::percentile).
+    pub(crate) fn percentile_within_step(
+        &self,
+        label: &str,
+        x: f64,
+        place: Percentile,
+    ) -> Testable<Interval> {
+        let runs = self.runs(label, x)?;
+        runs.percentile_within_step(place, self.unit, self.machine.rate)
+    }
+
+    fn runs(&self, label: &str, x: f64) -> Testable<&Measured> {
         match &self.point(label, x)?.state {
-            State::Measured(measured) => measured.percentile(place, self.unit, self.machine.rate),
+            State::Measured(measured) => Ok(measured),
             State::Untestable(reason) => Err(reason.clone()),
             State::Counted(_) => Err(Untestable("it was counted, not timed".to_owned())),
         }

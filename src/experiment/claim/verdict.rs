@@ -136,6 +136,15 @@ impl Value for Testable<Interval> {
     }
 }
 
+/// The least ratio of two times if a claim says that one thing takes longer than another, or is slower: 5 %
+/// more. Equal times are never told from times that differ by next to nothing, so such a claim would stay
+/// open wherever there is no difference.
+pub(crate) const LONGER: f64 = 1.05;
+
+/// The largest ratio of two times if a claim says that one thing takes less time than another, or is faster:
+/// 5 % less.
+pub(crate) const SHORTER: f64 = 0.95;
+
 /// Judges the claim that `what` is `least` or more.
 ///
 /// # Errors

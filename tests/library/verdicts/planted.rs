@@ -170,11 +170,21 @@ impl Planted {
                 p90: p50,
                 p99,
                 p999: p99,
-                max: 100 * p99,
+                // The counter advances by one tick.
+                max: 100 * p99 + 1,
             });
             if let State::Measured(measured) = &mut point.state {
                 measured.runs = runs.collect();
             }
+        }
+        self
+    }
+
+    /// The same with a time-stamp counter that advances by so many ticks, which divide the median and p99.
+    pub fn in_steps(mut self, of: u64) -> Self {
+        let points = self.points.iter_mut();
+        for runs in points.filter_map(|point| Some(&mut point.measured_mut()?.runs)) {
+            runs.iter_mut().for_each(|runs| runs.max -= runs.max % of);
         }
         self
     }

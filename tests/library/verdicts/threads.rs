@@ -222,7 +222,10 @@ pub fn rows() -> Vec<Row> {
         row("D27", TWO_WRITE, DoesNotHold, |m| {
             in_memory("D27", m, 0.8, 1.0)
         }),
-        row("D27", TWO_WRITE, Inconclusive, |m| plant("D27", m, ALONE)),
+        row("D27", TWO_WRITE, DoesNotHold, |m| plant("D27", m, ALONE)),
+        row("D27", TWO_WRITE, Inconclusive, |m| {
+            in_memory("D27", m, 1.05, 1.0)
+        }),
         row("D27", TWO_WRITE, Untestable, |m| refused("D27", m)),
         row("D27", FOUR_WRITE, Holds, |m| plant("D27", m, PAPER)),
         row("D27", FOUR_WRITE, DoesNotHold, |m| plant("D27", m, ALONE)),

@@ -334,6 +334,10 @@ pub(super) const SCALING: Experiment = Experiment {
                     1.25,
                 )
             },
+        )
+        .failing(
+            "Something other than the traffic limits the writes: the buffers of non-temporal stores, for \
+             instance.",
         ),
     ],
     ..Experiment::PLAIN

@@ -140,7 +140,8 @@ const INLINING: Experiment = Experiment {
                     1.05,
                 )
             },
-        ),
+        )
+        .failing("A call that is predicted costs less than a twentieth of what the function does."),
         // Reusing the content of L1i with a smaller footprint often makes up for the call; the
         // candidate need not be decoded again.
         measured(

@@ -186,11 +186,12 @@ const CONTENTION: Experiment = Experiment {
             |e| {
                 let threads = most(e, 2)?;
                 let [shared, padded] = [SHARED, PADDED]
-                    .map(|place| e.percentile(&series(ADD, place), threads, Percentile::P99));
+                    .map(|place| e.percentile_within_step(&series(ADD, place), threads, Percentile::P99));
                 let what = format!("p99 on one line over padded, {threads} threads");
                 at_least(&what, ratio(shared?, padded?), 4.0)
             },
-        ),
+        )
+        .failing("The line comes back quickly: the other cores are near, or few."),
         measured(
             "X18.5",
             ours(
@@ -239,7 +240,11 @@ const CONTENTION: Experiment = Experiment {
                 at_least(&what, over(e, TICKET, PARKING, threads)?, 1.5)
             },
         )
-        .holding("Order of arrival is paid for with throughput."),
+        .holding("Order of arrival is paid for with throughput.")
+        .failing(
+            "With few threads the queue is short, and the threads of parking_lot hand the lock on about as \
+             often.",
+        ),
         measured(
             "X18.8",
             ours("nothing limits how often an attempt of compare_exchange fails; fetch_add never does"),
@@ -248,7 +253,7 @@ const CONTENTION: Experiment = Experiment {
             |e| {
                 let threads = most(e, 2)?;
                 let [compare, add] = [COMPARE, ADD]
-                    .map(|way| e.percentile(&series(way, SHARED), threads, Percentile::P999));
+                    .map(|way| e.percentile_within_step(&series(way, SHARED), threads, Percentile::P999));
                 let what = format!("p99.9 of compare_exchange over fetch_add, {threads} threads");
                 at_least(&what, ratio(compare?, add?), 1.25)
             },
@@ -399,7 +404,8 @@ pub(super) const FAIRNESS: Experiment = Experiment {
                 at_least(&what, ratio(spread(COMPARE)?, spread(ADD)?), 1.1)
             },
         )
-        .holding("Some threads fail more often than others."),
+        .holding("Some threads fail more often than others.")
+        .failing("A failed attempt does not put a thread far behind: no thread loses the line for long."),
         measured(
             "X24.2",
             ours("a lock that lets the running thread go ahead serves the others later"),

@@ -286,12 +286,12 @@ const FIG_3_13: Experiment = Experiment {
         measured(
             "D17.1",
             drepper("3.3.2, Figure 3.13"),
-            "beyond L2, a sequential walk that increments each element takes longer than a walk \
-             that only reads",
+            "beyond L2, a sequential walk that increments each element takes at least 5 % longer \
+             than a walk that only reads",
             |e| {
                 let part = |name: &str, range| {
                     let slower = paired(e, "Inc", "Follow", range)?;
-                    at_least(&format!("Inc over Follow in {name}"), slower, 1.0)
+                    at_least(&format!("Inc over Follow in {name}"), slower, LONGER)
                 };
                 let mut parts = vec![part("memory", memory(e)?)];
                 // A shared last level may leave this core no range.
@@ -302,7 +302,8 @@ const FIG_3_13: Experiment = Experiment {
                 all_of(parts)
             },
         )
-        .then_between(1.9, 2.23, PENTIUM_4),
+        .then_between(1.9, 2.23, PENTIUM_4)
+        .failing("Written lines go back to memory beside the reads, at next to no cost."),
         // Write-backs halve the bandwidth of the bus, so that 28 cycles are needed instead of 14.
         measured(
             "D17.2",
@@ -325,7 +326,10 @@ const FIG_3_13: Experiment = Experiment {
             "Write only what has changed: each written line travels twice.",
             "Measure the cost of writes in your loop: the paper's factor does not apply here.",
         )
-        .holding("Lines that go back to memory take a share of the bandwidth."),
+        .holding("Lines that go back to memory take a share of the bandwidth.")
+        .failing(
+            "Lines that were written go back to memory beside the reads, or take longer than the reads do.",
+        ),
         // Addnext0 runs faster than Inc for some sizes, because its load of the next element is a
         // forced prefetch.
         measured(
@@ -377,7 +381,11 @@ const FIG_3_13: Experiment = Experiment {
                 at_least(&what, ratio(slower, within), 1.02)
             },
         )
-        .then_between(1.77, 1.94, PENTIUM_4),
+        .then_between(1.77, 1.94, PENTIUM_4)
+        .failing(
+            "When the walk comes to the next element, Addnext0 has it in a cache: it needs no more room \
+             than Inc.",
+        ),
     ],
     ..Experiment::PLAIN
 };

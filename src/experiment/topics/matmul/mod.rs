@@ -11,6 +11,10 @@ use crate::stats::Interval;
 
 family![matmul];
 
+/// Why a share of the time of the original is not that of Table 6.2.
+const OTHER_ORIGINAL: &str = "The original waits for memory to another degree than on the document's Core 2, and the share \
+     follows from that.";
+
 /// The experiments of this family.
 pub(crate) static ALL: &[Experiment] =
     &[ORIGINAL, TRANSPOSED, SUB_MATRIX, VECTORISED, misses::MISSES];
@@ -255,7 +259,8 @@ const TRANSPOSED: Experiment = Experiment {
              original's time, within a fifth of that share",
             |e| share_of_original(e, WAYS[1].0, [0.187, 0.281]),
         )
-        .then(0.234, "Core 2, 2666 MHz"),
+        .then(0.234, "Core 2, 2666 MHz")
+        .failing(OTHER_ORIGINAL),
     ],
     ..Experiment::PLAIN
 };
@@ -330,7 +335,8 @@ const SUB_MATRIX: Experiment = Experiment {
              time, within a fifth of that share",
             |e| share_of_original(e, WAYS[2].0, [0.138, 0.208]),
         )
-        .then(0.173, "Core 2, 2666 MHz"),
+        .then(0.173, "Core 2, 2666 MHz")
+        .failing(OTHER_ORIGINAL),
     ],
     ..Experiment::PLAIN
 };
@@ -396,7 +402,8 @@ const VECTORISED: Experiment = Experiment {
              within a fifth of that share",
             |e| share_of_original(e, WAYS[3].0, [0.0758, 0.1136]),
         )
-        .then(0.0947, "Core 2, 2666 MHz"),
+        .then(0.0947, "Core 2, 2666 MHz")
+        .failing(OTHER_ORIGINAL),
         // Table 6.2 falls from column to column: 100, 23.4, 17.3 and 9.47 %.
         measured(
             "E9.3",
@@ -414,7 +421,11 @@ const VECTORISED: Experiment = Experiment {
                 Ok(all)
             },
         )
-        .then(0.234, "Core 2, 2666 MHz"),
+        .then(0.234, "Core 2, 2666 MHz")
+        .failing(
+            "Where prefetchers and out-of-order execution hide the misses of one column, the next column \
+             has little left to save.",
+        ),
     ],
     ..Experiment::PLAIN
 };

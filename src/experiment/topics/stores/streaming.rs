@@ -97,12 +97,12 @@ const INTRINSICS: Experiment = Experiment {
         measured(
             "E1.2",
             drepper("6.1"),
-            "in sequential order, 16-byte non-temporal stores are no slower than cached stores: no \
-             line is read first",
+            "in sequential order, 16-byte non-temporal stores are no slower than cached stores (5 % \
+             allowed): no line is read first",
             |e| {
                 beyond_caches(e.machine)?;
                 let faster = ratio(e.at(STORES[1].0, 16.0), e.at(STORES[0].0, 16.0))?;
-                at_least("non-temporal over cached bandwidth", faster, 1.0)
+                at_least("non-temporal over cached bandwidth", faster, SHORTER)
             },
         )
         .failing("Reading the lines first costs less on this machine than bypassing the caches."),

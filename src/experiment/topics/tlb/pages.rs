@@ -86,6 +86,10 @@ const FIG_3_12: Experiment = Experiment {
                     1.3,
                 )
             },
+        )
+        .failing(
+            "Page walks find their tables in the caches, or the hypervisor backs large pages with small \
+             ones.",
         ),
         measured(
             "D16.3",
@@ -248,6 +252,10 @@ const FIG_3_17: Experiment = Experiment {
                 }
                 all_of(parts)
             },
+        )
+        .failing(
+            "Something other than the TLB decides here: how the pages of one order lie in the caches, or \
+             what the host does.",
         ),
         // Random inside blocks of 60 pages 145 cycles at 2^29 bytes, over the whole list 572: the
         // difference is the TLB.
@@ -275,15 +283,15 @@ const FIG_3_17: Experiment = Experiment {
         measured(
             "D21.3",
             drepper("3.3.2, Figure 3.17"),
-            "2 MiB pages reduce the gap between random order over the whole list and random order \
-             inside blocks of 60 pages",
+            "the gap between random order over the whole list and random order inside blocks of 60 \
+             pages is at least 5 % larger with 4 KiB pages than with 2 MiB pages",
             |e| {
                 let x = largest(e.machine)?;
                 let large = ratio(e.at(WHOLE_HUGE, x), e.at(BLOCKS_HUGE, x))?;
                 at_least(
                     "gap with 4 KiB pages over gap with 2 MiB pages",
                     ratio(gap_in_base_pages(e), large),
-                    1.0,
+                    LONGER,
                 )
             },
         )

@@ -160,6 +160,10 @@ const ENTRIES: Experiment = Experiment {
                     at_least("16 apart over in a row", dearer, 1.5),
                 ])
             },
+        )
+        .failing(
+            "The second-level TLB spreads these pages over its sets, by a hash of the address for \
+             instance.",
         ),
     ],
     ..Experiment::PLAIN

@@ -7,6 +7,10 @@ use crate::kernel::IncrementWay;
 
 mod figures;
 
+/// Why words side by side cost less than in the note.
+const OTHER_MACHINE: &str = "Fewer threads than in the note compete for the line, or a transfer costs less than between \
+     its two sockets.";
+
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[
     COHERENCE,
@@ -296,7 +300,8 @@ const COHERENCE: Experiment = Experiment {
              than apart, as in the note",
             |e| overhead(e, WAYS[4].0, 390.0),
         )
-        .then(390.0 / 16.0, "2 x Xeon E5-2680 v3, 16 threads"),
+        .then(390.0 / 16.0, "2 x Xeon E5-2680 v3, 16 threads")
+        .failing(OTHER_MACHINE),
         // As B8.11: 730 ns divided by 16 threads are 46 ns per thread.
         measured(
             "B8.12",
@@ -305,7 +310,8 @@ const COHERENCE: Experiment = Experiment {
              the note",
             |e| overhead(e, WAYS[1].0, 730.0),
         )
-        .then(730.0 / 16.0, "2 x Xeon E5-2680 v3, 16 threads"),
+        .then(730.0 / 16.0, "2 x Xeon E5-2680 v3, 16 threads")
+        .failing(OTHER_MACHINE),
         // As B8.11: 770 ns divided by 16 threads are 48 ns per thread.
         measured(
             "B8.13",
@@ -314,7 +320,8 @@ const COHERENCE: Experiment = Experiment {
              as in the note",
             |e| overhead(e, WAYS[2].0, 770.0),
         )
-        .then(770.0 / 16.0, "2 x Xeon E5-2680 v3, 16 threads"),
+        .then(770.0 / 16.0, "2 x Xeon E5-2680 v3, 16 threads")
+        .failing(OTHER_MACHINE),
         measured(
             "B8.9",
             ours("whether the place of a word matters if no other thread shares its line"),

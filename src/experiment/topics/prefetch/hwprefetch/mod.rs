@@ -214,6 +214,10 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
                     0.8,
                 )
             },
+        )
+        .failing(
+            "A prefetcher fetches neighbours of a line that misses, and growing steps meet them more often \
+             than random steps.",
         ),
         measured(
             "E33.2",
