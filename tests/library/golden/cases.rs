@@ -22,13 +22,13 @@ use crate::common::untested;
 use crate::verdicts::machines::{self, KIB, Known, Level, Model};
 
 /// The number of accesses per trace that are hashed on the small machine.
-const ACCESSES: usize = 10_000;
+const ACCESSES: usize = 2_000;
 
 /// The same number for the other machines.
 const FEW_ACCESSES: usize = 1_000;
 
 /// After this number of operations, a kernel is assumed to make no more accesses.
-const OPERATIONS: u64 = 20_000;
+const OPERATIONS: u64 = 4_000;
 
 /// Numbers and set-ups that are not compared: the experiment, and the prefix of the series.
 const LEFT_OUT: [(&str, &str); 42] = [
