@@ -4,7 +4,7 @@ pub(crate) use crate::prelude::*;
 
 pub(crate) use super::claim::evidence::{minus, ratio, share_of_miss};
 pub(crate) use super::claim::paired::{paired, paired_at, paired_points, slowdown};
-pub(crate) use super::claim::verdict::{LONGER, SHORTER};
+pub(crate) use super::claim::verdict::{LESS, LONGER};
 pub(crate) use super::topics::PENTIUM_4;
 pub(crate) use super::{
     Axis, Basis, Capacity, Case, Claim, Context, CpuOrder, Curve, Evidence, Experiment, Forecast,

@@ -82,7 +82,7 @@ pub fn rows() -> Vec<Row> {
                 .says("beside a writer over beside a reader 1.33"),
             row("D44", claim, DoesNotHold, |m| half(m, [12.0, 6.0])),
             row("D44", claim, DoesNotHold, |m| half(m, [10.0, 6.0])),
-            row("D44", claim, Inconclusive, |m| half(m, [9.5, 6.0])),
+            row("D44", claim, Inconclusive, |m| half(m, [9.0, 6.0])),
             // Memory has the same bandwidth as half of the cache.
             row("D44", claim, Untestable, |m| {
                 Planted::new("D44", m, |_, _| time(10.0))

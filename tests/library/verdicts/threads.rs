@@ -224,7 +224,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("D27", TWO_WRITE, DoesNotHold, |m| plant("D27", m, ALONE)),
         row("D27", TWO_WRITE, Inconclusive, |m| {
-            in_memory("D27", m, 1.05, 1.0)
+            in_memory("D27", m, 1.1, 1.0)
         }),
         row("D27", TWO_WRITE, Untestable, |m| refused("D27", m)),
         row("D27", FOUR_WRITE, Holds, |m| plant("D27", m, PAPER)),

@@ -314,14 +314,14 @@ fn bus() -> Vec<Row> {
             bus_keeps(m, 1.0, 1.2, 0.6)
         }),
         row("D25", BUS_READ, Inconclusive, |m| {
-            bus_keeps(m, 1.0, 0.95, 0.6)
+            bus_keeps(m, 1.0, 0.9, 0.6)
         }),
         row("D25", BUS_WRITE, Holds, |m| bus_keeps(m, 1.0, 0.6, 0.6)),
         row("D25", BUS_WRITE, DoesNotHold, |m| {
             bus_keeps(m, 1.0, 0.6, 1.2)
         }),
         row("D25", BUS_WRITE, Inconclusive, |m| {
-            bus_keeps(m, 1.0, 0.6, 0.95)
+            bus_keeps(m, 1.0, 0.6, 0.9)
         }),
         row("D25", BUS_L2, Holds, |m| bus_keeps(m, 1.0, 0.6, 0.6)),
         row("D25", BUS_L2, DoesNotHold, |m| bus_keeps(m, 0.5, 0.6, 0.6)),

@@ -364,7 +364,7 @@ const PITFALLS: Experiment = Experiment {
                     at_least(
                         "stride over sequential",
                         ratio(stride, time("1: sequential")),
-                        SHORTER,
+                        0.95,
                     ),
                     at_least(
                         "random cycle over stride",

@@ -286,7 +286,7 @@ const FIG_3_13: Experiment = Experiment {
         measured(
             "D17.1",
             drepper("3.3.2, Figure 3.13"),
-            "beyond L2, a sequential walk that increments each element takes at least 5 % longer \
+            "beyond L2, a sequential walk that increments each element takes at least 10 % longer \
              than a walk that only reads",
             |e| {
                 let part = |name: &str, range| {

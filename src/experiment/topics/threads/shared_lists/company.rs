@@ -157,7 +157,7 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
         measured(
             "D27.4",
             drepper("3.3.4, Figure 3.20"),
-            "in memory, two threads that increment lists of their own slow each other by 5 % or more",
+            "in memory, two threads that increment lists of their own slow each other by 10 % or more",
             |e| dearer_in_memory(e, 2, LONGER),
         )
         .then(1.18, "four processors on one bus")
