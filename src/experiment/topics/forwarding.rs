@@ -1,4 +1,4 @@
-//! Beyond the papers: a value that is stored and loaded again before it reaches L1d.
+//! Store-to-load forwarding, beyond the papers: a value that is stored and loaded again before it reaches L1d.
 
 use crate::experiment::claim::extreme::{Extreme, none};
 use crate::experiment::prelude::*;
@@ -6,8 +6,12 @@ use crate::kernel::{Forward, Passing, Trip};
 use crate::mem::{LINE, PAGE, Region};
 use crate::stats::Interval;
 
-/// The rows of this family.
-pub(crate) static ALL: &[Experiment] = &[STORE_FORWARDING];
+families![
+    store_to_load in self::STORES_AND_LOADS,
+    forwardat in self::OFFSETS_OF_LOADS,
+];
+
+static STORES_AND_LOADS: &[Experiment] = &[STORE_FORWARDING];
 
 /// Byte offset of the line in which most values are passed.
 const HOME: usize = PAGE / 2;
@@ -307,7 +311,7 @@ impl Setup for ForwardSetup {
 }
 
 /// The rows of the family `forwardat`.
-pub(crate) static OFFSETS_OF_LOADS: &[Experiment] = &[OFFSETS];
+static OFFSETS_OF_LOADS: &[Experiment] = &[OFFSETS];
 
 /// Pairs of sizes, stored and loaded, whose offsets are swept.
 const SWEPT: [(usize, usize); 6] = [(8, 1), (8, 4), (16, 8), (32, 8), (64, 8), (64, 32)];
