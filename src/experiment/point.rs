@@ -137,8 +137,8 @@ impl Measured {
         percentile(&self.runs, place, 0, unit, rate, self.core_per_tick)
     }
 
-    /// Does the same, and widens the interval by a step of the time-stamp counter on both sides: by so much
-    /// the time between two stamps may differ from the time of a run.
+    /// Returns the same interval, widened by a step of the time-stamp counter on both sides. The time between
+    /// two stamps may differ from the time of a run by a step.
     ///
     /// # Errors
     /// As [`percentile`](Self::percentile).

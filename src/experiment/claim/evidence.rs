@@ -160,7 +160,8 @@ impl Evidence<'_> {
         runs.percentile(place, self.unit, self.machine.rate)
     }
 
-    /// Returns the same within a step of the time-stamp counter, as a claim is to be judged on.
+    /// Returns the same percentile, widened by a step of the time-stamp counter. Claims are judged on this
+    /// interval.
     ///
     /// # Errors
     /// As [`percentile`](Self::percentile).

@@ -141,7 +141,8 @@ impl Value for Testable<Interval> {
 /// threshold of 1 the claim would stay open there.
 pub(crate) const LONGER: f64 = 1.1;
 
-/// The largest ratio of two values in the same case if a claim says that something is less: 10 %.
+/// The largest ratio of two values if a claim says that something is less and a machine may well show no
+/// difference: 10 % less.
 pub(crate) const LESS: f64 = 0.9;
 
 /// Judges the claim that `what` is `least` or more.
