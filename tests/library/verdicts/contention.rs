@@ -175,7 +175,7 @@ pub fn rows() -> Vec<Row> {
         row("X18", SLOW, Inconclusive, |m| {
             // A single operation that takes less than a step may take any part of it.
             let of_passes = |series: &str| match series.ends_with("one line") {
-                true => vec![[78, 104]; 2],
+                true => vec![[52, 78]; 2],
                 false => vec![[26, 26]; 2],
             };
             contended(m, USUAL).with_runs(of_passes).in_steps(26)
