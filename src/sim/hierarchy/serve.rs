@@ -8,7 +8,7 @@ use crate::sim::level::Evicted;
 use crate::sim::policy::Eight;
 use crate::sim::prefetch::{MOST_AHEAD, Seen};
 use crate::sim::reference::{Op, Reference, Side};
-use crate::sim::run::Shape;
+use crate::sim::run::{Others, Shape};
 
 /// The result of looking up the lines of a reference in a level.
 #[derive(Clone, Copy, Debug, Default)]
@@ -368,10 +368,11 @@ impl Hierarchy {
         let geometry = data.geometry();
         let of_instructions = instructions.unwrap_or(data).geometry();
         let alike = of_instructions.line() == geometry.line() && instructions.is_none_or(steady);
-        alike.then(|| {
-            let sets = [of_instructions.sets(), geometry.sets()];
-            Shape::new(instructions.is_some(), geometry.offset_bits(), sets)
-        })
+        if !alike {
+            return None;
+        }
+        let sets = [of_instructions.sets(), geometry.sets()];
+        Shape::new(instructions.is_some(), geometry.offset_bits(), sets)
     }
 
     /// Serves the references up to the first non-temporal store, and returns their number. `None` if the
@@ -379,10 +380,8 @@ impl Hierarchy {
     pub(super) fn serve_many(&mut self, references: &[Reference]) -> Option<usize> {
         let shape = self.shape().filter(|_| references.len() > FEW)?;
         let served = match Eights::of(self) {
-            Some(mut eights) => shape.serve(references, |reference| eights.serve(reference)),
-            None => shape.serve(references, |&reference| {
-                self.serve_unwatched(reference);
-            }),
+            Some(mut eights) => shape.serve(references, &mut eights),
+            None => shape.serve(references, self),
         };
         for op in Op::ALL {
             if let Some(side) = self.side(op) {
@@ -418,12 +417,53 @@ impl<'a> Eights<'a> {
         })
     }
 
-    #[inline]
-    fn serve(&mut self, reference: &Reference) {
-        if reference.op != Op::Fetch {
-            self.data.serve(reference, &mut self.behind);
-        } else if let Some(cache) = &mut self.instructions {
-            cache.serve(reference, &mut self.behind);
+    /// Returns the level that an operation enters, and the levels behind it.
+    #[inline(always)]
+    fn enter(&mut self, op: Op) -> Option<(&mut Eight<'a>, &mut [Eight<'a>])> {
+        let first = match op {
+            Op::Fetch => self.instructions.as_mut()?,
+            _ => &mut self.data,
+        };
+        Some((first, &mut self.behind))
+    }
+}
+
+impl Others for Eights<'_> {
+    #[inline(always)]
+    fn in_one(&mut self, line: u64, reference: &Reference) {
+        if let Some((first, behind)) = self.enter(reference.op) {
+            first.serve(line, reference.op, behind);
         }
+    }
+
+    #[inline(always)]
+    fn in_last(&mut self, last: u64, reference: &Reference) {
+        if let Some((first, behind)) = self.enter(reference.op) {
+            first.serve_last(last, reference, behind);
+        }
+    }
+
+    #[inline(always)]
+    fn in_several(&mut self, reference: &Reference) {
+        if let Some((first, behind)) = self.enter(reference.op) {
+            first.serve_several(reference, reference.op.writes(), behind);
+        }
+    }
+}
+
+impl Others for Hierarchy {
+    #[inline(always)]
+    fn in_one(&mut self, _: u64, reference: &Reference) {
+        self.serve_unwatched(*reference);
+    }
+
+    #[inline(always)]
+    fn in_last(&mut self, _: u64, reference: &Reference) {
+        self.serve_unwatched(*reference);
+    }
+
+    #[inline(always)]
+    fn in_several(&mut self, reference: &Reference) {
+        self.serve_unwatched(*reference);
     }
 }

@@ -1,7 +1,8 @@
 //! Least recently used among eight ways, the most common number, without moving entries.
 //!
 //! A set keeps two words beside its entries. One has a byte of hash per way, so that a single word
-//! comparison finds the only ways that can hold a line. The other has the ways in order of use.
+//! comparison finds the only ways that can hold a line. The other has a bit for each pair of ways: which
+//! of the two was used later.
 //!
 //! An [`Eight`] is such a cache without the features that other caches need. It borrows the sets of a
 //! level and leaves them as the level itself would: the lines, their order and the counts.
@@ -23,15 +24,38 @@ pub(crate) struct LruOfEight {
 pub(crate) struct SetOfEight {
     /// The byte at `way` is a hash of the line in that way; the byte of an empty way is meaningless.
     hashes: u64,
-    /// Eight way numbers of four bits each; the way used last is in the lowest bits.
-    order: u32,
+    /// The byte at `way` has a bit for each way that was used longer ago.
+    order: u64,
 }
 
 /// A word in which every byte is 1.
 const BYTES: u64 = 0x0101_0101_0101_0101;
 
-/// A word in which every group of four bits is 1.
-const NIBBLES: u32 = 0x1111_1111;
+/// Masks of one way.
+#[derive(Clone, Copy)]
+struct Masks {
+    /// The byte of the way.
+    own: u64,
+    /// Everything but the bit of the way in each byte.
+    of_others: u64,
+}
+
+/// The masks of all ways.
+const MASKS: [Masks; LruOfEight::WAYS] = {
+    let mut masks = [Masks {
+        own: 0,
+        of_others: 0,
+    }; LruOfEight::WAYS];
+    let mut way = 0;
+    while way < LruOfEight::WAYS {
+        masks[way] = Masks {
+            own: 0xFF << (8 * way),
+            of_others: !(BYTES << way),
+        };
+        way += 1;
+    }
+    masks
+};
 
 impl LruOfEight {
     /// Number of ways.
@@ -40,7 +64,8 @@ impl LruOfEight {
     pub(crate) fn new(sets: usize) -> Self {
         let set = SetOfEight {
             hashes: 0,
-            order: 0x7654_3210,
+            // The last way is the oldest.
+            order: 0x0080_C0E0_F0F8_FCFE,
         };
         LruOfEight {
             sets: vec![set; sets].into_boxed_slice(),
@@ -53,49 +78,18 @@ impl LruOfEight {
     }
 }
 
-/// Returns eight bits that depend on the whole key.
+/// Returns a word in which every byte is the same hash of the whole key.
 #[inline]
-const fn hash(key: Entry) -> u64 {
+const fn hashes(key: Entry) -> u64 {
     // The multiplier is 2^64 divided by the golden ratio: consecutive keys get hashes far apart.
-    key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56
+    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) * BYTES
 }
 
 impl SetOfEight {
     /// Returns the way of the line of `key`.
     #[inline]
     pub(crate) fn find(&self, entries: &[Entry; LruOfEight::WAYS], key: Entry) -> Option<usize> {
-        self.find_hashed(entries, key, hash(key))
-    }
-
-    /// Looks up a line and records its use; brings the line in on a miss, as [`Policy::reach`] does.
-    #[inline(always)]
-    pub(crate) fn reach(
-        &mut self,
-        entries: &mut [Entry; LruOfEight::WAYS],
-        key: Entry,
-    ) -> (usize, Option<Entry>) {
-        let hash = hash(key);
-        if let Some(way) = self.find_hashed(entries, key, hash) {
-            self.used(way);
-            return (way, None);
-        }
-        let way = self.renew_oldest();
-        let byte = way as u32 * 8;
-        self.hashes = self.hashes & !(0xFF << byte) | hash << byte;
-        (way, Some(core::mem::replace(&mut entries[way], key)))
-    }
-
-    /// Returns the way of the line of `key`, whose hash is `hash`.
-    #[inline]
-    fn find_hashed(
-        &self,
-        entries: &[Entry; LruOfEight::WAYS],
-        key: Entry,
-        hash: u64,
-    ) -> Option<usize> {
-        let differs = self.hashes ^ (hash * BYTES);
-        // The high bit of each zero byte, and possibly of some bytes above the lowest zero byte.
-        let mut candidates = differs.wrapping_sub(BYTES) & !differs & BYTES << 7;
+        let mut candidates = zeros(self.hashes ^ hashes(key));
         while candidates != 0 {
             let way = (candidates.trailing_zeros() / 8) as usize;
             if is(entries[way], key) {
@@ -106,29 +100,50 @@ impl SetOfEight {
         None
     }
 
-    /// Returns four times the position of `way` in the order.
-    #[inline]
-    fn place(&self, way: usize) -> u32 {
-        let differs = self.order ^ (way as u32 * NIBBLES);
-        let zero = differs.wrapping_sub(NIBBLES) & !differs & NIBBLES << 3;
-        zero.trailing_zeros() & !3
+    /// Looks up a line, and records its use on a hit.
+    #[inline(always)]
+    fn hit(&mut self, entries: &[Entry; LruOfEight::WAYS], key: Entry) -> Option<usize> {
+        let way = self.find(entries, key)?;
+        self.used(way);
+        Some(way)
+    }
+
+    /// Brings in a line that is in no way. Returns its way and the entry that it replaced.
+    #[inline(always)]
+    fn bring(&mut self, entries: &mut [Entry; LruOfEight::WAYS], key: Entry) -> (usize, Entry) {
+        let way = self.renew_oldest();
+        let differs = self.hashes ^ hashes(key);
+        self.hashes ^= differs & MASKS[way].own;
+        (way, core::mem::replace(&mut entries[way], key))
     }
 
     /// Makes `way` the most recently used.
     #[inline]
     fn used(&mut self, way: usize) {
-        // Mask of all bits up to the way's position: these ways move up by one, and the way goes below
-        // them.
-        let moved = (0x10_u64 << self.place(way)).wrapping_sub(1) as u32;
-        self.order = self.order & !moved | self.order << 4 & moved | way as u32;
+        let masks = &MASKS[way % LruOfEight::WAYS];
+        self.order = (self.order | masks.own) & masks.of_others;
+    }
+
+    /// Makes `way` the least recently used.
+    fn forgotten(&mut self, way: usize) {
+        let masks = &MASKS[way];
+        self.order = (self.order | !masks.of_others) & !masks.own;
     }
 
     /// Makes the least recently used way the most recently used, and returns it.
     #[inline]
     fn renew_oldest(&mut self) -> usize {
-        self.order = self.order.rotate_left(4);
-        (self.order & 7) as usize
+        let oldest = (zeros(self.order).trailing_zeros() / 8) as usize % LruOfEight::WAYS;
+        self.used(oldest);
+        oldest
     }
+}
+
+/// Returns a word with the high bit of each zero byte of `word`, and possibly of some bytes above the lowest
+/// zero byte.
+#[inline]
+const fn zeros(word: u64) -> u64 {
+    word.wrapping_sub(BYTES) & !word & BYTES << 7
 }
 
 /// Returns the entries of a set, which are eight: [`super::super::cache::Cache::new`] chooses this
@@ -162,26 +177,23 @@ impl Policy for LruOfEight {
 
     #[inline]
     fn hit(&mut self, set: usize, entries: &mut [Entry], key: Entry) -> Option<usize> {
-        let set = &mut self.sets[set];
-        let way = set.find(eight(entries), key)?;
-        set.used(way);
-        Some(way)
+        self.sets[set].hit(eight(entries), key)
     }
 
     #[inline(always)]
     fn reach(&mut self, set: usize, entries: &mut [Entry], key: Entry) -> (usize, Option<Entry>) {
-        self.sets[set].reach(eight(entries), key)
+        let (set, entries) = (&mut self.sets[set], eight(entries));
+        if let Some(way) = set.hit(entries, key) {
+            return (way, None);
+        }
+        let (way, old) = set.bring(entries, key);
+        (way, Some(old))
     }
 
     /// Puts the empty way last in the order, so that it is filled first.
     fn remove(&mut self, set: usize, entries: &mut [Entry], way: usize) {
         entries[way] = EMPTY;
-        let set = &mut self.sets[set];
-        let place = set.place(way);
-        let nearer = (1_u64 << place).wrapping_sub(1) as u32;
-        // All ways above its position move down by one.
-        set.order =
-            set.order & nearer | (set.order >> 4) & !nearer & (u32::MAX >> 4) | (way as u32) << 28;
+        self.sets[set].forgotten(way);
     }
 }
 
@@ -195,54 +207,79 @@ pub(in crate::sim) struct Eight<'a> {
 }
 
 impl Eight<'_> {
-    /// Serves a reference in this level and, as far as necessary, in the levels beyond.
-    #[inline(never)]
-    pub(in crate::sim) fn serve(&mut self, reference: &Reference, behind: &mut [Self]) {
-        let line = reference.address >> self.line_bits;
-        if line != reference.last() >> self.line_bits {
-            self.serve_several(reference, behind);
-        } else if let Some(old) = self.access(line, reference.op.writes()) {
-            self.missed(old, reference, behind);
+    /// Serves a reference to one line in this level and, as far as necessary, in the levels beyond.
+    #[inline(always)]
+    pub(in crate::sim) fn serve(&mut self, line: u64, op: Op, behind: &mut [Self]) {
+        if self.hit(line, op.writes()) {
+            self.count(op, true);
         } else {
-            self.count(reference, true);
+            self.missed(line, op, behind);
         }
     }
 
-    /// Continues with a reference to one line, which missed and replaced `old`.
+    /// Continues with a reference to one line, which missed. Not inlined, because a hit needs fewer
+    /// registers.
     #[inline(never)]
-    fn missed(&mut self, mut old: Entry, reference: &Reference, mut behind: &mut [Self]) {
-        let mut level = self;
-        loop {
-            level.filled(old, behind);
-            level.count(reference, false);
-            let Some((next, others)) = behind.split_first_mut() else {
+    fn missed(&mut self, line: u64, op: Op, behind: &mut [Self]) {
+        let address = line << self.line_bits;
+        self.bring(line, op.writes(), behind);
+        self.count(op, false);
+        let mut rest = behind;
+        while let Some((level, behind)) = rest.split_first_mut() {
+            let line = address >> level.line_bits;
+            let hit = level.hit(line, false);
+            level.count(op, hit);
+            if hit {
                 return;
-            };
-            (level, behind) = (next, others);
-            match level.access(reference.address >> level.line_bits, false) {
-                Some(left) => old = left,
-                None => return level.count(reference, true),
+            }
+            level.bring(line, false, behind);
+            rest = behind;
+        }
+    }
+
+    /// Serves a reference to two lines that changes nothing in this level but at the last one.
+    #[inline(never)]
+    pub(in crate::sim) fn serve_last(
+        &mut self,
+        last: u64,
+        reference: &Reference,
+        behind: &mut [Self],
+    ) {
+        let hit = self.hit(last, reference.op.writes());
+        self.count(reference.op, hit);
+        if !hit {
+            self.bring(last, reference.op.writes(), behind);
+            if let Some((level, behind)) = behind.split_first_mut() {
+                level.serve_several(reference, false, behind);
             }
         }
     }
 
-    /// Serves a reference to several lines. A level that lacks any of them passes the reference on as a
-    /// whole.
+    /// Serves a reference to several lines, which become dirty in this level with `write`. A level that lacks any
+    /// of them passes the reference on as a whole.
     #[inline(never)]
-    fn serve_several(&mut self, reference: &Reference, mut behind: &mut [Self]) {
+    pub(in crate::sim) fn serve_several(
+        &mut self,
+        reference: &Reference,
+        mut write: bool,
+        mut behind: &mut [Self],
+    ) {
         let mut level = self;
-        let mut write = reference.op.writes();
         loop {
-            let first = reference.address >> level.line_bits;
             let last = reference.last() >> level.line_bits;
+            let mut line = reference.address >> level.line_bits;
             let mut hit = true;
-            for line in first..=last {
-                if let Some(old) = level.access(line, write) {
+            loop {
+                if !level.hit(line, write) {
                     hit = false;
-                    level.filled(old, behind);
+                    level.bring(line, write, behind);
                 }
+                if line == last {
+                    break;
+                }
+                line += 1;
             }
-            level.count(reference, hit);
+            level.count(reference.op, hit);
             write = false;
             match behind.split_first_mut() {
                 Some((next, others)) if !hit => (level, behind) = (next, others),
@@ -252,18 +289,30 @@ impl Eight<'_> {
     }
 
     #[inline(always)]
-    fn count(&mut self, reference: &Reference, hit: bool) {
-        self.outcomes[reference.op as usize][usize::from(hit)] += 1;
+    fn count(&mut self, op: Op, hit: bool) {
+        self.outcomes[op as usize][usize::from(hit)] += 1;
     }
 
-    /// Looks up one line, and brings it in on a miss; returns the entry that it replaced then.
+    /// Looks up one line, and records its use on a hit.
     #[inline(always)]
-    fn access(&mut self, line: u64, write: bool) -> Option<Entry> {
+    fn hit(&mut self, line: u64, write: bool) -> bool {
         let place = self.place(line);
         let entries = &mut self.entries[place];
-        let (way, old) = self.sets[place].reach(entries, line << FLAG_BITS);
+        let way = self.sets[place].hit(entries, line << FLAG_BITS);
+        if let Some(way) = way {
+            entries[way] |= Entry::from(write) * DIRTY;
+        }
+        way.is_some()
+    }
+
+    /// Brings in a line that this level lacks.
+    #[inline(always)]
+    fn bring(&mut self, line: u64, write: bool, behind: &mut [Self]) {
+        let place = self.place(line);
+        let entries = &mut self.entries[place];
+        let (way, old) = self.sets[place].bring(entries, line << FLAG_BITS);
         entries[way] |= Entry::from(write) * DIRTY;
-        old
+        self.filled(old, behind);
     }
 
     /// Counts a fill that replaced `old`, and passes `old` on if it is dirty.
@@ -317,9 +366,9 @@ mod tests {
     /// Returns the entries with their flags, in order of use.
     fn in_order(policy: &LruOfEight, entries: &[Entry]) -> Vec<Entry> {
         let order = policy.sets[0].order;
-        (0..8)
-            .map(|place| entries[(order >> (4 * place) & 0xF) as usize])
-            .collect()
+        let mut ways: Vec<usize> = (0..8).collect();
+        ways.sort_by_key(|way| core::cmp::Reverse(order.to_le_bytes()[*way].count_ones()));
+        ways.into_iter().map(|way| entries[way]).collect()
     }
 
     #[test]
