@@ -11,6 +11,8 @@ const DESIGNS: &[&str] = &[
     "L1d=4K/8,L2=16K/8,L3=32K/8",
     "L1i=1K/8,L1d=8K/8",
     "L1i=512/8,L1d=512/8,L2=2K/8",
+    // Two sets, so that a wrong order of use soon replaces a wrong line.
+    "L1i=1K/8,L1d=1K/8,L2=2K/8",
     "L1i=2K/8/32,L1d=4K/8/32,L2=16K/8/128",
     "L1d=32K/8/8",
     // Other caches whose state a hit does not change.
@@ -145,4 +147,26 @@ proptest! {
             assert_eq!(many.clean(), each.clean(), "{text}");
         }
     }
+}
+
+/// A reference to two lines uses the second one, even if the first one was used last in its set.
+#[test]
+fn the_second_line_of_a_reference_is_used_last() {
+    let text = "L1i=1K/8,L1d=1K/8,L2=2K/8";
+    let load = |line: u64| Reference::load(64 * line, 8);
+    // All ways of the set of odd lines, 15 used last. Then 12 and 13, then 15 again.
+    let mut trace: Vec<Reference> = (0..8).map(|index| load(2 * index + 1)).collect();
+    trace.extend([load(12), Reference::load(64 * 13 - 4, 8), load(15)]);
+    // Seven lines that replace 1 to 11 and then the older of 13 and 15.
+    trace.extend((8..15).map(|index| load(2 * index + 1)));
+    // Enough references to be served as a block.
+    trace.extend([load(12); 64]);
+    let (mut many, mut each) = (hierarchy(text), hierarchy(text));
+    many.references(&trace);
+    for &reference in &trace {
+        each.reference(reference);
+    }
+    assert_alike(text, &many, &each);
+    let held = lines(many.levels().next().unwrap());
+    assert!(held.contains(&15) && !held.contains(&13), "{held:?}");
 }
