@@ -266,10 +266,13 @@ fn runs_on_planted_machines_decide_rightly() {
     for (noise, shape) in [("zen4", Shape::Normal), ("zen5", Shape::Kept)] {
         let planted = Planted::new(noise, shape);
         let (shares, [sooner, contrary]) = pairs(&planted, count);
+        let exact = planted.judge(&planted.values, None);
+        let of = |open: Verdict| exact.values().filter(|verdict| **verdict == open).count();
+        let judged = exact.len() - of(Verdict::Untestable);
         println!(
-            "noise of {noise}, {} claims, {} runs:",
-            shares[0].claims,
-            2 * count
+            "noise of {noise}, {judged} claims, {} runs; {} claims are inconclusive on exact values:",
+            2 * count,
+            of(Verdict::Inconclusive)
         );
         for (way, of) in WAYS.into_iter().zip(&shares) {
             let [wrong, contrary, open, once] = of.percent();
