@@ -2,7 +2,7 @@
 # One record per host, by Slurm. FLEET is a folder that all hosts see; LINEFILL is the program.
 #
 #   sbatch --array=0-15 --nodelist=node[01-16] docs/fleet/slurm.sh
-#   linefill compare "$FLEET"/*.jsonl --out fleet.html
+#   linefill compare "$FLEET"/*.jsonl* --out fleet.html
 #
 # A host to itself and no memory shared: what a neighbour does would be measured, too. Two tasks of
 # the array may get the same host one after the other; the second leaves its record alone.
@@ -22,7 +22,7 @@ mkdir -p "$fleet"
 
 # The folder is made by one task alone, and kept until its record is there.
 run="$fleet/.$host"
-if [ -e "$fleet/$host.jsonl" ] || ! mkdir "$run" 2>/dev/null; then
+if [ -e "$fleet/$host.jsonl" ] || [ -e "$fleet/$host.jsonl.gz" ] || ! mkdir "$run" 2>/dev/null; then
     echo "$host has been measured, or is being measured: see $fleet"
     exit 0
 fi
@@ -30,5 +30,10 @@ trap 'rm -rf "$run"' EXIT
 
 # What would spoil the numbers goes to the log; a warning is no reason to stop.
 "$linefill" doctor || true
-"$linefill" run --out "$run" "$@"
-mv "$run/record.jsonl" "$fleet/$host.jsonl"
+# Status 1 is a gate that failed, and a stopped run leaves what it measured: the record is kept.
+status=0
+"$linefill" run --out "$run" "$@" || status=$?
+for ending in jsonl jsonl.gz; do
+    [ ! -e "$run/record.$ending" ] || mv "$run/record.$ending" "$fleet/$host.$ending"
+done
+exit "$status"

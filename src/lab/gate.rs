@@ -9,7 +9,7 @@ use super::compare::{self, Beyond, GateError};
 use super::format;
 use super::record::VerdictLine;
 use super::report::view::{Section, Value};
-use crate::experiment::{Verdict, topics};
+use crate::experiment::{Document, Experiment, Verdict, topics};
 use crate::stats::Interval;
 
 /// A condition that fails a run.
@@ -93,7 +93,8 @@ impl FromStr for RunGate {
         let (claims, name) = text.rsplit_once('=').ok_or_else(no_operator)?;
         let (claims, other) = match claims.strip_suffix('!') {
             Some(claims) => (claims.trim(), true),
-            None => (claims.trim(), false),
+            // `==` is accepted, too.
+            None => (claims.strip_suffix('=').unwrap_or(claims).trim(), false),
         };
         let name = name.trim();
         let verdict = Verdict::named(&name.to_ascii_lowercase());
@@ -125,6 +126,24 @@ pub struct RunOutcome {
 }
 
 impl RunGate {
+    /// Checks before a run that the gate may match something. The series of values are known only after the run.
+    ///
+    /// # Errors
+    /// If the gate is on a verdict, and no claim of these experiments matches.
+    pub fn may_match(&self, experiments: &[&Experiment]) -> Result<(), RunGateError> {
+        let Test::Verdict { claims, .. } = &self.test else {
+            return Ok(());
+        };
+        let named = |experiment: &&Experiment| {
+            let mut of = experiment.claims.iter();
+            of.any(|claim| names(claims, claim.id, experiment.id, &claim.origin.to_string()))
+        };
+        match experiments.iter().any(named) {
+            true => Ok(()),
+            false => Err(RunGateError::Nothing(self.text.clone())),
+        }
+    }
+
     /// Checks a run's verdicts and the figures of its report. A point fails if its whole interval lies
     /// beyond the limit.
     ///
@@ -147,7 +166,10 @@ impl RunGate {
                 verdict,
                 other,
             } => {
-                for line in verdicts.iter().filter(|line| names(claims, line)) {
+                let named = |line: &&VerdictLine| {
+                    names(claims, line.name(), &line.experiment, &line.origin)
+                };
+                for line in verdicts.iter().filter(named) {
                     outcome.looked_at += 1;
                     if (line.verdict == *verdict) != *other {
                         let (name, verdict) = (line.name(), line.verdict.name());
@@ -191,23 +213,24 @@ fn values(gate: &compare::Gate, sections: &[Section], outcome: &mut RunOutcome) 
     }
 }
 
-/// Returns whether a pattern matches the claim of a line.
-fn names(pattern: &Pattern, line: &VerdictLine) -> bool {
+/// Returns whether a pattern matches a claim by its id, its experiment or its document.
+fn names(pattern: &Pattern, claim: &str, id: &str, origin: &str) -> bool {
     let options = MatchOptions {
         case_sensitive: false,
         ..MatchOptions::new()
     };
-    let id = line.experiment.as_str();
     let row = crate::experiment::find(id);
     let names = [
-        Some(line.name()),
+        Some(claim),
         Some(id),
         row.map(|row| row.name),
         topics::of(id).map(|family| family.name),
         topics::topic_of(id).map(|topic| topic.name),
-        line.origin.split(' ').next(),
+        origin.split(' ').next(),
     ];
-    let mut names = names.into_iter().flatten();
+    let documents = Document::ALL.map(Document::name).into_iter();
+    let documents = documents.filter(|name| origin.starts_with(name));
+    let mut names = names.into_iter().flatten().chain(documents);
     names.any(|name| pattern.matches_with(name, options))
 }
 

@@ -108,9 +108,10 @@ pub fn read_any(path: &Path) -> Result<Reading, ReadError> {
 /// The largest record that is read, in bytes. A quick run of everything writes 14 MB, a full run 100 MB.
 const LARGEST: u64 = 1 << 29;
 
-/// The first bytes of compressed files (RFC 1952 and RFC 8878).
+/// The first bytes of compressed files (RFC 1952 and RFC 8878). Four bits of a skippable frame's are free.
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+const SKIPPABLE: u32 = 0x184D_2A50;
 
 /// Reads and unpacks a record. Stops after `LARGEST` + 1 bytes, which show that it is too large.
 fn limited(file: File, path: &Path) -> io::Result<Vec<u8>> {
@@ -128,13 +129,33 @@ fn limited(file: File, path: &Path) -> io::Result<Vec<u8>> {
         // A gzip file may have several members, one after the other.
         let unpacked = read(&mut flate2::read::MultiGzDecoder::new(&bytes[..]));
         unpacked.map_err(|error| packed(&error))
-    } else if bytes.starts_with(&ZSTD) {
-        let unpacked = ruzstd::decoding::StreamingDecoder::new(&bytes[..]);
-        let mut unpacked = unpacked.map_err(|error| packed(&error))?;
-        read(&mut unpacked).map_err(|error| packed(&error))
+    } else if bytes.starts_with(&ZSTD) || skippable(&bytes).is_some() {
+        frames(&bytes).map_err(|error| packed(&error))
     } else {
         Ok(bytes)
     }
+}
+
+/// Unpacks the frames of a zstd file, which follow each other. Stops after `LARGEST` + 1 bytes.
+fn frames(mut rest: &[u8]) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while !rest.is_empty() && bytes.len() as u64 <= LARGEST {
+        if let Some(length) = skippable(rest) {
+            rest = rest.get(length..).ok_or(io::ErrorKind::UnexpectedEof)?;
+            continue;
+        }
+        let frame = ruzstd::decoding::StreamingDecoder::new(&mut rest).map_err(io::Error::other)?;
+        let most = LARGEST + 1 - bytes.len() as u64;
+        frame.take(most).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+/// Returns the length of the skippable frame with which these bytes begin.
+fn skippable(bytes: &[u8]) -> Option<usize> {
+    let (header, _) = bytes.as_chunks::<4>().0.split_first_chunk::<2>()?;
+    let [magic, length] = header.map(u32::from_le_bytes);
+    (magic & !0xF == SKIPPABLE).then_some(8 + length as usize)
 }
 
 /// Parses a record from the bytes of a file, as [`read_any`] does, but without unpacking.
@@ -201,5 +222,30 @@ fn check_format(text: &[u8]) -> Result<(), String> {
             plain::word(&kind)
         )),
         Err(_) => Err("not a record of linefill: its first line is no header".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+    use super::*;
+
+    /// Writes a skippable frame with this content.
+    fn skipped(content: &[u8]) -> Vec<u8> {
+        let magic = (SKIPPABLE | 3).to_le_bytes();
+        let length = (content.len() as u32).to_le_bytes();
+        [&magic[..], &length, content].concat()
+    }
+
+    #[test]
+    fn all_frames_of_a_zstd_file_are_read() {
+        let frame = |text: &str| compress_to_vec(text.as_bytes(), CompressionLevel::Fastest);
+        let file = [skipped(b"?"), frame("one\n"), skipped(b""), frame("two\n")].concat();
+        assert_eq!(frames(&file).unwrap(), b"one\ntwo\n");
+        assert_eq!(skippable(&file), Some(9));
+        assert!(frames(&file[..file.len() - 1]).is_err());
+        assert!(frames(&[&file, &b"more"[..]].concat()).is_err());
+        assert!(frames(&skipped(b"cut off")[..10]).is_err());
     }
 }

@@ -36,11 +36,12 @@ pub(super) fn summary(ending: &Ending, width: u16) -> Screen {
     screen.append(&disturbed(&ending.analysis, width));
     let claims = &ending.analysis.verdicts;
     let end = footer(ending, &answer, width);
-    // 2: the heading of the next part, and the empty line after it.
-    let free = LINES.saturating_sub(screen.lines() + end.lines() + 2);
+    // The empty line after the next part.
+    let free = LINES.saturating_sub(screen.lines() + end.lines() + 1);
     match claims.len() {
         ..=CLAIMS => screen.append(&named(claims, width, free)),
-        _ => screen.append(&findings(&answer.findings, width, free)),
+        // Findings have a heading.
+        _ => screen.append(&findings(&answer.findings, width, free.saturating_sub(1))),
     };
     screen.append(&end);
     screen
@@ -230,10 +231,15 @@ fn findings(findings: &[Finding], width: usize, mut free: usize) -> Screen {
     screen
 }
 
-/// Formats a row per claim, for a run with few claims. `linefill show` prints the full text.
+/// Formats a row per claim, for a run with few claims, and says how many find no room. `linefill show` prints
+/// the full text.
 fn named(claims: &[VerdictLine], width: usize, free: usize) -> Screen {
     let mut screen = Screen::default();
-    for line in claims.iter().take(free) {
+    let shown = match claims.len() <= free {
+        true => claims.len(),
+        false => free.saturating_sub(1),
+    };
+    for line in &claims[..shown] {
         screen.add("  ").paint(
             colour(line.verdict),
             &format!("{:<13}", line.verdict.name()),
@@ -245,16 +251,20 @@ fn named(claims: &[VerdictLine], width: usize, free: usize) -> Screen {
         let more = if lines.len() > 1 { " ..." } else { "" };
         screen.add(&format!("{first}{more}\n"));
     }
+    if shown < claims.len() {
+        screen.paint(FAINT, &format!("  and {} more\n", claims.len() - shown));
+    }
     screen.end();
     screen
 }
 
 /// Formats the path of the report, and commands to go on with.
 fn footer(ending: &Ending, answer: &Summary, width: usize) -> Screen {
-    let folder = ending.record.parent().unwrap_or(Path::new(""));
+    let folder = ending.record.parent();
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
     let usual = ending.record == Path::new(super::run::OUT).join(RECORD);
-    let record = match ending.record.file_name() {
-        Some(name) if name == RECORD => folder.display().to_string(),
+    let record = match (ending.record.file_name(), folder) {
+        (Some(name), Some(folder)) if name == RECORD => folder.display().to_string(),
         _ => ending.record.display().to_string(),
     };
     let found = answer

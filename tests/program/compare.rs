@@ -241,6 +241,10 @@ fn labels_name_the_records_and_the_largest_effect_comes_first() {
     folder
         .run(&with(&["--label", "a", "--label", "a"]))
         .refused(&["--label", "`a` names two records"]);
+    // The default name of a later record.
+    folder
+        .run(&with(&["--label", "after"]))
+        .refused(&["--label", "`after` names two records"]);
     let three = ["--label", "a", "--label", "b", "--label", "c"];
     folder
         .run(&with(&three))

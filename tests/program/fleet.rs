@@ -23,8 +23,10 @@ fn the_script_is_bash() {
 /// A program in place of linefill that writes a record and logs its arguments.
 const STUB: &str = r#"#!/usr/bin/env bash
 echo "$@" >> "$CALLS"
-if [ "$1" = run ]; then echo record > "$3/record.jsonl"; fi
-[ "$1" != doctor ]
+if [ "$1" = run ]; then
+    case "$*" in *full*) echo record > "$3/record.jsonl.gz" ;; *) echo record > "$3/record.jsonl" ;; esac
+fi
+case "$*" in doctor | *fail-if*) exit 1 ;; esac
 "#;
 
 #[test]
@@ -33,7 +35,7 @@ fn the_script_leaves_one_record_a_host() {
     let (stub, calls) = (folder.at("stub"), folder.at("calls"));
     fs::write(&stub, STUB).unwrap();
     fs::set_permissions(&stub, fs::Permissions::from_mode(0o755)).unwrap();
-    let run = || {
+    let run = |options: &[&str]| {
         let mut command = Command::new("bash");
         command
             .arg(example("slurm.sh"))
@@ -42,22 +44,33 @@ fn the_script_leaves_one_record_a_host() {
         command
             .env("FLEET", folder.at("fleet"))
             .env("CALLS", &calls);
-        Ran::of(command.env("LINEFILL", &stub)).ok()
+        Ran::of(command.args(options).env("LINEFILL", &stub))
     };
-    run();
+    run(&[]).ok();
     // A second task on the same host does not measure.
-    assert!(run().out.contains("has been measured"));
+    assert!(run(&[]).ok().out.contains("has been measured"));
     let calls = fs::read_to_string(&calls).unwrap();
     let calls: Vec<&str> = calls.lines().collect();
     assert_eq!(calls.len(), 2, "{calls:?}");
     assert!(
         calls[0] == "doctor" && calls[1].starts_with("run --out ") && calls[1].ends_with(" walk")
     );
-    let left: Vec<_> = fs::read_dir(folder.at("fleet"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    assert!(left.len() == 1 && left[0].ends_with(".jsonl"), "{left:?}");
+    let left = || -> Vec<String> {
+        let entries = fs::read_dir(folder.at("fleet")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    };
+    let only = left();
+    assert!(only.len() == 1 && only[0].ends_with(".jsonl"), "{only:?}");
+    // The record of a full run is packed, and a gate that fails is the status of the task.
+    fs::remove_file(folder.at("fleet").join(&only[0])).unwrap();
+    let failed = run(&["--profile", "full", "--fail-if", "D14 = holds"]);
+    assert_eq!(failed.status, Some(1), "{failed:?}");
+    let only = left();
+    assert!(
+        only.len() == 1 && only[0].ends_with(".jsonl.gz"),
+        "{only:?}"
+    );
 }
 
 /// The lines of a manifest without comments, with their indentation.

@@ -259,6 +259,13 @@ fn a_gate_on_a_record_decides_the_status() {
     folder
         .run(&["run", "--fail-if", "D14"])
         .refused(&["--fail-if", "`D14`"]);
+    // A run refuses a gate that cannot match before it measures, and keeps the earlier record.
+    let record = || fs::read(folder.at("linefill-out/record.jsonl")).unwrap();
+    let before = record();
+    folder
+        .run(&["run", "D14", "--fail-if", "E4 = holds"])
+        .refused(&["--fail-if", "nothing in this run matches `E4 = holds`"]);
+    assert_eq!(record(), before);
     let junit = ["report", "--fail-if", "D14 = holds", "--format", "junit"];
     let xml = folder.run(&junit).out;
     let xml = roxmltree::Document::parse(&xml).unwrap();

@@ -145,6 +145,12 @@ fn lines_of_functions_are_compared_by_cycles_where_both_have_them() {
         (&functions[1]["unit"], &functions[1]["ratio"][1]),
         (&"cycles".into(), &1.0.into())
     );
+    // Other programs write spaces between the parts of JSON.
+    let spaced = r#"{ "name": "walk", "nanoseconds": [30, 30, 30], "kind": "function" }"#;
+    fs::write(folder.at("spaced.txt"), spaced).unwrap();
+    let gate = ["--fail-if", "walk > 1.05"];
+    let ran = folder.run(&[&["compare", "before.txt", "spaced.txt"][..], &gate].concat());
+    assert_eq!(ran.status, Some(1), "{ran:?}");
 }
 
 #[test]

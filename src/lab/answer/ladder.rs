@@ -220,7 +220,16 @@ fn bandwidth(analysis: &Analysis, what: &str, range: Range) -> Result<Interval, 
 fn streamed(analysis: &Analysis, what: &str, range: Range) -> Option<Interval> {
     use crate::experiment::Stream::{Loads, Stores};
     let stream = if what == "read" { Loads } else { Stores };
-    let cycles = analysis.machine.calibration.line(stream, range)?;
+    let machine = &analysis.machine;
+    let cycles = match range == machine.ranges.memory {
+        // The smallest working sets of this range may lie in a shared last level.
+        true => {
+            let place = machine.place_in_memory(machine.in_memory()).ok()?;
+            let beyond = machine.ranges.l2.hi;
+            machine.calibration.line_beyond(stream, beyond, place)?
+        }
+        false => machine.calibration.line(stream, range)?,
+    };
     let header = &analysis.record.header;
     let hertz = header.tick_hz * header.core_per_tick.unwrap_or(1.0);
     Some(Interval::exact(LINE as f64 * hertz / cycles / 1e9))

@@ -25,8 +25,8 @@ use crate::lab::whole::write_whole;
 /// hosts, the outliers, and the settings of an outlier (BIOS, kernel, microcode, pages, governor, ...) that
 /// differ from those of most hosts. A host is an outlier in a figure if the modified z-score (median and MAD,
 /// Iglewicz and Hoaglin 1993) of its whole interval is above 3.5, and its value differs by 5 % or more from the
-/// median. Gates compare each host with the median. With --out, the page still compares all records with the
-/// first.
+/// median. Gates compare each host with the median. With --out nothing is summarised: page, output and gates
+/// compare all records with the first.
 ///
 /// Timings of your own functions are compared name by name. They come from Criterion's output folder (with two
 /// folders, the last runs; with one folder, its last run and the baseline) and from lines of kind `function`

@@ -29,7 +29,7 @@ Examples:
   linefill list streaming    a family: what shares a subject and a file, as the second column says
   linefill list --format json | jq -r '.experiments[].claims[].claim'")]
 pub(super) struct ListArgs {
-    /// Ids or names of experiments, globs of these, or families. Put globs in quotes.
+    /// Ids or names of experiments, globs of these, families or topics. Put globs in quotes.
     #[arg(value_name = "ID, GLOB OR FAMILY")]
     patterns: Vec<String>,
     /// Take times from a record, or the folder of a run, instead of estimates.

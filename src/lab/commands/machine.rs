@@ -49,8 +49,8 @@ pub(super) struct MachineArgs {
     /// The CPU to measure on.
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
     cpu: Option<usize>,
-    /// The largest working set [default: a quarter of the available memory, at most 1GiB or four times
-    /// the last level].
+    /// The largest working set [default: 1GiB, or four times the last level if that is more, up to 4GiB; at
+    /// most a quarter of the available memory].
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
     /// Measure nothing, and show the sheet of this record or folder of a run.
@@ -164,7 +164,7 @@ Examples:
 
 A star marks an event that shared its counter with others and was scaled.")]
 pub(super) struct CountersArgs {
-    /// Ids or names of experiments, globs of these, or families. Put globs in quotes.
+    /// Ids or names of experiments, globs of these, families or topics. Put globs in quotes.
     #[arg(value_name = "ID, GLOB OR FAMILY", required_unless_present = "list")]
     patterns: Vec<String>,
     /// The events to count, separated by commas [default: the usual ones].
@@ -220,11 +220,16 @@ pub(super) fn counters(args: &CountersArgs) -> Result<Status> {
     let chosen = |name: &str| series.as_ref().is_none_or(|series| series.matches(name));
     let runs = count(&experiments, &machine, chosen, &counted, &mut rig, stop);
     if runs.is_empty() && !stop.load(Ordering::Relaxed) {
-        bail!(
-            "no case of {} is of a series `{}`; `linefill list` and the report name them",
-            args.patterns.join(" "),
-            args.series.as_deref().unwrap_or("*")
-        );
+        let asked = args.patterns.join(" ");
+        let cases = experiments.iter().flat_map(|of| (of.cases)(&machine));
+        match &args.series {
+            Some(of) if !cases.into_iter().any(|case| chosen(&case.series)) => {
+                bail!("no case of {asked} is of a series `{of}`; the report names them")
+            }
+            _ => {
+                bail!("nothing to count: the cases of {asked} are computed, and have no operations")
+            }
+        }
     }
     if args.json {
         let value = json(&session.header, &counted, &refused, &runs);

@@ -37,7 +37,7 @@ Examples:
   linefill show 'E1*'                   some
   linefill show --all                   all that the record has")]
 pub(super) struct ShowArgs {
-    /// Ids of experiments or claims, names, globs of these, or families. Put globs in quotes.
+    /// Ids of experiments or claims, names, globs of these, families or topics. Put globs in quotes.
     #[arg(value_name = "ID, GLOB OR FAMILY", required_unless_present = "all")]
     patterns: Vec<String>,
     /// Show every experiment that the record has.

@@ -9,6 +9,7 @@ use super::report::Shown;
 use super::scene::Scene;
 use super::{Status, duration, tell, warn};
 use crate::experiment::{Experiment, Placement};
+use crate::lab::gate::RunGate;
 use crate::lab::record::{Header, PointLine, Record};
 use crate::lab::run::{OUT, Recorder, Run, Unfinished, run as run_all, same_machine};
 use crate::lab::selection::select;
@@ -91,8 +92,8 @@ pub(super) fn run(args: Args) -> Result<Status> {
         prefetchers::allow(root());
     }
     let prepared = match unfinished {
-        Some(unfinished) => resumed(&args, unfinished)?,
-        None => fresh(&args)?,
+        Some(unfinished) => resumed(&args, &gates, unfinished)?,
+        None => fresh(&args, &gates)?,
     };
     let Prepared {
         session,
@@ -149,8 +150,20 @@ struct Prepared {
     recorder: Recorder,
 }
 
-fn fresh(args: &Args) -> Result<Prepared> {
-    let experiments = select(&args.scene.patterns)?;
+/// Returns the selected experiments.
+///
+/// # Errors
+/// If a pattern selects nothing, or a gate can match nothing of the selection.
+fn selected(patterns: &[String], gates: &[RunGate]) -> Result<Vec<&'static Experiment>> {
+    let experiments = select(patterns)?;
+    for gate in gates {
+        gate.may_match(&experiments).context("--fail-if")?;
+    }
+    Ok(experiments)
+}
+
+fn fresh(args: &Args, gates: &[RunGate]) -> Result<Prepared> {
+    let experiments = selected(&args.scene.patterns, gates)?;
     let request = Request {
         profile: args.profile.unwrap_or_default(),
         budget: args.budget,
@@ -176,11 +189,11 @@ fn fresh(args: &Args) -> Result<Prepared> {
     })
 }
 
-fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
+fn resumed(args: &Args, gates: &[RunGate], unfinished: Unfinished) -> Result<Prepared> {
     let mut record = unfinished.record;
     let old = record.header.clone();
     agree(args, &old)?;
-    let experiments = select(&old.selection)?;
+    let experiments = selected(&old.selection, gates)?;
     let request = Request {
         cpu: old.pinned,
         isolated: old.isolation.is_some(),

@@ -11,8 +11,8 @@ use crate::os::Pages;
 /// What is measured, and on what.
 #[derive(Debug, clap::Args)]
 pub(super) struct Scene {
-    /// Ids or names of experiments, globs of these, or families. Put globs in quotes. `run` without any
-    /// measures all experiments.
+    /// Ids or names of experiments, globs of these, families or topics. Put globs in quotes. [default of
+    /// `run`: all experiments; `watch` needs at least one]
     #[arg(value_name = "ID, GLOB OR FAMILY")]
     pub patterns: Vec<String>,
     /// The page size of the memory of all experiments, except where an experiment compares page sizes.
@@ -41,8 +41,8 @@ pub(super) struct Scene {
     /// The seed of all random orders: with the same seed, lists have the same order [default: 1].
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// The largest working set [default: a quarter of the available memory, and at most 1GiB or four
-    /// times the last level].
+    /// The largest working set [default: 1GiB, or four times the last level if that is more, up to 4GiB; at
+    /// most a quarter of the available memory].
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub memory: Option<u64>,
 }

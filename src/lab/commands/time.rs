@@ -51,8 +51,8 @@ Examples:
   linefill time kernel.S --symbol sum --memory 32KiB             a function
   linefill time kernel.c --symbol sum --counts --format json     one that loops itself, in C
 
-The compiler is the one that CC names, else cc, gcc or clang. For --asm and .s files, as is enough. A fault
-of the code is reported with its signal and address, and the exit status is 2.")]
+The compiler is the one that CC names, else cc, gcc or clang. For --asm and .s files the assembler `as`
+suffices. If the code faults, the error names the signal and the address, and the exit status is 2.")]
 pub(super) struct Args {
     /// A file with the function: .S, .s, .c, or an object file.
     #[arg(requires = "symbol")]

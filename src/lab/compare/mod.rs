@@ -104,7 +104,7 @@ pub(crate) fn prefetchers_apart(sides: &[Side]) -> Option<String> {
 /// all records differ.
 ///
 /// # Errors
-/// If there are more labels than records, or a label is already the name of an earlier record.
+/// If there are more labels than records, or a label names two records.
 pub fn label(mut sides: Vec<Side>, labels: &[String]) -> Result<Vec<Side>> {
     if labels.len() > sides.len() {
         bail!("{} labels for {} records", labels.len(), sides.len());
@@ -119,13 +119,26 @@ pub fn label(mut sides: Vec<Side>, labels: &[String]) -> Result<Vec<Side>> {
             side.name.clone_from(machine);
         }
     }
-    for (index, label) in labels.iter().enumerate() {
-        sides[index].name = plain::word(label).into_owned();
-        if let Some(other) = sides[..index].iter().find(|side| side.name == *label) {
-            bail!("`{}` names two records", other.name);
+    for (side, label) in sides.iter_mut().zip(labels) {
+        side.name = plain::word(label).into_owned();
+    }
+    let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+    each_names_one(&names, labels.len())?;
+    Ok(sides)
+}
+
+/// Checks that the first `labelled` names, which the user gave, each name one record.
+///
+/// # Errors
+/// If one of them names two.
+pub(crate) fn each_names_one(names: &[&str], labelled: usize) -> Result<()> {
+    for (index, name) in names.iter().enumerate().take(labelled) {
+        let mut others = names.iter().enumerate();
+        if others.any(|(other, of)| other != index && of == name) {
+            bail!("`{name}` names two records");
         }
     }
-    Ok(sides)
+    Ok(())
 }
 
 /// Returns the names of the records at `paths`. Names that occur again are numbered.

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 use crate::lab::analysis::{ExperimentPoints, points_by_experiment};
 use crate::lab::compare::{
-    Difference, Failure, Gate, GateError, Outcome, Place, family_of, names_of,
+    Difference, Failure, Gate, GateError, Outcome, Place, each_names_one, family_of, names_of,
 };
 use crate::lab::rank::greatest_first;
 use crate::lab::read::{read, record_at, warn};
@@ -109,6 +109,8 @@ pub(crate) fn fleet(paths: &[PathBuf], labels: &[String]) -> Result<Fleet> {
     for (name, label) in names.iter_mut().zip(labels) {
         name.clone_from(label);
     }
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    each_names_one(&all, labels.len())?;
     let mut fleet = Fleet::default();
     let mut names = names.into_iter();
     for some in paths.chunks(rayon::current_num_threads().max(1)) {

@@ -8,6 +8,7 @@ use super::model::{MOST, Turns};
 use super::program::{How, Sampling, Traced, Variable};
 use super::trace::{Bytes, Part, SharedLine, stretches};
 use crate::lab::layout::{Binary, Contents, Places};
+use crate::mem::LINE;
 use crate::order;
 
 /// The falsely shared lines of a watched program.
@@ -115,7 +116,7 @@ impl<'t> FalselyShared<'t> {
                     How::Pmu(_) => "    one after the other: the threads were not there at once\n",
                 };
             }
-            if let Some(command) = measured_by(shared) {
+            if let Some(command) = measured_by(shared, self.line) {
                 text += &format!("    what it costs here: {command}\n");
             }
         }
@@ -244,7 +245,7 @@ impl<'t> FalselyShared<'t> {
                 "threads": threads,
                 "in_turns": in_turns,
                 "variables": on.collect::<Vec<_>>(),
-                "measured_by": measured_by(shared),
+                "measured_by": measured_by(shared, self.line),
             })
         });
         json!({
@@ -316,24 +317,33 @@ impl Sampling {
 
 /// Returns the command that measures the cost of sharing a line as these threads do. `None` if two of the
 /// threads touch the same bytes.
-fn measured_by(shared: &SharedLine) -> Option<String> {
+fn measured_by(shared: &SharedLine, line: u64) -> Option<String> {
     if shared.truly {
         return None;
     }
-    let (mut offsets, mut writes, mut reads) = (Vec::new(), Vec::new(), Vec::new());
+    // The longest stretch of each first byte: an offset is named once.
+    let mut offsets: Vec<(u32, u32)> = Vec::new();
+    let (mut writes, mut reads) = (Vec::new(), Vec::new());
     for (thread, part) in shared.parts.iter().enumerate() {
         let read = part.reads & !part.writes;
         for (mask, list) in [(part.writes, &mut writes), (read, &mut reads)] {
             for (first, count) in stretches(mask) {
-                let offset = format!("--offset {first}:{count}");
-                if !offsets.contains(&offset) {
-                    offsets.push(offset);
+                match offsets.iter_mut().find(|(of, _)| *of == first) {
+                    Some((_, most)) => *most = count.max(*most),
+                    None => offsets.push((first, count)),
                 }
                 list.push(format!("{thread}:{first}"));
             }
         }
     }
-    let mut command = format!("linefill sharing {} --start 0", offsets.join(" "));
+    let mut command = "linefill sharing".to_owned();
+    for (first, count) in offsets {
+        command += &format!(" --offset {first}:{count}");
+    }
+    command += " --start 0";
+    if line != LINE as u64 {
+        command += &format!(" --line {line}");
+    }
     for (option, list) in [("--writes", writes), ("--reads", reads)] {
         if !list.is_empty() {
             command += &format!(" {option} {}", list.join(","));

@@ -164,21 +164,33 @@ pub fn maps(runs: &[CaseRun<Traced>]) -> Vec<Config> {
 /// If no case was chosen.
 fn chosen(experiment: &Experiment, machine: &Machine, choice: &Choice) -> Result<Vec<Case>> {
     let mut cases = (experiment.cases)(machine);
+    let of_series = |case: &Case| {
+        let mut globs = choice.series.iter();
+        globs.all(|glob| glob.matches(&case.series))
+    };
     let mut series: Vec<String> = cases.iter().map(|case| case.series.clone()).collect();
     series.dedup();
-    cases.retain(|case| {
-        let mut globs = choice.series.iter();
-        let named = globs.all(|glob| glob.matches(&case.series));
-        named && choice.x.is_none_or(|x| x == case.x)
-    });
-    if cases.is_empty() {
-        bail!(
-            "{} has no such case; its series are: {}",
-            experiment.id,
-            series.join("; ")
-        );
+    let places = cases.iter().filter(|case| of_series(case));
+    let mut places: Vec<String> = places.map(|case| case.x.to_string()).collect();
+    places.dedup();
+    cases.retain(|case| of_series(case) && choice.x.is_none_or(|x| x == case.x));
+    let id = experiment.id;
+    match (choice.x, &choice.series) {
+        _ if !cases.is_empty() => Ok(cases),
+        (Some(x), _) if !places.is_empty() => {
+            bail!(
+                "{id} has no case at --x {x}; it has some at {}",
+                places.join(", ")
+            )
+        }
+        (_, Some(glob)) if !series.is_empty() => {
+            bail!(
+                "{id} has no series `{glob}`; its series are: {}",
+                series.join("; ")
+            )
+        }
+        _ => bail!("{id} has no case on this machine"),
     }
-    Ok(cases)
 }
 
 /// Simulates the cases of an experiment on `machine`, each in caches that a first round of the case has

@@ -155,7 +155,11 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 /// Returns the functions in a file. Other lines may stand between them, such as the output of a test, and
 /// are skipped.
 fn in_file(path: &Path) -> Result<Vec<Function>> {
-    const MARK: &str = "\"kind\":\"function\"";
+    #[derive(Deserialize)]
+    struct Kind {
+        kind: String,
+    }
+    let is_function = |line| serde_json::from_str(line).is_ok_and(|of: Kind| of.kind == "function");
     let mut functions = Vec::new();
     if fs::metadata(path).is_ok_and(|of| of.len() > MOST) {
         return Ok(functions);
@@ -166,7 +170,7 @@ fn in_file(path: &Path) -> Result<Vec<Function>> {
     };
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
-        if !line.starts_with('{') || !line.contains(MARK) {
+        if !line.starts_with('{') || !is_function(line) {
             continue;
         }
         let place = || format!("{}, line {}", path.display(), number + 1);
