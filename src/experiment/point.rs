@@ -99,15 +99,25 @@ impl Measured {
         self.convert(ticks, cycles, unit, rate)
     }
 
-    /// Returns each pass in `unit`, even if there is only one.
-    pub fn passes(&self, unit: Unit, rate: Rate) -> Option<Vec<Pass>> {
-        let only = [Pass {
+    /// Returns a measurement of one pass as that pass.
+    pub(crate) fn pass(&self) -> Pass {
+        Pass {
             interval: self.ticks.interval,
             quality: self.quality,
             core_per_tick: self.core_per_tick,
             slowed: self.slowed(),
             spread: self.spread(),
-        }];
+        }
+    }
+
+    /// Returns whether the value is known exactly, such as a count of one pass.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.ticks.n == 1 && self.passes.is_empty()
+    }
+
+    /// Returns each pass in `unit`, even if there is only one.
+    pub fn passes(&self, unit: Unit, rate: Rate) -> Option<Vec<Pass>> {
+        let only = [self.pass()];
         let passes = if self.passes.is_empty() {
             &only
         } else {

@@ -123,11 +123,14 @@ impl<'a> Points<'a> {
         Some((*kept.first()?, *kept.last()?))
     }
 
-    /// Splits a series into one curve per pass.
+    /// Splits a series into one curve per pass. Leaves out passes that measured some of the points: a step between
+    /// points far apart says little about where it is.
     fn passes(&self, experiment: &str, series: &str) -> Vec<Vec<(f64, Interval)>> {
         let evidence = self.evidence(experiment, Unit::Nanoseconds);
         let mut curves: Vec<Vec<(f64, Interval)>> = Vec::new();
-        for (x, passes) in evidence.pass_by_pass(series) {
+        let points = evidence.pass_by_pass(series);
+        let all = points.len();
+        for (x, passes) in points {
             for (index, pass) in passes.iter().enumerate() {
                 if curves.len() <= index {
                     curves.push(Vec::new());
@@ -135,6 +138,7 @@ impl<'a> Points<'a> {
                 curves[index].push((x, pass.interval));
             }
         }
+        curves.retain(|curve| curve.len() == all);
         curves
     }
 }

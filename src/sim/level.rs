@@ -125,6 +125,8 @@ impl Level {
         let sets = self.design.geometry.sets() as usize;
         self.heat = Some(vec![SetCounters::default(); sets].into_boxed_slice());
         self.plain = false;
+        // A repeated reference would not be counted per set.
+        self.forget_newest();
     }
 
     pub(super) fn heat(&self) -> &[SetCounters] {

@@ -210,8 +210,12 @@ impl Prior {
         let dof = count as f64 - 1.0;
         let (variance, _) = self.moderated(dof * deviation * deviation, dof);
         let reach = OUTLYING * variance.sqrt();
-        let near = |log: &&mut f64| (**log - middle).abs() <= reach;
-        let undisturbed = sorted.iter_mut().filter(near).count();
+        let near = |log: &&f64| (**log - middle).abs() <= reach;
+        let undisturbed = sorted.iter().filter(near).count();
+        // Outliers are few. If most passes lie outside, they tell of no middle from which to keep away.
+        if 2 * undisturbed < count {
+            return count;
+        }
         for log in sorted {
             *log = log.clamp(middle - reach, middle + reach);
         }
@@ -271,6 +275,18 @@ mod tests {
             before = interval.doubt();
         }
         assert!(before < 0.01, "{before}");
+    }
+
+    /// Two pairs of passes, each farther from the middle than passes of their kind usually are.
+    #[test]
+    fn passes_that_all_lie_outside_give_a_finite_interval() {
+        let prior = Prior {
+            dof: 200.0,
+            variance: 5e-4_f64.powi(2),
+        };
+        let pairs = [1.0, 1.0, 1.03, 1.03].map(|factor| Interval::exact(10.0 * factor));
+        let interval = prior.estimate(&pairs, 0.05).unwrap().interval;
+        assert!(interval.lo > 9.0 && interval.hi < 11.3, "{interval}");
     }
 
     #[test]

@@ -87,8 +87,10 @@ impl Histogram {
     /// 0.999 is the p99.9, which is the largest value if there are fewer than a thousand. Returns `None`
     /// if there is no value.
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        let last = self.count.checked_sub(1)?;
-        let place = q.clamp(0.0, 1.0) * self.count as f64;
+        // A bucket that is full counts no more, and the rank is one among the values that are counted.
+        let counted: u64 = self.counts.iter().map(|&count| u64::from(count)).sum();
+        let last = counted.checked_sub(1)?;
+        let place = q.clamp(0.0, 1.0) * counted as f64;
         let whole = place as u64;
         let rank = whole + u64::from((whole as f64) < place);
         // The extremes are known exactly, unlike their buckets.
@@ -223,6 +225,20 @@ mod tests {
         assert!(even == all);
         let recorded: u64 = all.buckets().map(|(.., count)| u64::from(count)).sum();
         assert_eq!((recorded, all.count()), (500, 500));
+    }
+
+    /// A bucket counts up to `u32::MAX` values.
+    #[test]
+    fn a_full_bucket_leaves_quantiles_among_what_is_counted() {
+        let mut histogram = Histogram::new();
+        histogram.record(10);
+        for _ in 0..33 {
+            let again = histogram.clone();
+            histogram.merge(&again);
+        }
+        histogram.record(1_000_000);
+        assert_eq!(histogram.quantile(0.5), Some(10));
+        assert_eq!(histogram.quantile(1.0), Some(1_000_000));
     }
 
     #[test]

@@ -58,16 +58,20 @@ impl Summary {
 
 /// Returns the 95 % confidence interval of the median of sorted values, from order statistics.
 ///
-/// The ranks are `n/2 -+ 1.96 sqrt(n)/2`, the normal approximation of the binomial count of samples
-/// below the true median. No shape of the distribution is assumed. Below six samples even the extremes
-/// cover less than 95 %, and the extremes are returned.
+/// The ranks are `1.96 sqrt(n)` apart, by the normal approximation of the binomial count of samples below the
+/// true median, and as far from one end as from the other. No shape of the distribution is assumed. Below six
+/// samples even the extremes cover less than 95 %, and the extremes are returned.
 fn interval_of_median(sorted: &[f64]) -> Interval {
-    let n = sorted.len();
-    // 1.96 / 2 = 0.98, squared 0.9604: rounds the reach up without a floating-point square root.
-    let reach = (9604 * n / 10_000).isqrt() + 1;
-    let low = (n / 2).saturating_sub(reach);
-    let high = (n.div_ceil(2) + reach).saturating_sub(1).min(n - 1);
+    let [low, high] = ranks_around_median(sorted.len());
     Interval::new(sorted[low], sorted[high])
+}
+
+/// Returns the ranks of the ends of the interval for the median of `n` values, of which the first has rank 0.
+fn ranks_around_median(n: usize) -> [usize; 2] {
+    // 1.96 squared is 3.8416: rounds the distance up without a floating-point square root.
+    let apart = (38_416 * n / 10_000).isqrt() + 1;
+    let low = (n - 1).saturating_sub(apart) / 2;
+    [low, n - 1 - low]
 }
 
 /// Returns the median of sorted values: the middle value, or the mean of the middle two. `None` if
@@ -113,6 +117,25 @@ mod tests {
         assert_eq!(summary.mad, 1.0);
         assert_eq!(summary.interval, Interval::new(1.0, 5.0));
         assert_eq!(Summary::of(&mut []), None);
+    }
+
+    /// The number of samples below the true median has a binomial distribution.
+    #[test]
+    fn the_ranks_cover_the_median_of_any_number_of_values() {
+        for n in 6..200_usize {
+            let [low, high] = ranks_around_median(n);
+            let mut share = 0.5_f64.powi(n as i32);
+            let mut covered = 0.0;
+            for below in 0..=n {
+                if low < below && below <= high {
+                    covered += share;
+                }
+                share *= (n - below) as f64 / (below + 1) as f64;
+            }
+            assert!(covered >= 0.95, "{n}: {covered}");
+            // One rank less on each side would not do, or the extremes are needed.
+            assert!(covered < 0.995, "{n}: {covered}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use linefill::experiment::{
     Evidence, Experiment, LADDER, LAPS, Machine, Point, Range, Unit, Untestable, Verdict, find,
-    find_claim,
+    find_claim, merged,
 };
 use linefill::lab::consistency::{disagreements, last_level_latency, share};
 use linefill::stats::Interval;
@@ -52,6 +52,24 @@ fn walks_that_leave_the_last_level_elsewhere_disagree_once() {
     for part in ["leaves the last level", "(D8, walking)", "(B12, walking)"] {
         assert!(said.contains(part), "{said}");
     }
+}
+
+/// Further passes measure what claims read, and leave out working sets between.
+#[test]
+fn a_pass_over_a_few_points_shows_no_end_of_the_level() {
+    let [server, ..] = known();
+    let both = |walk: f64| {
+        let (experiment, points) = points(&server, "D8", walk * MIB);
+        let far = |point: &&Point| point.x < 0.1 * MIB || point.x > 100.0 * MIB;
+        let few: Vec<Point> = points.iter().filter(far).cloned().collect();
+        assert!(few.len() > 2 && few.len() < points.len());
+        [
+            (experiment, merged([points, few].concat())),
+            self::points(&server, "B12", 24.0 * MIB),
+        ]
+    };
+    assert_eq!(share(&server, &[], &both(24.0)), None);
+    assert!(share(&server, &[], &both(6.0)).is_some());
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use linefill::experiment::{Case, Doubt, Machine, Pass, Point, Quality, State, find};
 use linefill::lab::analysis::Analysis;
 use linefill::lab::record::MACHINE;
-use linefill::stats::Interval;
+use linefill::stats::{Interval, Summary};
 
 use super::records::last;
 
@@ -68,11 +68,15 @@ fn passes_are_doubted_as_those_of_similar_points_differ() {
         assert!(now < before, "{passes} passes: {now}, and {before} before");
         before = now;
     }
-    // A pass that cannot be compared with others keeps its own interval.
+    // A point of one pass is as uncertain as one of which one pass counts.
     let mut alone = with(&far, &[Quality::Clean]);
     alone.measured_mut().unwrap().passes.clear();
-    let alone = doubt_of(&of_run, &machine, &alone, bytes);
-    assert!((alone - 0.01).abs() < 1e-9, "{alone}");
+    let judged = doubt_of(&of_run, &machine, &alone, bytes);
+    assert!((judged / memory - 1.0).abs() < 0.1, "{judged} {memory}");
+    // A number that is known exactly stays exact.
+    let ticks = &mut alone.measured_mut().unwrap().ticks;
+    *ticks = Summary::exact(ticks.median);
+    assert_eq!(doubt_of(&of_run, &machine, &alone, bytes), 0.0);
     // Without the disturbance, a disturbed pass may have taken half as long.
     let disturbed = doubt(&[Quality::Disturbed, Quality::Disturbed], bytes);
     assert!(disturbed > 0.3, "{disturbed}");

@@ -7,11 +7,8 @@ use crate::stats::Interval;
 /// Returns the ratio of two series that were measured interleaved, on the same memory in the same order:
 /// the median over the range of the points' [ratios](paired_points), bound by bound.
 pub(crate) fn paired(e: &Evidence<'_>, of: &str, to: &str, range: Range) -> Testable<Interval> {
-    let inside: Vec<Interval> = paired_points(e, of, to)?
-        .into_iter()
-        .filter(|(x, _)| e.is_sure(range, *x))
-        .map(|(_, ratio)| ratio)
-        .collect();
+    let inside = ratios(e, of, to, |x| e.is_sure(range, x))?.into_iter();
+    let inside: Vec<Interval> = inside.map(|(_, ratio)| ratio).collect();
     Interval::median_of(&inside).ok_or_else(|| {
         Untestable(format!(
             "`{of}` and `{to}` have no point in common in the {range}"
@@ -29,11 +26,21 @@ pub(crate) fn paired_points(
     of: &str,
     to: &str,
 ) -> Testable<Vec<(f64, Interval)>> {
+    ratios(e, of, to, |_| true)
+}
+
+/// Does the same for the points that are `wanted`. What is wrong with another point does not matter.
+fn ratios(
+    e: &Evidence<'_>,
+    of: &str,
+    to: &str,
+    wanted: impl Fn(f64) -> bool,
+) -> Testable<Vec<(f64, Interval)>> {
     // If a series has no points, its own reason is reported.
     let points = e.series(of)?;
     e.series(to)?;
     let mut ratios = Vec::new();
-    for (x, _) in points {
+    for (x, _) in points.into_iter().filter(|(x, _)| wanted(*x)) {
         let ratio = e.ratio_of_passes((of, x), (to, x))?;
         ratios.extend(ratio.map(|ratio| (x, ratio.widened(0.005))));
     }
@@ -45,8 +52,7 @@ pub(crate) fn paired_points(
 /// # Errors
 /// If either series was not measured there, with the point's own reason if it was untestable.
 pub(crate) fn paired_at(e: &Evidence<'_>, of: &str, to: &str, x: f64) -> Testable<Interval> {
-    let points = paired_points(e, of, to)?;
-    if let Some((_, ratio)) = points.into_iter().find(|point| point.0 == x) {
+    if let [(_, ratio)] = ratios(e, of, to, |place| place == x)?[..] {
         return Ok(ratio);
     }
     e.at(of, x).and_then(|_| e.at(to, x))?;
@@ -140,6 +146,31 @@ mod tests {
     }
 
     /// Additional passes over only one of the series do not narrow the interval of the ratio.
+    /// The difference of two times may be negative in a small working set.
+    #[test]
+    fn a_point_elsewhere_does_not_matter() {
+        let machine = crate::experiment::machine::tests::unknown();
+        let at = |series, x, time| Point {
+            x,
+            ..timed(series, time)
+        };
+        let points = [
+            at("a", 4096.0, -1.0),
+            at("b", 4096.0, 2.0),
+            at("a", 8192.0, 1.0),
+            at("b", 8192.0, 2.0),
+        ];
+        let evidence = Evidence::new(&machine, &points, Unit::CoreCycles);
+        assert!(paired_at(&evidence, "b", "a", 4096.0).is_err());
+        let ratio = paired_at(&evidence, "b", "a", 8192.0).unwrap();
+        assert!((ratio.middle() - 2.0).abs() < 0.01, "{ratio}");
+        let beyond = Range {
+            lo: 5000.0,
+            ..EVERYWHERE
+        };
+        assert!(paired(&evidence, "b", "a", beyond).is_ok());
+    }
+
     #[test]
     fn the_interval_of_a_ratio_is_that_of_the_passes_of_both() {
         let machine = crate::experiment::machine::tests::unknown();

@@ -145,21 +145,18 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         .map(|pass| pass.ended)
         .find(|ended| *ended != Ended::Precise)
         .unwrap_or(Ended::Precise);
-    let each = passes.iter().map(|pass| Pass {
-        interval: pass.ticks.interval,
-        quality: pass.quality,
-        core_per_tick: pass.core_per_tick,
-        slowed: pass.slowed(),
-        spread: pass.spread(),
-    });
-    let each = each.collect();
+    let each = passes.iter().map(Measured::pass).collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
     let counts = counted_together(&passes);
     let runs = passes.iter().flat_map(|pass| pass.runs.clone()).collect();
     let interrupts = passes.iter().map(|pass| pass.interrupts);
     let interrupts = interrupts.sum::<Option<u64>>();
-    let crew = counted.iter().filter_map(|pass| pass.crew);
-    let crew = crew.reduce(ThreadStats::with);
+    let crews = || counted.iter().filter_map(|pass| pass.crew);
+    let trips: Vec<f64> = crews().filter_map(|of| of.round_trip).collect();
+    let crew = crews().reduce(ThreadStats::with).map(|crew| ThreadStats {
+        round_trip: (!trips.is_empty()).then(|| trips.iter().sum::<f64>() / trips.len() as f64),
+        ..crew
+    });
     let first = passes.swap_remove(0);
     Some(Measured {
         ticks,
@@ -276,6 +273,27 @@ pub(crate) mod tests {
             measured.quality = quality;
         }
         point
+    }
+
+    #[test]
+    fn the_round_trip_is_the_mean_of_all_passes() {
+        let near = |ticks| {
+            let mut point = timed("a", 10.0);
+            point.measured_mut().unwrap().crew = Some(ThreadStats {
+                members: 2,
+                cpus: 2,
+                fastest: 10.0,
+                slowest: 10.0,
+                pair: Some([0, 1]),
+                one_core: false,
+                round_trip: Some(ticks),
+                lead: None,
+            });
+            point
+        };
+        let merged = merged([200.0, 200.0, 200.0, 360.0].map(near).into());
+        let crew = merged[0].measured().unwrap().crew.unwrap();
+        assert_eq!(crew.round_trip, Some(240.0));
     }
 
     /// A pass of lower quality than the best contributes only its own interval.

@@ -57,8 +57,8 @@ pub struct ThreadStats {
 impl ThreadStats {
     /// Merges the statistics of two passes. Keeps the smaller `fastest` and the larger `slowest`, whose
     /// ratio also tells how the passes differ; [`Pass`](crate::experiment::Pass) has that of each. The lead
-    /// covers the least and the most of both, with its other fields from the first pass. The round
-    /// trip is the mean.
+    /// covers the least and the most of both, with its other fields from the first pass. So is the
+    /// round trip: a mean of means would not be that of all passes.
     pub fn with(self, other: ThreadStats) -> ThreadStats {
         let lead = match (self.lead, other.lead) {
             (Some(one), Some(other)) => Some(RunAhead {
@@ -72,10 +72,7 @@ impl ThreadStats {
             fastest: self.fastest.min(other.fastest),
             slowest: self.slowest.max(other.slowest),
             one_core: self.one_core && other.one_core,
-            round_trip: match (self.round_trip, other.round_trip) {
-                (Some(one), Some(other)) => Some((one + other) / 2.0),
-                (one, other) => one.or(other),
-            },
+            round_trip: self.round_trip.or(other.round_trip),
             lead,
             ..self
         }
@@ -395,7 +392,7 @@ mod tests {
             round_trip: Some(ticks),
             ..crew(2.0, 4.0)
         };
-        assert_eq!(distant(200.0).with(distant(600.0)), distant(400.0));
+        assert_eq!(distant(200.0).with(distant(600.0)), distant(200.0));
         assert_eq!(crew(2.0, 4.0).with(distant(600.0)), distant(600.0));
         assert!(on_one.with(on_one).one_core && !on_one.with(crew(2.0, 4.0)).one_core);
     }

@@ -179,7 +179,7 @@ impl Hierarchy {
             Some(level) if level.inclusion == Inclusion::Exclusive => self.missed_last,
             _ => last.fills,
         };
-        let mut writes = last.bus_writes + self.combining.counters().misses();
+        let mut writes = last.bus_writes + self.combining.counters().fills;
         if let (1, Some(instructions)) = (self.levels.len(), &self.instructions) {
             reads += instructions.counters().fills;
             writes += instructions.counters().bus_writes;

@@ -327,12 +327,13 @@ impl Hierarchy {
     /// Serves a non-temporal store: its lines are removed from all levels, and it waits in a
     /// write-combining buffer for other stores to the same line.
     pub(super) fn pass(&mut self, reference: Reference) {
-        let line = self.levels[0].cache.geometry().line();
-        let first = reference.address & !(line - 1);
-        let bytes = reference.last() - first + 1;
+        let geometry = self.levels[0].cache.geometry();
         let last = self.levels.len() - 1;
-        if self.remove_before(self.levels.len(), first, bytes) {
-            self.levels[last].cache.count_write_back();
+        for line in geometry.line_of(reference.address)..=geometry.line_of(reference.last()) {
+            let first = line << geometry.offset_bits();
+            if self.remove_before(self.levels.len(), first, geometry.line()) {
+                self.levels[last].cache.count_write_back();
+            }
         }
         self.levels[0].cache.count(reference.op, false);
         self.combining.reference(Reference {

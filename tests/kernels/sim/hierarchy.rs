@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use linefill::pattern::Rng;
-use linefill::sim::{Hierarchy, HierarchyDesign, Op, Reference};
+use linefill::sim::{Cache, Design, Geometry, Hierarchy, HierarchyDesign, Op, Reference};
 use proptest::prelude::*;
 
 fn hierarchy(text: &str) -> Hierarchy {
@@ -251,6 +251,27 @@ fn non_temporal_stores_leave_no_line_and_meet_in_buffers() {
         }
     }
     assert_eq!(caches.memory().writes, 64 + 80);
+    // Over two lines: both dirty ones are written back, and both pass a buffer.
+    let mut caches = hierarchy("L1d=32K/8");
+    caches.reference(Reference::store(0, 8));
+    caches.reference(Reference::store(64, 8));
+    caches.reference(Reference {
+        address: 32,
+        bytes: 64,
+        op: Op::NonTemporalStore,
+    });
+    assert_eq!(caches.counters(0).write_backs, 2);
+    assert_eq!(caches.memory().writes, 4);
+}
+
+/// A reference that repeats the one before is counted per set, too.
+#[test]
+fn heat_that_begins_late_counts_all_that_follows() {
+    let mut cache = Cache::new(Design::lru(Geometry::new(32 << 10, 8, 64).unwrap()));
+    cache.reference(Reference::load(0, 8));
+    let mut cache = cache.with_heat();
+    cache.reference(Reference::load(0, 8));
+    assert_eq!(cache.heat()[0].accesses, 1);
 }
 
 #[test]
