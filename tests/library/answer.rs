@@ -8,8 +8,10 @@ use linefill::experiment::{Claim, Document, Experiment, Verdict, all, find_claim
 use linefill::lab::analysis::Analysis;
 use linefill::lab::answer::{Counts, Summary, findings, ladder, papers};
 use linefill::lab::read::parse;
-use linefill::lab::record::{MACHINE, PointLine, ThenLine, VerdictLine};
+use linefill::lab::record::{MACHINE, PointLine, Record, ThenLine, VerdictLine};
 use linefill::stats::Interval;
+
+use super::records::last;
 
 fn line(experiment: &Experiment, claim: &Claim, verdict: Verdict) -> VerdictLine {
     VerdictLine {
@@ -198,6 +200,21 @@ fn every_claim_stands_in_one_section_and_sums_agree() {
 
 /// A run of three experiments with made-up results.
 const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
+
+/// Without D35, the bandwidth of memory is that of the calibration's stream in memory. Smaller streams of its range
+/// may stay in a shared last level.
+#[test]
+fn the_bandwidth_of_memory_is_that_of_a_stream_in_memory() {
+    let whole = last().record();
+    let read = |record: Record| {
+        let levels = ladder(&Analysis::of(record)).levels;
+        levels.last().unwrap().read.as_ref().unwrap().middle()
+    };
+    let mut without = whole.clone();
+    without.points.retain(|line| line.experiment != "D35");
+    let [all, left] = [whole.clone(), without].map(read);
+    assert!((left / all - 1.0).abs() < 0.3, "{left} of {all} GB/s");
+}
 
 /// On a busy machine, the run that is subtracted can take longer.
 #[test]

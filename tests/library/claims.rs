@@ -210,3 +210,21 @@ fn kinds_say_what_is_of_this_machine() {
         );
     }
 }
+
+/// The README says how many claims there are.
+#[test]
+fn the_readme_counts_the_claims() {
+    let claims: Vec<&Claim> = claims().map(|(_, claim)| claim).collect();
+    let is_measured = |claim: &&&Claim| matches!(claim.kind, Kind::Measured | Kind::Counted);
+    let measured = claims.iter().filter(is_measured).count();
+    let is_ours = |claim: &&&Claim| matches!(claim.origin, Origin::Ours { .. });
+    let ours = claims.iter().filter(is_ours).count();
+    let readme = include_str!("../../README.md");
+    for part in [
+        format!("checks {} claims", claims.len()),
+        format!("{measured} of them by measuring or counting"),
+        format!("{ours} are our own"),
+    ] {
+        assert!(readme.contains(&part), "{part}");
+    }
+}

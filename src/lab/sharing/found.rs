@@ -351,3 +351,40 @@ fn measured_by(shared: &SharedLine, line: u64) -> Option<String> {
     }
     Some(command)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::sharing::model::Order;
+    use crate::sim::mesi::Messages;
+
+    #[test]
+    fn the_command_names_each_offset_once_and_the_line() {
+        let part = |thread, writes, reads| Part {
+            thread,
+            writes,
+            reads,
+            accesses: 9,
+            order: Order::default(),
+            stores: 0,
+            modified: 0,
+        };
+        let shared = SharedLine {
+            address: 0,
+            parts: vec![part(1, 0, 0xF), part(2, 0, 0xFF), part(3, 0xFF00, 0)],
+            truly: false,
+            at_once: true,
+            weight: 9,
+            in_turns: Turns {
+                accesses: 0,
+                messages: Messages::default(),
+            },
+        };
+        let command = |line| measured_by(&shared, line).unwrap();
+        let usual =
+            "linefill sharing --offset 0:8 --offset 8:8 --start 0 --writes 2:8 --reads 0:0,1:0";
+        assert_eq!(command(64), usual);
+        let start = "--start 0 --line 128 --writes";
+        assert_eq!(command(128), usual.replace("--start 0 --writes", start));
+    }
+}

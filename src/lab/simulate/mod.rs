@@ -171,7 +171,8 @@ fn chosen(experiment: &Experiment, machine: &Machine, choice: &Choice) -> Result
     let mut series: Vec<String> = cases.iter().map(|case| case.series.clone()).collect();
     series.dedup();
     let places = cases.iter().filter(|case| of_series(case));
-    let mut places: Vec<String> = places.map(|case| case.x.to_string()).collect();
+    let mut places: Vec<f64> = places.map(|case| case.x).collect();
+    places.sort_by(f64::total_cmp);
     places.dedup();
     cases.retain(|case| of_series(case) && choice.x.is_none_or(|x| x == case.x));
     let id = experiment.id;
@@ -180,7 +181,11 @@ fn chosen(experiment: &Experiment, machine: &Machine, choice: &Choice) -> Result
         (Some(x), _) if !places.is_empty() => {
             bail!(
                 "{id} has no case at --x {x}; it has some at {}",
-                places.join(", ")
+                places
+                    .iter()
+                    .map(f64::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ")
             )
         }
         (_, Some(glob)) if !series.is_empty() => {
