@@ -6,6 +6,7 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Direction, Fields};
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
+use crate::stats::Interval;
 
 /// The figures of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_30, STRUCT_RULES];
@@ -92,25 +93,47 @@ const FIG_3_30: Experiment = Experiment {
             },
         )
         .holding("Lines arrive whole, or the requested word arrives first."),
-        // Beyond L2 the walk is about 0.7 % slower with the critical word at the end of the line.
+        // Beyond L2 the walk is about 0.7 % slower with the critical word at the end of the line, and in
+        // random order 0.5 %. The threshold lies below that, and above 1: equal times are never told
+        // from times that differ by next to nothing.
         measured(
             "D42.2",
             drepper("3.5.2, Figure 3.30"),
-            "in memory, a walk takes longer with the pointer in the last word of the line than in \
-             the first, in sequence and at random",
+            "in memory, a walk takes at least 0.2 % longer with the pointer in the last word of \
+             the line than in the first, in sequence and at random",
             |e| {
-                let memory = e.machine.ranges.memory;
                 all_of(PAIRS.map(|(label, first, last)| {
-                    let slower = paired(e, last, first, memory)?;
-                    at_least(&format!("last over first word, {label}"), slower, 1.0)
+                    let slower = closely_paired(e, last, first)?;
+                    at_least(&format!("last over first word, {label}"), slower, 1.002)
                 }))
             },
         )
         .then(1.007, "Core 2")
-        .failing("The position of the word in the line makes no difference."),
+        .failing(
+            "In one order at least, the walk is no slower with the pointer in the last word, within 0.2 %.",
+        ),
     ],
     ..Experiment::PLAIN
 };
+
+/// Returns the time of one series over another's in memory, as [`paired`] does, but as narrowly as the
+/// passes agree: the half percent that `paired` leaves on both sides is as much as the document's
+/// difference.
+fn closely_paired(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
+    // If a series has no points, its own reason is reported.
+    let points = e.series(of)?;
+    e.series(to)?;
+    let memory = e.machine.ranges.memory;
+    let mut ratios = Vec::new();
+    for (x, _) in points.into_iter().filter(|point| memory.holds(point.0)) {
+        ratios.extend(e.ratio_of_passes((of, x), (to, x))?);
+    }
+    Interval::median_of(&ratios).ok_or_else(|| {
+        Untestable(format!(
+            "`{of}` and `{to}` have no point in common in the {memory}"
+        ))
+    })
+}
 
 const DIRECTIONS: [(&str, Direction); 2] = [
     ("in the order of the definition", Direction::Ascending),
