@@ -160,6 +160,16 @@ impl Core {
         product.translations.unwrap_or(self.translations)
     }
 
+    /// Returns the published number of L1 dTLB entries for 4 KiB pages. `None` if none is published, or
+    /// if the core's products differ in it.
+    #[cfg(hosted)]
+    pub(crate) fn dtlb_entries(&self) -> Option<u32> {
+        let entries = self.translations.small.value();
+        let mut products = self.products.iter();
+        let same = products.all(|product| self.translations_in(product).small.value() == entries);
+        entries.filter(|_| same)
+    }
+
     /// Returns the event tables of all cores, each once, in the order of the rows.
     pub(crate) fn event_tables() -> impl Iterator<Item = &'static EventTable> {
         let tables = || {

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use linefill::cpu::{Cache, CacheKind, Ports, Vendor};
+use linefill::cpu::{Cache, CacheKind, Core, Ports, Vendor};
 use linefill::experiment::{Calibration, Counting, CpuOrder, Machine, Ranges, Reach, Rung};
 use linefill::os::sysfs::{CpuLocation, MemoryNode};
 use linefill::stats::Interval;
@@ -200,6 +200,11 @@ pub fn of_vendor(machine: &Machine, vendor: Vendor) -> Machine {
 
 /// The same machine, whose L1 dTLB has `entries` entries for 4 KiB pages.
 pub fn with_dtlb(machine: &Machine, entries: u32) -> Machine {
+    with_reported_dtlb(machine, entries, None)
+}
+
+/// The same machine with a known core, on which CPUID reports so many entries.
+pub fn with_reported_dtlb(machine: &Machine, entries: u32, core: Option<&'static Core>) -> Machine {
     let dtlb = Reach {
         level: 1,
         pages: vec![4096],
@@ -207,7 +212,7 @@ pub fn with_dtlb(machine: &Machine, entries: u32) -> Machine {
         ways: None,
     };
     Machine {
-        calibration: Calibration::known(vec![dtlb], false, None),
+        calibration: Calibration::known(vec![dtlb], false, core),
         ..machine.clone()
     }
 }
