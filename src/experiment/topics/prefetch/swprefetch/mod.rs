@@ -179,8 +179,7 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
             "Do not add software prefetches to such walks unless you measure a gain.",
         )
         .holding(
-            "The number of misses that the core and its memory can have in flight limits what a \
-             prefetch saves.",
+            "A prefetch that comes early enough leaves little more than the work at each node.",
         ),
         measured(
             "E37.3",
