@@ -1,5 +1,6 @@
 //! Which patterns the hardware prefetcher follows: runs, strides, several streams, and the ends of pages.
 
+use crate::experiment::claim::verdict::untestable;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::hwprefetch::{RANDOM, lines, per, plot, runs};
 use crate::mem::{LINE, PAGE};
@@ -329,8 +330,14 @@ fn knee(points: &[(f64, Interval)]) -> Judged {
         ratio(most, least),
         2.0,
     )?;
-    if rise.verdict != Verdict::Holds {
-        return Ok(rise);
+    match rise.verdict {
+        Verdict::Holds => {}
+        Verdict::DoesNotHold => {
+            let why = "the cost rises by less than a factor of 2: no knee";
+            return Ok(untestable(rise, why));
+        }
+        // The number of a judgement is a number of streams, which this ratio is not.
+        verdict => return Ok(Judgement::in_words(verdict, rise.numbers)),
     }
     let mean = Interval::new((least.lo * most.lo).sqrt(), (least.hi * most.hi).sqrt());
     let below = points.iter().rfind(|point| point.1.hi < mean.lo);
