@@ -296,7 +296,9 @@ const FIG_3_17: Experiment = Experiment {
             },
         )
         .holding("TLB misses cause part of the gap.")
-        .failing("TLB misses do not cause the gap."),
+        .failing(
+            "TLB misses cause little of the gap, or the hypervisor backs large pages with small ones.",
+        ),
     ],
     ..Experiment::PLAIN
 };
