@@ -11,6 +11,7 @@ const COSTS: &str = ".1";
 const SIBLING: &str = ".2";
 const OTHER: &str = ".3";
 const BOUND: &str = ".4";
+const OTHER_COSTS: &str = ".5";
 
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[("E42", BOUND)];
@@ -75,14 +76,28 @@ pub fn rows() -> Vec<Row> {
             plant(m, [2.5, 1.2, 0.8, 0.8], PAPER)
         })
         .says("helper on the same core over none, L1d 2.50"),
-        row("E42", COSTS, DoesNotHold, |m| {
+        // A helper on another core has no say.
+        row("E42", COSTS, Holds, |m| {
+            plant(m, PAPER, [1.2, 0.8, 0.8, 0.8])
+        }),
+        row("E42", COSTS, Inconclusive, |m| {
+            plant(m, [1.0, 1.2, 0.8, 0.8], PAPER)
+        }),
+        row("E42", COSTS, Untestable, |m| {
+            on(&siblings::without(m), PAPER, PAPER)
+        })
+        .says("same core"),
+        row("E42", OTHER_COSTS, Holds, |m| {
+            on(&siblings::without(m), PAPER, PAPER)
+        }),
+        row("E42", OTHER_COSTS, DoesNotHold, |m| {
             plant(m, PAPER, [1.2, 0.8, 0.8, 0.8])
         })
         .says("helper on another core over none, L2 0.80"),
-        row("E42", COSTS, Inconclusive, |m| {
+        row("E42", OTHER_COSTS, Inconclusive, |m| {
             plant(m, PAPER, [1.0, 1.2, 0.8, 0.8])
         }),
-        row("E42", COSTS, Untestable, |m| {
+        row("E42", OTHER_COSTS, Untestable, |m| {
             paper(m).on(siblings::alone(m))
         })
         .says("two CPUs that share a cache"),
