@@ -101,18 +101,15 @@ fn beyond_the_dtlb(m: &Machine, entries: u32, beyond: f64) -> Planted {
     })
 }
 
-/// Figure 3.24 on a Golden Cove, whose L1 dTLB has 96 entries and of which CPUID reports 64. Reads are slower
-/// only beyond what 96 entries reach.
-fn on_golden_cove(m: &Machine) -> Planted {
-    let core = Core::named("Golden Cove");
-    let machine = with_reported_dtlb(m, 64, core);
+/// Figure 3.24 on a core whose L1 dTLB has `has` entries and of which CPUID reports `reported`. Reads are slower
+/// only beyond what these entries reach.
+fn on_core(m: &Machine, name: &str, has: u32, reported: u32) -> Planted {
+    let core = Core::named(name).expect("is known");
+    let machine = with_reported_dtlb(m, reported, Some(core));
     Planted::new("D36", &machine, |series, reach| {
         let pages = reach / 4096.0;
-        time(if series.starts_with("read, 5/4") && pages * 1.25 > 96.0 {
-            5.3
-        } else {
-            5.7
-        })
+        let beyond = series.starts_with("read, 5/4") && pages * 1.25 > f64::from(has);
+        time(if beyond { 5.3 } else { 5.7 })
     })
 }
 
@@ -233,7 +230,9 @@ fn fig_3_24() -> Vec<Row> {
         row("D36", COPY_WRITE, Untestable, |m| missing("D36", m, "copy")),
         // 48 entries reach 192 KiB; two thirds and five quarters of this are in L2.
         row("D36", DTLB, Holds, |m| beyond_the_dtlb(m, 48, 5.3)),
-        row("D36", DTLB, Holds, on_golden_cove),
+        row("D36", DTLB, Holds, |m| on_core(m, "Golden Cove", 96, 64)),
+        // Bulldozer has 32 entries and its successors 64: CPUID tells which.
+        row("D36", DTLB, Holds, |m| on_core(m, "Bulldozer", 64, 64)),
         row("D36", DTLB, DoesNotHold, |m| beyond_the_dtlb(m, 48, 5.7)),
         row("D36", DTLB, Inconclusive, |m| {
             beyond_the_dtlb(m, 48, 5.7 / 1.03)
