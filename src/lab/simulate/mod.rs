@@ -174,6 +174,7 @@ fn chosen(experiment: &Experiment, machine: &Machine, choice: &Choice) -> Result
     let mut places: Vec<f64> = places.map(|case| case.x).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
+    let places: Vec<String> = places.iter().map(f64::to_string).collect();
     cases.retain(|case| of_series(case) && choice.x.is_none_or(|x| x == case.x));
     let id = experiment.id;
     match (choice.x, &choice.series) {
@@ -181,11 +182,7 @@ fn chosen(experiment: &Experiment, machine: &Machine, choice: &Choice) -> Result
         (Some(x), _) if !places.is_empty() => {
             bail!(
                 "{id} has no case at --x {x}; it has some at {}",
-                places
-                    .iter()
-                    .map(f64::to_string)
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                places.join(", ")
             )
         }
         (_, Some(glob)) if !series.is_empty() => {
