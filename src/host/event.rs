@@ -120,7 +120,8 @@ impl Event {
     }
 
     /// Returns an event that the kernel itself counts. What the kernel does on the thread's behalf is
-    /// included, because these events occur only there.
+    /// included: context switches and migrations occur only there. Where an unprivileged user may count
+    /// user mode only, these two are refused, and the others count in user mode.
     pub const fn software(software: Software) -> Event {
         Event {
             kind: TYPE_SOFTWARE,
@@ -153,6 +154,14 @@ impl Event {
     #[cfg(feature = "std")]
     pub(crate) const fn is_software(&self) -> bool {
         self.kind == TYPE_SOFTWARE
+    }
+
+    /// Returns whether the event occurs in the kernel alone, so that its count in user mode is always 0.
+    #[cfg(feature = "std")]
+    pub(crate) const fn is_in_kernel_alone(&self) -> bool {
+        self.is_software()
+            && (self.config == Software::ContextSwitches.config()
+                || self.config == Software::Migrations.config())
     }
 }
 

@@ -105,11 +105,16 @@ impl Event {
         // Unless the setting is loose, unprivileged users may count in user mode only, software events
         // included. Events whose counts are the same in user mode ask for user mode at once.
         match self.open_with(leader, self.user_only) {
-            Err(error) if !self.user_only && matches!(error.raw_os_error(), Some(libc::EACCES)) => {
-                self.open_with(leader, true)
-            }
+            Err(error) if self.counts_without_kernel(&error) => self.open_with(leader, true),
             answer => answer,
         }
+    }
+
+    /// Returns whether an event that the kernel refused with `error` is to be opened for user mode only.
+    /// An event that user code cannot cause would open, and count 0.
+    fn counts_without_kernel(&self, error: &io::Error) -> bool {
+        let kernel_forbidden = error.raw_os_error() == Some(libc::EACCES);
+        kernel_forbidden && !self.user_only && !self.is_in_kernel_alone()
     }
 
     fn open_with(&self, leader: Option<&File>, user_only: bool) -> io::Result<File> {
@@ -359,6 +364,25 @@ mod tests {
         );
         let found = source_of(&machine.root(), 0).unwrap();
         assert_eq!((found.name, found.flavour), ("cpu", Flavour::Amd));
+    }
+
+    #[test]
+    fn only_what_user_code_causes_is_opened_for_user_mode() {
+        let forbidden = io::Error::from_raw_os_error(libc::EACCES);
+        let again = |software| Event::software(software).counts_without_kernel(&forbidden);
+        let opened = Software::ALL.map(|software| (software, again(software)));
+        let expected = Software::ALL.map(|software| {
+            let in_kernel = [Software::ContextSwitches, Software::Migrations].contains(&software);
+            (software, !in_kernel)
+        });
+        assert_eq!(opened, expected);
+        // Hardware events ask for user mode at once, also those with the numbers of the two.
+        for event in [Event::CYCLES, Event::generic(3), Event::generic(4)] {
+            assert!(!event.counts_without_kernel(&forbidden));
+            assert!(!event.is_in_kernel_alone());
+        }
+        let other = io::Error::from_raw_os_error(libc::EPERM);
+        assert!(!Event::software(Software::TaskClock).counts_without_kernel(&other));
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! Counting on this machine: software events, which work nearly everywhere, and hardware events, which work
 //! or give a reason why not.
 #![cfg(feature = "std")]
+// A test gives up its user, by a system call.
+#![allow(unsafe_code)]
 
 use std::hint::black_box;
+use std::time::Duration;
 
+use crate::common::child;
 use crate::common::untested;
 use linefill::os::perf::{Counter, Event, Group, Pmu, Refusal, Software, probe, probe_software};
 use linefill::os::{Memory, Pages};
@@ -90,9 +94,59 @@ fn every_software_event_opens_under_its_name() {
     }
     for software in Software::ALL {
         let counter = Counter::open(&Event::software(software));
-        assert!(counter.is_ok(), "{}: {counter:?}", software.name());
+        let in_kernel = [Software::ContextSwitches, Software::Migrations].contains(&software);
+        match counter {
+            Ok(_) => {}
+            // An unprivileged user may be barred from what only the kernel does.
+            Err(Refusal::Paranoid(_)) if in_kernel => {}
+            Err(refusal) => panic!("{}: {refusal}", software.name()),
+        }
     }
     assert!(Group::open(&[]).is_empty());
+}
+
+/// Under `perf_event_paranoid` 2 such a user may count user mode only, where no context switch occurs.
+#[test]
+fn an_unprivileged_user_counts_switches_or_is_refused() {
+    if refused() {
+        return;
+    }
+    // In a process of its own: without the user, the kernel shields the whole process from others.
+    let child = child::exact(module_path!(), "child_counts_without_privileges").output();
+    let child = child.unwrap();
+    assert!(child.status.success(), "{child:?}");
+}
+
+#[test]
+#[ignore = "gives up its user; its parent test runs it"]
+fn child_counts_without_privileges() {
+    let somebody = 30_000;
+    // SAFETY: the calls take numbers.
+    unsafe {
+        if libc::geteuid() == 0 {
+            let changed = libc::syscall(libc::SYS_setresuid, somebody, somebody, somebody);
+            assert_eq!(changed, 0, "{}", std::io::Error::last_os_error());
+        }
+    }
+    assert_eq!(probe_software(), Ok(()));
+    for (software, least) in [
+        (Software::ContextSwitches, 1),
+        (Software::Migrations, 0),
+        (Software::TaskClock, 1),
+    ] {
+        match Counter::open(&Event::software(software)) {
+            Ok(counter) => {
+                let ((), counted) = counter
+                    .scope(|| std::thread::sleep(Duration::from_millis(5)))
+                    .unwrap();
+                assert!(counted.value >= least, "{}: {counted:?}", software.name());
+            }
+            Err(refusal) => {
+                assert!(matches!(refusal, Refusal::Paranoid(_)), "{refusal}");
+                assert_ne!(software, Software::TaskClock);
+            }
+        }
+    }
 }
 
 #[test]
