@@ -14,6 +14,10 @@ use crate::mem::PAGE;
 use crate::os::memory::Mapped;
 use crate::pmu::{Cpu, Page, Rdpmc, Reading, Unread};
 
+/// PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE: `_IO('$', 0)` and `_IO('$', 1)`.
+const ENABLE: u16 = 0x2400;
+const DISABLE: u16 = 0x2401;
+
 /// An event that counts for the thread that opened it. It stays on that thread, because `rdpmc`
 /// reads the counters of the CPU that executes it.
 #[derive(Debug)]
@@ -38,14 +42,22 @@ impl Counter {
     /// again, which may take until the next context switch.
     #[doc(alias = "PERF_EVENT_IOC_ENABLE")]
     pub(super) fn restart(&self) -> io::Result<()> {
-        // `_IO('$', 1)` and `_IO('$', 0)`.
-        for request in [0x2401, 0x2400] {
-            // SAFETY: the descriptor is open, and these requests take a number and no pointer.
-            if unsafe { libc::ioctl(self.file.as_raw_fd(), request, 0) } != 0 {
-                return Err(io::Error::last_os_error());
-            }
+        self.stop()?;
+        self.request(ENABLE)
+    }
+
+    /// `ioctl(PERF_EVENT_IOC_DISABLE)`: stops the group of a leader until it is restarted.
+    #[doc(alias = "PERF_EVENT_IOC_DISABLE")]
+    pub(super) fn stop(&self) -> io::Result<()> {
+        self.request(DISABLE)
+    }
+
+    fn request(&self, request: u16) -> io::Result<()> {
+        // SAFETY: the descriptor is open, and these requests take a number and no pointer.
+        match unsafe { libc::ioctl(self.file.as_raw_fd(), request.into(), 0) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
         }
-        Ok(())
     }
 
     /// Opens `event` in the group of `leader`.
