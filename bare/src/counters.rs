@@ -117,8 +117,10 @@ impl<'p> Programmed<'p> {
         work();
         self.counters.stop();
         let counters = &mut self.counters;
-        self.slots
-            .map(|slot| slot.map_or(0, |slot| counters.read(slot).value))
+        self.slots.map(|slot| {
+            let count = slot.and_then(|slot| counters.read(slot));
+            count.map_or(0, |count| count.value)
+        })
     }
 }
 

@@ -39,7 +39,9 @@ impl<'p, P: MsrPort> Counters<'p, P> {
     ///
     /// # Safety
     /// The caller runs in ring 0 on a CPU with these capabilities, stays on that CPU until this is
-    /// dropped, and nobody else programs the CPU's counters meanwhile.
+    /// dropped, and nobody else programs the CPU's counters meanwhile. Events added to it that need the
+    /// off-core response register are events of this CPU: not every CPU has the register, and the bits that
+    /// it takes differ.
     pub unsafe fn new(port: &'p mut P, capabilities: Capabilities) -> Self {
         let registers = Registers::of(&capabilities);
         let mut this = Counters {
@@ -90,7 +92,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
     ///
     /// # Errors
     /// If this CPU has no such counter, if none is free, or if the off-core response register is needed
-    /// with another value.
+    /// with another value or on a CPU that is not Intel's.
     pub fn add(&mut self, event: Encoding, able: u32) -> Result<Slot, ProgramError> {
         let present = self.general_counters();
         let mut wanted = (0..present).filter(|&n| able >> n & 1 == 1).peekable();
@@ -112,8 +114,12 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         Ok(Slot::General(n))
     }
 
-    /// All off-core events share one register, so those counted together must need the same value.
+    /// All off-core events share one register, so those counted together must need the same value. Only
+    /// Intel's CPUs have it: on others, an access to it is an exception.
     fn check_offcore(&self, wanted: u64) -> Result<(), ProgramError> {
+        if self.capabilities.maker != Maker::Intel {
+            return Err(ProgramError::NoOffcore { wanted });
+        }
         let held = self.offcore().find(|&held| held != wanted);
         match held {
             Some(held) => Err(ProgramError::Offcore { wanted, held }),
@@ -242,8 +248,21 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         }
     }
 
-    /// Returns the count of a counter. The count is exact once the counters are stopped.
-    pub fn read(&mut self, slot: Slot) -> Count {
+    /// Returns whether the counter is one of those in use here. A slot may come from a CPU with more
+    /// counters.
+    fn has(&self, slot: Slot) -> bool {
+        match slot {
+            Slot::General(n) => n < self.general_counters(),
+            Slot::Fixed(n) => n < self.fixed_counters(),
+        }
+    }
+
+    /// Returns the count of a counter; `None` if there is no such counter. The count is exact once the
+    /// counters are stopped.
+    pub fn read(&mut self, slot: Slot) -> Option<Count> {
+        if !self.has(slot) {
+            return None;
+        }
         let (register, bits) = match slot {
             Slot::General(n) => (self.registers.count(n), self.capabilities.general_bits),
             Slot::Fixed(n) => (Registers::fixed(n), self.capabilities.fixed_bits),
@@ -254,15 +273,18 @@ impl<'p, P: MsrPort> Counters<'p, P> {
             let status = self.read_register(status);
             status & slot.place() != 0
         });
-        Count { value, overflowed }
+        Some(Count { value, overflowed })
     }
 
-    /// Returns the present value of a counter, read by `rdpmc`: much cheaper than [`read`](Self::read),
-    /// but less exact than reading a stopped counter.
-    pub fn peek(&self, slot: Slot, counters: &impl Rdpmc) -> u64 {
-        // SAFETY: the caller of `new` vouches for ring 0, where `rdpmc` is always allowed, and `add`
-        // returns only counters that exist.
-        unsafe { counters.rdpmc(slot.number()) }
+    /// Returns the present value of a counter, read by `rdpmc`; `None` if there is no such counter. Much
+    /// cheaper than [`read`](Self::read), but less exact than reading a stopped counter.
+    pub fn peek(&self, slot: Slot, counters: &impl Rdpmc) -> Option<u64> {
+        if !self.has(slot) {
+            return None;
+        }
+        // SAFETY: the caller of `new` vouches for ring 0, where `rdpmc` is always allowed, and for the
+        // capabilities, according to which the counter exists.
+        Some(unsafe { counters.rdpmc(slot.number()) })
     }
 
     /// Returns the mask of the counters in use, as the global registers lay it out.
@@ -285,13 +307,14 @@ impl<'p, P: MsrPort> Counters<'p, P> {
 
     fn read_register(&mut self, register: u32) -> u64 {
         // SAFETY: the caller of `new` vouches for ring 0 and for the capabilities, from which it follows
-        // that every register exists.
+        // that every register exists. Counters that the capabilities do not list are refused before, and
+        // so are off-core events on a CPU that cannot have their register.
         unsafe { self.port.read(register) }
     }
 
     fn write_register(&mut self, register: u32, value: u64) {
-        // SAFETY: as in `read_register`; the values are encodings without reserved bits, zeros, or the
-        // registers' previous values.
+        // SAFETY: as in `read_register`; the values are encodings without reserved bits, zeros, the
+        // registers' previous values, or those of off-core events, for which the caller of `new` vouches.
         unsafe { self.port.write(register, value) }
     }
 }
@@ -342,6 +365,11 @@ pub enum ProgramError {
         /// The value that the other event needs.
         held: u64,
     },
+    /// The event needs the off-core response register, which only Intel's CPUs have.
+    NoOffcore {
+        /// The value that the event needs.
+        wanted: u64,
+    },
     /// There is no such fixed counter.
     NoFixed {
         /// The counter that was asked for.
@@ -383,6 +411,11 @@ impl fmt::Display for ProgramError {
                 f,
                 "the event wants {wanted:#x} in the off-core response register, where another \
                  needs {held:#x}"
+            ),
+            ProgramError::NoOffcore { wanted } => write!(
+                f,
+                "the event wants {wanted:#x} in the off-core response register, which this CPU does not \
+                 have"
             ),
             ProgramError::NoFixed { asked, present } => write!(
                 f,

@@ -164,7 +164,8 @@ impl Slot {
         }
     }
 
-    /// Returns the counter's bit in the global registers.
+    /// Returns the counter's bit in the global registers. The counter is one that exists: a number from 32
+    /// on would overflow.
     pub(super) const fn place(self) -> u64 {
         match self {
             Slot::General(n) => 1 << n,

@@ -92,10 +92,10 @@ impl Meter for Programmed {
         work();
         counters.stop();
         for (slot, reading) in slots.into_iter().zip(into) {
-            if let Some(slot) = slot {
+            if let Some(count) = slot.and_then(|slot| counters.read(slot)) {
                 // No other code uses the counters, so the event was counted all the time.
                 *reading = Reading {
-                    value: counters.read(slot).value,
+                    value: count.value,
                     enabled: 1,
                     running: 1,
                 };

@@ -2,7 +2,7 @@
 
 use super::machine::{ANY, INTEL, Machine, PENDING, counters};
 use super::microarch;
-use linefill::pmu::{Capabilities, EventCode, Microarch, ProgramError, Slot, event};
+use linefill::pmu::{Capabilities, EventCode, Maker, Microarch, ProgramError, Slot, event};
 
 #[test]
 fn an_event_of_one_counter_gets_that_or_none() {
@@ -156,6 +156,30 @@ fn off_core_events_share_a_register() {
         [value, value, 0x77],
         "what was there before is put back once"
     );
+}
+
+/// The made-up CPU panics at a write to a register that it does not have.
+#[test]
+fn off_core_events_are_refused_where_their_register_does_not_exist() {
+    let mut machine = Machine::new(Capabilities {
+        maker: Maker::Amd { global: true },
+        version: 0,
+        general: 6,
+        fixed: 0,
+        ..INTEL
+    });
+    let mut counters = counters(&mut machine);
+    let refused = ProgramError::NoOffcore { wanted: 0x1_0001 };
+    assert_eq!(counters.add(PENDING.offcore(0x1_0001), ANY), Err(refused));
+    assert_eq!(
+        refused.to_string(),
+        "the event wants 0x10001 in the off-core response register, which this CPU does not have"
+    );
+    // The refused event took no counter.
+    assert_eq!(counters.add(PENDING, ANY), Ok(Slot::General(0)));
+    counters.start();
+    drop(counters);
+    assert_eq!(machine.written_to(0x1A6).count(), 0);
 }
 
 #[test]

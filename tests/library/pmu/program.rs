@@ -45,14 +45,14 @@ fn events_count_between_start_and_stop_alone() {
     counters.stop();
     happen(1000);
     for slot in slots {
-        counts.push(counters.read(slot));
+        counts.push(counters.read(slot).unwrap());
     }
     // Counts from 0 again.
     counters.start();
     happen(4);
     counters.stop();
-    counts.push(counters.read(slots[1]));
-    counts.push(counters.read(slots[3]));
+    counts.push(counters.read(slots[1]).unwrap());
+    counts.push(counters.read(slots[3]).unwrap());
     let count = |value| Count {
         value,
         overflowed: Some(false),
@@ -133,10 +133,39 @@ fn a_running_counter_is_read_by_rdpmc() {
     let general = counters.add(PENDING, 0b1000).unwrap();
     let fixed = counters.add_fixed(1).unwrap();
     let cpu = Asked(Cell::new(0));
-    assert_eq!(counters.peek(general, &cpu), 42);
+    assert_eq!(counters.peek(general, &cpu), Some(42));
     assert_eq!(cpu.0.get(), 3);
-    counters.peek(fixed, &cpu);
+    assert_eq!(counters.peek(fixed, &cpu), Some(42));
     assert_eq!(cpu.0.get(), 1 << 30 | 1);
+}
+
+/// A slot has public variants, and may also come from another CPU. The made-up CPU panics where a real one
+/// raises an exception.
+#[test]
+fn a_counter_that_does_not_exist_is_not_read() {
+    struct Never;
+    impl Rdpmc for Never {
+        unsafe fn rdpmc(&self, counter: u32) -> u64 {
+            panic!("general protection: rdpmc {counter:#x}")
+        }
+    }
+    let without_fixed = Capabilities { fixed: 0, ..INTEL };
+    for capabilities in [INTEL, without_fixed] {
+        let mut machine = Machine::new(capabilities);
+        let mut counters = counters(&mut machine);
+        counters.add(PENDING, ANY).unwrap();
+        counters.start();
+        counters.stop();
+        let general = [4, 8, 32, 64, 255].map(Slot::General);
+        let fixed = [3, 4, 32, 64, 255].map(Slot::Fixed);
+        for slot in general.into_iter().chain(fixed) {
+            assert_eq!(counters.read(slot), None, "{slot:?}");
+            assert_eq!(counters.peek(slot, &Never), None, "{slot:?}");
+        }
+        assert!(counters.read(Slot::General(3)).is_some());
+        let last = counters.read(Slot::Fixed(2));
+        assert_eq!(last.is_some(), capabilities.fixed > 0);
+    }
 }
 
 /// A counter with few bits, so that it overflows early.
@@ -155,7 +184,7 @@ fn overflowing(capabilities: Capabilities) -> (Count, Count) {
         // SAFETY: as above.
         unsafe { (*port).happen(events) };
         counters.stop();
-        counters.read(slot)
+        counters.read(slot).unwrap()
     };
     (measure(300), measure(20))
 }
