@@ -12,7 +12,9 @@ use super::{Capabilities, Encoding, EventCode, Maker, MsrPort, Rdpmc};
 /// The counters of the CPU that executes the calls, programmed register by register.
 ///
 /// Add events while the counters are stopped; [`start`](Self::start) and [`stop`](Self::stop) switch all
-/// of them. Dropping this restores the registers' previous values.
+/// of them. Dropping this restores the previous values of the registers that select and control. The counts
+/// of counters that were used are not restored: [`start`](Self::start) set them to 0, and they keep what they
+/// counted.
 #[derive(Debug)]
 pub struct Counters<'p, P: MsrPort> {
     port: &'p mut P,
@@ -24,7 +26,7 @@ pub struct Counters<'p, P: MsrPort> {
     before: Before,
 }
 
-/// The registers' previous values.
+/// The previous values of the registers that are restored.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     select: [u64; MOST],
