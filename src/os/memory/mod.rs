@@ -51,7 +51,8 @@ impl Memory {
     /// # Errors
     /// - [`MemoryError::Empty`] for zero bytes.
     /// - [`MemoryError::TooLarge`] for more than the machine can give without swapping. This is
-    ///   checked before mapping: the kernel would promise the memory and kill the process later.
+    ///   checked before mapping: the kernel would promise the memory and kill the process later. Pages of
+    ///   the hugetlb pool are no part of that memory, and the kernel itself refuses more than the pool has.
     /// - [`MemoryError::Refused`] with the kernel's error and the limit that explains it.
     /// - [`MemoryError::NoHugePages`] if 2 MiB pages were asked for and none was granted, and
     ///   [`MemoryError::NoGiantPages`] if 1 GiB pages were asked for and not all were granted.
@@ -65,7 +66,8 @@ impl Memory {
     /// # Errors
     /// As [`new`](Self::new), and
     /// - [`MemoryError::NoPolicy`] with the kernel's error if it refuses the nodes or the query,
-    /// - [`MemoryError::NodeTooSmall`] for more than a node has: the kernel would kill a process,
+    /// - [`MemoryError::NodeTooSmall`] for more than a node has outside the hugetlb pool: the kernel would
+    ///   kill a process,
     /// - [`MemoryError::Elsewhere`] for pages that lie on other nodes.
     #[doc(alias = "mbind")]
     #[doc(hidden)]
@@ -77,17 +79,8 @@ impl Memory {
         if bytes == 0 {
             return Err(MemoryError::Empty);
         }
-        let available = limits::memory_here().available;
-        let rounded = match bytes.checked_next_multiple_of(pages.bytes()) {
-            Some(rounded) if rounded as u64 <= spendable(available) => rounded,
-            _ => {
-                return Err(MemoryError::TooLarge {
-                    requested: bytes,
-                    available,
-                });
-            }
-        };
-        fits_node(rounded, policy)?;
+        let rounded = bytes.checked_next_multiple_of(pages.bytes());
+        let rounded = rounded.ok_or_else(|| too_large(bytes))?;
         let mapping = match pages {
             Pages::Base => base(bytes, rounded, policy)?,
             Pages::Huge => huge(bytes, rounded, policy)?,
@@ -230,6 +223,22 @@ fn spendable(available: u64) -> u64 {
     available - available / 32
 }
 
+fn too_large(requested: usize) -> MemoryError {
+    MemoryError::TooLarge {
+        requested,
+        available: limits::memory_here().available,
+    }
+}
+
+/// Checks that the machine, and a node to which all bytes are to be bound, have enough memory outside the
+/// hugetlb pool.
+fn fits(requested: usize, rounded: usize, policy: &MemoryPolicy) -> Result<(), MemoryError> {
+    if rounded as u64 > spendable(limits::memory_here().available) {
+        return Err(too_large(requested));
+    }
+    fits_node(rounded, policy)
+}
+
 /// Checks that a node to which all bytes are to be bound has enough memory.
 fn fits_node(bytes: usize, policy: &MemoryPolicy) -> Result<(), MemoryError> {
     let MemoryPolicy::Bind(node) = *policy else {
@@ -297,6 +306,7 @@ fn populate_from_pool(mapping: &Mapping, policy: &MemoryPolicy) -> io::Result<()
 }
 
 fn base(requested: usize, rounded: usize, policy: &MemoryPolicy) -> Result<Mapping, MemoryError> {
+    fits(requested, rounded, policy)?;
     let refused = |step| move |error| MemoryError::refused(requested, step, &error);
     // Aligned like huge pages because of L1d. Zen selects the way of a set by a hash of the linear
     // address. A page and its neighbour across a multiple of 64 MiB collide in this hash: a working set
@@ -335,7 +345,11 @@ fn huge(requested: usize, rounded: usize, policy: &MemoryPolicy) -> Result<Mappi
     });
     match from_pool {
         Ok(mapping) => Ok(mapping),
-        Err(pool) => transparent(requested, rounded, policy, &pool),
+        // Free pages of the pool do not count as available memory, so only the other pages are checked.
+        Err(pool) => {
+            fits(requested, rounded, policy)?;
+            transparent(requested, rounded, policy, &pool)
+        }
     }
 }
 

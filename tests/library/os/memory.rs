@@ -172,6 +172,16 @@ fn nothing_and_too_much_are_refused_before_mapping() {
     }
 }
 
+/// The memory that is available does not include the pool, and says nothing of it.
+#[test]
+fn giant_pages_are_refused_by_their_pool_alone() {
+    let error = Memory::new(1 << 46, Pages::Giant).unwrap_err();
+    let MemoryError::NoGiantPages(why) = error else {
+        panic!("{error}");
+    };
+    assert!(why.starts_with("hugetlb pool: "), "{why}");
+}
+
 /// In a separate process, because another thread could map memory at the same address.
 #[test]
 fn memory_moves_between_threads_and_is_given_back() {
