@@ -1,6 +1,9 @@
 //! Takes the CPU from the firmware: interrupts off, our own page tables, all vector registers enabled, and
 //! exceptions reported.
 //!
+//! The firmware calls the program by the Microsoft ABI, in which a function keeps xmm6 to xmm15. Kernels write
+//! them, and the compiler, which uses no vector registers on this target, saves none: this module does.
+//!
 //! Boot services and their drivers need timer interrupts and the firmware's own page tables: code that needs
 //! the firmware calls it through [`in_firmware`].
 
@@ -52,8 +55,13 @@ struct Memory {
     ours: State,
     cr4: u64,
     xcr0: Option<u64>,
+    /// xmm6 to xmm15, as the firmware left them.
+    vectors: Vectors,
     gates: [[u64; 2]; VECTORS],
 }
+
+/// Ten vector registers.
+type Vectors = [u128; 10];
 
 const NOTHING: State = State {
     cr3: 0,
@@ -71,6 +79,7 @@ static MEMORY: Cell = Cell(UnsafeCell::new(Memory {
     ours: NOTHING,
     cr4: 0,
     xcr0: None,
+    vectors: [0; 10],
     gates: [[0; 2]; VECTORS],
 }));
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -110,6 +119,7 @@ pub fn begin(root: u64) {
         interrupts: false,
     };
     memory.cr4 = cr4();
+    save_vectors(&mut memory.vectors);
     let has_xsave = __cpuid(1).ecx & CPUID_1_ECX_XSAVE != 0;
     // Global translations from the firmware's tables would stay in the TLBs after the switch to ours.
     let ours = memory.cr4 & !CR4_PGE | if has_xsave { CR4_OSXSAVE } else { 0 };
@@ -136,12 +146,13 @@ pub fn end() {
     }
     // SAFETY: as in `begin`.
     let memory = unsafe { &*MEMORY.0.get() };
-    // SAFETY: this restores the state that `begin` saved.
+    // SAFETY: this restores the state that `begin` saved. Compiled code uses no vector registers.
     unsafe {
         if let Some(before) = memory.xcr0 {
             set_xcr0(before);
         }
         set_cr4(memory.cr4);
+        load_vectors(&memory.vectors);
         memory.firmware.load();
     }
 }
@@ -195,6 +206,49 @@ impl State {
                 asm!("sti");
             }
         }
+    }
+}
+
+/// Saves xmm6 to xmm15. UEFI firmware has SSE switched on.
+fn save_vectors(into: &mut Vectors) {
+    // SAFETY: there is room for ten registers.
+    unsafe {
+        asm!(
+            "movups [{0}], xmm6",
+            "movups [{0} + 16], xmm7",
+            "movups [{0} + 32], xmm8",
+            "movups [{0} + 48], xmm9",
+            "movups [{0} + 64], xmm10",
+            "movups [{0} + 80], xmm11",
+            "movups [{0} + 96], xmm12",
+            "movups [{0} + 112], xmm13",
+            "movups [{0} + 128], xmm14",
+            "movups [{0} + 144], xmm15",
+            in(reg) into.as_mut_ptr(),
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// # Safety
+/// No compiled code has values in xmm6 to xmm15; on this target none has.
+unsafe fn load_vectors(from: &Vectors) {
+    // SAFETY: ten registers are read; that they change is the caller's affair.
+    unsafe {
+        asm!(
+            "movups xmm6, [{0}]",
+            "movups xmm7, [{0} + 16]",
+            "movups xmm8, [{0} + 32]",
+            "movups xmm9, [{0} + 48]",
+            "movups xmm10, [{0} + 64]",
+            "movups xmm11, [{0} + 80]",
+            "movups xmm12, [{0} + 96]",
+            "movups xmm13, [{0} + 112]",
+            "movups xmm14, [{0} + 128]",
+            "movups xmm15, [{0} + 144]",
+            in(reg) from.as_ptr(),
+            options(readonly, nostack, preserves_flags)
+        );
     }
 }
 
