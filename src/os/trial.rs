@@ -13,6 +13,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::interrupt::Blocked;
@@ -108,6 +109,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Time between two checks of the clock and of `stop` while the parent waits.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// The first pause between two looks whether a child has ended. Each further one is twice as long.
+const SHORTEST: Duration = Duration::from_micros(50);
+
 /// The signals that faults raise.
 const FAULTS: [i32; 5] = [
     libc::SIGSEGV,
@@ -149,7 +153,18 @@ pub fn trial(
         return Err(refused);
     }
     let mut child = Child { pid: forked };
-    let (bytes, cut) = listen(reader, patience, stop)?;
+    let mut limits = Limits {
+        began: Instant::now(),
+        patience,
+        stop,
+        asked: None,
+    };
+    let (bytes, cut) = listen(reader, &mut limits)?;
+    // The end of the output need not be that of the child: code may close all descriptors, and go on.
+    let cut = match cut {
+        None => child.outlasts(&mut limits)?,
+        cut => cut,
+    };
     let status = child.end(cut.is_some())?;
     Ok(match (cut, status) {
         (Some(cut), _) => cut,
@@ -160,14 +175,29 @@ pub fn trial(
     })
 }
 
-/// Reads the child's output until the child ends. If it is given up before that, also returns why.
-fn listen(
-    mut reader: File,
+/// How long a child may run.
+struct Limits<'s> {
+    began: Instant,
     patience: Duration,
-    stop: &AtomicBool,
-) -> io::Result<(Vec<u8>, Option<Ending>)> {
-    let began = Instant::now();
-    let mut asked: Option<Instant> = None;
+    stop: &'s AtomicBool,
+    /// When `stop` was first seen.
+    asked: Option<Instant>,
+}
+
+impl Limits<'_> {
+    /// Returns why the child is to be given up now, if it is.
+    fn cut(&mut self) -> Option<Ending> {
+        if self.stop.load(Ordering::Relaxed)
+            && self.asked.get_or_insert_with(Instant::now).elapsed() > GRACE
+        {
+            return Some(Ending::Stopped);
+        }
+        (self.began.elapsed() > self.patience).then_some(Ending::Late)
+    }
+}
+
+/// Reads the child's output until it ends. If the child is given up before that, also returns why.
+fn listen(mut reader: File, limits: &mut Limits<'_>) -> io::Result<(Vec<u8>, Option<Ending>)> {
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
     loop {
@@ -186,12 +216,8 @@ fn listen(
                 Err(error) => return Err(error),
             }
         }
-        if stop.load(Ordering::Relaxed) && asked.get_or_insert_with(Instant::now).elapsed() > GRACE
-        {
-            return Ok((bytes, Some(Ending::Stopped)));
-        }
-        if began.elapsed() > patience {
-            return Ok((bytes, Some(Ending::Late)));
+        if let Some(cut) = limits.cut() {
+            return Ok((bytes, Some(cut)));
         }
     }
 }
@@ -208,6 +234,41 @@ enum Status {
 }
 
 impl Child {
+    /// Waits for the child to end, and leaves its status to be read by [`end`](Self::end). If the child is
+    /// given up before that, returns why.
+    fn outlasts(&self, limits: &mut Limits<'_>) -> io::Result<Option<Ending>> {
+        // Nearly every child ends at once.
+        let mut pause = SHORTEST;
+        while !self.ended()? {
+            if let Some(cut) = limits.cut() {
+                return Ok(Some(cut));
+            }
+            thread::sleep(pause);
+            pause = (2 * pause).min(LOOK);
+        }
+        Ok(None)
+    }
+
+    /// Returns whether the child has ended.
+    fn ended(&self) -> io::Result<bool> {
+        let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        loop {
+            // SAFETY: zero bytes are a valid siginfo_t, which the call may write.
+            let (answer, info) = unsafe {
+                let mut info: libc::siginfo_t = MaybeUninit::zeroed().assume_init();
+                let pid = self.pid as libc::id_t;
+                (libc::waitid(libc::P_PID, pid, &mut info, how), info)
+            };
+            let error = io::Error::last_os_error();
+            match answer {
+                // SAFETY: for a child that has not ended the field is zero, as it was before.
+                0 => return Ok(unsafe { info.si_pid() } != 0),
+                _ if error.kind() == io::ErrorKind::Interrupted => {}
+                _ => return Err(error),
+            }
+        }
+    }
+
     /// Waits for the child to end. Kills it first if `cut`.
     fn end(&mut self, cut: bool) -> io::Result<Status> {
         if cut {
@@ -434,5 +495,26 @@ mod tests {
         };
         assert_eq!(endless(Duration::from_millis(200), false), Ending::Late);
         assert_eq!(endless(PATIENCE, true), Ending::Stopped);
+    }
+
+    #[test]
+    fn code_that_closes_its_output_and_goes_on_is_given_up() {
+        let silent = |patience, stop: bool| {
+            let stop = AtomicBool::new(stop);
+            trial(patience, &stop, |_| {
+                let began = Instant::now();
+                for descriptor in 0..1024 {
+                    // SAFETY: the child has no other use for its descriptors.
+                    unsafe { libc::close(descriptor) };
+                }
+                while began.elapsed() < PATIENCE {
+                    std::hint::spin_loop();
+                }
+                Vec::new()
+            })
+            .unwrap()
+        };
+        assert_eq!(silent(Duration::from_millis(200), false), Ending::Late);
+        assert_eq!(silent(PATIENCE / 2, true), Ending::Stopped);
     }
 }
