@@ -63,7 +63,7 @@ pub fn sample(period: Duration, work: impl FnOnce()) -> io::Result<Vec<usize>> {
     let handler = Handler::install()?;
     let timer = Timer::start(period)?;
     work();
-    // The timer goes first: its signal must not meet the default action, which ends the process.
+    // The timer goes first: after the handler, its signal would meet the action before.
     drop(timer);
     drop(handler);
     let taken = TAKEN.load(Ordering::Relaxed).min(MOST);
@@ -97,12 +97,15 @@ impl Handler {
 
 impl Drop for Handler {
     fn drop(&mut self) {
-        // A pending signal would end the process under the default action.
-        if self.before.sa_sigaction == libc::SIG_DFL {
-            self.before.sa_sigaction = libc::SIG_IGN;
+        // A pending signal would meet the action before: the default one ends the process. Ignoring the
+        // signal discards it.
+        // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux.
+        let mut ignored: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+        ignored.sa_sigaction = libc::SIG_IGN;
+        for action in [&ignored, &self.before] {
+            // SAFETY: the first action ignores the signal, the second is the one that `sigaction` returned.
+            unsafe { libc::sigaction(libc::SIGPROF, action, std::ptr::null_mut()) };
         }
-        // SAFETY: the action is the one that `sigaction` returned, or the same with the signal ignored.
-        unsafe { libc::sigaction(libc::SIGPROF, &self.before, std::ptr::null_mut()) };
     }
 }
 
@@ -188,6 +191,48 @@ mod tests {
         let addresses = addresses.unwrap();
         assert!(addresses.len() >= 5);
         assert!(addresses.iter().all(|&at| at != 0));
+    }
+
+    /// Sets what the process does at SIGPROF, and returns what it did before.
+    fn replace(action: libc::sighandler_t) -> libc::sighandler_t {
+        let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: zero bytes are a valid sigaction, and `action` is none that takes arguments; `before` is
+        // valid to write.
+        unsafe {
+            let mut new: libc::sigaction = MaybeUninit::zeroed().assume_init();
+            new.sa_sigaction = action;
+            let done = libc::sigaction(libc::SIGPROF, &new, before.as_mut_ptr());
+            assert_eq!(done, 0);
+            before.assume_init().sa_sigaction
+        }
+    }
+
+    #[test]
+    fn the_action_before_comes_back_and_no_signal_meets_it() {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        // No other test may sample meanwhile: its signals would end the process.
+        let _alone = BUSY.lock().unwrap_or_else(PoisonError::into_inner);
+        let inherited = replace(libc::SIG_DFL);
+        let handler = Handler::install().unwrap();
+        // The signal is still pending when the handler goes.
+        mask(libc::SIG_BLOCK);
+        // SAFETY: the call takes a number, and the handler is installed.
+        unsafe { libc::raise(libc::SIGPROF) };
+        drop(handler);
+        // A signal that is pending even now ends the process here.
+        mask(libc::SIG_UNBLOCK);
+        assert_eq!(replace(inherited), libc::SIG_DFL);
+    }
+
+    /// Blocks or unblocks SIGPROF for this thread.
+    fn mask(how: libc::c_int) {
+        // SAFETY: the set is filled before it is used.
+        unsafe {
+            let mut set = MaybeUninit::<libc::sigset_t>::zeroed().assume_init();
+            libc::sigemptyset(&mut set);
+            libc::sigaddset(&mut set, libc::SIGPROF);
+            assert_eq!(libc::pthread_sigmask(how, &set, std::ptr::null_mut()), 0);
+        }
     }
 
     #[test]
