@@ -205,6 +205,9 @@ impl Memory {
 
     /// `mlock`: keeps every page in memory until this is dropped.
     ///
+    /// A process has one lock per page: `munlockall` anywhere in it unlocks these pages too. The lab calls it
+    /// when it gives an isolated CPU back.
+    ///
     /// # Errors
     /// [`LockRefused`] with the kernel's error and `RLIMIT_MEMLOCK`; the memory stays usable.
     #[doc(alias = "mlock")]
