@@ -4,7 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::stats::Interval;
 
-use super::machines::guest;
+use super::machines::{MIB, guest};
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
 const KNEE: &str = ".1";
@@ -28,6 +28,16 @@ fn random(machine: &Machine, levels_of_random: [f64; 4]) -> Planted {
     levels(machine, levels_of_random, SEQUENTIAL)
 }
 
+/// The same machine, whose last level has `bytes` by CPUID, and `threads` that share it.
+fn shared(machine: &Machine, bytes: Option<f64>, threads: u32) -> Machine {
+    let mut machine = machine.clone();
+    for cache in machine.caches.iter_mut().filter(|cache| cache.level == 3) {
+        cache.size = bytes.map_or(cache.size, |bytes| bytes as u64);
+        cache.shared_by = Some(threads);
+    }
+    machine
+}
+
 fn in_caches_only(machine: &Machine) -> Planted {
     let memory = machine.ranges.memory;
     random(machine, RANDOM).without(|_, x| memory.holds(x))
@@ -36,6 +46,33 @@ fn in_caches_only(machine: &Machine) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("D18", KNEE, Holds, |m| random(m, RANDOM)),
+        // The other cores are idle: the walk finds the whole last level, not only a share of it.
+        row("D18", KNEE, Holds, |m| random(&shared(m, None, 4), RANDOM)),
+        // The other cores leave a share smaller than L2, and the walk leaves both at once.
+        row("D18", KNEE, Holds, |m| {
+            let part = m.ranges.l2.hi;
+            Planted::new("D18", &shared(m, None, 32), |_, x| {
+                time(if x > part {
+                    400.0
+                } else {
+                    by_level(m, x, RANDOM)
+                })
+            })
+        }),
+        // A rise beyond twice the whole level is none of its, even if L2's own lies in the range.
+        row("D18", KNEE, DoesNotHold, |m| {
+            random(&shared(m, Some(4.0 * MIB), 16), RANDOM)
+        })
+        .says("step nearest to the 256 to 4096 KiB of this CPU's part of the last level"),
+        row("D18", KNEE, Untestable, |m| {
+            // A third of the share.
+            let part = 0.3 * m.ranges.capacities[2].usable();
+            Planted::new("D18", m, |_, x| {
+                let memory = if x > part { 400.0 } else { 70.0 };
+                time(by_level(m, x, [5.0, 16.0, memory, 400.0]))
+            })
+        })
+        .says("other cores may have used the last level"),
         row("D18", KNEE, DoesNotHold, |m| {
             random(m, [5.0, 16.0, 16.5, 17.0])
         })

@@ -1,7 +1,7 @@
 //! Drepper 6.2.3: the share of the last level that a program may count on, and work in blocks of
 //! that size.
 
-use crate::cpu::Caches;
+use crate::cpu::{Cache, Caches};
 use crate::experiment::claim::verdict::{told_by_hardware, unless_strangers};
 use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::prelude::*;
@@ -30,13 +30,29 @@ const SMALLEST: f64 = (1 << 20) as f64;
 /// The most bytes that an array takes.
 const AFFORDABLE: usize = 512 << 20;
 
+/// Returns the last level that CPUID reports beyond L1.
+fn last_level(machine: &Machine) -> Option<&Cache> {
+    let data = machine.caches.iter().filter(|cache| cache.level > 1);
+    data.max_by_key(|cache| cache.level)
+}
+
 /// Returns the bytes of the last level that one hardware thread may count on, as CPUID reports
 /// them, in whole lines.
-pub(crate) fn share(machine: &Machine) -> Option<usize> {
-    let data = machine.caches.iter().filter(|cache| cache.level > 1);
-    let last = data.max_by_key(|cache| cache.level)?;
+fn share(machine: &Machine) -> Option<usize> {
+    let last = last_level(machine)?;
     let bytes = last.share().unwrap_or(last.size) as usize;
     Some(bytes / LINE * LINE).filter(|&bytes| bytes > 0)
+}
+
+/// Returns the bytes of the last level that one hardware thread finds: its share if the other threads
+/// use theirs, the whole level if they are idle.
+///
+/// # Errors
+/// If CPUID describes no last level.
+pub(crate) fn share_to_whole(machine: &Machine) -> Testable<[f64; 2]> {
+    let found = share(machine).zip(last_level(machine));
+    let (share, last) = found.ok_or_else(no_share)?;
+    Ok([share as f64, last.size as f64])
 }
 
 /// Returns the bytes of the array. The array lies in memory and has several blocks.

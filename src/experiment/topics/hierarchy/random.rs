@@ -4,7 +4,7 @@ use crate::experiment::claim::verdict::{unless_strangers, untestable};
 use crate::experiment::machine::ranges::steps;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::hierarchy::llc_share::share;
+use crate::experiment::topics::hierarchy::llc_share::share_to_whole;
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
@@ -131,16 +131,33 @@ pub(crate) fn steps_by_ends(points: &[(f64, Interval)]) -> [Vec<f64>; 3] {
 /// less room for this core while the curve is measured than it had for the ladder. A step between a
 /// factor of 2 and 4 is then untestable, and no further pass decides it.
 pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: bool) -> Judged {
-    let distance = |step: f64| (step / bytes).ln().abs();
+    let crowded = shared.then_some([bytes / 4.0, bytes * 4.0]);
+    step_between(found, name, [bytes, bytes], crowded)
+}
+
+/// Judges whether one of the steps lies between half of `least` and twice `most`: the last step between
+/// the two, or else the nearest. A step outside, but within `crowded`, is untestable.
+fn step_between(
+    found: &[Vec<f64>; 3],
+    name: &str,
+    [least, most]: [f64; 2],
+    crowded: Option<[f64; 2]>,
+) -> Judged {
+    let distance = |step: f64| (least / step).max(step / most).max(1.0);
     let nearest: Vec<f64> = found
         .iter()
         .filter_map(|steps| {
-            let nearest = steps.iter().copied();
+            // Of steps that are equally near, the first in this order: the last step of the curve.
+            let nearest = steps.iter().rev().copied();
             nearest.min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
         })
         .collect();
-    let kib = bytes / 1024.0;
-    let what = format!("KiB of the step nearest to the {kib:.0} KiB of {name}:");
+    let [from, to] = [least, most].map(|bytes| format!("{:.0}", bytes / 1024.0));
+    let kib = match from == to {
+        true => from,
+        false => format!("{from} to {to}"),
+    };
+    let what = format!("KiB of the step nearest to the {kib} KiB of {name}:");
     // A quarter of an octave to either side: the points are an octave apart.
     let quarter = 2f64.powf(0.25);
     let around = |step: &f64| Interval::new(step / 1024.0 / quarter, step / 1024.0 * quarter);
@@ -148,7 +165,7 @@ pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: boo
     Ok(match at {
         None => Judgement {
             verdict: Verdict::DoesNotHold,
-            numbers: format!("the curve has no step, and {name} has {kib:.0} KiB"),
+            numbers: format!("the curve has no step, and {name} has {kib} KiB"),
             value: None,
         },
         Some(at) if nearest.len() < found.len() => Judgement {
@@ -157,9 +174,13 @@ pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: boo
             value: None,
         },
         Some(at) => {
-            let judged = between(&what, at, kib / 2.0, kib * 2.0)?;
-            let near = between(&what, at, kib / 4.0, kib * 4.0)?.verdict != Verdict::DoesNotHold;
-            if shared && near && judged.verdict == Verdict::DoesNotHold {
+            let within = |[from, to]: [f64; 2]| between(&what, at, from / 1024.0, to / 1024.0);
+            let judged = within([least / 2.0, most * 2.0])?;
+            let near = match crowded {
+                Some(range) => within(range)?.verdict != Verdict::DoesNotHold,
+                None => false,
+            };
+            if near && judged.verdict == Verdict::DoesNotHold {
                 untestable(judged, "other cores may have used the last level meanwhile")
             } else {
                 judged
@@ -279,6 +300,20 @@ const SEQUENTIAL: &str = "sequential Inc, NPAD=15";
 /// 302 over 17.26 cycles on the Core 2. The others grow 18.2 and 22.3 times.
 const GROWTH: f64 = 17.5;
 
+/// Returns the steps that can be the end of the last level: those beyond L2. L2's own step lies at up to
+/// twice its size, because the points are an octave apart. If there is none beyond, it is the last step
+/// unless that is L1d's: a share smaller than L2 adds so little to L2 that both end in one step, which
+/// begins before the size of L2, because random pages fill L2 unevenly.
+fn beyond_l2(machine: &Machine, mut steps: Vec<f64>) -> Vec<f64> {
+    let half = machine.ranges.l2.hi;
+    let last = steps.last().copied().filter(|step| *step > half);
+    steps.retain(|step| *step > 4.0 * half);
+    if steps.is_empty() {
+        steps.extend(last);
+    }
+    steps
+}
+
 fn case(machine: &Machine, series: &str, bytes: usize) -> Case {
     let order = if series == RANDOM {
         Order::Random { seed: machine.seed }
@@ -300,12 +335,13 @@ const FIG_3_14: Experiment = Experiment {
              walks. This test runs both",
     about: "The test walks lists of 128-byte elements, at random and in sequence, and increments a \
             word in each element. The time of a random step rises where the working set outgrows \
-            the last level. The first claim compares the position of this rise with the share of \
-            the last level that CPUID reports for one hardware thread (E25). One machine has one \
+            the last level. The other cores decide how much of it the walk finds: if they use it, \
+            the share that CPUID reports for one hardware thread (E25), and if they are idle, all \
+            of it. The first claim asks whether the rise lies between the two. One machine has one \
             cache size; `linefill compare` draws the curves of several machines, as the figure \
-            does. In a virtual machine, other guests may fill the same cache or leave it idle, so \
-            the rise can lie below or above the share. In the sequential walk, hardware prefetch \
-            hides the size of the cache.",
+            does. In a virtual machine, other guests may fill the same cache, or the host may \
+            report another size, so the rise can lie outside. In the sequential walk, hardware \
+            prefetch hides the size of the cache.",
     plot: Plot::over_working_set(&[
         Reference {
             file: "drepper-fig-3.14.csv",
@@ -336,12 +372,13 @@ const FIG_3_14: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        // The larger the last level, the longer the curve stays at the low level of the cache.
+        // The larger the last level, the longer the curve stays at the low level of the cache. A walk
+        // alone on the machine has the whole level, a walk among busy cores its share of it.
         measured(
             "D18.1",
             drepper("3.3.2, Figure 3.14"),
-            "the last rise in the time of a random walk over 128-byte elements lies at this core's \
-             share of the last level, within a factor of 2",
+            "the last rise in the time of a random walk over 128-byte elements lies between half \
+             of this CPU's share of the last level and twice the size of the last level",
             |e| {
                 let points = e.series(RANDOM)?;
                 let memory = e.machine.ranges.memory;
@@ -350,15 +387,13 @@ const FIG_3_14: Experiment = Experiment {
                         "no working set beyond the last-level cache was measured".to_owned(),
                     ));
                 }
-                let share = share(e.machine)
-                    .ok_or_else(|| Untestable("CPUID describes no cache beyond L1d".to_owned()))?;
-                // Only steps beyond L2 count: otherwise the nearest step might be L2's own.
-                let mut found = steps_by_ends(&points);
-                let beyond = 2.0 * e.machine.ranges.l2.hi;
-                for steps in &mut found {
-                    steps.retain(|step| *step > beyond);
-                }
-                unless_strangers(e, step_at(&found, "the share", share as f64, true))
+                let [share, whole] = share_to_whole(e.machine)?;
+                let found = steps_by_ends(&points).map(|steps| beyond_l2(e.machine, steps));
+                let name = "this CPU's part of the last level";
+                // Other cores can leave less than the share, but never more than the whole.
+                let crowded = [share / 4.0, 2.0 * whole];
+                let judged = step_between(&found, name, [share, whole], Some(crowded));
+                unless_strangers(e, judged)
             },
         ),
         // Work that fits the larger last level is done much faster; the second Pentium 4 is twice
