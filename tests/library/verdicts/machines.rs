@@ -217,6 +217,15 @@ pub fn with_reported_dtlb(machine: &Machine, entries: u32, core: Option<&'static
     }
 }
 
+/// The same machine in a quick run, with so many cores, four under each last level.
+pub fn with_cores(machine: &Machine, cores: usize) -> Machine {
+    Machine {
+        cpu_order: CpuOrder::around(None, seats(cores, cores, 4, cores)),
+        full: false,
+        ..machine.clone()
+    }
+}
+
 /// A machine and its name.
 pub struct Known {
     pub name: &'static str,

@@ -3,6 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
 
+use super::machines::with_cores;
 use super::planted::{CORE_PER_TICK, Planted, Row, Value, row, time};
 
 /// Nanoseconds per operation on one word, on adjacent words and on separate lines; each for one thread and
@@ -94,6 +95,13 @@ fn two_packages(machine: &Machine) -> Planted {
         ..machine.clone()
     };
     false_sharing("F2", &machine, 30.0)
+}
+
+/// On twelve cores, an operation on separate lines takes `all` with a thread on each, and 20 with fewer.
+fn of_twelve(machine: &Machine, all: f64) -> Planted {
+    Planted::new("B8", &with_cores(machine, 12), |_, threads| {
+        time(if threads == 12.0 { all } else { 20.0 })
+    })
 }
 
 pub fn rows() -> Vec<Row> {
@@ -188,6 +196,16 @@ pub fn rows() -> Vec<Row> {
                 Planted::new("B8", m, |_, _| Value::Untestable("no second thread"))
             })
             .says("no second thread"),
+        ]);
+    }
+    // A quick run times eight threads of all ways, and the claims about each core time all cores.
+    for scales in [SCALES, ALL_SCALE] {
+        rows.extend([
+            row("B8", scales, DoesNotHold, |m| of_twelve(m, 30.0)).says("12 threads over one 1.50"),
+            row("B8", scales, Untestable, |m| {
+                of_twelve(m, 20.0).without(|_, threads| threads == 12.0)
+            })
+            .says("was timed on 8 of 12 cores: `--profile full` times all of them"),
         ]);
     }
     for (way, cycles) in OVERHEADS {

@@ -3,13 +3,11 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::words::{IncrementSetup, Spacing};
 use crate::experiment::topics::coherence::sharing::{
-    MOST_QUICK, MOST_THREADS, PEER, SHARED, WAYS, at_least_cores, case, series, slower_the_nearer,
+    MOST_QUICK, MOST_THREADS, MUTEX, PEER, SHARED, WAYS, at_least_cores, case, series,
+    slower_the_nearer,
 };
 use crate::kernel::IncrementWay;
 use crate::stats::Interval;
-
-/// Index of the lock of Figure 1 in `WAYS`.
-const MUTEX: usize = 4;
 
 pub(super) const FIG_1: Experiment = Experiment {
     id: "B9",

@@ -1,9 +1,11 @@
 //! Threads that write one line: Sestoft 4.2 with Figure 1, Drepper's Figures 6.10 and 6.11.
 
+use crate::experiment::Point;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::words::Spacing;
 use crate::experiment::topics::coherence::locks::{Library, Way};
 use crate::kernel::IncrementWay;
+use crate::stats::Interval;
 
 mod figures;
 
@@ -44,9 +46,12 @@ const PLACES: [(&str, Spacing); 4] = [
 /// Index of the lock of another crate in `WAYS`.
 const PEER: usize = 5;
 
+/// Index of the lock of the standard library in `WAYS`.
+const MUTEX: usize = 4;
+
 const SHARED: &str = PLACES[0].0;
 const DENSE: &str = PLACES[1].0;
-const PADDED: &str = PLACES[3].0;
+const PADDED: &str = PLACES[PLACES.len() - 1].0;
 
 fn series(way: &str, place: &str) -> String {
     format!("{way}, {place}")
@@ -65,6 +70,32 @@ pub(crate) fn on_cores(machine: &Machine) -> Vec<usize> {
     let cores = machine.cpu_order.cores().clamp(1, most);
     let powers = (0..).map(|k| 1 << k).take_while(|&threads| threads < cores);
     powers.chain([cores]).collect()
+}
+
+/// Returns the number of cores, if there are two, and the value of a series with a thread on each.
+///
+/// # Errors
+/// If there are fewer cores, or the series was not measured with a thread on each.
+pub(crate) fn on_all_cores(e: &Evidence<'_>, series: &str) -> Testable<(usize, Interval)> {
+    at_least_cores(&e.machine.cpu_order, 2)?;
+    let cores = e.machine.cpu_order.cores();
+    let of_all = |point: &Point| point.series == series && point.x == cores as f64;
+    if e.machine.full || e.points.iter().any(of_all) {
+        return Ok((cores, e.at(series, cores as f64)?));
+    }
+    let (most, _) = e.last(series)?;
+    Err(not_all_cores(
+        &format!("`{series}` was timed"),
+        most as usize,
+        cores,
+    ))
+}
+
+/// Says that a quick run timed fewer cores than there are.
+pub(crate) fn not_all_cores(what: &str, timed: usize, cores: usize) -> Untestable {
+    Untestable(format!(
+        "{what} on {timed} of {cores} cores: `--profile full` times all of them"
+    ))
 }
 
 /// Returns the largest measured number of threads that each have a core, if there are two cores.
@@ -268,11 +299,11 @@ const COHERENCE: Experiment = Experiment {
             "locks apart scale: with a thread on each core, taking and releasing a lock takes less \
              than 1.2 times as long as with one thread",
             |e| {
-                let threads = most(e)?;
-                let at = |threads| e.at(&series(WAYS[4].0, PADDED), threads as f64);
+                let apart = series(WAYS[MUTEX].0, PADDED);
+                let (threads, all) = on_all_cores(e, &apart)?;
                 at_most(
                     &format!("{threads} threads over one"),
-                    ratio(at(threads), at(1)),
+                    ratio(all, e.at(&apart, 1.0)),
                     1.2,
                 )
             },
@@ -285,11 +316,11 @@ const COHERENCE: Experiment = Experiment {
             "int++, fetch_add and compare_exchange on words apart scale: with a thread on each \
              core, an operation takes less than 1.2 times as long as with one thread",
             |e| {
-                let threads = most(e)?;
                 all_of(WAYS[..3].iter().map(|(way, _)| {
-                    let at = |threads| e.at(&series(way, PADDED), threads as f64);
+                    let apart = series(way, PADDED);
+                    let (threads, all) = on_all_cores(e, &apart)?;
                     let what = format!("{way}: {threads} threads over one");
-                    at_most(&what, ratio(at(threads), at(1)), 1.2)
+                    at_most(&what, ratio(all, e.at(&apart, 1.0)), 1.2)
                 }))
             },
         ),
@@ -419,6 +450,16 @@ fn coherence_cases(machine: &Machine) -> Vec<Case> {
                 cases.extend(case(machine, way, place, threads));
             }
         }
+    }
+    // Of more cores, a quick run times only what the claims about a thread on each core need.
+    let cores = machine.cpu_order.cores();
+    if on_cores(machine).iter().all(|&threads| threads < cores) {
+        let apart = PLACES.len() - 1;
+        cases.extend(
+            [0, 1, 2, MUTEX]
+                .into_iter()
+                .filter_map(|way| case(machine, way, apart, cores)),
+        );
     }
     cases
 }
