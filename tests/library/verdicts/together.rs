@@ -3,7 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
 
-use super::machines::guest;
+use super::machines::{guest, with_cores};
 use super::planted::{Planted, Row, by_level, row, time};
 
 const HALF_L1: &str = ".1";
@@ -332,7 +332,27 @@ fn bus() -> Vec<Row> {
             row("D25", claim, Untestable, |m| {
                 bus_keeps(&alone(m), 1.0, 0.6, 0.6)
             })
-            .says("one thread only, of 1 cores"),
+            .says("the test needs 2 cores, and there are 1"),
+        );
+        rows.extend([
+            row("D25", claim, Untestable, |m| {
+                let quick = bus_keeps(&with_cores(m, 12), 1.0, 0.6, 0.6);
+                quick.without(|_, threads| threads == 12.0)
+            })
+            .says("was timed on 8 of 12 cores: `--profile full` times all of them"),
+            row("D25", claim, Holds, |m| {
+                bus_keeps(&with_cores(m, 12), 1.0, 0.6, 0.6)
+            })
+            .says("each of 12 threads over one alone"),
+        ]);
+    }
+    for claim in [BUS_READ, BUS_WRITE] {
+        // The threads under one last level need the memory size together, and there are sixteen.
+        rows.push(
+            row("D25", claim, Untestable, |m| {
+                bus_keeps(&with_cores(m, 64), 1.0, 0.6, 0.6)
+            })
+            .says("was timed on 8 of 64 cores: all of them need 2048 MiB together"),
         );
     }
     rows

@@ -3,7 +3,7 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthTeamSetup, Mover, Owner};
 use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
-use crate::experiment::topics::coherence::sharing::on_cores;
+use crate::experiment::topics::coherence::sharing::{on_all_cores, up_to_all_cores};
 use crate::kernel::Motion;
 use crate::mem::PAGE;
 use crate::stats::Interval;
@@ -15,6 +15,17 @@ const READ_L2: &str = "read L2";
 /// Returns the bytes per CPU, such that the CPUs below each last-level cache together use at least
 /// the memory size. `None` if more memory than allowed would be allocated.
 fn part(machine: &Machine, cpus: &[usize]) -> Option<usize> {
+    let bytes = wanted(machine, cpus)?;
+    (bytes * cpus.len() <= room(machine)).then_some(bytes)
+}
+
+/// Returns the bytes that the threads together may use.
+fn room(machine: &Machine) -> usize {
+    machine.largest.max(machine.in_memory())
+}
+
+/// Returns the bytes per CPU, as for [`part`], whether or not they may be allocated.
+fn wanted(machine: &Machine, cpus: &[usize]) -> Option<usize> {
     let seats = machine.cpu_order.seats().iter();
     let of_cpus: Vec<usize> = seats
         .filter(|seat| cpus.contains(&seat.cpu))
@@ -22,14 +33,13 @@ fn part(machine: &Machine, cpus: &[usize]) -> Option<usize> {
         .collect();
     let sharers = |level: &usize| of_cpus.iter().filter(|other| *other == level).count();
     let fewest = of_cpus.iter().map(sharers).min()?;
-    let bytes = (machine.in_memory() / fewest).next_multiple_of(PAGE);
-    (bytes * cpus.len() <= machine.largest.max(machine.in_memory())).then_some(bytes)
+    Some((machine.in_memory() / fewest).next_multiple_of(PAGE))
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     let l2 = machine.middle_of(machine.ranges.l2);
-    for threads in on_cores(machine) {
+    for threads in up_to_all_cores(machine) {
         let Ok(cpus) = machine.cpu_order.of(threads) else {
             continue;
         };
@@ -55,16 +65,10 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Judges the bandwidth per thread at the largest number of threads over that of one thread alone.
+/// Judges the bandwidth per thread with a thread on each core over that of one thread alone.
 fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judged) -> Judged {
     let alone = e.at(series, 1.0)?;
-    let (threads, each) = e.last(series)?;
-    if threads < 2.0 {
-        let cores = e.machine.cpu_order.cores();
-        return Err(Untestable(format!(
-            "`{series}` was timed with one thread only, of {cores} cores"
-        )));
-    }
+    let (threads, each) = on_all_cores(e, series)?;
     let what = format!("`{series}`, each of {threads} threads over one alone");
     judge(&what, ratio(each, alone)?)
 }
@@ -73,7 +77,28 @@ fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judged
 fn kept_in_memory(e: &Evidence<'_>, series: &str) -> Judged {
     e.at(series, 1.0)?;
     e.machine.memory_size()?;
+    all_find_room(e, series)?;
     kept(e, series, |what, each| at_most(what, each, LESS))
+}
+
+/// Checks that threads on all cores find enough memory.
+///
+/// # Errors
+/// If they do not.
+fn all_find_room(e: &Evidence<'_>, series: &str) -> Testable<()> {
+    let cores = e.machine.cpu_order.cores();
+    let cpus = e.machine.cpu_order.of(cores)?;
+    let needed = cores * wanted(e.machine, &cpus).unwrap_or(0);
+    let room = room(e.machine);
+    if needed <= room {
+        return Ok(());
+    }
+    let (most, _) = e.last(series)?;
+    let [needed, room] = [needed, room].map(|bytes| bytes.div_ceil(1 << 20));
+    Err(Untestable(format!(
+        "`{series}` was timed on {most} of {cores} cores: all of them need {needed} MiB together, and \
+         this run has {room} MiB (`--memory`)"
+    )))
 }
 
 pub(crate) const SHARED_BUS: Experiment = Experiment {

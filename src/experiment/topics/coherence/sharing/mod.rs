@@ -72,6 +72,15 @@ pub(crate) fn on_cores(machine: &Machine) -> Vec<usize> {
     powers.chain([cores]).collect()
 }
 
+/// Returns the same numbers, and in a quick run also the number of all cores: for series whose claims are
+/// about a thread on each core.
+pub(crate) fn up_to_all_cores(machine: &Machine) -> Vec<usize> {
+    let mut numbers = on_cores(machine);
+    numbers.push(machine.cpu_order.cores().max(1));
+    numbers.dedup();
+    numbers
+}
+
 /// Returns the number of cores, if there are two, and the value of a series with a thread on each.
 ///
 /// # Errors
