@@ -3,6 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
+use super::machines::with_cores;
 use super::planted::{Planted, Row, row, time};
 
 const FULL: &str = ".1";
@@ -36,6 +37,38 @@ fn in_order(machine: &Machine, loaded: f64) -> Planted {
 }
 
 pub fn rows() -> Vec<Row> {
+    let mut rows = on_eight_cores();
+    for claim in [FULL, HALF, STORES] {
+        rows.extend([
+            row("X16", claim, Holds, |m| {
+                beside(&with_cores(m, 12), 200.0, 110.0, 300.0)
+            })
+            .says("beside 11 streams"),
+            row("X16", claim, Untestable, |m| {
+                beside(&with_cores(m, 64), 200.0, 110.0, 300.0)
+            })
+            .says("the walk and the streams ran on 8 of 64 cores: `--profile full` times all"),
+        ]);
+    }
+    rows.extend([
+        row("X16", IN_ORDER, Holds, |m| {
+            in_order(&with_cores(m, 12), 30.0)
+        })
+        .says("beside 11 streams"),
+        row("X16", IN_ORDER, Untestable, |m| {
+            in_order(&with_cores(m, 64), 30.0)
+        })
+        .says("the walk and the streams ran on 8 of 64 cores"),
+        // A record says how many threads it timed.
+        row("X16", FULL, Untestable, |m| {
+            beside(&with_cores(m, 12), 200.0, 110.0, 300.0).with_spread(|_| Some(1.0))
+        })
+        .says("the walk and the streams ran on 2 of 12 cores"),
+    ]);
+    rows
+}
+
+fn on_eight_cores() -> Vec<Row> {
     vec![
         row("X16", FULL, Holds, |m| beside(m, 200.0, 110.0, 300.0)),
         row("X16", FULL, DoesNotHold, |m| beside(m, 105.0, 100.0, 110.0)),

@@ -1,9 +1,9 @@
 //! Loaded latency: the time of a walk in memory while the other cores stream.
 
-use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::coherence::sharing::at_least_cores;
+use crate::experiment::topics::coherence::sharing::{at_least_cores, not_all_cores};
+use crate::experiment::{Percentile, Point};
 use crate::kernel::{BLOCK, Motion};
 use crate::order;
 use crate::pattern::{Layout, Order};
@@ -43,7 +43,7 @@ const BURST: u64 = 8;
 /// Bytes per burst.
 const BURST_BYTES: f64 = BURST as f64 * BLOCK as f64;
 
-/// The largest number of threads in a quick run.
+/// The largest number of threads in a quick run whose memory has no room for a stream on every other core.
 const MOST_QUICK: usize = 8;
 
 /// The series of a walk whose next line no prefetcher knows.
@@ -82,8 +82,29 @@ fn timed(walk: &str, case: Case) -> Case {
 
 /// Returns the number of threads: one walks, the others stream.
 fn threads(machine: &Machine) -> usize {
-    let most = if machine.full { usize::MAX } else { MOST_QUICK };
-    machine.cpu_order.cores().clamp(1, most)
+    let cores = machine.cpu_order.cores().max(1);
+    let all_fit = setup::bytes(machine.in_memory(), cores) <= machine.largest;
+    if machine.full || all_fit {
+        cores
+    } else {
+        cores.min(MOST_QUICK)
+    }
+}
+
+/// Returns the number of streams beside a walk. A record of an earlier version may have fewer than
+/// [`threads`] says.
+fn streams(e: &Evidence<'_>) -> usize {
+    let is_loaded = |point: &&Point| {
+        LOADS.iter().any(|(load, ..)| {
+            [RANDOM, IN_ORDER]
+                .iter()
+                .any(|walk| point.series == walk_beside(walk, load))
+        })
+    };
+    let mut loaded = e.points.iter().filter(is_loaded);
+    let crew = loaded.find_map(|point| point.measured()?.crew);
+    let threads = crew.map_or_else(|| threads(e.machine), |crew| crew.members as usize);
+    threads.saturating_sub(1)
 }
 
 const LOADED_LATENCY: Experiment = Experiment {
@@ -97,7 +118,8 @@ const LOADED_LATENCY: Experiment = Experiment {
             Every other core streams through memory of its own, 4 KiB at a time, and a pause after \
             each 4 KiB sets the rate. The horizontal axis is the bandwidth of all streams \
             together: the bandwidth of one stream, timed beside the walk and the other streams, \
-            times the number of streams. Each byte of an update or a copy counts twice, once as \
+            times the number of streams. A quick run streams on all other cores if its memory has room \
+            for their streams, and otherwise on seven. Each byte of an update or a copy counts twice, once as \
             read and once as written. Up to the knee of the curve, the latency of the walk should \
             hardly rise. Beyond the knee the queues of memory fill: more load adds little \
             bandwidth and much latency. One streaming core may not reach the knee, because its \
@@ -201,7 +223,10 @@ const LOADED_LATENCY: Experiment = Experiment {
             ours("the papers time memory that no other core uses; on servers other cores use it"),
             "while all other cores read memory as fast as they can, a random walk in memory takes \
              more than 1.25 times as long as alone",
-            |e| at_least("beside reads over alone", slowed(e, READS)?.0, 1.25),
+            |e| {
+                let what = format!("beside {} streams of reads over alone", streams(e));
+                at_least(&what, slowed(e, READS)?.0, 1.25)
+            },
         )
         .failing("The streams of the other cores do not fill the memory."),
         measured(
@@ -216,7 +241,8 @@ const LOADED_LATENCY: Experiment = Experiment {
                 let half = at_half(&loaded(e, RANDOM, LOADS[0]), most)?;
                 let share = half.bandwidth.middle() / most;
                 let what = format!(
-                    "beside reads at {:.0} % of the bandwidth over alone",
+                    "beside {} streams of reads at {:.0} % of the bandwidth over alone",
+                    streams(e),
                     100.0 * share
                 );
                 at_most(&what, ratio(half.latency, alone), 1.25)
@@ -233,8 +259,9 @@ const LOADED_LATENCY: Experiment = Experiment {
                     slowed(e, load)?;
                     e.at(&walk_beside(RANDOM, load), 0.0)
                 });
+                let streams = streams(e);
                 at_least(
-                    "beside stores over beside reads",
+                    &format!("beside {streams} streams of stores over beside {streams} of reads"),
                     ratio(stores?, reads?),
                     1.05,
                 )
@@ -255,7 +282,7 @@ const LOADED_LATENCY: Experiment = Experiment {
                 testable(e)?;
                 let beside = |walk| e.at(&walk_beside(walk, READS), 0.0);
                 at_least(
-                    "random over in order",
+                    &format!("random over in order, beside {} streams", streams(e)),
                     ratio(beside(RANDOM), beside(IN_ORDER)),
                     2.0,
                 )
@@ -285,7 +312,7 @@ struct Loaded {
 /// Returns the results of a walk under one of [`LOADS`], from the shortest pause on. `e` must be in
 /// nanoseconds.
 fn loaded(e: &Evidence<'_>, walk: &str, (load, _, times): (&str, Motion, f64)) -> Vec<Loaded> {
-    let streams = threads(e.machine).saturating_sub(1) as f64;
+    let streams = streams(e) as f64;
     let at = |pause: u64| {
         let timed = walk_beside(walk, load);
         let latency = e.at(&timed, pause as f64).ok()?;
@@ -302,12 +329,20 @@ fn loaded(e: &Evidence<'_>, walk: &str, (load, _, times): (&str, Motion, f64)) -
     PAUSES.into_iter().filter_map(at).collect()
 }
 
-/// Checks that the test has two cores, and that its walk lies in memory.
+/// Checks that the test has two cores, that all other cores streamed, and that its walk lies in memory.
 ///
 /// # Errors
-/// If there is one core, or the walk does not lie in memory.
+/// If there is one core, if other cores were idle, or if the walk does not lie in memory.
 fn testable(e: &Evidence<'_>) -> Result<(), Untestable> {
     at_least_cores(&e.machine.cpu_order, 2)?;
+    let (threads, cores) = (streams(e) + 1, e.machine.cpu_order.cores());
+    if threads < cores {
+        return Err(not_all_cores(
+            "the walk and the streams ran",
+            threads,
+            cores,
+        ));
+    }
     e.machine.place_in_memory(e.machine.in_memory())?;
     Ok(())
 }
@@ -325,7 +360,7 @@ fn slowed(e: &Evidence<'_>, load: &str) -> Result<(Interval, f64), Untestable> {
         e.at(&alone(RANDOM), 0.0),
     )?;
     let burst = e.at(&stream_beside(load, RANDOM), 0.0)?.middle();
-    let streams = threads(e.machine).saturating_sub(1) as f64;
+    let streams = streams(e) as f64;
     Ok((slowed, streams * BURST_BYTES / burst))
 }
 

@@ -31,15 +31,18 @@ pub(super) struct LoadedSetup {
     pub(super) cpus: Vec<usize>,
 }
 
-impl LoadedSetup {
-    fn stream_bytes(&self) -> usize {
-        self.bytes / 2
-    }
+/// Returns the bytes of a walk of `walk` bytes and of the streams of the other threads.
+pub(super) fn bytes(walk: usize, threads: usize) -> usize {
+    walk + stream_bytes(walk) * threads.saturating_sub(1)
+}
+
+fn stream_bytes(walk: usize) -> usize {
+    walk / 2
 }
 
 impl Setup for LoadedSetup {
     fn bytes(&self) -> usize {
-        self.bytes + self.stream_bytes() * self.cpus.len().saturating_sub(1)
+        bytes(self.bytes, self.cpus.len())
     }
 
     fn moves_pages(&self) -> bool {
@@ -71,7 +74,7 @@ impl Setup for LoadedSetup {
             kernel: Box::new(walk),
         }];
         let parts = others.into_bytes();
-        let parts = parts.chunks_exact_mut(self.stream_bytes().max(1));
+        let parts = parts.chunks_exact_mut(stream_bytes(self.bytes).max(1));
         for (part, &cpu) in parts.zip(&cpus[1..]) {
             // The result is ignored: before Linux 5.18, pages of the hugetlb pool stay where they
             // are.
