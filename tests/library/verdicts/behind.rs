@@ -25,6 +25,14 @@ pub fn rows() -> Vec<Row> {
         row("E34", MANY, Holds, |m| ud2(m, 1.0, 0.8)),
         row("E34", MANY, DoesNotHold, |m| ud2(m, 1.0, 1.0)).says("ud2 over code, many jumps 1.00"),
         row("E34", MANY, Inconclusive, |m| ud2(m, 1.0, 0.95)),
+        // Four cycles per jump, two instructions each: Zen 5 remembers so many jumps.
+        row("E34", MANY, Untestable, |m| {
+            Planted::new("E34", m, |series, jumps| {
+                let cheap = if jumps == 16.0 { 0.5 } else { 2.0 };
+                time(cheap * if series.starts_with("ud2") { 0.8 } else { 1.0 })
+            })
+        })
+        .says("the predictor still remembers 16384 jumps: each costs 4.0"),
         row("E34", MANY, Untestable, |m| {
             ud2(m, 1.0, 0.8).without(|_, jumps| jumps == 16384.0)
         })
