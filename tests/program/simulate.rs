@@ -282,8 +282,7 @@ fn what_cannot_be_simulated_is_refused() {
     of_d15(["--x", "3"]).refused(&["D15 has no case at --x 3; it has some at 4096, 8192"]);
     of_d15(["--series", "NPAD"]).refused(&["D15 has no series `NPAD`; its series are: NPAD=0;"]);
     run(&["--config", "L1d=32K/8", "--experiment", "D99"]).refused(&["`D99`"]);
-    run(&words("--config L1d=32K/8 --experiment D15 --series x"))
-        .refused(&["no series", "NPAD=0"]);
+    run(&words("--config L1d=32K/8 --experiment D15 --series x")).refused(&["no series", "NPAD=0"]);
     let text = folder.at("text");
     fs::write(&text, "no trace\n").unwrap();
     run(&["--config", "L1d=32K/8", "--trace", "text"]).refused(&["no reference", "lackey"]);
