@@ -102,6 +102,7 @@ impl Measured {
     /// Returns a measurement of one pass as that pass.
     pub(crate) fn pass(&self) -> Pass {
         Pass {
+            number: 0,
             interval: self.ticks.interval,
             quality: self.quality,
             core_per_tick: self.core_per_tick,

@@ -10,7 +10,7 @@ pub use check::{Checked, Wrong};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::experiment::{Claim, Experiment, Judgement, Kind, Point, Verdict, merged};
+use crate::experiment::{Claim, Experiment, Judgement, Kind, Point, Verdict, merged_by_number};
 use crate::record as format;
 pub use crate::record::{EndLine, FORMAT, MACHINE};
 pub use crate::recorded::{
@@ -235,7 +235,7 @@ pub(crate) fn version(header: &Header) -> String {
 /// Returns the points of an experiment among `lines`, with their passes merged.
 pub fn points_of(lines: &[PointLine], experiment: &str) -> Vec<Point> {
     let lines = lines.iter().filter(|line| line.experiment == experiment);
-    merged(lines.map(|line| line.point.clone()).collect())
+    merged_by_number(lines.map(|line| (Some(line.pass), line.point.clone())))
 }
 
 /// One round of `linefill watch`. It is a single line, so that a round is either complete or absent.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::record::PointLine;
 use crate::experiment::{
     Case, Claim, Doubt, Evidence, Experiment, Kind, Machine, Point, Range, Verdict, all,
-    mark_remote, merged,
+    mark_remote, merged_by_number,
 };
 use crate::lab::rank::{greatest_first, least_first};
 
@@ -16,14 +16,15 @@ pub type Measured = Vec<(&'static Experiment, Vec<Point>)>;
 pub(super) fn points_by_id<'l>(
     lines: impl IntoIterator<Item = &'l PointLine>,
 ) -> HashMap<&'l str, Vec<Point>> {
-    let mut points: HashMap<&str, Vec<Point>> = HashMap::new();
+    let mut points: HashMap<&str, Vec<(Option<u32>, Point)>> = HashMap::new();
     for line in lines {
         let of = points.entry(&line.experiment).or_default();
-        of.push(line.point.clone());
+        of.push((Some(line.pass), line.point.clone()));
     }
-    mark_remote(points.values_mut().flatten());
+    mark_remote(points.values_mut().flatten().map(|(_, point)| point));
     let each = points.into_iter();
-    each.map(|(id, points)| (id, merged(points))).collect()
+    each.map(|(id, points)| (id, merged_by_number(points)))
+        .collect()
 }
 
 /// Returns the experiments that have points in `lines`, with these points.

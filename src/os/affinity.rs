@@ -223,8 +223,7 @@ pub fn measuring_cpu(root: &Root, allowed: &[usize]) -> Option<Choice> {
             why: "isolated",
         });
     }
-    // The file exists on hybrid CPUs only: it is the event source of the performance cores.
-    let performance = listed(&devices.join("cpu_core/cpus"));
+    let performance = performance_cores(root);
     if let Some(&cpu) = allowed.iter().rfind(|cpu| performance.contains(cpu)) {
         return Some(Choice {
             cpu,
@@ -235,6 +234,12 @@ pub fn measuring_cpu(root: &Root, allowed: &[usize]) -> Option<Choice> {
         cpu,
         why: "the last one allowed",
     })
+}
+
+/// Returns the CPUs of the performance cores of a hybrid CPU; of others, none.
+pub(crate) fn performance_cores(root: &Root) -> Vec<usize> {
+    // The file exists on hybrid CPUs only: it is the event source of the performance cores.
+    listed(&root.sys.join("devices/cpu_core/cpus"))
 }
 
 /// Pins the calling thread to the CPU least likely to be disturbed. If that is refused, pins it to

@@ -34,14 +34,15 @@ fn with(point: &Point, rests: &[Quality]) -> Point {
         panic!("not measured");
     };
     let interval = Interval::exact(100.0).widened(0.01);
-    let pass = |&quality: &Quality| Pass {
+    let pass = |(&quality, number): (&Quality, u32)| Pass {
+        number,
         interval,
         quality,
         core_per_tick: of.core_per_tick,
         slowed: None,
         spread: None,
     };
-    of.passes = rests.iter().map(pass).collect();
+    of.passes = rests.iter().zip(0..).map(pass).collect();
     of.ticks.interval = interval;
     of.quality = rests[0];
     point

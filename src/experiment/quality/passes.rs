@@ -15,6 +15,8 @@ use alloc::collections::btree_map::Entry;
 /// One of several passes over a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pass {
+    /// The number of the pass in its run, from 0. A point lacks passes in which it was not measured.
+    pub number: u32,
     /// The interval of the pass.
     pub interval: Interval,
     /// The quality of the pass.
@@ -77,18 +79,28 @@ pub fn mark_remote<'p>(points: impl IntoIterator<Item = &'p mut Point>) {
     }
 }
 
-/// Merges points of the same series and x, in the order in which they first occur.
+/// Merges points of the same series and x, in the order in which they first occur, each of the next pass.
 pub fn merged(points: Vec<Point>) -> Vec<Point> {
-    let mut groups: Vec<Vec<Point>> = Vec::new();
+    merged_by_number(points.into_iter().map(|point| (None, point)))
+}
+
+/// Merges points as [`merged`] does, with the numbers of their passes where these are known.
+pub(crate) fn merged_by_number(
+    points: impl IntoIterator<Item = (Option<u32>, Point)>,
+) -> Vec<Point> {
+    let mut groups: Vec<Vec<(u32, Point)>> = Vec::new();
     let mut places: BTreeMap<(String, u64), usize> = BTreeMap::new();
-    for point in points {
+    for (number, point) in points {
         // Adding 0 turns -0 into 0, which is the same place.
         let place = (point.series.clone(), (point.x + 0.0).to_bits());
         match places.entry(place) {
-            Entry::Occupied(index) => groups[*index.get()].push(point),
+            Entry::Occupied(index) => {
+                let group = &mut groups[*index.get()];
+                group.push((number.unwrap_or(group.len() as u32), point));
+            }
             Entry::Vacant(free) => {
                 free.insert(groups.len());
-                groups.push(vec![point]);
+                groups.push(vec![(number.unwrap_or(0), point)]);
             }
         }
     }
@@ -96,16 +108,16 @@ pub fn merged(points: Vec<Point>) -> Vec<Point> {
 }
 
 /// Merges all passes over a case. Untestable passes count only if all passes are untestable.
-fn one(mut passes: Vec<Point>) -> Point {
-    let measured: Vec<Measured> = passes
-        .iter()
-        .filter_map(|pass| match &pass.state {
-            State::Measured(measured) => Some((**measured).clone()),
-            _ => None,
-        })
-        .collect();
-    let mut point = passes.swap_remove(0);
-    if let Some(together) = together(measured) {
+fn one(mut passes: Vec<(u32, Point)>) -> Point {
+    let measured = passes.iter().filter_map(|(number, pass)| {
+        let State::Measured(measured) = &pass.state else {
+            return None;
+        };
+        Some((*number, (**measured).clone()))
+    });
+    let (numbers, measured): (Vec<u32>, Vec<Measured>) = measured.unzip();
+    let (_, mut point) = passes.swap_remove(0);
+    if let Some(together) = together(measured, &numbers) {
         point.state = State::Measured(Box::new(together));
     }
     point
@@ -114,7 +126,7 @@ fn one(mut passes: Vec<Point>) -> Point {
 /// Merges the measurements of passes: the median of their medians, in an interval that contains all
 /// their intervals, which is the range that one run may show. Only passes of the best quality count.
 /// [`Doubt`](crate::experiment::Doubt) estimates their value.
-fn together(mut passes: Vec<Measured>) -> Option<Measured> {
+fn together(mut passes: Vec<Measured>, numbers: &[u32]) -> Option<Measured> {
     if passes.len() < 2 {
         return passes.pop();
     }
@@ -145,7 +157,11 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         .map(|pass| pass.ended)
         .find(|ended| *ended != Ended::Precise)
         .unwrap_or(Ended::Precise);
-    let each = passes.iter().map(Measured::pass).collect();
+    let each = passes.iter().zip(numbers).map(|(pass, &number)| Pass {
+        number,
+        ..pass.pass()
+    });
+    let each = each.collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
     let counts = counted_together(&passes);
     let runs = passes.iter().flat_map(|pass| pass.runs.clone()).collect();
@@ -196,13 +212,21 @@ fn counted_together(passes: &[Measured]) -> Vec<Count> {
 /// Only passes in which each point was undisturbed count. Without such a pass, returns one row in which
 /// each point's interval contains its own least disturbed passes.
 pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interval; N]> {
-    let passes = points.iter().map(|point| point.len()).min().unwrap_or(0);
-    let together: Vec<[Interval; N]> = (0..passes)
-        .map(|pass| points.map(|point| point[pass]))
-        .filter(|row| row.iter().all(|pass| pass.quality == Quality::Clean))
-        .map(|row| row.map(|pass| pass.interval))
+    if points.iter().any(|point| point.is_empty()) {
+        return Vec::new();
+    }
+    let clean = |point: &[Pass], number| {
+        let mut passes = point.iter();
+        let pass = passes.find(|pass| pass.number == number)?;
+        (pass.quality == Quality::Clean).then_some(pass.interval)
+    };
+    let numbers = points[0].iter().map(|pass| pass.number);
+    let rows = numbers.map(|number| points.map(|point| clean(point, number)));
+    let together: Vec<[Interval; N]> = rows
+        .filter(|row| row.iter().all(Option::is_some))
+        .map(|row| row.map(|interval| interval.expect("every pass is clean")))
         .collect();
-    if passes == 0 || !together.is_empty() {
+    if !together.is_empty() {
         return together;
     }
     vec![points.map(|point| {
@@ -273,6 +297,22 @@ pub(crate) mod tests {
             measured.quality = quality;
         }
         point
+    }
+
+    /// A point that was not measured in a pass is compared in the others.
+    #[test]
+    fn points_are_compared_pass_by_pass_where_one_lacks_a_pass() {
+        let passes = |numbers: [u32; 2], times: [f64; 2]| {
+            let points = times.map(|time| timed("a", time));
+            let numbers = numbers.map(Some).into_iter();
+            let merged = merged_by_number(numbers.zip(points));
+            merged[0].measured().unwrap().passes.clone()
+        };
+        let [of, to] = [passes([0, 2], [10.0, 30.0]), passes([1, 2], [5.0, 15.0])];
+        let [[of, to]] = side_by_side([&of[..], &to])[..] else {
+            panic!("both were measured in pass 2 alone");
+        };
+        assert!(of.lo < 30.0 && of.hi > 30.0 && to.lo < 15.0 && to.hi > 15.0);
     }
 
     #[test]
@@ -371,14 +411,21 @@ pub(crate) mod tests {
     #[test]
     fn points_are_held_against_each_other_where_both_were_alone() {
         let pass = |value: f64, quality| Pass {
+            number: 0,
             interval: Interval::exact(value),
             quality,
             core_per_tick: None,
             slowed: None,
             spread: None,
         };
+        let numbered = |passes: &[Pass]| -> Vec<Pass> {
+            let passes = passes.iter().zip(0..);
+            let passes = passes.map(|(pass, number)| Pass { number, ..*pass });
+            passes.collect()
+        };
         let pairs = |of: &[Pass], to: &[Pass]| {
-            let rows = side_by_side([of, to]).into_iter();
+            let [of, to] = [of, to].map(numbered);
+            let rows = side_by_side([&of[..], &to]).into_iter();
             let ends = rows.map(|row| row.map(|interval| (interval.lo, interval.hi)));
             ends.collect::<Vec<_>>()
         };

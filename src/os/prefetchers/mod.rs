@@ -64,6 +64,11 @@ pub enum Refused {
     },
     /// The process that would restore the register could not be started.
     NoGuardian(String),
+    /// The CPUs are of two kinds of core, whose registers have different bits.
+    TwoKinds {
+        /// The CPUs of performance cores.
+        performance: Vec<usize>,
+    },
 }
 
 messages! { Refused:
@@ -87,6 +92,11 @@ messages! { Refused:
     );
     Refused::NoGuardian(problem) => (
         "no process could be started that would put the register back: {problem}"
+    );
+    Refused::TwoKinds { performance } => (
+        "the cores of this CPU are of two kinds, whose registers have different bits: keep the run on one \
+         kind, such as by `taskset -c {}`",
+        performance.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
     );
 }
 
@@ -188,12 +198,18 @@ impl Off {
     ///
     /// # Errors
     /// As [`Ready::at`] and [`Ready::switch_off`]. The prefetchers already switched off are then on again.
+    /// Also if a hybrid CPU's `cpus` are of both kinds: `switches` are those of one.
     pub fn on(
         root: &Root,
         cpus: &[usize],
         switches: Option<PrefetchSwitches>,
     ) -> Result<Self, Refused> {
         let switches = switches.ok_or(Refused::Unknown)?;
+        let mut performance = affinity::performance_cores(root);
+        performance.retain(|cpu| cpus.contains(cpu));
+        if (1..cpus.len()).contains(&performance.len()) {
+            return Err(Refused::TwoKinds { performance });
+        }
         let ready = cpus.iter().map(|&cpu| Ready::at(root, cpu, switches));
         Off::of(ready.collect::<Result<_, _>>()?)
     }

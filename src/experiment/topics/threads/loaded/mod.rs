@@ -107,6 +107,14 @@ fn streams(e: &Evidence<'_>) -> usize {
     threads.saturating_sub(1)
 }
 
+/// Returns the number of streams in words.
+fn streams_in_words(e: &Evidence<'_>) -> String {
+    match streams(e) {
+        1 => "1 stream".to_owned(),
+        more => format!("{more} streams"),
+    }
+}
+
 const LOADED_LATENCY: Experiment = Experiment {
     id: "X16",
     name: "loaded-latency",
@@ -224,7 +232,7 @@ const LOADED_LATENCY: Experiment = Experiment {
             "while all other cores read memory as fast as they can, a random walk in memory takes \
              more than 1.25 times as long as alone",
             |e| {
-                let what = format!("beside {} streams of reads over alone", streams(e));
+                let what = format!("beside {} of reads over alone", streams_in_words(e));
                 at_least(&what, slowed(e, READS)?.0, 1.25)
             },
         )
@@ -241,8 +249,8 @@ const LOADED_LATENCY: Experiment = Experiment {
                 let half = at_half(&loaded(e, RANDOM, LOADS[0]), most)?;
                 let share = half.bandwidth.middle() / most;
                 let what = format!(
-                    "beside {} streams of reads at {:.0} % of the bandwidth over alone",
-                    streams(e),
+                    "beside {} of reads at {:.0} % of the bandwidth over alone",
+                    streams_in_words(e),
                     100.0 * share
                 );
                 at_most(&what, ratio(half.latency, alone), 1.25)
@@ -259,9 +267,9 @@ const LOADED_LATENCY: Experiment = Experiment {
                     slowed(e, load)?;
                     e.at(&walk_beside(RANDOM, load), 0.0)
                 });
-                let streams = streams(e);
+                let streams = streams_in_words(e);
                 at_least(
-                    &format!("beside {streams} streams of stores over beside {streams} of reads"),
+                    &format!("beside {streams} of stores over beside {streams} of reads"),
                     ratio(stores?, reads?),
                     1.05,
                 )
@@ -282,7 +290,7 @@ const LOADED_LATENCY: Experiment = Experiment {
                 testable(e)?;
                 let beside = |walk| e.at(&walk_beside(walk, READS), 0.0);
                 at_least(
-                    &format!("random over in order, beside {} streams", streams(e)),
+                    &format!("random over in order, beside {}", streams_in_words(e)),
                     ratio(beside(RANDOM), beside(IN_ORDER)),
                     2.0,
                 )
