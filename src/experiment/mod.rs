@@ -41,9 +41,9 @@ pub use crate::experiment::machine::predict::{
 pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung, steps};
 pub use crate::experiment::quality::doubt::{Doubt, Residence, possible};
 pub use crate::experiment::quality::passes::mark_remote;
-pub(crate) use crate::experiment::quality::passes::merged_by_number;
+
 pub(crate) use crate::experiment::quality::passes::side_by_side;
-pub use crate::experiment::quality::passes::{Pass, Quality, merged};
+pub use crate::experiment::quality::passes::{Pass, Quality, merged, merged_by_number};
 pub use crate::experiment::quality::{Judging, LOOKS};
 pub use crate::experiment::rig::arena::Arena;
 pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};

@@ -85,9 +85,7 @@ pub fn merged(points: Vec<Point>) -> Vec<Point> {
 }
 
 /// Merges points as [`merged`] does, with the numbers of their passes where these are known.
-pub(crate) fn merged_by_number(
-    points: impl IntoIterator<Item = (Option<u32>, Point)>,
-) -> Vec<Point> {
+pub fn merged_by_number(points: impl IntoIterator<Item = (Option<u32>, Point)>) -> Vec<Point> {
     let mut groups: Vec<Vec<(u32, Point)>> = Vec::new();
     let mut places: BTreeMap<(String, u64), usize> = BTreeMap::new();
     for (number, point) in points {
