@@ -99,13 +99,15 @@ pub fn walk<'a>(
     })
 }
 
-/// Core cycles per tick at this moment: the median of several yardstick readings.
+/// Core cycles per tick at this moment: the median of several yardstick readings. `None` if no clock has this
+/// ratio: an emulator that was stopped meanwhile gives any number.
 pub fn core_per_tick() -> Option<f64> {
     let mut ticks = [0.0; 15];
     ticks.fill_with(|| yardstick::ticks() as f64);
     ticks.sort_unstable_by(f64::total_cmp);
     let ticks = median(&ticks).filter(|&ticks| ticks > 0.0)?;
-    Some(yardstick::CYCLES as f64 / ticks)
+    let ratio = yardstick::CYCLES as f64 / ticks;
+    (1e-3..=1e3).contains(&ratio).then_some(ratio)
 }
 
 /// The number of single steps until the walk first returns to its start, or 0 if it does not return within

@@ -192,15 +192,20 @@ impl Buffers<'_> {
         summary_of(kept, self.scratch)
     }
 
-    /// Returns the median ratio of core cycles to ticks over the first `taken` samples.
+    /// Returns the median ratio of core cycles to ticks over the first `taken` samples. `None` if no clock has
+    /// this ratio: an emulator that was stopped meanwhile gives any number.
     pub(super) fn core_per_tick(&mut self, taken: usize) -> Option<f64> {
         let ratios = self.samples[..taken]
             .iter()
             .filter(|sample| sample.yardstick > 0)
             .map(|sample| crate::time::yardstick::CYCLES as f64 / sample.yardstick as f64);
-        summary_of(ratios, self.scratch).map(|summary| summary.median)
+        let ratio = summary_of(ratios, self.scratch)?.median;
+        CLOCKS.contains(&ratio).then_some(ratio)
     }
 }
+
+/// The ratios of core cycles to ticks that clocks may have. Records accept no others.
+const CLOCKS: core::ops::RangeInclusive<f64> = 1e-3..=1e3;
 
 pub(super) fn summary_of(
     values: impl Iterator<Item = f64>,
@@ -369,5 +374,26 @@ mod tests {
                 .iter()
                 .any(|&(quiet, taken)| hardly_any(quiet, taken))
         );
+    }
+
+    #[test]
+    fn a_ratio_that_no_clock_has_is_none() {
+        let ratio = |yardstick| {
+            let mut samples = [Sample {
+                short: 1,
+                long: 2,
+                yardstick,
+                disturbed: false,
+            }];
+            let mut buffers = Buffers {
+                samples: &mut samples,
+                scratch: &mut [0.0],
+            };
+            buffers.core_per_tick(1)
+        };
+        let usual = crate::time::yardstick::CYCLES;
+        assert_eq!(ratio(usual), Some(1.0));
+        assert_eq!(ratio(10_000 * usual), None);
+        assert_eq!(ratio(0), None);
     }
 }
