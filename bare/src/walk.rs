@@ -107,7 +107,7 @@ pub fn core_per_tick() -> Option<f64> {
     ticks.sort_unstable_by(f64::total_cmp);
     let ticks = median(&ticks).filter(|&ticks| ticks > 0.0)?;
     let ratio = yardstick::CYCLES as f64 / ticks;
-    (1e-3..=1e3).contains(&ratio).then_some(ratio)
+    yardstick::RATIOS.contains(&ratio).then_some(ratio)
 }
 
 /// The number of single steps until the walk first returns to its start, or 0 if it does not return within

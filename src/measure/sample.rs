@@ -200,12 +200,11 @@ impl Buffers<'_> {
             .filter(|sample| sample.yardstick > 0)
             .map(|sample| crate::time::yardstick::CYCLES as f64 / sample.yardstick as f64);
         let ratio = summary_of(ratios, self.scratch)?.median;
-        CLOCKS.contains(&ratio).then_some(ratio)
+        crate::time::yardstick::RATIOS
+            .contains(&ratio)
+            .then_some(ratio)
     }
 }
-
-/// The ratios of core cycles to ticks that clocks may have. Records accept no others.
-const CLOCKS: core::ops::RangeInclusive<f64> = 1e-3..=1e3;
 
 pub(super) fn summary_of(
     values: impl Iterator<Item = f64>,

@@ -10,11 +10,15 @@
 #![allow(unsafe_code)]
 
 use core::arch::asm;
+use core::ops::RangeInclusive;
 
 use super::{start, stop};
 
 /// Core cycles whose ticks [`ticks`] returns.
 pub const CYCLES: u64 = 3 * CHAIN;
+
+/// The ratios of core cycles to ticks that clocks may have. An emulator that is stopped meanwhile gives others.
+pub const RATIOS: RangeInclusive<f64> = 1e-3..=1e3;
 
 /// Dependent multiplications in the shorter chain; the longer chain has twice as many.
 const CHAIN: u64 = BLOCK * 20;

@@ -15,6 +15,7 @@ use super::{EndLine, Header, Line, MACHINE, PointLine, RoundLine};
 use crate::experiment::{LADDER, Placement, SPARSE};
 use crate::lab::plain;
 use crate::recorded::Raw;
+use crate::time::yardstick::RATIOS;
 
 /// Why a line of a record is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,9 +71,6 @@ const MOST_TICKS: f64 = 1e15;
 
 /// Accepted rates of a time-stamp counter in Hz.
 const RATES: RangeInclusive<f64> = 1e6..=1e12;
-
-/// Accepted ratios of core cycles to ticks.
-const RATIOS: RangeInclusive<f64> = 1e-3..=1e3;
 
 /// Accepted dates in seconds since 1970, up to the year 9999.
 const DATES: RangeInclusive<u64> = 0..=253_402_300_799;

@@ -1,8 +1,8 @@
 //! The counter that an event gets on a made-up CPU, and the error if it gets none.
 
-use super::machine::{ANY, INTEL, Machine, PENDING, counters};
+use super::machine::{AMD, ANY, INTEL, Machine, PENDING, counters};
 use super::microarch;
-use linefill::pmu::{Capabilities, EventCode, Maker, Microarch, ProgramError, Slot, event};
+use linefill::pmu::{Capabilities, EventCode, Microarch, ProgramError, Slot, event};
 
 #[test]
 fn an_event_of_one_counter_gets_that_or_none() {
@@ -161,13 +161,7 @@ fn off_core_events_share_a_register() {
 /// The made-up CPU panics at a write to a register that it does not have.
 #[test]
 fn off_core_events_are_refused_where_their_register_does_not_exist() {
-    let mut machine = Machine::new(Capabilities {
-        maker: Maker::Amd { global: true },
-        version: 0,
-        general: 6,
-        fixed: 0,
-        ..INTEL
-    });
+    let mut machine = Machine::new(AMD);
     let mut counters = counters(&mut machine);
     let refused = ProgramError::NoOffcore { wanted: 0x1_0001 };
     assert_eq!(counters.add(PENDING.offcore(0x1_0001), ANY), Err(refused));

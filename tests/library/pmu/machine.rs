@@ -17,6 +17,15 @@ pub const INTEL: Capabilities = Capabilities {
     fixed_bits: 40,
 };
 
+/// A Zen core, which has no off-core response register.
+pub const AMD: Capabilities = Capabilities {
+    maker: Maker::Amd { global: true },
+    version: 0,
+    general: 6,
+    fixed: 0,
+    ..INTEL
+};
+
 /// The bit in a select register that enables its counter.
 pub const ENABLE: u64 = 1 << 22;
 

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use super::machine::{ANY, ENABLE, INTEL, Machine, PENDING, counters};
+use super::machine::{AMD, ANY, ENABLE, INTEL, Machine, PENDING, counters};
 use linefill::pmu::{Capabilities, Count, Counters, Encoding, Maker, Rdpmc, Slot};
 
 const BOTH_RINGS: u64 = 0b11 << 16;
@@ -80,13 +80,7 @@ fn the_registers_hold_what_the_manual_draws() {
 
 #[test]
 fn amds_event_numbers_have_an_upper_part() {
-    let mut machine = Machine::new(Capabilities {
-        maker: Maker::Amd { global: true },
-        version: 0,
-        general: 6,
-        fixed: 0,
-        ..INTEL
-    });
+    let mut machine = Machine::new(AMD);
     let mut counters = counters(&mut machine);
     // Op cache hits, PMCx28F.
     counters.add(Encoding::new(0x28F, 0x03), ANY).unwrap();
