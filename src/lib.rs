@@ -168,8 +168,17 @@ pub mod os;
 pub mod pattern;
 #[cfg(target_arch = "x86_64")]
 pub mod pmu;
+/// The names that the standard library's prelude has and the core library's prelude lacks.
 #[cfg(hosted)]
-mod prelude;
+mod prelude {
+    pub(crate) use alloc::borrow::ToOwned;
+    pub(crate) use alloc::boxed::Box;
+    pub(crate) use alloc::string::{String, ToString};
+    pub(crate) use alloc::vec::Vec;
+
+    #[cfg(not(feature = "std"))]
+    pub(crate) use crate::float::Float;
+}
 #[cfg(target_arch = "x86_64")]
 #[doc(hidden)]
 pub mod record;
