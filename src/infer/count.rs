@@ -1,6 +1,6 @@
 //! Numbers of resources, from a curve over the number in use: entries, buffers, bytes of a line.
 
-use super::{Curve, Found, decide};
+use super::{Curve, Found, decide, decide_range};
 use crate::stats::{Interval, crossing};
 
 /// The factor by which the cost must rise to show an end.
@@ -88,7 +88,7 @@ const ALONE: f64 = 1.4;
 /// and fewer than after it. Returns `None` if the time does not rise by two fifths from one number to
 /// the next.
 pub fn last_abreast(times: &Curve) -> Option<Found<[u32; 2]>> {
-    decide(times, |points| {
+    decide_range(times, |points| {
         let [before, behind] = steepest(points, ALONE)?;
         Some([before as u32, (behind as u32).saturating_sub(1)])
     })
@@ -100,7 +100,7 @@ pub fn last_abreast(times: &Curve) -> Option<Found<[u32; 2]>> {
 /// of the largest rise over three consecutive numbers. Returns `None` if no such rise reaches two
 /// fifths.
 pub fn window(times: &Curve) -> Option<Found<[u32; 2]>> {
-    decide(times, |points| {
+    decide_range(times, |points| {
         let steps = points.windows(3).filter(|three| three[0].1 > 0.0);
         let rise = |three: &[(f64, f64)]| three[2].1 / three[0].1;
         let steepest = steps.max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
@@ -122,7 +122,7 @@ const FORGOTTEN: f64 = 1.15;
 /// cost at most 15 % more than the cheapest before them, and fewer than the next number. Returns `None`
 /// if no number costs more.
 pub fn remembered(costs: &Curve) -> Option<Found<[u32; 2]>> {
-    decide(costs, |points| {
+    decide_range(costs, |points| {
         let mut least = f64::INFINITY;
         let mut dearer = points.iter().map(|(_, cost)| {
             let forgotten = *cost > FORGOTTEN * least;

@@ -62,6 +62,44 @@ pub fn decide<T: PartialEq>(
     })
 }
 
+/// The share of drawn curves whose answers may lie outside the range that [`decide_range`] returns, at either
+/// end.
+const OUTSIDE: f64 = 0.025;
+
+/// Returns the range that `estimate` finds in `curve`, extended so that it contains the ranges of at least
+/// 95 % of the drawn curves that give one. The confidence is the share of drawn curves whose range lies within.
+/// Returns `None` if the middles give no range.
+fn decide_range(
+    curve: &Curve,
+    estimate: impl Fn(&[(f64, f64)]) -> Option<[u32; 2]>,
+) -> Option<Found<[u32; 2]>> {
+    let middles: Vec<(f64, f64)> = curve.iter().map(|(x, y)| (*x, y.middle())).collect();
+    let [least, most] = estimate(&middles)?;
+    let ranges: Vec<[u32; 2]> = drawn(curve)
+        .filter_map(|points| estimate(&points))
+        .collect();
+    let end = |side: usize| {
+        let mut ends: Vec<u32> = ranges.iter().map(|range| range[side]).collect();
+        ends.sort_unstable();
+        ends
+    };
+    let left_out = (ranges.len() as f64 * OUTSIDE) as usize;
+    let [least, most] = match ranges.is_empty() {
+        true => [least, most],
+        false => [
+            least.min(end(0)[left_out]),
+            most.max(end(1)[ranges.len() - 1 - left_out]),
+        ],
+    };
+    let within = ranges
+        .iter()
+        .filter(|range| least <= range[0] && range[1] <= most);
+    Some(Found {
+        value: [least, most],
+        confidence: within.count() as f64 / f64::from(DRAWN),
+    })
+}
+
 /// Returns curves drawn at random, the same for the same curve. Every point lies anywhere in its
 /// interval, independently of its neighbours, as noise does.
 fn drawn(curve: &Curve) -> impl Iterator<Item = Vec<(f64, f64)>> {

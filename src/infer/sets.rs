@@ -32,44 +32,43 @@ impl Sets {
 /// The factor by which a step must cost more before elements count as in conflict.
 const DEARER: f64 = 1.25;
 
-/// Returns the length of the longest list up to which all are as fast as the shortest. `None` if none is
-/// slower.
-fn fits(points: &[(f64, f64)]) -> Option<u32> {
-    let first = points.first()?.1;
-    let at = points.iter().position(|(_, time)| *time > first * DEARER)?;
-    let (length, _) = points.get(at.checked_sub(1)?)?;
-    Some(*length as u32)
-}
-
-/// Returns the length of the longest list up to which all cost at most `limit` per step. `None` if none
-/// costs more.
-fn fits_below(points: &[(f64, f64)], limit: f64) -> Option<u32> {
-    let at = points.iter().position(|(_, time)| *time > limit)?;
-    let (length, _) = points.get(at.checked_sub(1)?)?;
-    Some(*length as u32)
+/// Returns the length of the longest list up to which lists fit: the length that best divides them into fast
+/// ones and ones for which `is_slow` holds. A list that another program disturbed is one list on the wrong
+/// side, and ends nothing. Returns `None` if no length divides them better than none at all.
+fn fits(points: &[(f64, f64)], is_slow: impl Fn(f64) -> bool) -> Option<u32> {
+    let slow: Vec<bool> = points.iter().map(|(_, time)| is_slow(*time)).collect();
+    let on_the_wrong_side = |fitting: &usize| {
+        let (short, long) = slow.split_at(*fitting);
+        short.iter().filter(|slow| **slow).count() + long.iter().filter(|slow| !**slow).count()
+    };
+    let fitting = (1..=points.len()).rev().min_by_key(on_the_wrong_side)?;
+    (fitting < points.len()).then(|| points[fitting - 1].0 as u32)
 }
 
 /// Returns the sets of the nearest cache. The shortest lists that no longer fit are those whose elements
 /// all fall into one set, and the smallest distance of such lists is the period of the sets. Returns
 /// `None` if no list is in conflict.
 pub fn sets(conflicts: Conflicts<'_>) -> Option<Found<Sets>> {
-    sets_by(conflicts, fits)
+    sets_by(conflicts, |points| {
+        let limit = points.first()?.1 * DEARER;
+        fits(points, |time| time > limit)
+    })
 }
 
 /// Returns the sets of a cache beyond the nearest, in the same way as [`sets`]. Lists fit as long as a
 /// step costs at most `limit`, which lies between the latency of the cache and that of the next level.
 /// If only some lengths were measured, the ways are the longest measured length that fits.
 pub fn sets_within(conflicts: Conflicts<'_>, limit: f64) -> Option<Found<Sets>> {
-    sets_by(conflicts, |points| fits_below(points, limit))
+    sets_by(conflicts, |points| fits(points, |time| time > limit))
 }
 
 fn sets_by(
     conflicts: Conflicts<'_>,
-    fits: impl Fn(&[(f64, f64)]) -> Option<u32>,
+    longest: impl Fn(&[(f64, f64)]) -> Option<u32>,
 ) -> Option<Found<Sets>> {
     let each: Vec<(f64, Found<u32>)> = conflicts
         .iter()
-        .filter_map(|(distance, times)| Some((*distance, decide(times, &fits)?)))
+        .filter_map(|(distance, times)| Some((*distance, decide(times, &longest)?)))
         .collect();
     let ways = each.iter().map(|(_, longest)| longest.value).min()?;
     let shortest = each.iter().filter(|(_, longest)| longest.value == ways);

@@ -95,6 +95,24 @@ impl Evidence<'_> {
         points
     }
 
+    /// Returns the points of a series in ascending x, each as its quickest pass found it. A neighbour that takes
+    /// part of a buffer or of a cache makes a pass slower, never faster. Of a pass beside a busy neighbour only
+    /// the upper bound is sure, so another pass may raise the lower one.
+    ///
+    /// # Errors
+    /// As [`series`](Self::series).
+    pub(crate) fn quickest(&self, label: &str) -> Testable<Vec<(f64, Interval)>> {
+        self.series(label)?;
+        let quickest = |(x, passes): (f64, Vec<Pass>)| {
+            let passes = passes.iter().map(|pass| pass.interval);
+            let hi = passes.clone().map(|of| of.hi).min_by(f64::total_cmp)?;
+            let below = passes.map(|of| of.lo).filter(|lo| *lo <= hi);
+            Some((x, Interval::new(below.max_by(f64::total_cmp)?, hi)))
+        };
+        let points = self.pass_by_pass(label).into_iter();
+        Ok(points.filter_map(quickest).collect())
+    }
+
     /// Estimates the value behind `passes`, which are ratios of these points to each other. Returns the
     /// range of all ratios if it is unknown how passes differ, and `None` if there are no ratios.
     pub(crate) fn ratio_of(&self, points: &[(&str, f64)], passes: &[Interval]) -> Option<Interval> {

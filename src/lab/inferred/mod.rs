@@ -232,12 +232,12 @@ fn buffers_of(of: impl Fn(&str) -> Vec<(f64, Interval)>) -> Vec<(&'static str, F
     windows.chain(calls).collect()
 }
 
-/// Returns a series in core cycles, or in nanoseconds without a core clock. Empty if the series was not
-/// measured.
+/// Returns the quickest passes of a series in core cycles, or in nanoseconds without a core clock. Empty if the
+/// series was not measured.
 fn curve(machine: &Machine, points: &[Point], series: &str) -> Vec<(f64, Interval)> {
     let of = |unit| {
         let evidence = Evidence::new(machine, points, unit);
-        evidence.series(series).ok()
+        evidence.quickest(series).ok()
     };
     of(Unit::CoreCycles)
         .or_else(|| of(Unit::Nanoseconds))

@@ -180,7 +180,9 @@ fn a_buffer_shows_where_two_chains_stop_running_side_by_side() {
             for (share, allowed) in [(0.0, 0.0), (0.03, 0.0), (0.06, 0.05)] {
                 let wrong = errors(share, &true, |noise| {
                     let [least, most] = window(&noise.curve(rounds(truth)))?.value.map(f64::from);
-                    Some(least - 2.0 <= truth && truth <= most + 2.0 && most < 1.25 * least)
+                    // Noise may leave open between which two of three numbers the step lies.
+                    let wide = 2f64.powf(2.0 / per_octave);
+                    Some(least - 2.0 <= truth && truth <= most + 2.0 && most <= wide * least + 1.0)
                 });
                 assert!(wrong <= allowed, "{truth} at {share}: {wrong} wrong");
             }
@@ -208,4 +210,17 @@ fn what_is_remembered_ends_where_each_costs_more() {
         }
     }
     assert_eq!(remembered(&Noise::new(1, 0.0).curve(costs(1e9))), None);
+}
+
+#[test]
+fn a_number_that_may_be_slow_widens_the_range() {
+    let cost = |depth: f64| match depth {
+        8.0 => Interval::new(3.0, 8.0),
+        _ if depth <= 32.0 => Interval::exact(3.0),
+        _ => Interval::exact(9.0),
+    };
+    let curve: Vec<(f64, Interval)> = numbers(4.0, 64.0, 2.0).map(|x| (x, cost(x))).collect();
+    let found = remembered(&curve).unwrap();
+    assert_eq!(found.value, [5, 44], "the middle of 8 is slow, some draws are not");
+    assert!(found.confidence > 0.9, "{}", found.confidence);
 }

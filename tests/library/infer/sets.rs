@@ -44,6 +44,21 @@ fn ways_and_sets_come_out_of_conflicts() {
     assert_eq!(sets(&[(4096.0, &flat)]), None);
 }
 
+#[test]
+fn a_list_that_was_disturbed_ends_no_set() {
+    let disturbed = |distance: u32| {
+        let points = conflicts(8, 64, distance).map(|(length, time)| match (distance, length) {
+            (1280, 5.0) => (length, 2.0 * time),
+            _ => (length, time),
+        });
+        Noise::new(1, 0.0).curve(points)
+    };
+    let curves = [1280, 2048, 4096].map(|distance| (f64::from(distance), disturbed(distance)));
+    let borrowed = curves.each_ref().map(|(distance, of)| (*distance, of.as_slice()));
+    let found = sets(&borrowed).unwrap().value;
+    assert_eq!((found.period, found.ways), (4096.0, 8));
+}
+
 /// The simulated share of misses for lists of `ways + 1` elements and more, by policy.
 fn simulated(ways: u32) -> Vec<(&'static str, Vec<(u32, f64)>)> {
     use linefill::sim::{Cache, Design, Geometry, Reference, Replacement};

@@ -175,6 +175,11 @@ pub fn rows() -> Vec<Row> {
             let calls = 46.5;
             buffers(m, Buffers { calls, ..USUAL })
         }),
+        // A neighbour has half of the return stack while the second pass runs.
+        row("X22", CALLS, Holds, |m| {
+            buffers(m, USUAL).with_a_slower_pass(|x| if x <= 12.0 { 1.0 } else { 2.0 })
+        })
+        .says("depth of calls that is remembered 3"),
         row("X22", CALLS, Untestable, |m| {
             let calls = 1e9;
             buffers(m, Buffers { calls, ..USUAL })

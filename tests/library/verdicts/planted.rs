@@ -145,6 +145,21 @@ impl Planted {
         self
     }
 
+    /// The same points, each in a further pass that took `factor` of x times as long.
+    pub fn with_a_slower_pass(mut self, factor: impl Fn(f64) -> f64) -> Self {
+        let slower = self.points.iter().cloned().map(|mut point| {
+            if let State::Measured(measured) = &mut point.state {
+                let factor = factor(point.x);
+                measured.ticks.median *= factor;
+                measured.ticks.interval = measured.ticks.interval.scaled(factor);
+            }
+            point
+        });
+        let both = self.points.iter().cloned().chain(slower);
+        self.points = merged(both.collect());
+        self
+    }
+
     /// The same points, beside each of which with several threads a round trip of a line took so many ticks.
     pub fn with_round_trip(mut self, ticks: Option<f64>) -> Self {
         for point in &mut self.points {

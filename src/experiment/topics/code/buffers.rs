@@ -166,7 +166,7 @@ fn held_by(
     series: &str,
     infer: impl Fn(&infer::Curve) -> Option<Found<[u32; 2]>>,
 ) -> Testable<Interval> {
-    let found = infer(&e.series(series)?).ok_or_else(|| {
+    let found = infer(&e.quickest(series)?).ok_or_else(|| {
         Untestable(format!(
             "no number of `{series}` between two chains keeps them from running side by side"
         ))
@@ -176,7 +176,7 @@ fn held_by(
 
 /// Returns the depth of calls up to which no return is mispredicted.
 fn depth(e: &Evidence<'_>) -> Testable<Interval> {
-    let found = return_stack(&e.series(CALLS)?).ok_or_else(|| {
+    let found = return_stack(&e.quickest(CALLS)?).ok_or_else(|| {
         Untestable("no depth of calls costs more per call than a smaller one".to_owned())
     })?;
     Ok(range(&found))
