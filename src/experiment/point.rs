@@ -276,6 +276,15 @@ impl Point {
         }
     }
 
+    /// Returns the point with its intervals scaled to `share` of their widths.
+    pub fn narrowed(&self, share: f64) -> Self {
+        let mut point = self.clone();
+        if let Some(measured) = point.measured_mut() {
+            measured.narrow(share);
+        }
+        point
+    }
+
     /// Returns the events counted beside the time.
     pub fn counts(&self) -> &[Count] {
         self.measured().map_or(&[], |measured| &measured.counts)

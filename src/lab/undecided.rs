@@ -147,7 +147,7 @@ fn open(
         return None;
     }
     let is_decided = |share: &f64| {
-        let narrowed = points.iter().map(|point| with_width(point, *share));
+        let narrowed = points.iter().map(|point| point.narrowed(*share));
         decide(&narrowed.collect::<Vec<_>>()).0 != Verdict::Inconclusive
     };
     let share = SHARES.into_iter().find(is_decided).unwrap_or(0.0);
@@ -221,7 +221,7 @@ fn read(points: &[Point], changes: impl Fn(&[Point]) -> bool) -> Vec<usize> {
     let mut mixed = points.to_vec();
     let mut are_read = |of: &[usize]| {
         for &index in of {
-            mixed[index] = with_width(&points[index], WIDER);
+            mixed[index] = points[index].narrowed(WIDER);
         }
         let read = changes(&mixed);
         for &index in of {
@@ -259,15 +259,6 @@ fn part_read(of: &[usize], are_read: &mut impl FnMut(&[usize]) -> bool) -> Vec<u
         true => of.to_vec(),
         false => found,
     }
-}
-
-/// Returns the point with its intervals scaled to `share` of their widths.
-fn with_width(point: &Point, share: f64) -> Point {
-    let mut point = point.clone();
-    if let Some(measured) = point.measured_mut() {
-        measured.narrow(share);
-    }
-    point
 }
 
 #[cfg(test)]

@@ -78,6 +78,13 @@ impl Interval {
         self.doubt() > NOISY
     }
 
+    /// Whether the interval tells a value to its order of magnitude: the upper bound is at most twice the lower one.
+    /// Of a wider interval the center is a number that nobody measured.
+    pub fn tells_a_value(self) -> bool {
+        let Interval { lo, hi } = self;
+        lo == hi || (lo > 0.0 && hi <= 2.0 * lo) || (hi < 0.0 && lo >= 2.0 * hi)
+    }
+
     /// Widens the interval to at least `share` of its middle on either side.
     ///
     /// An interval from one set of samples says nothing about differences due to other physical pages or
@@ -184,7 +191,8 @@ impl Interval {
 }
 
 impl core::fmt::Display for Interval {
-    /// Prints `center [lo, hi]`, with three significant digits or more.
+    /// Prints `center [lo, hi]`, or `lo to hi` if the interval tells no value, with three significant digits or
+    /// more.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let digits = match self.center().abs() {
             size if size >= 100.0 => 0,
@@ -195,6 +203,9 @@ impl core::fmt::Display for Interval {
         if lo == hi {
             return write!(f, "{lo:.digits$}");
         }
+        if !self.tells_a_value() {
+            return write!(f, "{lo:.digits$} to {hi:.digits$}");
+        }
         let center = self.center();
         write!(f, "{center:.digits$} [{lo:.digits$}, {hi:.digits$}]")
     }
@@ -203,6 +214,18 @@ impl core::fmt::Display for Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn a_wide_interval_is_shown_without_a_value() {
+        let shown = |lo, hi| std::format!("{}", Interval::new(lo, hi));
+        assert_eq!(shown(2.0, 2.0), "2.00");
+        assert_eq!(shown(0.0, 0.0), "0.00");
+        assert_eq!(shown(2.0, 4.0), "2.83 [2.00, 4.00]");
+        assert_eq!(shown(2.0, 4.1), "2.00 to 4.10");
+        assert_eq!(shown(-2.8, 30.3), "-2.8 to 30.3");
+        assert_eq!(shown(-4.0, -2.0), "-3.00 [-4.00, -2.00]");
+    }
 
     #[cfg(feature = "std")]
     #[test]
@@ -233,7 +256,6 @@ mod tests {
         }
         assert_eq!(Interval::new(-1.0, 3.0).center(), 1.0);
         assert_eq!(Interval::new(0.0, 3.0).center(), 1.5);
-        assert_eq!(Interval::new(1.0, 4.0).to_string(), "2.00 [1.00, 4.00]");
     }
 
     #[test]

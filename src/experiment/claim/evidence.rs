@@ -431,7 +431,7 @@ pub(crate) fn ratio(of: impl Value, to: impl Value) -> Testable<Interval> {
     let (of, to) = (of.interval()?, to.interval()?);
     of.quotient(to).ok_or_else(|| {
         Untestable(format!(
-            "no ratio of {of} to {to}, because one of them is not positive",
+            "no ratio of {of} to {to}, because not both are certainly above zero",
         ))
     })
 }

@@ -334,12 +334,20 @@ impl Claim {
         }
     }
 
-    /// Judges the claim. The reason why it cannot be tested becomes an untestable judgement.
+    /// Judges the claim. The reason why it cannot be tested becomes an untestable judgement, or an
+    /// inconclusive one if only noise is in the way: the middles of the same points could be judged.
     pub fn decide(&self, evidence: &Evidence<'_>) -> Judgement {
-        (self.judge)(evidence).unwrap_or_else(|Untestable(reason)| Judgement {
-            verdict: Verdict::Untestable,
-            numbers: reason,
-            value: None,
+        (self.judge)(evidence).unwrap_or_else(|Untestable(reason)| {
+            let points = evidence.points.iter().map(|point| point.narrowed(0.0));
+            let exact = Evidence {
+                points: &points.collect::<Vec<_>>(),
+                ..*evidence
+            };
+            let verdict = match (self.judge)(&exact) {
+                Ok(_) => Verdict::Inconclusive,
+                Err(_) => Verdict::Untestable,
+            };
+            Judgement::in_words(verdict, reason)
         })
     }
 }

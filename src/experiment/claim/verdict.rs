@@ -111,6 +111,7 @@ fn beside(value: Interval, bounds: [f64; 2]) -> String {
         .unwrap_or(few + 3);
     match lo == hi {
         true => format!("{lo:.digits$}"),
+        false if !value.tells_a_value() => format!("{lo:.digits$} to {hi:.digits$}"),
         false => format!("{center:.digits$} [{lo:.digits$}, {hi:.digits$}]"),
     }
 }

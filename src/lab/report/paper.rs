@@ -176,7 +176,11 @@ fn then_now(line: &VerdictLine) -> Markup {
         Some(shown) => shown.text(value),
         None => number(value),
     };
-    let now = text(Interval::new(lo, hi).center());
+    let now = Interval::new(lo, hi);
+    let now = match now.tells_a_value() {
+        true => text(now.center()),
+        false => format!("{} to {}", text(lo), text(hi)),
+    };
     html! {
         @if let Some(then) = &line.then {
             @let (least, most) = (text(then.lo), text(then.hi));

@@ -41,7 +41,7 @@ pub fn rows() -> Vec<Row> {
         row("X15", ".2", DoesNotHold, |m| apart(m, L1D)),
         row("X15", ".2", Inconclusive, |m| open(m, L1D)),
         // The empty run took as long.
-        row("X15", ".2", Untestable, |m| runs(m, L1D, &[[0, 10]])).says("not positive"),
+        row("X15", ".2", Untestable, |m| runs(m, L1D, &[[0, 10]])).says("above zero"),
         row("X15", ".3", Holds, |m| close(m, L2)),
         row("X15", ".3", DoesNotHold, |m| apart(m, L2)),
         row("X15", ".3", Inconclusive, |m| open(m, L2)),

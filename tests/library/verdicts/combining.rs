@@ -164,7 +164,7 @@ pub fn rows() -> Vec<Row> {
                 _ => time(24.0),
             })
         })
-        .says("[2.00, 5.00]"),
+        .says("2.00 to 5.00"),
         row("E2", FOUR, Untestable, boundless).says("at no number of open lines"),
         row("E2", PUBLISHED, Holds, usual),
         row("E2", PUBLISHED, Holds, sloping),

@@ -69,7 +69,7 @@ pub fn rows() -> Vec<Row> {
         row("D24", UPGRADE, DoesNotHold, |m| {
             plant(m, [30.0, 8.0], 1.0, 0.1)
         })
-        .says("upgrade over addition 0.08"),
+        .says("upgrade over addition 0.04 to 0.16"),
         row("D24", UPGRADE, Inconclusive, |m| {
             plant(m, [30.0, 8.0], 1.0, 0.5)
         }),

@@ -132,7 +132,7 @@ pub fn rows() -> Vec<Row> {
                 },
             )
         }),
-        row("X9", SMALL, Inconclusive, |m| blurred(m, 40.0, 80.0)).says("[40.0, 87.0]"),
+        row("X9", SMALL, Inconclusive, |m| blurred(m, 40.0, 80.0)).says("40.0 to 87.0"),
         row("X9", SMALL, Untestable, |m| {
             let none = Value::Untestable("nobody knows");
             let tlbs = Tlbs {
