@@ -33,7 +33,7 @@ kernel \name
         mov     r8, rax
         jmp     r9
         .rept   256
-        imul    r8, r8
+        imul    r8d, r8d
         .endr
 2:      and     r8, 0
         add     \sink, r8

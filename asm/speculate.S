@@ -7,8 +7,8 @@
 
 #include "linefill.h"
 
-/* The store's address is late because it waits for 20 multiplications, 3 cycles each (see
-   `src/time/yardstick.rs`). The loaded value is multiplied as often.
+/* The store's address is late because it waits for 20 multiplications, 3 to 6 cycles each: the
+   loaded value needs all 64 bits. The loaded value is multiplied as often.
 
    rdi  address of the store
    rsi  256 addresses to load from, used cyclically: an operation uses the address with the number

@@ -1,16 +1,20 @@
 //! A stretch of code whose length in core cycles is known.
 //!
 //! The core clock varies (turbo, power saving) while the time-stamp counter's rate does not, and without
-//! performance counters nothing reports the core clock. A chain of dependent `imul` measures it: each
-//! `imul` waits three cycles for the one before it (Intel since Nehalem, AMD Zen 1 to 5; Agner Fog's
-//! instruction tables, uops.info), and no renamer can eliminate a multiplication, as Golden Cove does
-//! additions of immediates.
+//! performance counters nothing reports the core clock. A chain of dependent `imul` of 32 bits measures
+//! it: each `imul` waits three cycles for the one before it (Intel since Nehalem and Silvermont, AMD Jaguar
+//! and Zen 1 to 5; Agner Fog's instruction tables, uops.info, LLVM's scheduling models), and no renamer can
+//! eliminate a multiplication, as Golden Cove does additions of immediates. With 64 bits it would wait five
+//! cycles on Silvermont to Tremont and six on Jaguar.
 
 // The instructions of the chain must be exactly these.
 #![allow(unsafe_code)]
 
 use core::arch::asm;
 use core::ops::RangeInclusive;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use raw_cpuid::CpuId;
 
 use super::{start, stop};
 
@@ -34,7 +38,33 @@ const BLOCK: u64 = 50;
 pub fn ticks() -> u64 {
     let short = timed(CHAIN);
     let long = timed(2 * CHAIN);
-    long.saturating_sub(short)
+    3 * long.saturating_sub(short) / latency()
+}
+
+/// Returns the cycles that a multiplication waits for the one before it: 4 on AMD's family 15h (Bulldozer to
+/// Excavator), and 3 on all other cores. CPUID is read once: in a virtual machine it takes a microsecond or more.
+fn latency() -> u64 {
+    static KNOWN: AtomicU64 = AtomicU64::new(0);
+    match KNOWN.load(Ordering::Relaxed) {
+        0 => {
+            let cpuid = CpuId::new();
+            let vendor = cpuid.get_vendor_info();
+            let cycles = latency_of(
+                vendor.as_ref().map_or("", |vendor| vendor.as_str()),
+                cpuid.get_feature_info().map_or(0, |of| of.family_id()),
+            );
+            KNOWN.store(cycles, Ordering::Relaxed);
+            cycles
+        }
+        known => known,
+    }
+}
+
+fn latency_of(vendor: &str, family: u8) -> u64 {
+    match (vendor, family) {
+        ("AuthenticAMD", 0x15) => 4,
+        _ => 3,
+    }
 }
 
 #[inline(never)]
@@ -53,11 +83,11 @@ pub(super) fn chain(multiplications: u64) {
         asm!(
             "2:",
             ".rept 50",
-            "imul {value}, {value}",
+            "imul {value:e}, {value:e}",
             ".endr",
             "dec {blocks}",
             "jnz 2b",
-            value = inout(reg) 3_u64 => _,
+            value = inout(reg) 3_u32 => _,
             blocks = inout(reg) blocks => _,
             options(nostack, nomem),
         );
@@ -74,5 +104,12 @@ mod tests {
         seen.fill_with(ticks);
         seen.sort_unstable();
         assert!(seen[4] > 0);
+    }
+
+    #[test]
+    fn only_bulldozer_and_its_successors_multiply_in_four_cycles() {
+        assert_eq!(latency_of("AuthenticAMD", 0x15), 4);
+        assert_eq!(latency_of("AuthenticAMD", 0x19), 3);
+        assert_eq!(latency_of("GenuineIntel", 0x15), 3);
     }
 }

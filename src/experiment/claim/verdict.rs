@@ -347,10 +347,15 @@ mod tests {
             numbers(between("a", Interval::exact(6.0), 1.0, f64::INFINITY)),
             "a 6.00 (claimed: 1 or more)"
         );
-        let undecided = Interval::new(1.0, 2.0 + 1e-9);
+        let undecided = Interval::new(1.5, 2.0 + 1e-9);
         assert_eq!(
             numbers(at_most("a", undecided, 2.0)),
-            "a 1.41421 [1.00000, 2.00000] (claimed: below 2)"
+            "a 1.73205 [1.50000, 2.00000] (claimed: below 2)"
+        );
+        let wide = Interval::new(0.9, 2.1);
+        assert_eq!(
+            numbers(at_most("a", wide, 2.0)),
+            "a 0.90 to 2.10 (claimed: below 2)"
         );
     }
 
