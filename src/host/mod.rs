@@ -50,6 +50,7 @@ pub trait Prefetchers: Debug {
 /// The surroundings of an experiment.
 ///
 /// A set-up asks for what it needs. If it gets a [`Lack`] instead, it cannot be tested.
+#[expect(unused_variables, reason = "the defaults use no parameter")]
 pub trait Host: Debug + Sync {
     /// Returns the host's name, as it begins a sentence: `Linux`.
     fn name(&self) -> &'static str;
@@ -73,7 +74,6 @@ pub trait Host: Debug + Sync {
         pages: Pages,
         policy: &MemoryPolicy,
     ) -> Result<Box<dyn Backing>, Lack> {
-        let _ = (bytes, pages, policy);
         Err(self.lacks("memory in pages of a given size"))
     }
 
@@ -83,7 +83,6 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If pages are not allocated on touch here, or the addresses or nodes cannot be had.
     fn reserve(&self, bytes: usize, policy: &MemoryPolicy) -> Result<Box<dyn Backing>, Lack> {
-        let _ = (bytes, policy);
         Err(self.lacks("pages that come when they are touched"))
     }
 
@@ -92,7 +91,6 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If there is no such call, or it gives other pages.
     fn populate(&self, bytes: usize, pages: Pages) -> Result<Box<dyn Populate>, Lack> {
-        let _ = (bytes, pages);
         Err(self.lacks("call that maps populated pages"))
     }
 
@@ -101,7 +99,6 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If the pages cannot be replaced.
     fn first_touched_on<'m>(&self, bytes: &'m mut [u8], cpu: usize) -> Result<&'m mut [u8], Lack> {
-        let _ = (bytes, cpu);
         Err(self.lacks("pages that a second CPU touches first"))
     }
 
@@ -119,7 +116,6 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If the nodes cannot be found, or a page is not present.
     fn nodes_of(&self, first: *const u8, bytes: usize) -> Result<Vec<OnNode>, Lack> {
-        let _ = (first, bytes);
         Err(self.lacks("answer to on which node a page lies"))
     }
 
@@ -143,7 +139,6 @@ pub trait Host: Debug + Sync {
 
     /// Returns the number of interrupts that a CPU has taken so far; `None` if they are not counted.
     fn interrupts(&self, cpu: usize) -> Option<u64> {
-        let _ = cpu;
         None
     }
 
@@ -153,7 +148,6 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If there are no counters.
     fn counters(&self, events: &[Event]) -> Result<Box<dyn Group>, Lack> {
-        let _ = events;
         Err(self.lacks("counters of events"))
     }
 
@@ -163,7 +157,6 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If none can be counted, or an entry is not the name of an event.
     fn counted(&self, list: Option<&str>) -> Result<Vec<String>, Lack> {
-        let _ = list;
         Err(self.lacks("counters of events"))
     }
 
@@ -177,7 +170,6 @@ pub trait Host: Debug + Sync {
         options: RoundOptions,
         lead: &mut dyn FnMut(&mut dyn Team),
     ) -> Result<(), Lack> {
-        let _ = (members, options, lead);
         Err(self.lacks("second thread"))
     }
 
@@ -186,7 +178,6 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If the thread cannot be started or pinned.
     fn partner(&self, cpu: usize, step: Box<dyn FnMut() + Send>) -> Result<Box<dyn Guard>, Lack> {
-        let _ = (cpu, step);
         Err(self.lacks("second thread"))
     }
 
@@ -195,7 +186,6 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If the process cannot be started, or cannot have its CPU or memory.
     fn process(&self, load: BackgroundLoad) -> Result<Box<dyn Process>, Lack> {
-        let _ = load;
         Err(self.lacks("second process"))
     }
 
@@ -204,21 +194,17 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If the thread may not run there.
     fn pin(&self, cpu: usize) -> Result<Box<dyn Guard>, Lack> {
-        let _ = cpu;
         Err(self.lacks("way to move a thread to another CPU"))
     }
 
     /// Sleeps while `word` holds `value`, until [`wake`](Self::wake) is called for `word`, and for at most
     /// `most`. May return at any time.
     fn sleep(&self, word: &AtomicU32, value: u32, most: Duration) {
-        let _ = (word, value, most);
         core::hint::spin_loop();
     }
 
     /// Wakes the thread that sleeps on `word`, if there is one.
-    fn wake(&self, word: &AtomicU32) {
-        let _ = word;
-    }
+    fn wake(&self, word: &AtomicU32) {}
 
     /// Allocates executable memory of `bytes` bytes. `write` fills it before it becomes executable.
     ///
@@ -230,7 +216,6 @@ pub trait Host: Debug + Sync {
         pages: Pages,
         write: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Box<dyn Code>, Lack> {
-        let _ = (bytes, pages, write);
         Err(self.lacks("memory for code made at run time"))
     }
 
@@ -239,7 +224,6 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If the mappings are refused, or the CPU does not notice writes to code.
     fn alias(&self, bytes: usize, view: View) -> Result<Box<dyn Alias>, Lack> {
-        let _ = (bytes, view);
         Err(self.lacks("pages at two addresses"))
     }
 
@@ -265,7 +249,6 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If there is no timer.
     fn sample(&self, period: Duration, work: &mut dyn FnMut()) -> Result<Vec<usize>, Lack> {
-        let _ = (period, work);
         Err(self.lacks("timer that interrupts"))
     }
 
@@ -282,7 +265,6 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If the host does not report it.
     fn told(&self, what: Told) -> Result<f64, Lack> {
-        let _ = what;
         Err(self.lacks("description of the machine"))
     }
 
