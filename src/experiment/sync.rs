@@ -64,58 +64,29 @@ mod spinning {
         }
     }
 
-    /// A value that one thread at a time may access.
+    /// A value that one thread at a time may access: a lock that is only taken to write.
     #[derive(Debug, Default)]
-    #[repr(C)]
-    pub(crate) struct Mutex<T> {
-        word: Word,
-        value: UnsafeCell<T>,
-    }
+    #[repr(transparent)]
+    pub(crate) struct Mutex<T>(RwLock<T>);
 
-    // SAFETY: the word ensures that only one guard at a time refers to the value.
+    pub(crate) type MutexGuard<'l, T> = WriteGuard<'l, T>;
+
+    // SAFETY: it hands out writing guards alone, of which there is one at a time.
     unsafe impl<T: Send> Sync for Mutex<T> {}
 
     impl<T> Mutex<T> {
         pub(crate) const fn new(value: T) -> Self {
-            Mutex {
-                word: Word::new(),
-                value: UnsafeCell::new(value),
-            }
+            Mutex(RwLock::new(value))
         }
 
         pub(crate) fn lock(&self) -> Locked<MutexGuard<'_, T>> {
-            self.word.take_to_write();
-            Ok(MutexGuard(self))
-        }
-    }
-
-    pub(crate) struct MutexGuard<'l, T>(&'l Mutex<T>);
-
-    impl<T> Deref for MutexGuard<'_, T> {
-        type Target = T;
-
-        fn deref(&self) -> &T {
-            // SAFETY: this guard is the only one, and the reference lives no longer than the borrow of
-            // the guard.
-            unsafe { &*self.0.value.get() }
-        }
-    }
-
-    impl<T> DerefMut for MutexGuard<'_, T> {
-        fn deref_mut(&mut self) -> &mut T {
-            // SAFETY: as in `deref`.
-            unsafe { &mut *self.0.value.get() }
-        }
-    }
-
-    impl<T> Drop for MutexGuard<'_, T> {
-        fn drop(&mut self) {
-            self.0.word.0.store(0, Ordering::Release);
+            self.0.write()
         }
     }
 
     /// A value that one thread at a time may write, or several may read.
     #[derive(Debug, Default)]
+    #[repr(C)]
     pub(crate) struct RwLock<T> {
         word: Word,
         value: UnsafeCell<T>,
