@@ -44,6 +44,8 @@ const CHIPS_AND_CHEESE_ZEN_5: Source = Source::new(
      Optimization Guides",
     "124 outstanding L1 misses; Zen 4 and Zen 3: 24; Zen 2 and Zen 1: 22",
 );
+
+/// Bytes that a core moves to and from its first-level data cache per cycle.
 const CHIPS_AND_CHEESE_STRIX_POINT: Source = Source::new(
     "Chips and Cheese, \"AMD's Strix Point: Zen 5 Hits Mobile\" (2024)",
     "L1d: loads of 64 bytes per cycle, stores of 64",

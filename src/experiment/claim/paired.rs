@@ -145,7 +145,6 @@ mod tests {
         assert!(slower.lo > 1.08 && slower.hi < 1.12, "{slower}");
     }
 
-    /// Additional passes over only one of the series do not narrow the interval of the ratio.
     /// The difference of two times may be negative in a small working set.
     #[test]
     fn a_point_elsewhere_does_not_matter() {
@@ -171,6 +170,7 @@ mod tests {
         assert!(paired(&evidence, "b", "a", beyond).is_ok());
     }
 
+    /// Additional passes over only one of the series do not narrow the interval of the ratio.
     #[test]
     fn the_interval_of_a_ratio_is_that_of_the_passes_of_both() {
         let machine = crate::experiment::machine::tests::unknown();

@@ -57,8 +57,8 @@ pub struct ThreadStats {
 impl ThreadStats {
     /// Merges the statistics of two passes. Keeps the smaller `fastest` and the larger `slowest`, whose
     /// ratio also tells how the passes differ; [`Pass`](crate::experiment::Pass) has that of each. The lead
-    /// covers the least and the most of both, with its other fields from the first pass. So is the
-    /// round trip: a mean of means would not be that of all passes.
+    /// covers the least and the most of both, with its other fields from the first pass. The round trip is
+    /// the first pass's too: a median of medians would not be that of all passes.
     pub fn with(self, other: ThreadStats) -> ThreadStats {
         let lead = match (self.lead, other.lead) {
             (Some(one), Some(other)) => Some(RunAhead {
