@@ -6,6 +6,7 @@ use criterion::Throughput;
 use linefill::cpu::Features;
 use linefill::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay};
 use linefill::experiment::{Context, CpuOrder, Linux, Setup, Untestable, Workload};
+use linefill::host::Team as _;
 use linefill::mem::Region;
 use linefill::os::current_cpu;
 use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, team};

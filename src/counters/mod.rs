@@ -11,6 +11,7 @@ pub use crate::host::{Each, Meter, of_kernel, of_shot};
 pub use crate::pmu::Quantity;
 pub use place::{Named, Place, UnknownName};
 
+use crate::host::Group as _;
 use crate::os::perf::{Event, Group, Refusal, Software};
 use crate::pmu::Reading;
 

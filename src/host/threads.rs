@@ -267,6 +267,9 @@ pub struct RoundOptions {
 pub trait Team {
     /// Makes every member do `operations` operations, all from the same tick on. Returns the times of this
     /// round, in the members' order.
+    ///
+    /// # Panics
+    /// If a member's kernel panicked.
     fn round(&mut self, operations: u64) -> &[WorkerTime];
 
     /// Returns the times of the last round, in the members' order.

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicU32;
 use super::memory::Mapped;
 use super::{Granted, Memory, MemoryError, Pages};
 pub use crate::host::View;
+use crate::host::{self, Alias as _, Code as _};
 use crate::kernel::Function;
 use crate::mem::PAGE;
 
@@ -160,13 +161,11 @@ impl Code {
             function(first, second, third)
         }
     }
+}
 
-    /// Returns the function at `offset`. Calling it has the conditions of [`call`](Self::call).
-    ///
-    /// # Panics
-    /// If `offset` lies outside the code.
+impl host::Code for Code {
     #[inline]
-    pub fn function(&self, offset: usize) -> Function {
+    fn function(&self, offset: usize) -> Function {
         function(&self.bytes()[offset])
     }
 }
@@ -238,22 +237,18 @@ impl Alias {
     pub fn len(&self) -> usize {
         self.len
     }
+}
 
-    /// Returns the start of the first view, which is readable and writable.
-    pub fn first(&self) -> *mut u8 {
+impl host::Alias for Alias {
+    fn first(&self) -> *mut u8 {
         self.first.start().as_ptr()
     }
 
-    /// Returns the start of the second view, which is writable or executable.
-    pub fn second(&self) -> *mut u8 {
+    fn second(&self) -> *mut u8 {
         self.second.start().as_ptr()
     }
 
-    /// Writes `bytes` at `offset` through the first view.
-    ///
-    /// # Panics
-    /// If the bytes do not fit.
-    pub fn write(&mut self, offset: usize, bytes: &[u8]) {
+    fn write(&mut self, offset: usize, bytes: &[u8]) {
         let end = offset.checked_add(bytes.len());
         assert!(
             end.is_some_and(|end| end <= self.len),
@@ -266,12 +261,7 @@ impl Alias {
         unsafe { ptr::copy(bytes.as_ptr(), self.first().add(offset), bytes.len()) };
     }
 
-    /// Returns the four bytes at `offset` of the first view. Any thread may store them as a whole, also
-    /// while the second view is read or executed.
-    ///
-    /// # Panics
-    /// If `offset` is not a multiple of 4, or lies outside the view.
-    pub fn word(&self, offset: usize) -> &AtomicU32 {
+    fn word(&self, offset: usize) -> &AtomicU32 {
         assert!(
             offset.is_multiple_of(4) && offset < self.len,
             "no aligned word of 4 bytes at {offset}"
@@ -282,12 +272,8 @@ impl Alias {
         unsafe { AtomicU32::from_ptr(self.first().add(offset).cast()) }
     }
 
-    /// Returns the function at `offset` of the second view. Calling it has the conditions of [`Code::call`].
-    ///
-    /// # Panics
-    /// If the second view is not executable, or `offset` lies outside it.
     #[inline]
-    pub fn function(&self, offset: usize) -> Function {
+    fn function(&self, offset: usize) -> Function {
         assert!(
             self.view == View::Code && offset < self.len,
             "no code at {offset}"

@@ -17,7 +17,7 @@ use super::affinity::keep_on;
 use super::clock::pause;
 use super::interrupt::Blocked;
 use super::memory::Mapped;
-use crate::host::BackgroundLoad;
+use crate::host::{BackgroundLoad, Process};
 use crate::kernel::{Bandwidth, Kernel};
 use crate::mem::{PAGE, Region};
 
@@ -133,23 +133,6 @@ impl BackgroundProcess {
         }
     }
 
-    /// Returns the number of stretches of work done so far. It grows while the process is at work.
-    pub fn stretches(&self) -> u64 {
-        self.board().stretches.load(Ordering::Relaxed)
-    }
-
-    /// Returns whether the process exists.
-    pub fn lives(&mut self) -> bool {
-        if !self.ended {
-            let mut status = 0;
-            // SAFETY: `status` is valid to write; the child is ours and was not waited for.
-            let found = unsafe { libc::waitpid(self.child, &mut status, libc::WNOHANG) };
-            // On an error, the child was waited for elsewhere, or waiting is not permitted.
-            self.ended = found != 0;
-        }
-        !self.ended
-    }
-
     /// Returns the process number.
     pub fn process(&self) -> u32 {
         self.child.unsigned_abs()
@@ -158,6 +141,23 @@ impl BackgroundProcess {
     fn board(&self) -> &Board {
         // SAFETY: the page is mapped until this is dropped, and consists of atomic words.
         unsafe { self.board.start().cast::<Board>().as_ref() }
+    }
+}
+
+impl Process for BackgroundProcess {
+    fn stretches(&self) -> u64 {
+        self.board().stretches.load(Ordering::Relaxed)
+    }
+
+    fn lives(&mut self) -> bool {
+        if !self.ended {
+            let mut status = 0;
+            // SAFETY: `status` is valid to write; the child is ours and was not waited for.
+            let found = unsafe { libc::waitpid(self.child, &mut status, libc::WNOHANG) };
+            // On an error, the child was waited for elsewhere, or waiting is not permitted.
+            self.ended = found != 0;
+        }
+        !self.ended
     }
 }
 

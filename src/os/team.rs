@@ -16,7 +16,7 @@ use super::apart::{CoreDistance, Lines};
 use super::clock::pause;
 use super::preempt::Switches;
 use super::sysfs::Sysfs;
-use crate::host::{RoundOptions, Worker, WorkerTime};
+use crate::host::{RoundOptions, Team, Worker, WorkerTime};
 use crate::kernel::Kernel;
 use crate::time::{SmtContention, start, stop};
 
@@ -138,27 +138,20 @@ pub fn team<T>(
     })
 }
 
-impl ThreadGroup<'_> {
-    /// Returns the times of the last round, in the members' order.
-    pub fn turns(&self) -> &[WorkerTime] {
+impl Team for ThreadGroup<'_> {
+    fn turns(&self) -> &[WorkerTime] {
         &self.turns
     }
 
-    /// Returns whether the first two members shared a core when the last round began, although the system
-    /// reports two cores.
-    pub fn one_core(&self) -> bool {
+    fn one_core(&self) -> bool {
         lock(&self.board.met).is_some_and(|met| !met.apart)
     }
 
-    /// Returns the ticks per round trip of a line between the first two members when the last round began,
-    /// by `lock cmpxchg`; `None` if the system reports that two members share a core.
-    pub fn round_trip(&self) -> Option<f64> {
+    fn round_trip(&self) -> Option<f64> {
         Some((*lock(&self.board.met))?.round_trip)
     }
 
-    /// Waits until the first two members run on different cores, or until `patience` is used up.
-    /// Subtracts the time waited from `patience`.
-    pub fn wait_for_cores(&mut self, patience: &mut Duration) {
+    fn wait_for_cores(&mut self, patience: &mut Duration) {
         while self.one_core() && !patience.is_zero() {
             pause(PAUSE.min(*patience));
             *patience = patience.saturating_sub(PAUSE);
@@ -166,12 +159,7 @@ impl ThreadGroup<'_> {
         }
     }
 
-    /// Makes every member do `operations` operations, all from the same tick on. Returns the times of this
-    /// round, in the members' order.
-    ///
-    /// # Panics
-    /// If a member's kernel panicked.
-    pub fn round(&mut self, operations: u64) -> &[WorkerTime] {
+    fn round(&mut self, operations: u64) -> &[WorkerTime] {
         let board = self.board;
         let number = board.round.load(Ordering::Relaxed) + 1;
         board.operations.store(operations, Ordering::Relaxed);

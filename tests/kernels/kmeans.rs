@@ -6,6 +6,7 @@ use linefill::experiment::topics::kmeans::run::{
     Clustering, ClusteringSetup, KMeansSetup, KMeansWay, Told,
 };
 use linefill::experiment::{Context, Linux, SampleOf, Setup, Timing, Workload};
+use linefill::host::Team as _;
 use linefill::mem::Region;
 use linefill::os::{RoundOptions, allowed, team};
 use linefill::pattern::kmeans::{POINTS, Point, scatter};

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use crate::common;
 use crate::common::cli::Folder;
 use linefill::cpu::Caches;
+use linefill::host::Team as _;
 use linefill::kernel::{Motion, RoundTrip, RoundTripWay, Vector};
 use linefill::mem::Region;
 use linefill::os::{BackgroundLoad, BackgroundProcess, RoundOptions, Worker, allowed, team};

@@ -8,6 +8,7 @@ use linefill::experiment::{
     Arena, Case, Context, Counting, CpuOrder, Experiment, Linux, Machine, Ranges, Run, SampleOf,
     Shape, Timing, Unit, Untestable, Workload, find,
 };
+use linefill::host::Team as _;
 use linefill::kernel::{Kernel, Work};
 use linefill::measure::Shot;
 use linefill::os::current_cpu;

@@ -15,16 +15,15 @@ use crate::experiment::Counting;
 use crate::host::{
     Alias, Arrangement, BackgroundLoad, Backing, Code, Event, Granted, Group, Guard, Host, Lack,
     MemoryNode, MemoryPolicy, OnNode, Pages, Populate, Prefetchers, Process, Refusal, RoundOptions,
-    Sharing, Team, Told, View, Watch, Worker, WorkerTime,
+    Sharing, Team, Told, View, Watch, Worker,
 };
-use crate::kernel::Function;
 use crate::os::irq::Interrupts;
 use crate::os::memory::{Transparent, transparent_pages};
 use crate::os::perf::{self, Counter};
 use crate::os::prefetchers::{Off, Ready};
 use crate::os::{
-    self, BackgroundProcess, BackgroundThread, Memory, Pinned, Populated, Root, Sysfs, ThreadGroup,
-    futex, preempt, sampler, split_locks,
+    self, BackgroundProcess, BackgroundThread, Memory, Pinned, Populated, Root, Sysfs, futex,
+    preempt, sampler, split_locks,
 };
 
 /// Linux as a host, through [`os`].
@@ -42,11 +41,15 @@ impl Host for Linux {
         pages: Pages,
         policy: &MemoryPolicy,
     ) -> Result<Box<dyn Backing>, Lack> {
-        boxed(Memory::on_nodes(bytes, pages, policy))
+        Ok(Box::new(
+            Memory::on_nodes(bytes, pages, policy).map_err(Lack::refused)?,
+        ))
     }
 
     fn reserve(&self, bytes: usize, policy: &MemoryPolicy) -> Result<Box<dyn Backing>, Lack> {
-        boxed(Memory::reserve_on_nodes(bytes, policy))
+        Ok(Box::new(
+            Memory::reserve_on_nodes(bytes, policy).map_err(Lack::refused)?,
+        ))
     }
 
     fn populate(&self, bytes: usize, pages: Pages) -> Result<Box<dyn Populate>, Lack> {
@@ -129,15 +132,19 @@ impl Host for Linux {
     }
 
     fn partner(&self, cpu: usize, step: Box<dyn FnMut() + Send>) -> Result<Box<dyn Guard>, Lack> {
-        boxed(BackgroundThread::start(cpu, step))
+        Ok(Box::new(
+            BackgroundThread::start(cpu, step).map_err(Lack::refused)?,
+        ))
     }
 
     fn process(&self, load: BackgroundLoad) -> Result<Box<dyn Process>, Lack> {
-        boxed(BackgroundProcess::start(load))
+        Ok(Box::new(
+            BackgroundProcess::start(load).map_err(Lack::refused)?,
+        ))
     }
 
     fn pin(&self, cpu: usize) -> Result<Box<dyn Guard>, Lack> {
-        boxed(os::pin(cpu))
+        Ok(Box::new(os::pin(cpu).map_err(Lack::refused)?))
     }
 
     fn sleep(&self, word: &AtomicU32, value: u32, most: Duration) {
@@ -154,15 +161,19 @@ impl Host for Linux {
         pages: Pages,
         write: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Box<dyn Code>, Lack> {
-        boxed(os::Code::new(bytes, pages, write))
+        Ok(Box::new(
+            os::Code::new(bytes, pages, write).map_err(Lack::refused)?,
+        ))
     }
 
     fn alias(&self, bytes: usize, view: View) -> Result<Box<dyn Alias>, Lack> {
-        boxed(os::Alias::new(bytes, view))
+        Ok(Box::new(
+            os::Alias::new(bytes, view).map_err(Lack::refused)?,
+        ))
     }
 
     fn prefetchers(&self) -> Result<Box<dyn Prefetchers>, Lack> {
-        boxed(Ready::here())
+        Ok(Box::new(Ready::here().map_err(Lack::refused)?))
     }
 
     fn split_locks(&self) -> Result<SplitLocks, Lack> {
@@ -188,36 +199,6 @@ impl Host for Linux {
     fn arrangement(&self) -> Result<Arrangement, Lack> {
         Sysfs::live().arrangement().map_err(Lack::refused)
     }
-}
-
-/// Boxes a value of [`os`] as the trait object that experiments take.
-trait Boxed<T: ?Sized> {
-    fn boxed(self) -> Box<T>;
-}
-
-macro_rules! boxes {
-    ($($of:ty => $to:ident;)+) => {
-        $(impl Boxed<dyn $to> for $of {
-            fn boxed(self) -> Box<dyn $to> {
-                Box::new(self)
-            }
-        })+
-    };
-}
-
-boxes! {
-    Memory => Backing;
-    BackgroundThread => Guard;
-    BackgroundProcess => Process;
-    Pinned => Guard;
-    os::Code => Code;
-    os::Alias => Alias;
-    Ready => Prefetchers;
-    Off => Guard;
-}
-
-fn boxed<T: ?Sized, F: Boxed<T>, E: core::error::Error>(got: Result<F, E>) -> Result<Box<T>, Lack> {
-    got.map(F::boxed).map_err(Lack::refused)
 }
 
 impl Guard for BackgroundThread {}
@@ -269,75 +250,9 @@ impl Populate for MapPopulate {
     }
 }
 
-impl Group for perf::Group {
-    fn refusal(&self, place: usize) -> Option<&Refusal> {
-        perf::Group::refusal(self, place)
-    }
-}
-
-impl Team for ThreadGroup<'_> {
-    fn round(&mut self, operations: u64) -> &[WorkerTime] {
-        ThreadGroup::round(self, operations)
-    }
-
-    fn turns(&self) -> &[WorkerTime] {
-        ThreadGroup::turns(self)
-    }
-
-    fn one_core(&self) -> bool {
-        ThreadGroup::one_core(self)
-    }
-
-    fn round_trip(&self) -> Option<f64> {
-        ThreadGroup::round_trip(self)
-    }
-
-    fn wait_for_cores(&mut self, patience: &mut Duration) {
-        ThreadGroup::wait_for_cores(self, patience);
-    }
-}
-
-impl Process for BackgroundProcess {
-    fn stretches(&self) -> u64 {
-        BackgroundProcess::stretches(self)
-    }
-
-    fn lives(&mut self) -> bool {
-        BackgroundProcess::lives(self)
-    }
-}
-
-impl Code for os::Code {
-    fn function(&self, offset: usize) -> Function {
-        os::Code::function(self, offset)
-    }
-}
-
-impl Alias for os::Alias {
-    fn first(&self) -> *mut u8 {
-        os::Alias::first(self)
-    }
-
-    fn second(&self) -> *mut u8 {
-        os::Alias::second(self)
-    }
-
-    fn write(&mut self, offset: usize, bytes: &[u8]) {
-        os::Alias::write(self, offset, bytes);
-    }
-
-    fn word(&self, offset: usize) -> &AtomicU32 {
-        os::Alias::word(self, offset)
-    }
-
-    fn function(&self, offset: usize) -> Function {
-        os::Alias::function(self, offset)
-    }
-}
-
 impl Prefetchers for Ready {
     fn switch_off(self: Box<Self>) -> Result<Box<dyn Guard>, Lack> {
-        boxed(Ready::switch_off(*self))
+        Ok(Box::new(Ready::switch_off(*self).map_err(Lack::refused)?))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::counter::Counter;
 use super::{Event, Refusal, explain, paranoid};
-use crate::host::{Lack, Meter};
+use crate::host::{self, Lack, Meter};
 use crate::pmu::Reading;
 
 /// The most events that one `read` of a group returns; further events form another group.
@@ -144,7 +144,7 @@ fn seat<K: Opens>(
 }
 
 impl Group {
-    /// Opens `events`. Events that the kernel refuses are left out; see [`refusal`](Self::refusal).
+    /// Opens `events`. Events that the kernel refuses are left out; see [`refusal`](host::Group::refusal).
     pub fn open(events: &[Event]) -> Group {
         let mut group = Group::default();
         for event in events {
@@ -194,11 +194,6 @@ impl Group {
     /// Returns whether no event was asked for.
     pub fn is_empty(&self) -> bool {
         self.answers.is_empty()
-    }
-
-    /// Returns why event `index` is not counted; `None` if it is counted.
-    pub fn refusal(&self, index: usize) -> Option<&Refusal> {
-        self.answers[index].as_ref().err()
     }
 
     /// Returns the counts so far, event by event; `None` for refused events.
@@ -281,6 +276,12 @@ impl Meter for Group {
         self.scope_into(work, &mut before, into)
             .1
             .map_err(Lack::refused)
+    }
+}
+
+impl host::Group for Group {
+    fn refusal(&self, place: usize) -> Option<&Refusal> {
+        self.answers[place].as_ref().err()
     }
 }
 

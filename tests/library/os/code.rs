@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 
 use crate::common::child;
 use crate::common::untested;
+use linefill::host::Alias as _;
 use linefill::os::code::{Alias, Code, View};
 use linefill::os::{Memory, Pages};
 

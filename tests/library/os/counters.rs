@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::common::child;
 use crate::common::untested;
+use linefill::host::Group as _;
 use linefill::os::perf::{Counter, Event, Group, Pmu, Refusal, Software, probe, probe_software};
 use linefill::os::{Memory, Pages};
 

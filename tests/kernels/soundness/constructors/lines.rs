@@ -8,6 +8,7 @@ use linefill::kernel::{
     Vector, Width,
 };
 use linefill::mem::Region;
+use linefill::host::Code as _;
 use linefill::os::{Code, Pages};
 use linefill::pattern::{
     Behind, Between, Blocks, Callers, Filler, Indirect, Listing, Nested, Window,

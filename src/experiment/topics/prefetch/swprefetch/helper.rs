@@ -357,7 +357,7 @@ impl Kernel for Helper<'_> {
 mod tests {
     use super::*;
     use crate::experiment::Linux;
-    use crate::host::RoundOptions;
+    use crate::host::{RoundOptions, Team as _};
     use crate::mem::LINE;
     use crate::os::{allowed, team};
 
