@@ -33,7 +33,7 @@ pub use crate::experiment::events::{Count, Counting};
 pub use crate::experiment::machine::calibration::{Calibration, Left, Reach, Stream, calibrating};
 pub use crate::experiment::machine::cpu_order::{CpuOrder, Placement};
 pub use crate::experiment::machine::ladder::{
-    LADDER, LAPS, SPARSE, ladder_limit, rung_of, sparse_of_pass, sparse_rungs,
+    LADDER, LAPS, SPARSE, ladder_limit, rung_of, sparse_of_pass,
 };
 pub use crate::experiment::machine::predict::{
     Basis, Compared, Forecast, Model, Outcome, Parameters, Prediction, prediction,

@@ -93,11 +93,6 @@ impl RunAheadLimit {
         }
     }
 
-    /// Returns the bound in steps.
-    pub fn bound(&self) -> u32 {
-        self.bound
-    }
-
     /// Called by the walker, which has made `steps` steps and is at `place`. Wakes a runner that waits for
     /// this step.
     #[inline]

@@ -217,11 +217,6 @@ impl Record {
             .chain(verdicts.map(Line::Verdict))
             .chain(self.end.clone().map(Line::End))
     }
-
-    /// Returns the points of an experiment, passes merged, in the order of their first measurement.
-    pub fn points_of(&self, experiment: &str) -> Vec<Point> {
-        points_of(&self.points, experiment)
-    }
 }
 
 /// Returns the version of linefill that wrote a record, with its revision if known.
@@ -232,7 +227,7 @@ pub(crate) fn version(header: &Header) -> String {
     }
 }
 
-/// Returns the points of an experiment among `lines`, with their passes merged.
+/// Returns the points of an experiment among `lines`, passes merged, in the order of their first measurement.
 pub fn points_of(lines: &[PointLine], experiment: &str) -> Vec<Point> {
     let lines = lines.iter().filter(|line| line.experiment == experiment);
     merged_by_number(lines.map(|line| (Some(line.pass), line.point.clone())))

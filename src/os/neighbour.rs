@@ -133,11 +133,6 @@ impl BackgroundProcess {
         }
     }
 
-    /// Returns the process number.
-    pub fn process(&self) -> u32 {
-        self.child.unsigned_abs()
-    }
-
     fn board(&self) -> &Board {
         // SAFETY: the page is mapped until this is dropped, and consists of atomic words.
         unsafe { self.board.start().cast::<Board>().as_ref() }
@@ -269,7 +264,7 @@ mod tests {
     }
 
     /// Returns whether a process of this number exists, including dead processes not yet waited for.
-    fn exists(process: u32) -> bool {
+    fn exists(process: libc::pid_t) -> bool {
         std::path::Path::new(&format!("/proc/{process}")).exists()
     }
 
@@ -278,7 +273,7 @@ mod tests {
         let cpu = *allowed().last().unwrap();
         for motion in [Motion::Read, Motion::Write, Motion::Copy] {
             let mut neighbour = BackgroundProcess::start(chore(cpu, motion)).unwrap();
-            let (process, first) = (neighbour.process(), neighbour.stretches());
+            let (process, first) = (neighbour.child, neighbour.stretches());
             let began = Instant::now();
             while neighbour.stretches() < first + 3 {
                 assert!(neighbour.lives() && began.elapsed() < PATIENCE);
@@ -324,7 +319,7 @@ mod tests {
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let neighbour = BackgroundProcess::start(chore(cpu, Motion::Write)).unwrap();
-            tell.send(neighbour.process()).unwrap();
+            tell.send(neighbour.child).unwrap();
             panic!("in the middle of a measurement");
         });
         assert!(thread.join().is_err());

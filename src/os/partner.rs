@@ -27,7 +27,6 @@ messages! { PartnerError:
 pub struct BackgroundThread {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-    cpu: usize,
 }
 
 impl BackgroundThread {
@@ -59,18 +58,12 @@ impl BackgroundThread {
         let partner = BackgroundThread {
             stop,
             thread: Some(thread),
-            cpu,
         };
         match told.recv() {
             Ok(Ok(())) => Ok(partner),
             Ok(Err(error)) => Err(PartnerError::Affinity(error)),
             Err(_) => Err(PartnerError::Refused("it ended at once".to_owned())),
         }
-    }
-
-    /// The CPU that the thread runs on.
-    pub fn cpu(&self) -> usize {
-        self.cpu
     }
 }
 
@@ -99,7 +92,6 @@ mod tests {
             theirs.fetch_add(1, Ordering::Relaxed);
         });
         let partner = partner.unwrap();
-        assert_eq!(partner.cpu(), cpu);
         while steps.load(Ordering::Relaxed) < 10 {
             thread::yield_now();
         }

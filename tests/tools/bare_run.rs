@@ -10,7 +10,7 @@ use super::bare::{self, Boot, FAILED, PASSED, UNVERIFIED, boot_image, build, hav
 use crate::common::cli::Folder;
 use linefill::experiment::{LADDER, State, Untestable};
 use linefill::lab::read::parse;
-use linefill::lab::record::{MACHINE, Record};
+use linefill::lab::record::{MACHINE, Record, points_of};
 
 /// A timed experiment, two simulated ones, one with code generated at run time, and one with threads.
 const ROWS: &str = "D14,D10,C2,E21,B5";
@@ -30,7 +30,7 @@ fn boot(image: &Path, words: &str) -> Boot {
 
 /// The counts of an experiment, by series and place.
 fn counted(record: &Record, experiment: &str) -> Vec<(String, f64, f64)> {
-    let points = record.points_of(experiment).into_iter();
+    let points = points_of(&record.points, experiment).into_iter();
     let counted = points.filter_map(|point| match point.state {
         State::Counted(value) => Some((point.series, point.x, value)),
         _ => None,
@@ -79,7 +79,7 @@ fn is_a_record_of_every_row(record: &Record) {
         assert_eq!(measured.pages, pages, "{:?}", line.point);
     }
     // A case with a second thread gives the reason why it cannot run.
-    let alone = record.points_of("B5");
+    let alone = points_of(&record.points, "B5");
     let reason = |state: &State| matches!(state, State::Untestable(Untestable(why)) if why == "the bare image has no second thread");
     assert!(alone.iter().any(|point| reason(&point.state)), "{alone:?}");
 }

@@ -48,7 +48,7 @@ pub(crate) fn rung(bytes: usize, seed: u64) -> Case {
 }
 
 /// Returns the sparse walks through up to `largest` bytes, two per octave.
-pub fn sparse_rungs(largest: usize, seed: u64) -> impl Iterator<Item = Case> {
+fn sparse_rungs(largest: usize, seed: u64) -> impl Iterator<Item = Case> {
     let (least, most) = SPARSE_SETS;
     half_octaves(24, 1)
         .skip_while(move |&bytes| bytes < least)

@@ -186,39 +186,7 @@ impl Group {
             .map_err(|error| explain(&error, paranoid(std::path::Path::new("/proc"))))
     }
 
-    /// Returns the number of events asked for.
-    pub fn len(&self) -> usize {
-        self.answers.len()
-    }
-
-    /// Returns whether no event was asked for.
-    pub fn is_empty(&self) -> bool {
-        self.answers.is_empty()
-    }
-
-    /// Returns the counts so far, event by event; `None` for refused events.
-    ///
-    /// # Errors
-    /// If the kernel does not answer.
-    pub fn read(&self) -> io::Result<Vec<Option<Reading>>> {
-        let mut counts = vec![Reading::default(); self.len()];
-        self.read_before(&mut counts)?;
-        Ok(self.answered(&counts))
-    }
-
-    /// Runs `work`, and returns its result with the counts of that time, event by event.
-    ///
-    /// # Errors
-    /// If the kernel does not answer.
-    pub fn scope<R>(&self, work: impl FnOnce() -> R) -> io::Result<(R, Vec<Option<Reading>>)> {
-        let (mut before, mut after) = (vec![Reading::default(); self.len()], Vec::new());
-        after.clone_from(&before);
-        let (result, read) = self.scope_into(work, &mut before, &mut after);
-        read.map(|()| (result, self.answered(&after)))
-    }
-
-    /// Like [`scope`](Self::scope), without allocating: writes the counts of `work` into `after`.
-    /// `before` and `after` each need room for one reading per event; the readings of refused events
+    /// Runs `work`, and writes the counts of that time into `after`, without allocating. `before` and `after` each need room for one reading per event; the readings of refused events
     /// stay as they are. Runs `work` even if the kernel does not answer; the second result reports
     /// that.
     #[inline]
@@ -231,7 +199,7 @@ impl Group {
         let began = self.read_before(before);
         let result = work();
         let read = began.and_then(|()| self.read_behind(after));
-        for (after, before) in after.iter_mut().zip(before).take(self.len()) {
+        for (after, before) in after.iter_mut().zip(before).take(self.answers.len()) {
             *after = after.since(before);
         }
         (result, read)
@@ -251,13 +219,6 @@ impl Group {
         read_all(&self.hardware, into)?;
         read_all(&self.software, into)
     }
-
-    fn answered(&self, counts: &[Reading]) -> Vec<Option<Reading>> {
-        let pairs = self.answers.iter().zip(counts);
-        pairs
-            .map(|(answer, count)| answer.is_ok().then_some(*count))
-            .collect()
-    }
 }
 
 /// Reads groups, and stores each reading at the index of its event.
@@ -268,7 +229,7 @@ fn read_all(groups: &[Together], into: &mut [Reading]) -> io::Result<()> {
 
 impl Meter for Group {
     fn events(&self) -> usize {
-        self.len()
+        self.answers.len()
     }
 
     fn around(&self, work: &mut dyn FnMut(), into: &mut [Reading]) -> Result<(), Lack> {

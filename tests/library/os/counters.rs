@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use crate::common::child;
 use crate::common::untested;
-use linefill::host::Group as _;
+use linefill::host::{Group as _, Meter as _};
 use linefill::os::perf::{Counter, Event, Group, Pmu, Refusal, Software, probe, probe_software};
 use linefill::os::{Memory, Pages};
+use linefill::pmu::Reading;
 
 /// Pages that are written for the first time.
 const FRESH: usize = 64;
@@ -73,15 +74,15 @@ fn a_group_counts_all_its_events_and_names_those_it_cannot() {
         Event::software(Software::PageFaults),
     ];
     let group = Group::open(&events);
-    assert_eq!(group.len(), 3);
-    assert!(!group.is_empty());
-    let (_, counts) = group.scope(touch).unwrap();
-    assert!(counts[0].unwrap().value > 0);
-    assert!(counts[2].unwrap().value >= FRESH as u64);
+    assert_eq!(group.events(), 3);
+    let (mut before, mut counts) = ([Reading::default(); 3], [Reading::default(); 3]);
+    group.scope_into(touch, &mut before, &mut counts).1.unwrap();
+    assert!(counts[0].value > 0);
+    assert!(counts[2].value >= FRESH as u64);
     match probe() {
-        Pmu::Available => assert!(counts[1].unwrap().value > 0),
+        Pmu::Available => assert!(counts[1].value > 0),
         Pmu::Refused(refusal) => {
-            assert_eq!(counts[1], None);
+            assert_eq!(counts[1], Reading::default());
             assert_eq!(group.refusal(1), Some(&refusal));
         }
     }
@@ -103,7 +104,7 @@ fn every_software_event_opens_under_its_name() {
             Err(refusal) => panic!("{}: {refusal}", software.name()),
         }
     }
-    assert!(Group::open(&[]).is_empty());
+    assert_eq!(Group::open(&[]).events(), 0);
 }
 
 /// Under `perf_event_paranoid` 2 such a user may count user mode only, where no context switch occurs.

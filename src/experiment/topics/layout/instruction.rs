@@ -330,11 +330,6 @@ pub enum Missed {
     Tlb,
 }
 
-impl Missed {
-    /// All kinds of misses.
-    pub const ALL: [Missed; 4] = [Missed::L1d, Missed::L2, Missed::L2Lines, Missed::Tlb];
-}
-
 /// Set-up that simulates a walk in the caches of the Core 2 of Drepper's section 7 and reports the
 /// misses of its second lap, in percent of its instructions.
 ///
@@ -348,7 +343,7 @@ pub struct Core2Setup {
     pub missed: Missed,
 }
 
-/// The counts of each walk, in the order of [`Missed::ALL`]. One simulation yields the four numbers
+/// The counts of each walk, in the order of [`Missed`]. One simulation yields the four numbers
 /// of a walk, and later passes reuse them.
 static KNOWN: Mutex<Vec<(WalkSetup, [u64; 4])>> = Mutex::new(Vec::new());
 
