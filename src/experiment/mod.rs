@@ -30,7 +30,9 @@ pub use crate::experiment::claim::verdict::{
     Judged, Judgement, Value, Verdict, all_of, at_least, at_most, between, noted,
 };
 pub use crate::experiment::events::{Count, Counting};
-pub use crate::experiment::machine::calibration::{Calibration, Left, Reach, Stream, calibrating};
+pub use crate::experiment::machine::calibration::{
+    Calibration, Left, ROUND_TRIP, Reach, Stream, calibrating,
+};
 pub use crate::experiment::machine::cpu_order::{CpuOrder, Placement};
 pub use crate::experiment::machine::ladder::{
     LADDER, LAPS, SPARSE, ladder_limit, rung_of, sparse_of_pass,

@@ -1,9 +1,13 @@
 //! Compares the values that several experiments of a run found for the same quantity.
 
 use super::record::MACHINE;
+use crate::experiment::topics::code::jump::UNCHECKED;
+use crate::experiment::topics::hierarchy::random::{RANDOM, SEQUENTIAL};
 use crate::experiment::{
-    Capacity, Evidence, Experiment, LADDER, LAPS, Machine, Point, Range, Unit, Untestable, steps,
+    Capacity, Evidence, Experiment, LADDER, LAPS, Machine, Point, ROUND_TRIP, Range, Unit,
+    Untestable, steps,
 };
+use crate::kernel::Mode;
 use crate::stats::Interval;
 
 /// Two values agree if the gap between their intervals is at most this fraction of the lower one. Experiments
@@ -20,11 +24,11 @@ const CURVES: [(&str, &str, &str); 8] = [
     ("the ladder", MACHINE, LADDER),
     ("laps from memory", MACHINE, LAPS[0].1),
     ("laps from the caches", MACHINE, LAPS[1].1),
-    ("D8, walking", "D8", "random Inc, NPAD=15"),
-    ("B12, walking", "B12", "k = a[k]"),
+    ("D8, walking", "D8", RANDOM),
+    ("B12, walking", "B12", UNCHECKED),
     ("D36, reading", "D36", "read, 16 B"),
     ("D36, writing", "D36", "write, 16 B"),
-    ("D18, in order", "D18", "sequential Inc, NPAD=15"),
+    ("D18, in order", "D18", SEQUENTIAL),
 ];
 
 /// Factor over the size of L2 beyond which L2 holds little of a working set.
@@ -243,7 +247,7 @@ fn latencies(points: &Points<'_>) -> Vec<Disagreement> {
         let everywhere = [
             ("the ladder", points.level(MACHINE, LADDER, range)),
             ("D7", points.level("D7", level, range)),
-            ("X2", points.level("X2", "mov rax,[rax]", range)),
+            ("X2", points.level("X2", Mode::Base.text(), range)),
         ];
         let values = everywhere.into_iter();
         let values = values.filter_map(|(of, value)| Some((of, value?)));
@@ -257,14 +261,13 @@ const LATENCIES_DIFFER: &str = "The values come from different working sets of o
                                 beside busy neighbours.";
 
 fn round_trips(points: &Points<'_>) -> Option<Disagreement> {
-    const ELSEWHERE: &str = "a line to the nearest core and back, by lock cmpxchg";
     let trip = |name, id, series: &str| {
         let evidence = points.evidence(id, Unit::Nanoseconds);
         let (_, value) = *evidence.series(series).ok()?.first()?;
         Some((name, value))
     };
     let values = [
-        trip("the machine", MACHINE, ELSEWHERE),
+        trip("the machine", MACHINE, ROUND_TRIP),
         trip("X12", "X12", "lock cmpxchg"),
     ];
     apart(

@@ -92,7 +92,7 @@ impl Left {
 const PAGES: &str = "a walk in order, one line a page";
 
 /// The series of the round trip of a line to another core and back.
-const ROUND_TRIP: &str = "a line to the nearest core and back, by lock cmpxchg";
+pub const ROUND_TRIP: &str = "a line to the nearest core and back, by lock cmpxchg";
 
 /// The series of the dependent floating-point addition.
 const FLOAT_ADDITION: &str = "a floating-point addition that waits for the one before";

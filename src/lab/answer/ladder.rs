@@ -1,6 +1,6 @@
 //! The memory ladder: size, latency and bandwidth of each level.
 
-use crate::experiment::{Evidence, LADDER, Point, Range, Unit};
+use crate::experiment::{Evidence, LADDER, Point, ROUND_TRIP, Range, Unit};
 use crate::lab::analysis::Analysis;
 use crate::lab::consistency::{BEYOND_L2, last_level_latency};
 use crate::mem::LINE;
@@ -53,8 +53,6 @@ pub struct Latency {
 const BANDWIDTH: &str = "D35";
 /// Experiments and series of walks in address order, the preferred one first.
 const ORDERS: [(&str, &str); 2] = [("D19", "sequential"), ("D14", "NPAD=7")];
-/// Series among the ladder's points with the round trip of a line to the nearest core.
-const ROUND_TRIP: &str = "a line to the nearest core and back, by lock cmpxchg";
 
 /// The largest factor between a measured size and the reported size that still counts as the same.
 const SAME_SIZE: f64 = 1.35;

@@ -32,6 +32,9 @@ use crate::lab::report::build;
 use crate::lab::report::view::{AxisView, CurveView, Figure, ReportView, Section, Value};
 use crate::lab::run::{PACKED, RECORD};
 
+/// The ladder's title.
+pub(crate) const LADDER_TITLE: &str = "A random walk, one line an element";
+
 /// A record in a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
@@ -191,7 +194,7 @@ fn ladder(analysis: &Analysis) -> Option<Section> {
     Some(Section {
         id: MACHINE.to_owned(),
         name: "ladder".to_owned(),
-        title: "A random walk, one line an element".to_owned(),
+        title: LADDER_TITLE.to_owned(),
         question: "Where do the caches end, and what does each level cost?".to_owned(),
         source: "What every run measures first: all ranges of working sets come from it".to_owned(),
         figure: Some(Figure {

@@ -17,7 +17,8 @@ use rayon::prelude::*;
 
 use crate::lab::analysis::{ExperimentPoints, points_by_experiment};
 use crate::lab::compare::{
-    Difference, Failure, Gate, GateError, Outcome, Place, each_names_one, family_of, names_of,
+    Difference, Failure, Gate, GateError, LADDER_TITLE, Outcome, Place, each_names_one, family_of,
+    names_of,
 };
 use crate::lab::rank::greatest_first;
 use crate::lab::read::{read, record_at, warn};
@@ -173,7 +174,7 @@ fn series_of(record: &Record) -> Vec<(Series, Vec<Value>)> {
 fn named(of: &ExperimentPoints<'_>) -> [String; 3] {
     let [name, title] = match of.experiment {
         Some(of) => [of.name, of.title],
-        None if of.id == MACHINE => ["ladder", "A random walk, one line an element"],
+        None if of.id == MACHINE => ["ladder", LADDER_TITLE],
         None => ["", ""],
     };
     [of.id, name, title].map(str::to_owned)

@@ -7,7 +7,10 @@ use crate::experiment::shared::arithmetic::PendingSetup;
 use crate::experiment::topics::code::buffers;
 use crate::experiment::topics::code::footprint::branches;
 use crate::experiment::topics::hierarchy::replacement;
+use crate::experiment::topics::parallelism::lanes::LANES;
+use crate::experiment::topics::stores::combining::INTERLEAVED;
 use crate::experiment::topics::threads::accuracy;
+use crate::experiment::topics::tlb::tlb_sets;
 use crate::experiment::{
     Case, Evidence, LADDER, Machine, Point, SPARSE, State, Unit, find, in_words,
 };
@@ -35,12 +38,8 @@ const NODES: &str = "X19";
 /// Taken jumps.
 const BRANCHES: &str = "E20";
 
-/// Series of those experiments.
+/// A series of the loads across the end of a line.
 const LOADS_OF_8: &str = "8 bytes";
-const LINE_A_PAGE: &str = "a line of each page";
-const LINES_ALONE: &str = "as many lines side by side";
-const SIDE_BY_SIDE: &str = "a step of one of n walks";
-const IN_TURN: &str = "non-temporal, one store to each of n lines in turn";
 
 /// A series that belongs to no experiment: the time of a round over its number of stores.
 const PENDING: &str = "divisions, and n stores behind them";
@@ -169,8 +168,8 @@ impl Inferred {
             l2,
             levels,
             entries: entries_of_both(
-                &curve(machine, pages, LINE_A_PAGE),
-                &curve(machine, pages, LINES_ALONE),
+                &curve(machine, pages, tlb_sets::PAGES),
+                &curve(machine, pages, tlb_sets::LINES),
             ),
             buffers: buffers_of(|series| of(buffers::ID, series)),
             branches: {
@@ -178,8 +177,8 @@ impl Inferred {
                 branches::at_full_speed(&evidence).ok()
             },
             stores: infer::last_abreast(&of(MACHINE, PENDING)),
-            combining: infer::last_before_rise(&of(STREAMS, IN_TURN)),
-            parallel: infer::in_parallel(&of(WALKS, SIDE_BY_SIDE)),
+            combining: infer::last_before_rise(&of(STREAMS, INTERLEAVED)),
+            parallel: infer::in_parallel(&of(WALKS, LANES)),
             accuracy: spreads(machine, points(accuracy::ID)),
             nodes: reaches(machine, points(NODES)),
             clock: clock(ladder),
@@ -298,10 +297,10 @@ pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
             lines >= 32 && lines.is_power_of_two()
         }),
         needed(PAGES, |case| {
-            [LINE_A_PAGE, LINES_ALONE].contains(&case.series.as_str())
+            [tlb_sets::PAGES, tlb_sets::LINES].contains(&case.series.as_str())
         }),
-        needed(STREAMS, |case| case.series == IN_TURN && case.x <= 24.0),
-        needed(WALKS, |case| case.series == SIDE_BY_SIDE),
+        needed(STREAMS, |case| case.series == INTERLEAVED && case.x <= 24.0),
+        needed(WALKS, |case| case.series == LANES),
         needed(accuracy::ID, |_| true),
         needed(SEQUENCES, |case| replacement::is_of(&case.series)),
         needed(buffers::ID, |case| !case.setup.is_count()),

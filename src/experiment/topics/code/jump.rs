@@ -12,7 +12,7 @@ use crate::stats::Interval;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[JUMP_TABLE, FIG_5, PITFALLS];
 
-const UNCHECKED: &str = "k = a[k]";
+pub(crate) const UNCHECKED: &str = "k = a[k]";
 const CHECKED: &str = "k = a[k], index checked";
 
 /// The note's largest array. A larger one is measured only if this one does not lie in memory: making a random

@@ -12,7 +12,7 @@ use crate::stats::Interval;
 /// The figures of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_4, FIG_3_15];
 
-const RANDOM: &str = "random Inc, NPAD=15";
+pub(crate) const RANDOM: &str = "random Inc, NPAD=15";
 
 const FIG_3_4: Experiment = Experiment {
     id: "D8",
@@ -294,7 +294,7 @@ const FIG_3_15: Experiment = Experiment {
 /// The figure of this family.
 pub(crate) static CAPACITY: &[Experiment] = &[FIG_3_14];
 
-const SEQUENTIAL: &str = "sequential Inc, NPAD=15";
+pub(crate) const SEQUENTIAL: &str = "sequential Inc, NPAD=15";
 
 /// The least growth of the figure's three curves from the middle of L2 to the largest working set:
 /// 302 over 17.26 cycles on the Core 2. The others grow 18.2 and 22.3 times.

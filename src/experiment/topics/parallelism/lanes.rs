@@ -23,7 +23,7 @@ pub(crate) fn published() -> Case {
     CountSetup::published(PUBLISHED, |core| core.outstanding_misses, missing).at(1)
 }
 
-const LANES: &str = "a step of one of n walks";
+pub(crate) const LANES: &str = "a step of one of n walks";
 
 /// Returns the numbers of walks. A full run has every number up to 32, and larger ones in steps.
 fn lanes(machine: &Machine) -> Vec<usize> {

@@ -14,7 +14,7 @@ use crate::stats::Interval;
 pub(crate) static ALL: &[Experiment] = &[SET_BYTES];
 
 const WHOLE: &str = "non-temporal, a line at a time";
-const INTERLEAVED: &str = "non-temporal, one store to each of n lines in turn";
+pub(crate) const INTERLEAVED: &str = "non-temporal, one store to each of n lines in turn";
 const CACHED: &str = "through the cache";
 const REP_STOSB: &str = "rep stosb";
 

@@ -14,8 +14,8 @@ use crate::stats::{Interval, crossing};
 /// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[ENTRIES];
 
-const PAGES: &str = "a line of each page";
-const LINES: &str = "as many lines side by side";
+pub(crate) const PAGES: &str = "a line of each page";
+pub(crate) const LINES: &str = "as many lines side by side";
 const APART: &str = "a line of each page, 16 pages apart";
 const HUGE: &str = "a line of each page, 2 MiB pages";
 const PUBLISHED: &str = "entries, as published";
