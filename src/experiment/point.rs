@@ -179,9 +179,8 @@ impl Measured {
                 [pass.interval.lo, pass.interval.hi].map(|of| median + share * (of - median));
             pass.interval = Interval::new(lo, hi);
         }
-        let mut spreads: Vec<f64> = self.passes.iter().filter_map(|pass| pass.spread).collect();
-        spreads.sort_by(f64::total_cmp);
-        if let Some(median) = crate::stats::median(&spreads) {
+        let spreads = self.passes.iter().filter_map(|pass| pass.spread);
+        if let Some(median) = crate::stats::median_of(spreads) {
             for pass in &mut self.passes {
                 pass.spread = pass.spread.map(|of| median + share * (of - median));
             }

@@ -130,11 +130,7 @@ impl Interval {
     /// Returns the median of several intervals, bound by bound, or `None` if there are none.
     #[cfg(feature = "alloc")]
     pub fn median_of(intervals: &[Self]) -> Option<Self> {
-        let median = |end: fn(&Self) -> f64| {
-            let mut ends: alloc::vec::Vec<f64> = intervals.iter().map(end).collect();
-            ends.sort_unstable_by(f64::total_cmp);
-            super::median(&ends)
-        };
+        let median = |end: fn(&Self) -> f64| super::median_of(intervals.iter().map(end));
         Some(Interval::new(median(|i| i.lo)?, median(|i| i.hi)?))
     }
 

@@ -15,4 +15,6 @@ pub use histogram::Histogram;
 pub use interval::{Interval, NOISY, Side};
 #[doc(hidden)]
 pub use knee::{Knee, crossing, knees};
+#[cfg(feature = "alloc")]
+pub(crate) use summary::median_of;
 pub use summary::{Summary, mad, median, quantile};

@@ -84,6 +84,14 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
     Some((sorted[sorted.len() / 2 - 1] + upper) / 2.0)
 }
 
+/// Returns the median of values in any order; `None` if there are none.
+#[cfg(feature = "alloc")]
+pub(crate) fn median_of(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut values: alloc::vec::Vec<f64> = values.into_iter().collect();
+    values.sort_unstable_by(f64::total_cmp);
+    median(&values)
+}
+
 /// Returns the `q`-quantile (0 to 1) of sorted values, by linear interpolation between neighbours.
 /// `None` if empty.
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {

@@ -97,9 +97,7 @@ impl CpuOrder {
 
     /// Returns the number of cores.
     pub fn cores(&self) -> usize {
-        let mut cores: Vec<usize> = self.seats.iter().map(|seat| seat.core).collect();
-        cores.sort_unstable();
-        cores.dedup();
+        let cores = order::distinct(self.seats.iter().map(|seat| seat.core));
         cores.len()
     }
 

@@ -8,7 +8,7 @@
 use crate::experiment::{Count, Measured, Point, State, ThreadStats};
 use crate::measure::Ended;
 use crate::prelude::*;
-use crate::stats::{Interval, Summary, median};
+use crate::stats::{Interval, Summary, median_of};
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
 
@@ -133,8 +133,6 @@ fn together(mut passes: Vec<Measured>, numbers: &[u32]) -> Option<Measured> {
         .iter()
         .filter(|pass| pass.quality == quality)
         .collect();
-    let mut medians: Vec<f64> = counted.iter().map(|pass| pass.ticks.median).collect();
-    medians.sort_by(f64::total_cmp);
     let over = |of: fn(&Measured) -> f64, pick: fn(f64, f64) -> f64| {
         let values = counted.iter().map(|pass| of(pass));
         values.reduce(pick).unwrap_or(f64::NAN)
@@ -142,7 +140,7 @@ fn together(mut passes: Vec<Measured>, numbers: &[u32]) -> Option<Measured> {
     let ratios: Option<Vec<f64>> = passes.iter().map(|pass| pass.core_per_tick).collect();
     let ticks = Summary {
         n: counted.iter().map(|pass| pass.ticks.n).sum(),
-        median: median(&medians)?,
+        median: median_of(counted.iter().map(|pass| pass.ticks.median))?,
         mad: over(|pass| pass.ticks.mad, f64::max),
         min: over(|pass| pass.ticks.min, f64::min),
         interval: Interval::new(

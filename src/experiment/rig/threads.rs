@@ -3,8 +3,9 @@
 use crate::experiment::{Run, Testable, Untestable};
 use crate::host::{Host, RoundOptions, RunAhead, Team, Worker, WorkerTime};
 use crate::measure::{Buffers, Monitor, Outcome, Plan, in_long_stretches, in_stretches, in_whole};
+use crate::order;
 use crate::prelude::*;
-use crate::stats::median;
+use crate::stats::median_of;
 use crate::time::Rate;
 use core::cell::Cell;
 use core::time::Duration;
@@ -272,9 +273,7 @@ struct Spread {
 impl Spread {
     /// Returns statistics without rounds, and whether each member has a CPU to itself.
     fn of(members: &[Worker<'_>]) -> (Self, bool) {
-        let mut cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
-        cpus.sort_unstable();
-        cpus.dedup();
+        let cpus = order::distinct(members.iter().map(|member| member.cpu));
         let spread = Spread {
             members: members.len(),
             cpus: cpus.len(),
@@ -306,19 +305,15 @@ impl Spread {
 
     fn crew(self) -> ThreadStats {
         let one_core = 2 * self.on_one_core > self.fastest.len();
-        let middle = |mut values: Vec<f64>| {
-            values.sort_by(f64::total_cmp);
-            median(&values)
-        };
         ThreadStats {
             members: self.members as u32,
             cpus: self.cpus as u32,
-            fastest: middle(self.fastest).unwrap_or(f64::NAN),
-            slowest: middle(self.slowest).unwrap_or(f64::NAN),
+            fastest: median_of(self.fastest).unwrap_or(f64::NAN),
+            slowest: median_of(self.slowest).unwrap_or(f64::NAN),
             lead: None,
             pair: self.pair,
             one_core,
-            round_trip: middle(self.round_trips),
+            round_trip: median_of(self.round_trips),
         }
     }
 }

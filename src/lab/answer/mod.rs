@@ -14,6 +14,7 @@ use crate::lab::analysis::Analysis;
 use crate::lab::rank::greatest_first;
 use crate::lab::record::{Header, VerdictLine};
 use crate::lab::size::show;
+use crate::order;
 use crate::recorded::core_of;
 use crate::stats::Interval;
 
@@ -258,9 +259,7 @@ pub fn machine_name(header: &Header) -> MachineName {
     };
     let known = core_of(cpu).map(|core| core.name.to_owned());
     let core = known.or_else(|| cpu.microarchitecture.clone());
-    let mut cores: Vec<usize> = header.seats.iter().map(|seat| seat.core).collect();
-    cores.sort_unstable();
-    cores.dedup();
+    let cores = order::distinct(header.seats.iter().map(|seat| seat.core));
     MachineName {
         core: core.filter(|core| !brand.contains(core.as_str())),
         brand,

@@ -15,6 +15,7 @@ mod scale;
 use maud::{Markup, html};
 
 use crate::lab::rank::unique;
+use crate::order;
 use crate::stats::Interval;
 
 pub(in crate::lab) use cells::step_of;
@@ -196,13 +197,7 @@ impl<'a> Drawing<'a> {
     /// Returns the places on the horizontal axis in ascending order, each once.
     fn places(&self) -> Vec<f64> {
         let points = self.series.iter().flat_map(|series| &series.points);
-        let mut places: Vec<f64> = points
-            .map(|value| value.x)
-            .filter(|x| x.is_finite())
-            .collect();
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        places
+        order::distinct_numbers(points.map(|value| value.x).filter(|x| x.is_finite()))
     }
 
     fn role(&self, series: &Series<'_>) -> Role {

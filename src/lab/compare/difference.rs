@@ -5,7 +5,7 @@ use crate::experiment::{Verdict, topics};
 use crate::lab::rank::greatest_first;
 use crate::lab::record::MACHINE;
 use crate::lab::report::view::{AxisView, CurveView, Figure, Section, Value};
-use crate::stats::{Interval, median};
+use crate::stats::{Interval, median_of};
 
 /// Least uncertainty of a measured value in a comparison, as a share. The passes of one run do not show the
 /// variation between runs.
@@ -94,13 +94,6 @@ impl Difference {
     pub fn ratios(&self) -> impl Iterator<Item = f64> {
         self.places.iter().filter_map(Place::times)
     }
-}
-
-/// Returns the median of these ratios; `None` if there are none.
-pub(super) fn median_of(ratios: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut ratios: Vec<f64> = ratios.collect();
-    ratios.sort_by(f64::total_cmp);
-    median(&ratios)
 }
 
 /// Returns the family of an experiment. The ladder of a run is a family of its own.

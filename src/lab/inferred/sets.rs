@@ -8,6 +8,7 @@ use crate::experiment::{Case, Evidence, Machine, Point, State, Unit};
 use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::lab::rank::grouped;
 use crate::mem::LINE;
+use crate::order;
 use crate::pattern::{Layout, Order};
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
 use crate::stats::Interval;
@@ -19,12 +20,8 @@ const FAR_APART: &str = "lines of a list, n bytes apart: ";
 /// Returns the times of figure 6.5 over the length of the list, for each distance in bytes. The labels of the
 /// figure's series are the lengths.
 pub(super) fn conflicts(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f64, Interval)>)> {
-    let mut lengths: Vec<u32> = points
-        .iter()
-        .filter_map(|point| point.series.parse().ok())
-        .collect();
-    lengths.sort_unstable();
-    lengths.dedup();
+    let lengths =
+        order::distinct::<u32>(points.iter().filter_map(|point| point.series.parse().ok()));
     grouped(lengths.into_iter().flat_map(|length| {
         let curve = curve(machine, points, &length.to_string()).into_iter();
         curve.map(move |(lines, time)| (lines * LINE as f64, (f64::from(length), time)))

@@ -16,6 +16,7 @@ use crate::lab::record::{EndLine, Header, MACHINE, Record, version};
 use crate::lab::reference::{self, ReferenceError, thinned};
 use crate::lab::sheet::level_name;
 use crate::lab::size::show;
+use crate::order;
 use crate::stats::NOISY;
 
 /// Returns the content of a record's report: every experiment that has points, in the order of the registry.
@@ -121,9 +122,7 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
     }
     let known = |id: &str| id == MACHINE || all().iter().any(|row| row.id == id);
     let ids = points.iter().map(|line| line.experiment.as_str());
-    let mut unknown: Vec<&str> = ids.filter(|id| !known(id)).collect();
-    unknown.sort_unstable();
-    unknown.dedup();
+    let unknown = order::distinct(ids.filter(|id| !known(id)));
     if !unknown.is_empty() {
         warnings.push(format!(
             "Left out, because this version of linefill does not know them: {}.",

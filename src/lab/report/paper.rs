@@ -11,6 +11,7 @@ use crate::experiment::{Verdict, find_claim};
 use crate::lab::answer::{Paper, Part};
 use crate::lab::chart::number;
 use crate::lab::record::VerdictLine;
+use crate::order;
 use crate::stats::Interval;
 
 /// Renders all documents.
@@ -36,12 +37,8 @@ pub(super) fn annotated(view: &ReportView) -> Markup {
 /// Renders the filters of the claims, which stay hidden unless the script shows them.
 fn filters(view: &ReportView) -> Markup {
     let claims = || view.summary.papers.iter().flat_map(Paper::claims);
-    let mut topics: Vec<&str> = claims().map(topic).collect();
-    topics.sort_unstable();
-    topics.dedup();
-    let mut kinds: Vec<&str> = claims().filter_map(|of| Some(of.found?.name())).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
+    let topics = order::distinct(claims().map(topic));
+    let kinds = order::distinct(claims().filter_map(|of| Some(of.found?.name())));
     let verdicts = Verdict::ALL.map(|of| (class(of), of.name()));
     let names = view
         .summary

@@ -11,6 +11,7 @@ use crate::counters::Quantity;
 use crate::experiment::{Counting, Experiment, Point, Shape};
 use crate::lab::chart::{heading, number, place};
 use crate::lab::rank::{grouped, least_first, unique};
+use crate::order;
 use crate::stats::NOISY;
 
 /// Maximum number of cells of a table in which every interval is shown.
@@ -95,10 +96,7 @@ impl<'a> Table<'a> {
 
     fn places(&self) -> Vec<f64> {
         let points = self.columns.iter().flat_map(|column| &column.1);
-        let mut places: Vec<f64> = points.map(|value| value.x).collect();
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        places
+        order::distinct_numbers(points.map(|value| value.x))
     }
 
     /// Returns whether the table has more than [`CROWDED`] cells, so that narrow intervals are left out.

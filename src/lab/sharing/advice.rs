@@ -1,6 +1,7 @@
 //! Advice on padding and shared data.
 
 use super::{Layout, Measured, Scheme, Shared, Sharing, sharers};
+use crate::order;
 use crate::stats::Interval;
 
 /// Least ratio from which padding pays: a smaller gain may be an accident of the layout.
@@ -17,9 +18,7 @@ pub fn advice(scheme: &Scheme, start: u64, measured: Option<&Measured>) -> Vec<S
         lines.extend(measured.and_then(|measured| pairs(scheme, measured)));
     }
     let truly = shared.iter().filter(|one| one.how.contains(&Sharing::True));
-    let mut fields: Vec<usize> = truly.flat_map(together).collect();
-    fields.sort_unstable();
-    fields.dedup();
+    let fields = order::distinct(truly.flat_map(together));
     if !fields.is_empty() {
         lines.push(format!(
             "No padding keeps several threads from {}: they touch the same bytes. Give each thread \
@@ -68,12 +67,11 @@ fn apart(scheme: &Scheme, shared: &[Shared]) -> String {
     let falsely = shared
         .iter()
         .filter(|one| one.how.contains(&Sharing::False));
-    let mut fields: Vec<usize> = falsely
-        .flat_map(|one| &one.touches)
-        .map(|touch| touch.field)
-        .collect();
-    fields.sort_unstable();
-    fields.dedup();
+    let fields = order::distinct(
+        falsely
+            .flat_map(|one| &one.touches)
+            .map(|touch| touch.field),
+    );
     let line = scheme.line;
     let sizes = fields.iter().map(|&field| scheme.fields[field].size);
     let now: u64 = sizes.clone().sum();

@@ -24,6 +24,8 @@ pub use print::json;
 pub use program::{How, traced};
 pub(crate) use sampled::{events, run, watch};
 
+use crate::order;
+
 /// A field of a structure, or a place given by its offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -66,10 +68,7 @@ pub struct Scheme {
 impl Scheme {
     /// Returns the numbers of the threads in ascending order.
     pub fn threads(&self) -> Vec<usize> {
-        let mut threads: Vec<usize> = self.touches.iter().map(|touch| touch.thread).collect();
-        threads.sort_unstable();
-        threads.dedup();
-        threads
+        order::distinct(self.touches.iter().map(|touch| touch.thread))
     }
 
     /// Returns the offsets in a line at which the structure may begin, according to its alignment.

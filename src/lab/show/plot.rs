@@ -11,6 +11,7 @@ use crate::lab::format::Sheet;
 use crate::lab::rank::unique;
 use crate::lab::report::view::{AxisView, CurveView, Figure, Form, Value};
 use crate::lab::terminal::{FAINT, Screen};
+use crate::order;
 
 /// Height of a plot in lines.
 const HEIGHT: usize = 16;
@@ -85,14 +86,7 @@ fn value_in_words(Value { lo, mid, hi, .. }: Value) -> String {
 
 /// Returns the positions on the horizontal axis, each once, from left to right.
 fn places(curves: &[CurveView]) -> Vec<f64> {
-    let mut places: Vec<f64> = curves
-        .iter()
-        .flat_map(|c| &c.points)
-        .map(|at| at.x)
-        .collect();
-    places.sort_by(f64::total_cmp);
-    places.dedup();
-    places
+    order::distinct_numbers(curves.iter().flat_map(|c| &c.points).map(|at| at.x))
 }
 
 /// Returns at most `most` items, evenly spread, with the first and the last.

@@ -20,6 +20,7 @@ use crate::experiment::{
     Arena, Case, Context, Experiment, Machine, PageRequest, Untestable, Workload,
 };
 use crate::kernel::Kernel;
+use crate::order;
 use crate::sim::{Cache, Hierarchy, HierarchyDesign, HierarchyError, Reference};
 
 /// A cache configuration: its text, and the simulated caches.
@@ -171,9 +172,7 @@ fn chosen(experiment: &Experiment, machine: &Machine, choice: &Choice) -> Result
     let mut series: Vec<String> = cases.iter().map(|case| case.series.clone()).collect();
     series.dedup();
     let places = cases.iter().filter(|case| of_series(case));
-    let mut places: Vec<f64> = places.map(|case| case.x).collect();
-    places.sort_by(f64::total_cmp);
-    places.dedup();
+    let places = order::distinct_numbers(places.map(|case| case.x));
     let places: Vec<String> = places.iter().map(f64::to_string).collect();
     cases.retain(|case| of_series(case) && choice.x.is_none_or(|x| x == case.x));
     let id = experiment.id;

@@ -9,7 +9,7 @@ use crate::lab::rank::unique;
 use crate::lab::record::{MACHINE, Record, RoundLine, points_of};
 use crate::lab::report::build::axis;
 use crate::recorded::machine_of;
-use crate::stats::{Interval, median};
+use crate::stats::{Interval, median_of};
 
 /// The figure that every record has. A thermal or power limit lowers the clock first, and times in core
 /// cycles do not show it.
@@ -99,9 +99,7 @@ impl Timeline {
 
     fn clock(&mut self, round: &RoundLine) {
         let points = round.points.iter().filter_map(|of| of.point.measured());
-        let mut ratios: Vec<f64> = points.filter_map(|of| of.core_per_tick).collect();
-        ratios.sort_unstable_by(f64::total_cmp);
-        if let Some(ratio) = median(&ratios) {
+        if let Some(ratio) = median_of(points.filter_map(|of| of.core_per_tick)) {
             let clock = ratio * self.machine.rate.hz() / 1e9;
             let found = || TrackedFigure {
                 experiment: None,

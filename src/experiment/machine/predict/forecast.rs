@@ -4,8 +4,7 @@ use crate::experiment::machine::calibration::{Calibration, Stream};
 use crate::experiment::{Machine, Measured, Range};
 use crate::mem::{LINE, PAGE};
 use crate::model::{Level, Placement, Translation, Walk};
-use crate::prelude::*;
-use crate::stats::median;
+use crate::stats::median_of;
 
 /// The source of a model's numbers: the weakest of its sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,9 +148,7 @@ impl<'a> Parameters<'a> {
     fn latency(&self, range: Range) -> Option<f64> {
         let rungs = self.machine.ladder.iter();
         let inside = rungs.filter(|rung| range.holds(rung.working_set));
-        let mut costs: Vec<f64> = inside.map(|rung| rung.cost.middle()).collect();
-        costs.sort_by(f64::total_cmp);
-        median(&costs)
+        median_of(inside.map(|rung| rung.cost.middle()))
     }
 
     /// Returns the ladder's cost around a range that is empty, because a level is less than four times

@@ -12,7 +12,7 @@ pub(in crate::experiment) use crate::experiment::machine::predict::memory::{
 use crate::experiment::{Curve, Evidence, Experiment, Measured, Point, State, ThreadStats};
 use crate::order;
 use crate::prelude::*;
-use crate::stats::{Interval, Summary, median};
+use crate::stats::{Interval, Summary, median_of};
 
 mod forecast;
 mod memory;
@@ -51,18 +51,13 @@ impl Prediction {
 
     /// Returns the median error of the points that test a model; `None` if there are no such points.
     pub fn error(&self) -> Option<f64> {
-        middle(self.counted().map(|point| point.error).collect())
+        median_of(self.counted().map(|point| point.error))
     }
 
     /// Whether the median error of the counted points exceeds the bar.
     pub fn poor(&self) -> bool {
         self.error().is_some_and(|error| error > self.bar)
     }
-}
-
-fn middle(mut errors: Vec<f64>) -> Option<f64> {
-    errors.sort_by(f64::total_cmp);
-    median(&errors)
 }
 
 /// The accuracy of a record's predictions.
@@ -85,7 +80,7 @@ impl Outcome {
         let (own, counted): (Vec<&Compared>, Vec<&Compared>) =
             points.into_iter().partition(|point| point.own_quantity);
         Some(Outcome {
-            error: middle(counted.iter().map(|point| point.error).collect())?,
+            error: median_of(counted.iter().map(|point| point.error))?,
             points: counted.len(),
             own_quantity: own.len(),
         })

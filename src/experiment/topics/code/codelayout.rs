@@ -3,6 +3,7 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::code::footprint::{RoutineSetup, l1i};
+use crate::order;
 use crate::pattern::{Blocks, Callers, Listing};
 use crate::stats::Interval;
 
@@ -40,13 +41,7 @@ fn counts(machine: &Machine, bytes: usize) -> Vec<usize> {
     if machine.full {
         parts.extend(BETWEEN);
     }
-    let mut counts: Vec<usize> = parts
-        .into_iter()
-        .map(|part| pieces(machine, bytes, part))
-        .collect();
-    counts.sort_unstable();
-    counts.dedup();
-    counts
+    order::distinct(parts.into_iter().map(|part| pieces(machine, bytes, part)))
 }
 
 /// Returns how many pieces of `bytes` bytes fill `part` of L1i, or of 32 KiB if the size of L1i is

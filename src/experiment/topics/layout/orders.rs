@@ -3,6 +3,7 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::arithmetic::OrdersSetup;
 use crate::experiment::shared::count::CountSetup;
+use crate::order;
 use crate::pattern::{Arrangement, HotOrder, Orders, WholeOrder};
 use crate::stats::Interval;
 use core::mem::{offset_of, size_of};
@@ -54,10 +55,7 @@ fn sizes(machine: &Machine) -> Vec<usize> {
     };
     sizes.push(far);
     let whole = sizes.iter().map(|bytes| bytes / BATCH * BATCH);
-    let mut sizes: Vec<usize> = whole.filter(|&bytes| bytes > 0).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
+    order::distinct(whole.filter(|&bytes| bytes > 0))
 }
 
 const ORDER_SPLIT: Experiment = Experiment {
