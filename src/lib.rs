@@ -92,7 +92,7 @@
 //! The modules in layers, each of which uses only the layers to its right:
 //!
 //! ```text
-//! lab -> recorded -> experiment -> { bench, counters, record } -> os -> host
+//! lab -> recorded -> record -> experiment -> { bench, counters } -> os -> host
 //!     -> { infer, sim, model, measure } -> { kernel, pmu, pattern, stats } -> { cpu, time, mem }
 //! ```
 //!
@@ -185,6 +185,8 @@ pub mod record;
 #[cfg(all(hosted, feature = "record"))]
 #[doc(hidden)]
 pub mod recorded;
+#[cfg(target_arch = "x86_64")]
+mod series;
 #[cfg(all(feature = "alloc", target_arch = "x86_64"))]
 pub mod sim;
 #[cfg(hosted)]

@@ -16,15 +16,13 @@ pub use lines::{
 pub use lines::{IsolationLine, SettingLine};
 
 use crate::measure::{Ended, Sample};
+pub use crate::series::LADDER;
 
 /// The version of the format; readers reject other versions.
 pub const FORMAT: u32 = 1;
 
 /// The experiment id under which the points of the ladder are recorded.
 pub const MACHINE: &str = "machine";
-
-/// The series of the ladder.
-pub const LADDER: &str = "random walk, one line an element";
 
 /// The host in a record of the boot image; also its profile if it ran no experiments.
 pub const BARE: &str = "bare";

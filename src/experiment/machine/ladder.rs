@@ -14,7 +14,7 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::{Case, LapsFrom, Point, Rung, State, Unit};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
-pub use crate::record::LADDER;
+pub use crate::series::LADDER;
 use crate::time::Rate;
 
 /// The series of the sparse walks.
