@@ -6,8 +6,8 @@ use crate::experiment::{
     Axis, Experiment, Machine, Measured, Point, SPARSE, State, Unit, Untestable,
 };
 use crate::lab::analysis::{Analysis, ExperimentPoints, points_by_experiment};
-use crate::lab::answer::machine_name;
-use crate::lab::record::{Header, PrefetchersLine, Record, VerdictLine};
+use crate::lab::answer::{MachineName, machine_name};
+use crate::lab::record::{EndLine, Header, PrefetchersLine, Record, RoundLine, VerdictLine};
 use crate::lab::watch::Timeline;
 use crate::recorded::{cache_of, core_of};
 use crate::stats::Interval;
@@ -21,120 +21,264 @@ const OF: [Column; 4] = [
     ("host", Text),
 ];
 
-const POINTS: [Column; 18] = [
-    ("experiment", Text),
-    ("name", Text),
-    ("series", Text),
-    ("x", Number),
-    ("x_name", Text),
-    ("x_unit", Text),
-    ("outcome", Text),
-    ("value", Number),
-    ("lo", Number),
-    ("hi", Number),
-    ("unit", Text),
-    ("nanoseconds", Number),
-    ("passes", Whole),
-    ("samples", Whole),
-    ("disturbed", Whole),
-    ("pages", Text),
-    ("interrupts", Whole),
-    ("reason", Text),
+/// Columns of the rows of a kind, each with what gives its cell.
+type Cells<F> = [(&'static str, Kind, F)];
+
+const POINTS: &Cells<fn(&PointRow<'_>) -> Cell> = &[
+    ("experiment", Text, |of| of.of.id.into()),
+    ("name", Text, |of| of.of.experiment.map(|of| of.name).into()),
+    ("series", Text, |of| of.point.series.as_str().into()),
+    ("x", Number, |of| of.point.x.into()),
+    ("x_name", Text, |of| axis_name(of.axis)),
+    ("x_unit", Text, |of| axis_unit(of.axis)),
+    ("outcome", Text, |of| match of.point.state {
+        State::Measured(_) => "timed".into(),
+        State::Counted(_) => "counted".into(),
+        State::Untestable(_) => "untestable".into(),
+    }),
+    ("value", Number, |of| {
+        of.value().map(Interval::center).into()
+    }),
+    ("lo", Number, |of| of.value().map(|value| value.lo).into()),
+    ("hi", Number, |of| of.value().map(|value| value.hi).into()),
+    ("unit", Text, |of| {
+        let unit = of.in_unit.map(|(unit, _)| unit.label());
+        unit.filter(|_| !matches!(of.point.state, State::Counted(_)))
+            .into()
+    }),
+    ("nanoseconds", Number, |of| {
+        let rate = of.machine.rate;
+        of.measured()
+            .and_then(|of| of.median(Unit::Nanoseconds, rate))
+            .into()
+    }),
+    ("passes", Whole, |of| {
+        of.measured().map(|of| of.passes.len().max(1)).into()
+    }),
+    ("samples", Whole, |of| {
+        of.measured().map(|of| of.ticks.n).into()
+    }),
+    ("disturbed", Whole, |of| {
+        of.measured().map(|of| of.disturbed).into()
+    }),
+    ("pages", Text, |of| {
+        of.measured().map(|of| of.pages.as_str()).into()
+    }),
+    ("interrupts", Whole, |of| {
+        of.measured().and_then(|of| of.interrupts).into()
+    }),
+    ("reason", Text, |of| match &of.point.state {
+        State::Untestable(Untestable(reason)) => reason.as_str().into(),
+        _ => Cell::Nothing,
+    }),
 ];
 
-const CURVES: [Column; 10] = [
-    ("experiment", Text),
-    ("name", Text),
-    ("series", Text),
-    ("x", Number),
-    ("x_name", Text),
-    ("x_unit", Text),
-    ("value", Number),
-    ("lo", Number),
-    ("hi", Number),
-    ("unit", Text),
+const CURVES: &Cells<fn(&CurveRow<'_>) -> Cell> = &[
+    ("experiment", Text, |of| of.id.into()),
+    ("name", Text, |of| of.experiment.map(|of| of.name).into()),
+    ("series", Text, |of| of.label.into()),
+    ("x", Number, |of| of.x.into()),
+    ("x_name", Text, |of| axis_name(of.axis)),
+    ("x_unit", Text, |of| axis_unit(of.axis)),
+    ("value", Number, |of| of.value.into()),
+    ("lo", Number, |of| of.lo.into()),
+    ("hi", Number, |of| of.hi.into()),
+    ("unit", Text, |of| of.unit.into()),
 ];
 
 /// The columns of a round. The columns of a curve follow.
-const ROUNDS: [Column; 4] = [
-    ("round", Whole),
-    ("started", Whole),
-    ("at", Number),
-    ("took", Number),
+const ROUNDS: &Cells<fn(&RoundLine) -> Cell> = &[
+    ("round", Whole, |round| round.number.into()),
+    ("started", Whole, |round| round.started.into()),
+    ("at", Number, |round| round.at.into()),
+    ("took", Number, |round| round.took.into()),
 ];
 
-const VERDICTS: [Column; 15] = [
-    ("experiment", Text),
-    ("claim", Text),
-    ("says", Text),
-    ("origin", Text),
-    ("found", Text),
-    ("verdict", Text),
-    ("value", Number),
-    ("lo", Number),
-    ("hi", Number),
-    ("then_lo", Number),
-    ("then_hi", Number),
-    ("then_machine", Text),
-    ("over_then", Number),
-    ("passes", Whole),
-    ("numbers", Text),
+const VERDICTS: &Cells<fn(&VerdictLine) -> Cell> = &[
+    ("experiment", Text, |line| line.experiment.as_str().into()),
+    ("claim", Text, |line| line.name().into()),
+    ("says", Text, |line| line.claim.as_str().into()),
+    ("origin", Text, |line| line.origin.as_str().into()),
+    ("found", Text, |line| {
+        line.found.map(|kind| kind.name()).into()
+    }),
+    ("verdict", Text, |line| line.verdict.name().into()),
+    ("value", Number, |line| line.now.map(center).into()),
+    ("lo", Number, |line| line.now.map(|[lo, _]| lo).into()),
+    ("hi", Number, |line| line.now.map(|[_, hi]| hi).into()),
+    ("then_lo", Number, |line| {
+        line.then.as_ref().map(|then| then.lo).into()
+    }),
+    ("then_hi", Number, |line| {
+        line.then.as_ref().map(|then| then.hi).into()
+    }),
+    ("then_machine", Text, |line| {
+        line.then.as_ref().map(|then| then.machine.as_str()).into()
+    }),
+    ("over_then", Number, |line| {
+        let both = line.now.zip(line.then.as_ref());
+        both.map(|(now, then)| center(now) / center([then.lo, then.hi]))
+            .into()
+    }),
+    ("passes", Whole, |line| line.passes.into()),
+    ("numbers", Text, |line| line.numbers.as_str().into()),
 ];
 
-const MACHINES: [Column; 40] = [
-    ("vendor", Text),
-    ("brand", Text),
-    ("family", Whole),
-    ("model", Whole),
-    ("stepping", Whole),
-    ("microarchitecture", Text),
-    ("features", Text),
-    ("cpus", Whole),
-    ("cores", Whole),
-    ("memory_bytes", Whole),
-    ("l1d_bytes", Whole),
-    ("l2_bytes", Whole),
-    ("l3_bytes", Whole),
-    ("ghz", Number),
-    ("tick_hz", Number),
-    ("core_per_tick", Number),
-    ("os", Text),
-    ("hypervisor", Text),
-    ("bios", Text),
-    ("microcode", Text),
-    ("governor", Text),
-    ("transparent_huge_pages", Text),
-    ("prefetchers", Text),
-    ("settings", Text),
-    ("isolated_by", Text),
-    ("pinned", Whole),
-    ("started", Whole),
-    ("seconds", Number),
-    ("interrupted", Text),
-    ("profile", Text),
-    ("selection", Text),
-    ("pages", Text),
-    ("nodes", Whole),
-    ("node", Whole),
-    ("placement", Text),
-    ("seed", Whole),
-    ("largest_bytes", Whole),
-    ("linefill", Text),
-    ("rustc", Text),
-    ("notes", Text),
+const MACHINES: &Cells<fn(&MachineRow<'_>) -> Cell> = &[
+    ("vendor", Text, |of| of.header.cpu.vendor.as_str().into()),
+    ("brand", Text, |of| of.header.cpu.brand.trim().into()),
+    ("family", Whole, |of| of.header.cpu.family.into()),
+    ("model", Whole, |of| of.header.cpu.model.into()),
+    ("stepping", Whole, |of| of.header.cpu.stepping.into()),
+    ("microarchitecture", Text, |of| {
+        of.header.cpu.microarchitecture.as_deref().into()
+    }),
+    ("features", Text, |of| {
+        of.header.cpu.features.join(" ").into()
+    }),
+    ("cpus", Whole, |of| {
+        of.name.cpus.map(|(cpus, _)| cpus).into()
+    }),
+    ("cores", Whole, |of| {
+        of.name.cpus.map(|(_, cores)| cores).into()
+    }),
+    ("memory_bytes", Whole, |of| of.header.memory.into()),
+    ("l1d_bytes", Whole, |of| of.cache(1)),
+    ("l2_bytes", Whole, |of| of.cache(2)),
+    ("l3_bytes", Whole, |of| of.cache(3)),
+    ("ghz", Number, |of| of.name.gigahertz.into()),
+    ("tick_hz", Number, |of| of.header.tick_hz.into()),
+    ("core_per_tick", Number, |of| of.header.core_per_tick.into()),
+    ("os", Text, |of| of.header.os.as_deref().into()),
+    ("hypervisor", Text, |of| {
+        of.header.hypervisor.as_deref().into()
+    }),
+    ("bios", Text, |of| {
+        let parts = ["BIOS vendor", "BIOS version", "BIOS date"].into_iter();
+        let parts: Vec<&str> = parts.filter_map(|name| of.setting(name)).collect();
+        parts.join(" ").into()
+    }),
+    ("microcode", Text, |of| of.setting("microcode").into()),
+    ("governor", Text, |of| of.setting("governor").into()),
+    ("transparent_huge_pages", Text, |of| {
+        of.setting("transparent huge pages").into()
+    }),
+    ("prefetchers", Text, |of| match &of.header.prefetchers {
+        Some(PrefetchersLine::Set(text)) => text.as_str().into(),
+        _ => Cell::Nothing,
+    }),
+    ("settings", Text, |of| {
+        let settings = of.header.settings.iter();
+        let settings = settings.map(|of| format!("{}: {}", of.name, of.value));
+        settings.collect::<Vec<_>>().join("; ").into()
+    }),
+    ("isolated_by", Text, |of| {
+        of.header.isolation.as_ref().map(|of| of.by.as_str()).into()
+    }),
+    ("pinned", Whole, |of| of.header.pinned.into()),
+    ("started", Whole, |of| of.header.started.into()),
+    ("seconds", Number, |of| of.end.map(|end| end.seconds).into()),
+    ("interrupted", Text, |of| match of.end {
+        Some(end) if !end.interrupted => "no".into(),
+        _ => "yes".into(),
+    }),
+    ("profile", Text, |of| of.header.profile.as_str().into()),
+    ("selection", Text, |of| of.header.selection.join(" ").into()),
+    ("pages", Text, |of| of.header.pages.as_deref().into()),
+    ("nodes", Whole, |of| match of.header.nodes.len() {
+        0 => Cell::Nothing,
+        nodes => nodes.into(),
+    }),
+    ("node", Whole, |of| of.header.node.into()),
+    ("placement", Text, |of| {
+        of.header.placement.as_deref().into()
+    }),
+    ("seed", Whole, |of| of.header.seed.into()),
+    ("largest_bytes", Whole, |of| of.header.largest.into()),
+    ("linefill", Text, |of| of.header.linefill.as_str().into()),
+    ("rustc", Text, |of| of.header.rustc.as_str().into()),
+    ("notes", Text, |of| of.header.notes.join("; ").into()),
 ];
+
+/// A point that becomes a row.
+struct PointRow<'r> {
+    of: &'r ExperimentPoints<'r>,
+    point: &'r Point,
+    axis: Option<Axis>,
+    machine: &'r Machine,
+    /// The point's value, in the experiment's unit or in nanoseconds.
+    in_unit: Option<(Unit, Interval)>,
+}
+
+impl<'r> PointRow<'r> {
+    fn value(&self) -> Option<Interval> {
+        self.in_unit.map(|(_, value)| value)
+    }
+
+    fn measured(&self) -> Option<&'r Measured> {
+        self.point.measured()
+    }
+}
+
+/// A place of a curve that becomes a row.
+struct CurveRow<'r> {
+    id: &'r str,
+    experiment: Option<&'static Experiment>,
+    label: &'r str,
+    x: f64,
+    axis: Option<Axis>,
+    value: f64,
+    lo: f64,
+    hi: f64,
+    unit: &'static str,
+}
+
+/// A record whose machine becomes a row.
+struct MachineRow<'r> {
+    header: &'r Header,
+    end: Option<&'r EndLine>,
+    name: MachineName,
+}
+
+impl<'r> MachineRow<'r> {
+    /// Returns the bytes of the data cache of a level.
+    fn cache(&self, level: u8) -> Cell {
+        let caches = self.header.cpu.caches.iter().filter_map(cache_of);
+        let mut caches = caches.filter(|of| of.kind != CacheKind::Instruction);
+        caches.find(|of| of.level == level).map(|of| of.size).into()
+    }
+
+    /// Returns the value of the machine's setting of this name.
+    fn setting(&self, name: &str) -> Option<&'r str> {
+        let found = self.header.settings.iter().find(|of| of.name == name);
+        found.map(|of| of.value.as_str())
+    }
+}
+
+fn center([lo, hi]: [f64; 2]) -> f64 {
+    Interval::new(lo, hi).center()
+}
+
+/// Returns the names and kinds of columns.
+fn named<F>(cells: &Cells<F>) -> impl Iterator<Item = Column> {
+    cells.iter().map(|(name, kind, _)| (*name, *kind))
+}
+
+/// Returns the cells of a row; `of` gives a column's cell.
+fn filled<F>(cells: &Cells<F>, of: impl Fn(&F) -> Cell) -> impl Iterator<Item = Cell> {
+    cells.iter().map(move |(_, _, cell)| of(cell))
+}
 
 /// Returns the columns of a table.
 pub(super) fn columns(what: What) -> Vec<Column> {
-    let own: &[&[Column]] = match what {
-        What::Points => &[&POINTS],
-        What::Curves => &[&CURVES],
-        What::Rounds => &[&ROUNDS, &CURVES],
-        What::Verdicts => &[&VERDICTS],
-        What::Machines => &[&MACHINES],
+    let own: Vec<Column> = match what {
+        What::Points => named(POINTS).collect(),
+        What::Curves => named(CURVES).collect(),
+        What::Rounds => named(ROUNDS).chain(named(CURVES)).collect(),
+        What::Verdicts => named(VERDICTS).collect(),
+        What::Machines => named(MACHINES).collect(),
     };
-    let own = own.iter().copied().flatten();
-    OF.iter().chain(own).copied().collect()
+    OF.into_iter().chain(own).collect()
 }
 
 /// Returns the rows of a record.
@@ -154,7 +298,9 @@ pub(super) fn rows(name: &str, record: Record, what: What) -> Vec<Row> {
         What::Rounds => rounds(&record),
         What::Verdicts => {
             let lines = Analysis::of(record).verdicts;
-            lines.iter().map(verdict).collect()
+            let of = lines.iter();
+            of.map(|line| filled(VERDICTS, |cell| cell(line)).collect())
+                .collect()
         }
         What::Machines => vec![machine(&record)],
     };
@@ -163,15 +309,20 @@ pub(super) fn rows(name: &str, record: Record, what: What) -> Vec<Row> {
 }
 
 /// Returns the name and the unit of an axis: bytes, or a known unit after the last comma of the label.
-fn axis_cells(axis: Option<Axis>) -> [Cell; 2] {
-    match axis {
-        None => [Cell::Nothing, Cell::Nothing],
-        Some(axis) if axis.bytes => [axis.label.into(), "bytes".into()],
-        Some(axis) => match axis.label.rsplit_once(", ") {
-            Some((name, unit @ ("GB/s" | "byte" | "N"))) => [name.into(), unit.into()],
-            _ => [axis.label.into(), Cell::Nothing],
-        },
+fn axis_cells(axis: Axis) -> (&'static str, Option<&'static str>) {
+    match axis.label.rsplit_once(", ") {
+        _ if axis.bytes => (axis.label, Some("bytes")),
+        Some((name, unit @ ("GB/s" | "byte" | "N"))) => (name, Some(unit)),
+        _ => (axis.label, None),
     }
+}
+
+fn axis_name(axis: Option<Axis>) -> Cell {
+    axis.map(|axis| axis_cells(axis).0).into()
+}
+
+fn axis_unit(axis: Option<Axis>) -> Cell {
+    axis.and_then(|axis| axis_cells(axis).1).into()
 }
 
 fn points(record: &Record) -> Vec<Row> {
@@ -185,53 +336,21 @@ fn points(record: &Record) -> Vec<Row> {
                 curve.label == point.series && curve.points.iter().any(|(x, _)| *x == point.x)
             });
             let axis = of.axis().filter(|_| drawn || point.series == SPARSE);
-            rows.push(point_row(of, point, axis, &machine));
+            let unit = of.experiment.map_or(Unit::CoreCycles, Experiment::unit);
+            // Core cycles need a yardstick, and some units need a point that moves bytes. Otherwise use
+            // nanoseconds.
+            let in_unit = |unit| Some((unit, point.interval(unit, machine.rate).ok()?));
+            let row = PointRow {
+                of,
+                point,
+                axis,
+                machine: &machine,
+                in_unit: in_unit(unit).or_else(|| in_unit(Unit::Nanoseconds)),
+            };
+            rows.push(filled(POINTS, |cell| cell(&row)).collect());
         }
     }
     rows
-}
-
-fn point_row(
-    of: &ExperimentPoints<'_>,
-    point: &Point,
-    axis: Option<Axis>,
-    machine: &Machine,
-) -> Row {
-    let unit = of.experiment.map_or(Unit::CoreCycles, Experiment::unit);
-    // Core cycles need a yardstick, and some units need a point that moves bytes. Otherwise use nanoseconds.
-    let in_unit = |unit| Some((unit, point.interval(unit, machine.rate).ok()?));
-    let value = in_unit(unit).or_else(|| in_unit(Unit::Nanoseconds));
-    let counted = matches!(point.state, State::Counted(_));
-    let unit = value.map(|(unit, _)| unit).filter(|_| !counted);
-    let value: Option<Interval> = value.map(|(_, value)| value);
-    let measured: Option<&Measured> = point.measured();
-    let nanoseconds = measured.and_then(|of| of.median(Unit::Nanoseconds, machine.rate));
-    let (outcome, reason) = match &point.state {
-        State::Measured(_) => ("timed", None),
-        State::Counted(_) => ("counted", None),
-        State::Untestable(Untestable(reason)) => ("untestable", Some(reason.as_str())),
-    };
-    let [x_name, x_unit] = axis_cells(axis);
-    vec![
-        of.id.into(),
-        of.experiment.map(|of| of.name).into(),
-        point.series.as_str().into(),
-        point.x.into(),
-        x_name,
-        x_unit,
-        outcome.into(),
-        value.map(Interval::center).into(),
-        value.map(|value| value.lo).into(),
-        value.map(|value| value.hi).into(),
-        unit.map(Unit::label).into(),
-        nanoseconds.into(),
-        measured.map(|of| of.passes.len().max(1)).into(),
-        measured.map(|of| of.ticks.n).into(),
-        measured.map(|of| of.disturbed).into(),
-        measured.map(|of| of.pages.as_str()).into(),
-        measured.and_then(|of| of.interrupts).into(),
-        reason.into(),
-    ]
 }
 
 fn curves(record: &Record) -> Vec<Row> {
@@ -241,19 +360,18 @@ fn curves(record: &Record) -> Vec<Row> {
         let (curves, unit) = of.curves(&machine);
         for curve in curves {
             for (x, value) in curve.points {
-                let [x_name, x_unit] = axis_cells(of.axis());
-                rows.push(vec![
-                    of.id.into(),
-                    of.experiment.map(|of| of.name).into(),
-                    curve.label.as_str().into(),
-                    x.into(),
-                    x_name,
-                    x_unit,
-                    value.center().into(),
-                    value.lo.into(),
-                    value.hi.into(),
-                    unit.label().into(),
-                ]);
+                let row = CurveRow {
+                    id: of.id,
+                    experiment: of.experiment,
+                    label: &curve.label,
+                    x,
+                    axis: of.axis(),
+                    value: value.center(),
+                    lo: value.lo,
+                    hi: value.hi,
+                    unit: unit.label(),
+                };
+                rows.push(filled(CURVES, |cell| cell(&row)).collect());
             }
         }
     }
@@ -264,127 +382,31 @@ fn curves(record: &Record) -> Vec<Row> {
 fn rounds(record: &Record) -> Vec<Row> {
     let mut rows = Vec::new();
     for of in &Timeline::of(record).figures {
-        let [x_name, x_unit] = axis_cells(of.experiment.and_then(|of| of.plot).map(|plot| plot.x));
         for value in &of.figure.values {
             let round = &record.rounds[value.host as usize];
-            rows.push(vec![
-                round.number.into(),
-                round.started.into(),
-                round.at.into(),
-                round.took.into(),
-                of.id.as_str().into(),
-                of.experiment.map(|of| of.name).into(),
-                of.label.as_str().into(),
-                of.figure.x.into(),
-                x_name.clone(),
-                x_unit.clone(),
-                f64::from(value.mid).into(),
-                f64::from(value.lo).into(),
-                f64::from(value.hi).into(),
-                of.unit.into(),
-            ]);
+            let row = CurveRow {
+                id: &of.id,
+                experiment: of.experiment,
+                label: &of.label,
+                x: of.figure.x,
+                axis: of.experiment.and_then(|of| of.plot).map(|plot| plot.x),
+                value: value.mid.into(),
+                lo: value.lo.into(),
+                hi: value.hi.into(),
+                unit: of.unit,
+            };
+            let row = filled(ROUNDS, |cell| cell(round)).chain(filled(CURVES, |cell| cell(&row)));
+            rows.push(row.collect());
         }
     }
     rows
 }
 
-fn verdict(line: &VerdictLine) -> Row {
-    let center = |[lo, hi]: [f64; 2]| Interval::new(lo, hi).center();
-    let then = line.then.as_ref().map(|then| [then.lo, then.hi]);
-    let over = line.now.zip(then);
-    vec![
-        line.experiment.as_str().into(),
-        line.name().into(),
-        line.claim.as_str().into(),
-        line.origin.as_str().into(),
-        line.found.map(|kind| kind.name()).into(),
-        line.verdict.name().into(),
-        line.now.map(center).into(),
-        line.now.map(|[lo, _]| lo).into(),
-        line.now.map(|[_, hi]| hi).into(),
-        then.map(|[lo, _]| lo).into(),
-        then.map(|[_, hi]| hi).into(),
-        line.then.as_ref().map(|then| then.machine.as_str()).into(),
-        over.map(|(now, then)| center(now) / center(then)).into(),
-        line.passes.into(),
-        line.numbers.as_str().into(),
-    ]
-}
-
 fn machine(record: &Record) -> Row {
-    let header = &record.header;
-    let cpu = &header.cpu;
-    let name = machine_name(header);
-    let bytes = |level: u8| {
-        let caches = header.cpu.caches.iter().filter_map(cache_of);
-        let mut caches = caches.filter(|of| of.kind != CacheKind::Instruction);
-        caches.find(|of| of.level == level).map(|of| of.size)
+    let row = MachineRow {
+        header: &record.header,
+        end: record.end.as_ref(),
+        name: machine_name(&record.header),
     };
-    let set = |name: &str| setting(header, name).map(str::to_owned);
-    let bios: Vec<String> = ["BIOS vendor", "BIOS version", "BIOS date"]
-        .into_iter()
-        .filter_map(set)
-        .collect();
-    let settings = header.settings.iter();
-    let settings: Vec<String> = settings
-        .map(|of| format!("{}: {}", of.name, of.value))
-        .collect();
-    let prefetchers = match &header.prefetchers {
-        Some(PrefetchersLine::Set(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let end = record.end.as_ref();
-    vec![
-        cpu.vendor.as_str().into(),
-        cpu.brand.trim().into(),
-        cpu.family.into(),
-        cpu.model.into(),
-        cpu.stepping.into(),
-        cpu.microarchitecture.as_deref().into(),
-        cpu.features.join(" ").into(),
-        name.cpus.map(|(cpus, _)| cpus).into(),
-        name.cpus.map(|(_, cores)| cores).into(),
-        header.memory.into(),
-        bytes(1).into(),
-        bytes(2).into(),
-        bytes(3).into(),
-        name.gigahertz.into(),
-        header.tick_hz.into(),
-        header.core_per_tick.into(),
-        header.os.as_deref().into(),
-        header.hypervisor.as_deref().into(),
-        bios.join(" ").into(),
-        set("microcode").into(),
-        set("governor").into(),
-        set("transparent huge pages").into(),
-        prefetchers.into(),
-        settings.join("; ").into(),
-        header.isolation.as_ref().map(|of| of.by.as_str()).into(),
-        header.pinned.into(),
-        header.started.into(),
-        end.map(|end| end.seconds).into(),
-        match end {
-            Some(end) if !end.interrupted => "no".into(),
-            _ => "yes".into(),
-        },
-        header.profile.as_str().into(),
-        header.selection.join(" ").into(),
-        header.pages.as_deref().into(),
-        (!header.nodes.is_empty())
-            .then_some(header.nodes.len())
-            .into(),
-        header.node.into(),
-        header.placement.as_deref().into(),
-        header.seed.into(),
-        header.largest.into(),
-        header.linefill.as_str().into(),
-        header.rustc.as_str().into(),
-        header.notes.join("; ").into(),
-    ]
-}
-
-/// Returns the value of the machine's setting of this name.
-fn setting<'h>(header: &'h Header, name: &str) -> Option<&'h str> {
-    let found = header.settings.iter().find(|of| of.name == name);
-    found.map(|of| of.value.as_str())
+    filled(MACHINES, |cell| cell(&row)).collect()
 }
