@@ -169,7 +169,7 @@ impl Case {
     pub fn in_huge_pages(self) -> Self {
         Case {
             pages: PageRequest::Huge,
-            ..self
+            ..self.in_its_own_pages()
         }
     }
 
@@ -177,7 +177,7 @@ impl Case {
     pub fn in_giant_pages(self) -> Self {
         Case {
             pages: PageRequest::Giant,
-            ..self
+            ..self.in_its_own_pages()
         }
     }
 

@@ -162,7 +162,7 @@ impl<'a> Rig<'a> {
     }
 
     /// Returns the pages to request for a case.
-    fn pages_for(&self, case: &Case) -> PageRequest {
+    pub(crate) fn pages_for(&self, case: &Case) -> PageRequest {
         match (case.pages, self.pages) {
             (_, Some(pages)) if !case.own_pages && case.pages != PageRequest::Reserved => pages,
             _ => case.pages,
@@ -349,6 +349,7 @@ mod tests {
     use super::*;
     use crate::cpu::Features;
     use crate::experiment::Linux;
+    use crate::experiment::machine::tests::unknown;
     use crate::experiment::shared::arithmetic::RegisterSetup;
 
     /// Pages for all cases apply to all cases except those about their own pages.
@@ -373,5 +374,28 @@ mod tests {
             rig.pages_for(&case().in_reservation()),
             PageRequest::Reserved
         );
+    }
+
+    /// With pages of one size for all, series in pages of several sizes would lie in the same pages.
+    #[test]
+    fn what_compares_page_sizes_keeps_them() {
+        let names_pages = |case: &Case| {
+            let series = &case.series;
+            series.contains("iB pages") || series.contains("pages of ")
+        };
+        for experiment in crate::experiment::topics::built() {
+            let cases = (experiment.cases)(&unknown());
+            let compares = cases.iter().any(names_pages);
+            for case in cases.iter().filter(|case| !case.setup.is_count()) {
+                let large = matches!(case.pages, PageRequest::Huge | PageRequest::Giant);
+                let kept = case.own_pages || case.pages == PageRequest::Reserved;
+                assert!(
+                    kept || !(large || compares),
+                    "{}: {}",
+                    experiment.id,
+                    case.series
+                );
+            }
+        }
     }
 }

@@ -355,7 +355,11 @@ fn one(
 ) -> Result<()> {
     let key = format!(
         "{:?} in {:?} on {:?}, {:?}, {:?}",
-        case.setup, case.pages, case.policy, case.laps_from, case.runs_of
+        case.setup,
+        state.rig.pages_for(case),
+        case.policy,
+        case.laps_from,
+        case.runs_of
     );
     let place = place(experiment.id, pass, &case.series, case.x);
     if let Some(line) = state.store.find(&place) {

@@ -217,7 +217,7 @@ const FIG_3_15: Experiment = Experiment {
         ];
         let case = |(series, order), bytes| {
             let setup = WalkSetup::follow(Layout::npad(0), bytes, order);
-            Case::new(series, bytes as f64, setup)
+            Case::new(series, bytes as f64, setup).in_its_own_pages()
         };
         // The rise inside the memory range needs two working sets there.
         let mut sizes = machine.working_sets();

@@ -118,12 +118,12 @@ pub(crate) const SERIES: Experiment = Experiment {
     ),
     cases: |machine| {
         let mut cases = vec![
-            Case::new(NESTED, 0.0, BOXES),
-            Case::new(FLAT, 0.0, STRIDES),
+            Case::new(NESTED, 0.0, BOXES).in_its_own_pages(),
+            Case::new(FLAT, 0.0, STRIDES).in_its_own_pages(),
             Case::new(NESTED_2, 0.0, BOXES).in_huge_pages(),
             Case::new(FLAT_2, 0.0, STRIDES).in_huge_pages(),
-            Case::new(SHUFFLED, 0.0, shuffled(machine)),
-            Case::new(VECTORS, 0.0, OF_VECTORS),
+            Case::new(SHUFFLED, 0.0, shuffled(machine)).in_its_own_pages(),
+            Case::new(VECTORS, 0.0, OF_VECTORS).in_its_own_pages(),
         ];
         for (name, over) in [
             (OVER_QUOTED, POST_QUOTED as u64),

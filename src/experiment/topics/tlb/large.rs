@@ -130,9 +130,9 @@ const LARGE_MEMORY: Experiment = Experiment {
                 }
             };
             cases.push(case(BASE).in_its_own_pages());
-            cases.push(case(HUGE).in_huge_pages().in_its_own_pages());
+            cases.push(case(HUGE).in_huge_pages());
             if machine.full {
-                cases.push(case(GIANT).in_giant_pages().in_its_own_pages());
+                cases.push(case(GIANT).in_giant_pages());
             }
         }
         for threads in threads(machine) {
@@ -400,7 +400,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     for bytes in sizes {
         let x = bytes as f64;
         let case = |series| Case::new(series, x, setup(bytes)).in_turn();
-        cases.push(case(BASE));
+        cases.push(case(BASE).in_its_own_pages());
         cases.push(case(HUGE).in_huge_pages());
         if machine.full || bytes == machine.in_memory() {
             cases.push(case(GIANT).in_giant_pages());

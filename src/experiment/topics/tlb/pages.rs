@@ -180,7 +180,7 @@ fn fig_3_12_cases(machine: &Machine) -> Vec<Case> {
     let page = line.one_a_page();
     let case = |series, layout, count| {
         let setup = WalkSetup::follow(layout, count * 64, Order::Sequential);
-        Case::new(series, at_pages(count), setup)
+        Case::new(series, at_pages(count), setup).in_its_own_pages()
     };
     let mut cases = Vec::new();
     for &count in &pages {
@@ -358,7 +358,7 @@ fn fig_3_17_cases(machine: &Machine) -> Vec<Case> {
             // A stretch is the smallest block.
             let steps = (BLOCKS[0] * PAGE / LINE) as u64;
             let setup = StretchSetup { walk, steps };
-            let case = Case::new(series.clone(), bytes as f64, setup);
+            let case = Case::new(series.clone(), bytes as f64, setup).in_its_own_pages();
             cases.push(if huge { case.in_huge_pages() } else { case });
         }
     }

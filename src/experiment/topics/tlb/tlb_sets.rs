@@ -174,7 +174,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let random = Order::Random { seed: machine.seed };
     let case = |series, layout, pages: usize| {
         let setup = WalkSetup::follow(layout, pages * line.element(), random);
-        Case::new(series, pages as f64, setup)
+        Case::new(series, pages as f64, setup).in_its_own_pages()
     };
     let fits = |page: usize| move |pages: &usize| (pages + 1) * page <= machine.largest;
 

@@ -135,12 +135,12 @@ pub(crate) const STRIDES: Experiment = Experiment {
             };
             let x = (stride * LINE) as f64;
             let setup = lines(machine, order);
-            cases.push(Case::new(STRIDED, x, setup));
+            cases.push(Case::new(STRIDED, x, setup).in_its_own_pages());
             if machine.full || stride == 1 || stride * LINE == PAGE {
                 cases.push(Case::new(STRIDED_HUGE, x, setup).in_huge_pages());
             }
         }
-        cases.push(Case::new(RANDOM, LINE as f64, random));
+        cases.push(Case::new(RANDOM, LINE as f64, random).in_its_own_pages());
         cases.push(Case::new(RANDOM_HUGE, LINE as f64, random).in_huge_pages());
         cases
     },
