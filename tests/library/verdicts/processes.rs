@@ -9,6 +9,8 @@ const READ_FALLS: &str = ".1";
 const WRITE_FALLS: &str = ".2";
 const READ_ORDER: &str = ".3";
 const WRITE_ORDER: &str = ".4";
+const READ_TAKEN: &str = ".5";
+const WRITE_TAKEN: &str = ".6";
 
 /// The bandwidth is 10, and falls to 5 above these shares of the cache: alone, next to a reader, and next to
 /// a writer.
@@ -80,9 +82,23 @@ pub fn rows() -> Vec<Row> {
             row("D44", claim, Holds, |m| half(m, [8.0, 6.0])),
             row("D44", claim, DoesNotHold, |m| half(m, [6.0, 8.0]))
                 .says("beside a writer over beside a reader 1.33"),
+            // A reader takes as much of the cache as a writer.
+            row("D44", claim, DoesNotHold, |m| half(m, [5.0, 5.0])),
+            // As the figure, the claim says nothing about a process alone.
+            row("D44", claim, Holds, |m| half(m, [10.0, 6.0])),
+            row("D44", claim, Inconclusive, |m| half(m, [10.0, 9.0])),
+        ]);
+    }
+    for claim in [READ_TAKEN, WRITE_TAKEN] {
+        rows.extend([
+            row("D44", claim, Holds, |m| half(m, [5.0, 5.0])).says("beside a reader over alone 0.50"),
             row("D44", claim, DoesNotHold, |m| half(m, [12.0, 6.0])),
             row("D44", claim, DoesNotHold, |m| half(m, [10.0, 6.0])),
             row("D44", claim, Inconclusive, |m| half(m, [9.0, 6.0])),
+        ]);
+    }
+    for claim in [READ_ORDER, WRITE_ORDER, READ_TAKEN, WRITE_TAKEN] {
+        rows.extend([
             // Memory has the same bandwidth as half of the cache.
             row("D44", claim, Untestable, |m| {
                 Planted::new("D44", m, |_, _| time(10.0))
