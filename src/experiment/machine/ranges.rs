@@ -153,6 +153,8 @@ impl Ranges {
 struct Step {
     /// Where the curve crosses the geometric mean of the plateaus on both sides.
     at: f64,
+    /// Where the plateau before the step ends.
+    from: f64,
     /// Where the plateau behind the step begins.
     top: f64,
     /// The cost on the plateau before the step.
@@ -177,7 +179,14 @@ const SHELF: f64 = 8.0;
 /// Returns each x at which a rising curve steps up: where it crosses the geometric mean of the plateaus
 /// on both sides of the step. Ignores points that are not positive, which are noise.
 pub fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
-    found(points).into_iter().map(|step| step.at).collect()
+    steps_before(points, f64::INFINITY)
+}
+
+/// Returns the same steps without those that begin at `end` or beyond.
+pub(crate) fn steps_before(points: &[(f64, Interval)], end: f64) -> Vec<f64> {
+    let steps = found(points).into_iter();
+    let begin = steps.filter(|step| step.from < end);
+    begin.map(|step| step.at).collect()
 }
 
 fn found(points: &[(f64, Interval)]) -> Vec<Step> {
@@ -217,6 +226,7 @@ fn found(points: &[(f64, Interval)]) -> Vec<Step> {
         let (from, to) = (points[below].0, points[above].0);
         steps.push(Step {
             at: from * (to / from).powf(share.clamp(0.0, 1.0)),
+            from: points[knee.before].0,
             top: points[knee.after].0,
             before: costs[knee.before],
         });

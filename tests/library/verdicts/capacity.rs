@@ -28,6 +28,19 @@ fn random(machine: &Machine, levels_of_random: [f64; 4]) -> Planted {
     levels(machine, levels_of_random, SEQUENTIAL)
 }
 
+/// In memory, from twice the memory size on, each step takes three times as long. A full run measures there.
+fn with_page_walks(machine: &Machine, levels_of_random: [f64; 4]) -> Planted {
+    let full = Machine {
+        full: true,
+        ..machine.clone()
+    };
+    let far = machine.in_memory() as f64;
+    Planted::new("D18", &full, |_, x| {
+        let walks = if x > far { 3.0 } else { 1.0 };
+        time(walks * by_level(machine, x, levels_of_random))
+    })
+}
+
 /// The same machine, whose last level has `bytes` by CPUID, and `threads` that share it.
 fn shared(machine: &Machine, bytes: Option<f64>, threads: u32) -> Machine {
     let mut machine = machine.clone();
@@ -64,6 +77,22 @@ pub fn rows() -> Vec<Row> {
             random(&shared(m, Some(4.0 * MIB), 16), RANDOM)
         })
         .says("step nearest to the 256 to 4096 KiB of this CPU's part of the last level"),
+        // Also in a guest: other guests move the rise to smaller working sets only.
+        row("D18", KNEE, DoesNotHold, |m| {
+            random(&guest(&shared(m, Some(4.0 * MIB), 16)), RANDOM)
+        }),
+        row("D18", KNEE, Untestable, |m| {
+            random(&guest(m), [5.0, 16.0, 16.5, 17.0])
+        })
+        .says("the curve has no step, and this CPU's part of the last level has"),
+        // A rise in memory is that of the page walks.
+        row("D18", KNEE, Holds, |m| {
+            with_page_walks(m, RANDOM)
+        }),
+        row("D18", KNEE, DoesNotHold, |m| {
+            with_page_walks(m, [5.0, 16.0, 16.5, 17.0])
+        })
+        .says("the curve has no step"),
         row("D18", KNEE, Untestable, |m| {
             // A third of the share.
             let part = 0.3 * m.ranges.capacities[2].usable();
