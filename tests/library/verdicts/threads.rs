@@ -117,7 +117,11 @@ pub fn rows() -> Vec<Row> {
         row("D26", READ_SHARED, DoesNotHold, |m| {
             on_one_list("D26", m, 1.5)
         })
-        .says("over one, L1d 1.50"),
+        .says("over one, L2 1.50"),
+        row("D26", READ_SHARED, Holds, |m| {
+            let one_list = [3.0, 1.0, 1.0, 1.0];
+            plant("D26", m, Slower { one_list, ..ALONE })
+        }),
         row("D26", READ_SHARED, Inconclusive, |m| {
             on_one_list("D26", m, 1.15)
         }),

