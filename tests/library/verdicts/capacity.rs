@@ -152,7 +152,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("at random 10.0"),
         row("D18", WHICH, Inconclusive, |m| {
-            random(m, [5.0, 16.0, 70.0, 280.0])
+            random(m, [5.0, 16.0, 70.0, 176.0])
         }),
         row("D18", WHICH, Untestable, |m| {
             random(m, RANDOM).without(|series, _| series.starts_with("sequential"))

@@ -98,6 +98,12 @@ fn in_llc(machine: &Machine) -> usize {
     })
 }
 
+/// Returns a working set of at least eight times the last level, where the figures' threads that walk
+/// at random begin to slow each other.
+fn far(machine: &Machine) -> usize {
+    2 * machine.in_memory()
+}
+
 /// Returns one working set per range; a full run adds the working sets of a curve.
 fn sizes(machine: &Machine) -> Vec<usize> {
     let ranges = &machine.ranges;
@@ -154,13 +160,18 @@ fn setup(
 
 fn cases(machine: &Machine, test: Test) -> Vec<Case> {
     let mut cases = Vec::new();
+    let mut add = |bytes, (threads, lists)| {
+        let setup = setup(machine, test, bytes, threads, lists);
+        let case = |setup| Case::new(series(threads, lists), bytes as f64, setup);
+        cases.extend(setup.map(case));
+    };
     // Cases that claims compare are measured one after the other.
     for bytes in sizes(machine) {
-        for (threads, lists) in companies(machine) {
-            let setup = setup(machine, test, bytes, threads, lists);
-            let case = |setup| Case::new(series(threads, lists), bytes as f64, setup);
-            cases.extend(setup.map(case));
-        }
+        companies(machine).into_iter().for_each(|of| add(bytes, of));
+    }
+    // A full run measures this working set anyway.
+    if test.random && !machine.full {
+        [(1, Lists::One), (2, Lists::Own)].map(|of| add(far(machine), of));
     }
     cases
 }
@@ -195,6 +206,11 @@ fn in_memory(e: &Evidence<'_>) -> Testable<usize> {
     e.machine.place_in_memory(bytes).map(|_| bytes)
 }
 
+/// Returns the working set of [`far`]. Fails if the memory size may not lie in memory.
+fn far_in_memory(e: &Evidence<'_>) -> Testable<usize> {
+    in_memory(e).map(|_| far(e.machine))
+}
+
 /// Returns the working sets in the middle of L1d and of L2, with their names.
 fn near(machine: &Machine) -> [(&'static str, usize); 2] {
     let ranges = &machine.ranges;
@@ -222,7 +238,12 @@ fn undisturbed_in(e: &Evidence<'_>, lists: Lists, (name, bytes): (&str, usize)) 
 /// Judges that in memory `threads` threads, each on its own list, take at least `factor` times as
 /// long as one thread.
 fn dearer_in_memory(e: &Evidence<'_>, threads: usize, factor: f64) -> Judged {
-    let slower = slower(e, threads, Lists::Own, in_memory(e)?)?;
+    dearer(e, threads, in_memory(e)?, factor)
+}
+
+/// Judges the same on lists of `bytes` bytes.
+fn dearer(e: &Evidence<'_>, threads: usize, bytes: usize, factor: f64) -> Judged {
+    let slower = slower(e, threads, Lists::Own, bytes)?;
     at_least(
         &format!("{} over one", series(threads, Lists::Own)),
         slower,
