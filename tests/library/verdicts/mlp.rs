@@ -159,12 +159,12 @@ fn estimates() -> Vec<Row> {
     vec![
         row("A3", RISES, Holds, |m| a3(m, USUAL)).says("an estimated 8.0"),
         row("A3", RISES, DoesNotHold, |m| {
-            let buffered = [90.0, 70.0, 80.0, 50.0];
+            let buffered = [50.0; 4];
             a3(m, Times { buffered, ..USUAL })
         })
-        .says("stages of 32 over 16 0.8"),
+        .says("stages of 64 over 8 1.0"),
         row("A3", RISES, Inconclusive, |m| {
-            let buffered = [90.0, 70.0, 70.0, 50.0];
+            let buffered = [55.0, 50.0, 50.0, 50.0];
             a3(m, Times { buffered, ..USUAL })
         }),
         row("A3", RISES, Untestable, |m| {

@@ -124,8 +124,11 @@ pub fn rows() -> Vec<Row> {
             apart(m, [6.0, 14.0, 26.0, 20.0])
         })
         .says("NPAD=31 over NPAD=15 0.77"),
-        row("D15", APART, Inconclusive, |m| {
+        row("D15", APART, DoesNotHold, |m| {
             apart(m, [6.0, 14.0, 26.0, 26.0])
+        }),
+        row("D15", APART, Inconclusive, |m| {
+            apart(m, [6.0, 14.0, 26.0, 28.6])
         }),
         row("D15", APART, Untestable, |m| {
             apart(m, [6.0; 4]).without(|series, _| series == "NPAD=15")
@@ -148,7 +151,7 @@ pub fn rows() -> Vec<Row> {
             apart(m, [17.0, 18.0, 60.0, 70.0])
         })
         .says("memory holds up the walk over words itself"),
-        row("D15", APART, Holds, |m| apart(m, [17.0, 18.0, 60.0, 70.0]))
+        row("D15", APART, Holds, |m| apart(m, [17.0, 20.0, 60.0, 70.0]))
             .says("memory holds up the walk over words itself"),
         row("D17", WRITES, Holds, |m| {
             writes(m, [1.0, 1.0, 1.2, 1.5], [1.0; 4])

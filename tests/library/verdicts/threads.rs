@@ -188,7 +188,10 @@ pub fn rows() -> Vec<Row> {
         row("D30", LLC, Untestable, |m| cores(plant("D30", m, PAPER), 1)),
         row("D30", FAR, Holds, |m| plant("D30", m, PAPER)),
         row("D30", FAR, DoesNotHold, |m| in_memory("D30", m, 0.8, 0.8)).says("last level 1.25"),
-        row("D30", FAR, Inconclusive, |m| plant("D30", m, ALONE)),
+        row("D30", FAR, DoesNotHold, |m| plant("D30", m, ALONE)).says("last level 1.0"),
+        row("D30", FAR, Inconclusive, |m| {
+            in_memory("D30", m, 1.0 / 0.9, 1.2)
+        }),
         row("D30", FAR, Untestable, |m| cores(plant("D30", m, PAPER), 1)),
         row("D30", NO_MORE, Holds, |m| plant("D30", m, PAPER)),
         row("D30", NO_MORE, DoesNotHold, |m| plant("D30", m, ALONE)),

@@ -4,7 +4,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::Lists;
 use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
 use crate::experiment::topics::threads::shared_lists::{
-    ADD, ALONE, FOLLOW, FOUR, INC, LISTS, TESTS, Test, cases, columns, companies, in_llc,
+    ADD, ALONE, FOLLOW, FOUR, INC, LISTS, TESTS, Test, cases, columns, companies, far_in_memory, in_llc,
     in_memory, most, most_in_llc, near, series, setup, slower, slower_of,
 };
 use crate::stats::Interval;
@@ -221,17 +221,17 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
                 worth_their_number(e, threads, "the last level", in_llc(e.machine))
             },
         ),
-        // As soon as L3 is not sufficient the numbers crash.
+        // As soon as L3 is not sufficient the numbers crash: from 2.0 to 1.6 at eight times its size.
         measured(
             "D30.3",
             drepper("3.3.4, Figure 3.22"),
-            "in memory, the speed-up of two threads on lists of their own is lower than in the \
-             last level",
+            "in memory, at eight times the last level, the speed-up of two threads on lists of their \
+             own is at least 10 % lower than in the last level",
             |e| {
-                let far = speed_up(e, 2, Lists::Own, in_memory(e)?)?;
+                let far = speed_up(e, 2, Lists::Own, far_in_memory(e)?)?;
                 two_in_llc(e.machine)?;
                 let near = speed_up(e, 2, Lists::Own, in_llc(e.machine))?;
-                at_most("memory over the last level", ratio(far, near), 1.0)
+                at_most("memory over the last level", ratio(far, near), LESS)
             },
         ),
         // The speed-up of two and of four threads is identical there. 1.2 is our threshold.
