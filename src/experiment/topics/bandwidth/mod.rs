@@ -77,12 +77,21 @@ fn whole_blocks(bytes: usize, motion: Motion) -> Option<usize> {
 }
 
 /// The working sets of the figures: every second power of two in a quick run; in a full run 512
-/// bytes, where the paper's program starts, and two sizes per octave from 1 KiB on.
+/// bytes, where the paper's program starts, and two sizes per octave from 1 KiB on. Where all of them
+/// miss the range of a cache, also its middle.
 fn working_sets(machine: &Machine) -> Vec<usize> {
     let mut sizes = machine.few_working_sets(2);
     if machine.full {
         sizes.insert(0, 512);
     }
+    let ranges = &machine.ranges;
+    for range in [ranges.l1, ranges.l2, ranges.llc] {
+        let holds = |size: &usize| range.holds(*size as f64);
+        if !sizes.iter().any(holds) {
+            sizes.extend(Some(machine.middle_of(range)).filter(holds));
+        }
+    }
+    sizes.sort_unstable();
     sizes
 }
 
