@@ -447,7 +447,7 @@ const PADDED: Experiment = Experiment {
             "Padded clusters take {now} of the time of unpadded ones",
         )
         .advice(
-            "Pad data that several tasks update: a distance of one line is enough.",
+            "Pad data that several tasks update.",
             "Padding does not pay in this program: look for other data that tasks share.",
         )
         .holding(
