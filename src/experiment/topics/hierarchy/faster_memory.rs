@@ -152,6 +152,7 @@ const FIG_3_32: Experiment = Experiment {
             "memory that is 20 % faster would save more than 5 % of the time of a sequential walk \
              that writes, if memory causes all of the extra time over L2",
             |e| {
+                let e = &e.in_time();
                 let place = e.machine.memory_size()?;
                 let far = e.at(HERE, place)?;
                 let near = e.level(HERE, e.machine.ranges.l2)?;

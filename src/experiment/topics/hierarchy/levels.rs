@@ -210,7 +210,7 @@ const CACHE_GAIN: Experiment = Experiment {
             "with the latencies of this machine's L1d and memory, a cache saves 91.5 % or more of \
              the time to use 100 elements 100 times",
             |e| {
-                let here = here(e)?;
+                let here = here(&e.in_time())?;
                 at_least("percent saved here", here.saved, 91.5)
             },
         )
@@ -224,7 +224,7 @@ const CACHE_GAIN: Experiment = Experiment {
             "when a program uses 100 elements 100 times, the hits in L1d take more time than the \
              first uses from memory",
             |e| {
-                let [near, far] = latencies(e)?;
+                let [near, far] = latencies(&e.in_time())?;
                 let uses = Reuse::DREPPER.uses as f64;
                 let hits = near.scaled(uses - 1.0).ratio(far);
                 let hits = hits.ok_or_else(|| Untestable("a latency is not positive".into()))?;
