@@ -86,9 +86,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("the curve has no step, and this CPU's part of the last level has"),
         // A rise in memory is that of the page walks.
-        row("D18", KNEE, Holds, |m| {
-            with_page_walks(m, RANDOM)
-        }),
+        row("D18", KNEE, Holds, |m| with_page_walks(m, RANDOM)),
         row("D18", KNEE, DoesNotHold, |m| {
             with_page_walks(m, [5.0, 16.0, 16.5, 17.0])
         })

@@ -91,7 +91,8 @@ pub fn rows() -> Vec<Row> {
     }
     for claim in [READ_TAKEN, WRITE_TAKEN] {
         rows.extend([
-            row("D44", claim, Holds, |m| half(m, [5.0, 5.0])).says("beside a reader over alone 0.50"),
+            row("D44", claim, Holds, |m| half(m, [5.0, 5.0]))
+                .says("beside a reader over alone 0.50"),
             row("D44", claim, DoesNotHold, |m| half(m, [12.0, 6.0])),
             row("D44", claim, DoesNotHold, |m| half(m, [10.0, 6.0])),
             row("D44", claim, Inconclusive, |m| half(m, [9.0, 6.0])),

@@ -46,6 +46,10 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no point of `L1d`"),
         row("D1", HITS, Holds, |m| plant(m, 168_500.0, 5.0, 300.0)),
+        // Half as many core cycles in memory, each of them twice as long.
+        row("D1", HITS, DoesNotHold, |m| {
+            plant(m, 168_500.0, 4.0, 500.0).with_clock_in_memory(0.5)
+        }),
         row("D1", HITS, DoesNotHold, |m| plant(m, 168_500.0, 4.0, 500.0)),
         row("D1", HITS, Inconclusive, |m| {
             plant(m, 168_500.0, 4.0, 396.0)

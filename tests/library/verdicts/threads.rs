@@ -248,7 +248,11 @@ pub fn rows() -> Vec<Row> {
         row("D28", TWO_RANDOM, Holds, |m| {
             let first = m.in_memory() as f64;
             Planted::new("D28", m, |series, x| {
-                time(if threads(series) > 1 && x > first { 520.0 } else { 400.0 })
+                time(if threads(series) > 1 && x > first {
+                    520.0
+                } else {
+                    400.0
+                })
             })
         })
         .says("2 threads, own lists over one 1.30"),

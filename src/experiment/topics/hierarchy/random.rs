@@ -391,8 +391,7 @@ const FIG_3_14: Experiment = Experiment {
                 let [share, whole] = share_to_whole(e.machine)?;
                 // The ladder may have found less of the last level than the walk does.
                 let memory = memory.lo.max(2.0 * whole);
-                let found =
-                    steps_by_ends(&points, memory).map(|steps| beyond_l2(e.machine, steps));
+                let found = steps_by_ends(&points, memory).map(|steps| beyond_l2(e.machine, steps));
                 let name = "this CPU's part of the last level";
                 // Other cores can leave less than the share, but never more than the whole.
                 let crowded = [share / 4.0, 2.0 * whole];

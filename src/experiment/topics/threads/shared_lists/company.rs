@@ -4,8 +4,8 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::Lists;
 use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::experiment::topics::threads::shared_lists::{
-    ADD, ALONE, FOLLOW, INC, LISTS, cases, columns, dearer, dearer_in_memory, far_in_memory, in_memory, most, near,
-    series, slower, undisturbed, undisturbed_in,
+    ADD, ALONE, FOLLOW, INC, LISTS, cases, columns, dearer, dearer_in_memory, far_in_memory,
+    in_memory, most, near, series, slower, undisturbed, undisturbed_in,
 };
 
 pub(crate) const FIG_3_19: Experiment = Experiment {

@@ -167,11 +167,15 @@ fn cases(machine: &Machine, test: Test) -> Vec<Case> {
     };
     // Cases that claims compare are measured one after the other.
     for bytes in sizes(machine) {
-        companies(machine).into_iter().for_each(|of| add(bytes, of));
+        for of in companies(machine) {
+            add(bytes, of);
+        }
     }
     // A full run measures this working set anyway.
     if test.random && !machine.full {
-        [(1, Lists::One), (2, Lists::Own)].map(|of| add(far(machine), of));
+        for of in [(1, Lists::One), (2, Lists::Own)] {
+            add(far(machine), of);
+        }
     }
     cases
 }

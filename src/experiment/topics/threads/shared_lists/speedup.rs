@@ -4,8 +4,8 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::Lists;
 use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
 use crate::experiment::topics::threads::shared_lists::{
-    ADD, ALONE, FOLLOW, FOUR, INC, LISTS, TESTS, Test, cases, columns, companies, far_in_memory, in_llc,
-    in_memory, most, most_in_llc, near, series, setup, slower, slower_of,
+    ADD, ALONE, FOLLOW, FOUR, INC, LISTS, TESTS, Test, cases, columns, companies, far_in_memory,
+    in_llc, in_memory, most, most_in_llc, near, series, setup, slower, slower_of,
 };
 use crate::stats::Interval;
 
