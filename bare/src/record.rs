@@ -84,6 +84,8 @@ pub fn header<'a>(
         #[cfg(feature = "experiments")]
         seats: alloc::vec::Vec::new(),
         #[cfg(feature = "experiments")]
+        performance: alloc::vec::Vec::new(),
+        #[cfg(feature = "experiments")]
         passes: 0,
         #[cfg(feature = "experiments")]
         budget: None,

@@ -167,6 +167,7 @@ fn header(
         ports: identity.ports(),
         counting: Vec::new(),
         seats: vec![CpuLocation::from([CPU; 5])],
+        performance: Vec::new(),
         passes: 0,
         budget: None,
         watch: None,

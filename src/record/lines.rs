@@ -87,6 +87,10 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default)]
     pub seats: alloc::vec::Vec<CpuLocation>,
+    /// The CPUs of the performance cores, if the cores of the machine are of two kinds.
+    #[cfg(any(feature = "std", feature = "experiments"))]
+    #[serde(default, skip_serializing_if = "alloc::vec::Vec::is_empty")]
+    pub performance: alloc::vec::Vec<usize>,
     /// The memory nodes, if the system reports them.
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "alloc::vec::Vec::is_empty")]

@@ -99,7 +99,8 @@ fn calibration_of(header: &Header) -> Calibration {
 fn seating_of(header: &Header) -> CpuOrder {
     let placement = header.placement.as_deref().and_then(Placement::named);
     let seats = header.seats.clone();
-    CpuOrder::placed(header.pinned, seats, placement.unwrap_or_default())
+    let order = CpuOrder::placed(header.pinned, seats, placement.unwrap_or_default());
+    order.with_performance(header.performance.clone())
 }
 
 /// Returns the sizes in bytes that `caches` report for L1d, for L2 and for the last level beyond L2.

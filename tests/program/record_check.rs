@@ -70,6 +70,7 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
         ("header", "placement", json!("west"), "`west`: near, far"),
         ("header", "seats", json!([[0, 0, 0]]), "field `seats[0]`"),
         ("header", "seats", json!(vec![[0; 5]; 9000]), "9000 CPUs"),
+        ("header", "performance", json!(vec![0; 9000]), "9000 CPUs"),
         ("header", "node", json!(1024), ""),
         (
             "header",

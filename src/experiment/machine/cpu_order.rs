@@ -44,6 +44,8 @@ impl Placement {
 pub struct CpuOrder {
     /// The CPUs, in the order in which threads get them.
     seats: Vec<CpuLocation>,
+    /// The CPUs of the performance cores, if cores are of two kinds.
+    performance: Vec<usize>,
 }
 
 impl CpuOrder {
@@ -82,7 +84,35 @@ impl CpuOrder {
                 Placement::Siblings => (usize::from(near.is_some()), near, seat.core, seat.cpu),
             }
         });
-        CpuOrder { seats }
+        CpuOrder {
+            seats,
+            performance: Vec::new(),
+        }
+    }
+
+    /// Adds which CPUs are those of performance cores, if cores are of two kinds.
+    pub fn with_performance(self, performance: Vec<usize>) -> Self {
+        CpuOrder {
+            performance,
+            ..self
+        }
+    }
+
+    /// Checks that `threads` threads run on cores of one kind, so that their speed can be compared with that
+    /// of one thread alone.
+    ///
+    /// # Errors
+    /// If they do not.
+    pub(crate) fn one_kind(&self, threads: usize) -> Testable<()> {
+        let mut kinds = self.seats.iter().take(threads);
+        let is_performance = |seat: &CpuLocation| self.performance.contains(&seat.cpu);
+        let first = kinds.next().is_some_and(is_performance);
+        if kinds.all(|seat| is_performance(seat) == first) {
+            return Ok(());
+        }
+        Err(Untestable(
+            "the threads run on cores of two kinds".to_owned(),
+        ))
     }
 
     /// Returns the CPUs in the order in which threads get them.
@@ -210,6 +240,20 @@ mod tests {
         let none = cpu_order.pair(Nearness::Level2).unwrap_err();
         assert!(none.to_string().contains("same L2"), "{none}");
         assert_eq!(cpu_order.nearest(), Some(Nearness::LastLevel));
+    }
+
+    #[test]
+    fn cores_of_two_kinds_are_told_apart() {
+        let cpu_order = CpuOrder::around(Some(1), sockets());
+        assert_eq!(cpu_order.of(4).unwrap(), [1, 0, 2, 3]);
+        assert!(cpu_order.one_kind(8).is_ok());
+        let two = cpu_order.with_performance(vec![0, 1, 4, 5]);
+        assert!(two.one_kind(2).is_ok());
+        let mixed = two.one_kind(3).unwrap_err();
+        assert!(mixed.to_string().contains("cores of two kinds"), "{mixed}");
+        // The efficient cores alone, as `taskset` chooses them.
+        let efficient = CpuOrder::around(None, sockets()[2..4].to_vec());
+        assert!(efficient.with_performance(vec![0, 1]).one_kind(2).is_ok());
     }
 
     #[test]

@@ -291,6 +291,10 @@ fn check_header(header: &Header) -> Check {
         let problem = format!("{} CPUs: at most {MOST_CPUS}", header.seats.len());
         return Err(wrong("seats", problem));
     }
+    if header.performance.len() > MOST_CPUS {
+        let problem = format!("{} CPUs: at most {MOST_CPUS}", header.performance.len());
+        return Err(wrong("performance", problem));
+    }
     check_nodes(header)?;
     if let Some(name) = header.placement.as_deref() {
         let known = Placement::ALL.map(Placement::name);

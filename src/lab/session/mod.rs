@@ -23,7 +23,8 @@ use crate::os::prefetchers::{self, Off};
 use crate::os::settings::settings;
 use crate::os::sysfs::{self, CpuLocation};
 use crate::os::{
-    Pages, Pinned, Root, Sysfs, allowed, calibrate, limits, measuring_cpu, pin, pin_to_measure,
+    Pages, Pinned, Root, Sysfs, affinity, allowed, calibrate, limits, measuring_cpu, pin,
+    pin_to_measure,
 };
 use crate::recorded::{counting_lines, cpu_line, reported_sizes};
 use crate::time::{Rate, yardstick};
@@ -277,6 +278,7 @@ impl Session {
             ports: identity.ports(),
             counting: counting_lines(&counting),
             seats,
+            performance: affinity::performance_cores(root),
             nodes,
             node: request.node,
             passes: experiment::LOOKS.into_iter().max().unwrap_or(0),

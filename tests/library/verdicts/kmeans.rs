@@ -3,6 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
 
+use super::machines::of_two_kinds;
 use super::planted::{Planted, Row, Value, row, time};
 
 const SAME: &str = ".1";
@@ -111,6 +112,10 @@ pub fn rows() -> Vec<Row> {
         }),
         row("B3", GAIN, Holds, |m| but(m, "B3", "2P", [4.24, 1.2])),
         row("B3", GAIN, DoesNotHold, |m| but(m, "B3", "2P", [4.0, 2.0])).says("per core 0.50"),
+        row("B3", GAIN, Untestable, |m| {
+            but(&of_two_kinds(m), "B3", "2P", [4.24, 1.2])
+        })
+        .says("cores of two kinds"),
         row("B3", GAIN, Inconclusive, |m| but(m, "B3", "2P", [2.4, 1.0])),
         row("B4", ONE, Holds, |m| but(m, "B4", "2Q", [4.02, 1.0])),
         row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [6.0, 1.0])).says("one task 1.4"),

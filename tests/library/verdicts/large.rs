@@ -3,7 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine, find};
 
-use super::machines::{server, zen};
+use super::machines::{of_two_kinds, server, zen};
 use super::planted::{Planted, Row, row, time};
 
 const GAIN: &str = ".1";
@@ -151,6 +151,8 @@ pub fn rows() -> Vec<Row> {
             let touch = [500.0, 714.0];
             large(m, Large { touch, ..USUAL })
         }),
+        row("X20", TOUCH, Untestable, |m| large(&of_two_kinds(m), USUAL))
+            .says("cores of two kinds"),
         row("X20", TOUCH, Untestable, |m| {
             let seats = m.cpu_order.seats()[..1].to_vec();
             let cpu_order = CpuOrder::around(None, seats);

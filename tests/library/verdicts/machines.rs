@@ -226,6 +226,16 @@ pub fn with_cores(machine: &Machine, cores: usize) -> Machine {
     }
 }
 
+/// The same machine, of whose cores only the first two are performance cores.
+pub fn of_two_kinds(machine: &Machine) -> Machine {
+    let first = machine.cpu_order.seats()[..2].iter();
+    let performance = first.map(|seat| seat.cpu).collect();
+    Machine {
+        cpu_order: machine.cpu_order.clone().with_performance(performance),
+        ..machine.clone()
+    }
+}
+
 /// A machine and its name.
 pub struct Known {
     pub name: &'static str,

@@ -4,7 +4,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::experiment::{CpuOrder, Machine, Placement, Verdict};
 use linefill::os::sysfs::CpuLocation;
 
-use super::machines::{guest, server};
+use super::machines::{guest, of_two_kinds, server};
 use super::planted::{Planted, Row, noisy, row, time};
 
 const PRIVATE: &str = ".1";
@@ -99,6 +99,10 @@ pub fn rows() -> Vec<Row> {
         })
         .says("share an L2"),
         row("X17", PRIVATE, Untestable, |m| scaling(&alone(m), USUAL)).says("needs 2 cores"),
+        row("X17", PRIVATE, Untestable, |m| {
+            scaling(&of_two_kinds(m), USUAL)
+        })
+        .says("cores of two kinds"),
         row("X17", SATURATED, Holds, |m| scaling(m, USUAL)).says("of 8 cores"),
         row("X17", SATURATED, DoesNotHold, |m| {
             let channels = 1000.0;

@@ -3,7 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
 
-use super::machines::with_cores;
+use super::machines::{of_two_kinds, with_cores};
 use super::planted::{CORE_PER_TICK, Planted, Row, Value, row, time};
 
 /// Nanoseconds per operation on one word, on adjacent words and on separate lines; each for one thread and
@@ -116,11 +116,19 @@ pub fn rows() -> Vec<Row> {
         row("B8", SCALES, DoesNotHold, |m| padded(m, "B8", 30.0)).says("threads over one 1.50"),
         row("B8", SCALES, Inconclusive, |m| padded(m, "B8", 24.0)),
         row("B8", SCALES, Untestable, |m| alone(times("B8", m, NOTE))),
+        row("B8", SCALES, Untestable, |m| {
+            times("B8", &of_two_kinds(m), NOTE)
+        })
+        .says("cores of two kinds"),
         row("B8", ALL_SCALE, Holds, |m| times("B8", m, NOTE)),
         row("B8", ALL_SCALE, DoesNotHold, |m| padded(m, "B8", 30.0))
             .says("int++: 8 threads over one 1.50"),
         row("B8", ALL_SCALE, Inconclusive, |m| padded(m, "B8", 24.0)),
         row("B8", ALL_SCALE, Untestable, |m| alone(times("B8", m, NOTE))),
+        row("B8", ALL_SCALE, Untestable, |m| {
+            times("B8", &of_two_kinds(m), NOTE)
+        })
+        .says("cores of two kinds"),
         row("B8", ALIKE, Holds, |m| times("B8", m, NOTE)),
         row("B8", ALIKE, DoesNotHold, |m| {
             let slow = Times {

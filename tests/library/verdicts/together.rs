@@ -3,7 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
 
-use super::machines::{guest, with_cores};
+use super::machines::{guest, of_two_kinds, with_cores};
 use super::planted::{Planted, Row, by_level, row, time};
 
 const HALF_L1: &str = ".1";
@@ -333,6 +333,12 @@ fn bus() -> Vec<Row> {
                 bus_keeps(&alone(m), 1.0, 0.6, 0.6)
             })
             .says("the test needs 2 cores, and there are 1"),
+        );
+        rows.push(
+            row("D25", claim, Untestable, |m| {
+                bus_keeps(&of_two_kinds(m), 1.0, 0.6, 0.6)
+            })
+            .says("cores of two kinds"),
         );
         rows.extend([
             row("D25", claim, Untestable, |m| {

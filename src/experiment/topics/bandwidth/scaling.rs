@@ -171,6 +171,7 @@ fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval)> {
 fn kept(e: &Evidence<'_>, what: &str, place: Place, least: f64) -> Judged {
     let label = series(what, place);
     let (threads, each) = all_cores(e, &label)?;
+    e.machine.cpu_order.one_kind(threads as usize)?;
     let kept = ratio(each, e.at(&label, 1.0))?;
     at_least(
         &format!("{label}: each of {threads} cores over one core alone"),

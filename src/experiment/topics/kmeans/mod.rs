@@ -297,6 +297,7 @@ const IN_TURN: Experiment = Experiment {
             |e| {
                 several(e, 2)?;
                 let tasks = of_four_cores(e.machine);
+                e.machine.cpu_order.one_kind(tasks)?;
                 // A quick run has more points for more threads.
                 let a_point = |tasks: usize| {
                     let iteration = e.at(TWO_P, tasks as f64)?;

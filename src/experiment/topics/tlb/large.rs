@@ -232,6 +232,7 @@ const LARGE_MEMORY: Experiment = Experiment {
             |e| {
                 at_least_cores(&e.machine.cpu_order, 2)?;
                 let cores = e.machine.cpu_order.cores();
+                e.machine.cpu_order.one_kind(cores)?;
                 let one = e.at(TOUCH, 1.0)?;
                 let each = e.at(TOUCH, cores as f64)?;
                 let rate = 1000.0 * cores as f64 / each.middle();

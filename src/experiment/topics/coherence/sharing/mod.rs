@@ -81,13 +81,15 @@ pub(crate) fn up_to_all_cores(machine: &Machine) -> Vec<usize> {
     numbers
 }
 
-/// Returns the number of cores, if there are two, and the value of a series with a thread on each.
+/// Returns the number of cores, if there are two, and the value of a series with a thread on each, to be
+/// compared with that of one thread.
 ///
 /// # Errors
-/// If there are fewer cores, or the series was not measured with a thread on each.
+/// If there are fewer cores, or cores of two kinds, or the series was not measured with a thread on each.
 pub(crate) fn on_all_cores(e: &Evidence<'_>, series: &str) -> Testable<(usize, Interval)> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     let cores = e.machine.cpu_order.cores();
+    e.machine.cpu_order.one_kind(cores)?;
     let of_all = |point: &Point| point.series == series && point.x == cores as f64;
     if e.machine.full || e.points.iter().any(of_all) {
         return Ok((cores, e.at(series, cores as f64)?));
