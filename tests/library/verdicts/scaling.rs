@@ -208,3 +208,20 @@ fn hyper_threads_do_not_count_as_cores() {
     assert_eq!(verdict, Untestable, "{numbers}");
     assert!(numbers.contains("hyper-threads before cores"), "{numbers}");
 }
+
+/// Threads on some of the cores say nothing about all of them.
+#[test]
+fn claims_about_all_cores_need_the_memory_for_them() {
+    let machine = Machine {
+        largest: 1 << 30,
+        ..of_cores(128)
+    };
+    let channels = 1280.0;
+    let planted = scaling(&machine, Scaling { channels, ..USUAL });
+    for claim in [SATURATED, FAIR, BYPASSING] {
+        let (verdict, numbers) = verdict(claim, &planted);
+        assert_eq!(verdict, Untestable, "{claim}: {numbers}");
+        assert!(numbers.contains("of 128 cores"), "{claim}: {numbers}");
+        assert!(numbers.contains("--memory"), "{claim}: {numbers}");
+    }
+}

@@ -167,6 +167,25 @@ fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval)> {
     Ok((threads, e.at(label, threads)?))
 }
 
+/// Like [`all_cores`], of a series in memory, where all cores must have been measured.
+///
+/// # Errors
+/// As for [`all_cores`], or if fewer cores were measured than there are.
+fn all_cores_in_memory(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval)> {
+    let (threads, each) = all_cores(e, label)?;
+    let cores = e.machine.cpu_order.cores();
+    if threads >= cores as f64 {
+        return Ok((threads, each));
+    }
+    let why = match bytes(e.machine, Memory, cores) {
+        Some(_) => "no point has a thread on each of them",
+        None => "the buffers of all of them need more memory (`--memory`)",
+    };
+    Err(Untestable(format!(
+        "`{label}` was timed on {threads} of {cores} cores: {why}"
+    )))
+}
+
 /// Judges the bandwidth per core with all cores at work over that of one core alone.
 fn kept(e: &Evidence<'_>, what: &str, place: Place, least: f64) -> Judged {
     let label = series(what, place);
@@ -189,7 +208,7 @@ fn totals(points: Vec<(f64, Interval)>) -> Vec<(f64, Interval)> {
 /// Judges the share of the cores that saturates memory.
 fn saturating(e: &Evidence<'_>) -> Judged {
     let label = series(READ, Memory);
-    let (threads, _) = all_cores(e, &label)?;
+    let (threads, _) = all_cores_in_memory(e, &label)?;
     let mut points = e.series(&label)?;
     points.retain(|point| point.0 <= threads);
     let totals = totals(points);
@@ -232,7 +251,8 @@ pub(super) const SCALING: Experiment = Experiment {
             which is taken to bend down only. A write to memory reads its line first; a non- \
             temporal write does not, and should be faster as soon as the channels limit both. \
             Where memory for the test is short, many threads have smaller buffers, which together \
-            exceed each last level. In the last level itself, the curve ends with as many threads \
+            exceed each last level; where it does not suffice for that, the curve ends early, and \
+            claims about all cores are untestable. In the last level itself, the curve ends with as many threads \
             as find room in it.",
     plot: Some(Plot::lines(
         Axis::log("threads"),
@@ -297,7 +317,7 @@ pub(super) const SCALING: Experiment = Experiment {
              the fastest core",
             |e| {
                 let label = series(READ, Memory);
-                let (threads, _) = all_cores(e, &label)?;
+                let (threads, _) = all_cores_in_memory(e, &label)?;
                 let spread = e.spread(&label, threads)?;
                 at_most(
                     &format!("slowest over fastest of {threads} cores"),
@@ -327,7 +347,7 @@ pub(super) const SCALING: Experiment = Experiment {
              by ordinary stores",
             |e| {
                 let [plain, bypassing] = [WRITE, NON_TEMPORAL].map(|what| series(what, Memory));
-                let (threads, stores) = all_cores(e, &bypassing)?;
+                let (threads, stores) = all_cores_in_memory(e, &bypassing)?;
                 let faster = ratio(stores, e.at(&plain, threads))?;
                 at_least(
                     &format!("non-temporal over ordinary writes of {threads} cores"),
