@@ -97,6 +97,22 @@ fn pairs(machine: &Machine, first: f64, far: f64) -> Planted {
     })
 }
 
+/// A machine of 64 cores, of which eight share a last level.
+fn with_chiplets(machine: &Machine) -> Machine {
+    let seat = |cpu: usize| CpuLocation {
+        cpu,
+        core: cpu,
+        l2: cpu,
+        last_level: cpu / 8 * 8,
+        package: 0,
+    };
+    Machine {
+        cpu_order: CpuOrder::around(None, (0..64).map(seat).collect()),
+        full: false,
+        ..machine.clone()
+    }
+}
+
 /// CPUs on the same last level are 50 ns apart, and others `far`, although the system reports only one last
 /// level.
 fn unreported(machine: &Machine, far: f64) -> Planted {
@@ -207,6 +223,11 @@ pub fn rows() -> Vec<Row> {
         row("X14", THRICE, Holds, |m| pairs(m, 50.0, 100.0)),
         row("X14", THRICE, DoesNotHold, |m| pairs(m, 50.0, 200.0))
             .says("longest over shortest 4.0"),
+        // The nearest eight CPUs share a last level.
+        row("X14", THRICE, DoesNotHold, |m| {
+            pairs(&with_chiplets(m), 50.0, 200.0)
+        })
+        .says("pairs of 8 of 64 CPUs"),
         row("X14", THRICE, Inconclusive, |m| pairs(m, 50.0, 150.0)),
         row("X14", THRICE, Untestable, |m| {
             pairs(m, 50.0, 100.0).without(|_, _| true)

@@ -23,8 +23,8 @@ pub(super) const MATRIX: Experiment = Experiment {
     source: "Beyond Drepper 3.3.4: the round trip of X12 for every pair of CPUs",
     about: "Two threads pass one line back and forth, for every pair of CPUs. The blocks of the \
             map are the caches that cores share: pairs within a block should be near, pairs across \
-            blocks far. Each pair uses a line on a page of its own, which the first CPU of the \
-            pair has touched first: the home of the line is the memory node of that CPU. With several \
+            blocks far. Of many CPUs, some of each package and of several last levels stand for all. \
+            Each pair uses a line on a page of its own, which the first CPU of the pair has touched first: the home of the line is the memory node of that CPU. With several \
             nodes, the kernel is asked whether it is so, and the record names the node. Groups of CPUs are inferred from the times alone: the two \
             nearest groups are joined, again and again, and a level of groups counts where the \
             next two lie a quarter farther apart than the two before. The kernel's description of \
@@ -63,7 +63,9 @@ pub(super) const MATRIX: Experiment = Experiment {
              shortest",
             |e| {
                 let [shortest, longest] = extremes(e, |near| near != Nearness::Core)?;
-                at_most("longest over shortest", ratio(longest, shortest), 3.0)
+                let judged = at_most("longest over shortest", ratio(longest, shortest), 3.0);
+                let (paired, all) = (paired(e, &trips(e)?).len(), e.machine.cpu_order.cpus());
+                noted(judged, format!("pairs of {paired} of {all} CPUs"))
             },
         ),
         measured(
@@ -130,10 +132,42 @@ pub(super) const MATRIX: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
+/// The CPUs of a last level.
+struct Level {
+    /// The first of them.
+    first: CpuLocation,
+    /// Their numbers, nearest first.
+    cpus: Vec<usize>,
+    /// How many last levels of the same package are nearer.
+    turn: usize,
+}
+
+/// Returns the CPUs whose pairs are measured, among them the measuring CPU. Where there are too many, they
+/// come from every package in turn, and from so many last levels that each gives two: the nearest CPUs
+/// alone would hide the longest round trips.
 fn matrix_cpus(machine: &Machine) -> Vec<usize> {
     let most = if machine.full { FULL_CPUS } else { QUICK_CPUS };
-    let seats = machine.cpu_order.seats();
-    let mut cpus: Vec<usize> = seats.iter().take(most).map(|seat| seat.cpu).collect();
+    let mut levels: Vec<Level> = Vec::new();
+    for &first in machine.cpu_order.seats() {
+        let same = |level: &&mut Level| level.first.last_level == first.last_level;
+        if let Some(level) = levels.iter_mut().find(same) {
+            level.cpus.push(first.cpu);
+            continue;
+        }
+        let of_package = |level: &&Level| level.first.package == first.package;
+        let turn = levels.iter().filter(of_package).count();
+        let cpus = vec![first.cpu];
+        levels.push(Level { first, cpus, turn });
+    }
+    order::by_key(&mut levels, |level| level.turn);
+    let mut cpus = Vec::new();
+    for some in levels.chunks(most / 2) {
+        let rounds = some.iter().map(|level| level.cpus.len()).max();
+        for round in 0..rounds.unwrap_or(0) {
+            cpus.extend(some.iter().filter_map(|level| level.cpus.get(round)));
+        }
+    }
+    cpus.truncate(most);
     cpus.sort_unstable();
     cpus
 }
@@ -173,12 +207,7 @@ fn shared(seats: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> Groups {
 /// If there are fewer than three CPUs, or a pair was not measured.
 fn groups(e: &Evidence<'_>) -> Testable<(Found<Vec<Groups>>, Vec<CpuLocation>)> {
     let trips = trips(e)?;
-    let mut seats = e.machine.cpu_order.seats().to_vec();
-    seats.retain(|seat| {
-        trips
-            .iter()
-            .any(|(one, other, _)| seat == one || seat == other)
-    });
+    let seats = paired(e, &trips);
     if seats.len() < 3 {
         let reason = format!(
             "the test needs the round trips of three CPUs, and has those of {}",
@@ -225,8 +254,22 @@ fn in_words(groups: &Groups) -> String {
     }
 }
 
+/// Returns the CPUs of these round trips.
+fn paired(e: &Evidence<'_>, trips: &[Trip]) -> Vec<CpuLocation> {
+    let mut seats = e.machine.cpu_order.seats().to_vec();
+    seats.retain(|seat| {
+        trips
+            .iter()
+            .any(|(one, other, _)| seat == one || seat == other)
+    });
+    seats
+}
+
+/// A round trip between two CPUs.
+type Trip = (CpuLocation, CpuLocation, Interval);
+
 /// Returns the measured round trips, each with its two CPUs.
-fn trips(e: &Evidence<'_>) -> Testable<Vec<(CpuLocation, CpuLocation, Interval)>> {
+fn trips(e: &Evidence<'_>) -> Testable<Vec<Trip>> {
     let seats = e.machine.cpu_order.seats();
     let seat = |cpu: f64| seats.iter().find(|seat| seat.cpu as f64 == cpu).copied();
     let mut trips = Vec::new();
@@ -268,5 +311,40 @@ fn extremes(e: &Evidence<'_>, near: impl Fn(Nearness) -> bool) -> Testable<[Inte
             );
             Err(too_few(e, &reason))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::machine::tests::unknown;
+
+    /// Returns the CPUs that are paired on `cpus` CPUs, of which these numbers share a last level and a package.
+    fn paired(cpus: usize, [last_level, package]: [usize; 2], full: bool) -> Vec<usize> {
+        let seat = |cpu: usize| CpuLocation {
+            cpu,
+            core: cpu,
+            l2: cpu,
+            last_level: cpu / last_level * last_level,
+            package: cpu / package * package,
+        };
+        matrix_cpus(&Machine {
+            cpu_order: CpuOrder::around(Some(1), (0..cpus).map(seat).collect()),
+            full,
+            ..unknown()
+        })
+    }
+
+    #[test]
+    fn few_cpus_stand_for_every_package_and_for_several_last_levels() {
+        assert_eq!(paired(4, [4, 4], false), [0, 1, 2, 3]);
+        assert_eq!(paired(32, [32, 32], false), [0, 1, 2, 3, 4, 5, 6, 7]);
+        let sockets = paired(128, [64, 64], false);
+        assert_eq!(sockets, [0, 1, 2, 3, 64, 65, 66, 67]);
+        let chiplets = paired(128, [8, 64], false);
+        assert_eq!(chiplets, [0, 1, 8, 9, 64, 65, 72, 73]);
+        assert_eq!(paired(128, [8, 64], true).len(), 64);
+        // The system says nothing about shared caches.
+        assert_eq!(paired(32, [1, 32], false).len(), 8);
     }
 }
