@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::root::{Unreadable, read};
+use super::root::{Root, Unreadable, read};
 
 /// The page-table pages that a process needs for its files, heap and stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,19 @@ impl Spread {
 /// A page in the kernel's half of the address space, whose tables all processes share.
 const VSYSCALL: &str = "[vsyscall]";
 
+/// Whether the kernel randomises the address space of this process. True where it does not say.
+pub fn randomised(root: &Root) -> bool {
+    let switched_off = |text: String| text == "0";
+    let machine = read(&root.proc.join("sys/kernel/randomize_va_space"));
+    let process = read(&root.proc.join("self/personality"));
+    let asked =
+        |text: String| u64::from_str_radix(&text, 16).map(|bits| bits & NO_RANDOMISATION != 0);
+    !machine.is_ok_and(switched_off) && !process.is_ok_and(|text| asked(text).unwrap_or(false))
+}
+
+/// The bit of a personality that `setarch -R` and debuggers set.
+const NO_RANDOMISATION: u64 = 0x0004_0000;
+
 fn addresses(range: &str) -> Option<(u64, u64)> {
     let (from, to) = range.split_once('-')?;
     let address = |text| u64::from_str_radix(text, 16).ok();
@@ -60,6 +73,7 @@ fn addresses(range: &str) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::os::root::Planted;
 
     const RANDOMISED: &str = "\
 55d0c8a00000-55d0c8a02000 r--p 00000000 fe:00 1234                       /usr/bin/true
@@ -81,6 +95,23 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
             Spread::of("what is this\n1-0 r--p 0 0 0 x\n"),
             Spread::default()
         );
+    }
+
+    #[test]
+    fn randomisation_is_switched_off_for_the_machine_or_for_the_process() {
+        let [setting, own] = ["sys/kernel/randomize_va_space", "self/personality"];
+        for (machine, process, on) in [
+            ("2", "00000000", true),
+            ("1", "00000000", true),
+            ("0", "00000000", false),
+            ("2", "00040000", false),
+            ("2", "08000000", true),
+        ] {
+            let files = [(setting, machine), (own, process)];
+            let planted = Planted::new("randomised", "proc", &files);
+            assert_eq!(randomised(&planted.root()), on, "{machine}, {process}");
+        }
+        assert!(randomised(&Planted::new("randomised", "proc", &[]).root()));
     }
 
     #[test]

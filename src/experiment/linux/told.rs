@@ -2,10 +2,10 @@
 
 use crate::host::{Lack, Told};
 use crate::os::limits::{level_2_cache, memory_here};
-use crate::os::maps::Spread;
+use crate::os::maps::{Spread, randomised};
 use crate::os::preempt::current_cpu;
 use crate::os::sysfs::CpuMask;
-use crate::os::{Sysfs, Unreadable};
+use crate::os::{Root, Sysfs, Unreadable};
 
 /// Returns the number.
 ///
@@ -52,6 +52,9 @@ pub(super) fn number(what: Told) -> Result<f64, Lack> {
             bytes.ok_or_else(|| Lack::refused("the kernel describes no L2"))
         }
         Told::PageDirectories => {
+            if !randomised(&Root::live()) {
+                return Err(Lack::refused("address space randomisation is switched off"));
+            }
             let spread = Spread::of_this_process().map_err(Lack::refused)?;
             Ok(spread.directories as f64)
         }
