@@ -60,6 +60,14 @@ fn small(machine: &Machine) -> Planted {
     })
 }
 
+/// The same machine, whose memory limit puts whole orders in memory, but split ones in the last level.
+fn split_in_a_cache(machine: &Machine) -> Planted {
+    today(&Machine {
+        largest: 128 << 20,
+        ..machine.clone()
+    })
+}
+
 pub fn rows() -> Vec<Row> {
     vec![
         row("E17", SIZES, Holds, today),
@@ -82,6 +90,7 @@ pub fn rows() -> Vec<Row> {
             whole(m, [30.0, 33.0, 45.0, 45.0])
         }),
         row("E17", MEMORY, Untestable, small).says("is not in the range"),
+        row("E17", MEMORY, Untestable, split_in_a_cache).says("32768 KiB, is not in the range"),
         row("E17", NEAR, Holds, today),
         row("E17", NEAR, DoesNotHold, |m| {
             whole(m, [36.0, 36.0, 45.0, 140.0])
@@ -107,14 +116,7 @@ pub fn rows() -> Vec<Row> {
             whole(m, [30.0, 33.0, 45.0, 90.0])
         }),
         row("E17", FACTOR, Untestable, small),
-        // The whole orders are in memory, and the split ones in the last level.
-        row("E17", FACTOR, Untestable, |m| {
-            today(&Machine {
-                largest: 128 << 20,
-                ..m.clone()
-            })
-        })
-        .says("32768 KiB, is not in the range"),
+        row("E17", FACTOR, Untestable, split_in_a_cache).says("32768 KiB, is not in the range"),
         row("E17", APART, Holds, today),
         row("E17", APART, DoesNotHold, |m| {
             batches(m, WHOLE, [20.0, 20.0, 20.0, 20.0])
@@ -127,6 +129,7 @@ pub fn rows() -> Vec<Row> {
         row("E17", APART, Inconclusive, |m| {
             batches(m, WHOLE, [15.0, 5.0, 5.0, 20.0])
         }),
+        row("E17", APART, Untestable, split_in_a_cache).says("32768 KiB, is not in the range"),
         row("E17", APART, Untestable, |m| {
             Planted::new("E17", m, |series, _| match series {
                 "prices and paid apart, 9 bytes, vectors" => Value::Untestable("needs AVX2"),
