@@ -45,7 +45,25 @@ fn level(machine: &Machine) -> Planted {
     speeds(machine, [40.0, 40.0, 40.0, 20.0], 20.0)
 }
 
+/// A last level whose share is twice L2, so that half of the share lies in L2.
+fn many_threads(machine: &Machine) -> Machine {
+    let mut machine = machine.clone();
+    let l2 = machine.ranges.llc.lo / 2.0;
+    for cache in machine.caches.iter_mut().filter(|cache| cache.level == 3) {
+        cache.size = 2 * l2 as u64;
+    }
+    machine
+}
+
 pub fn rows() -> Vec<Row> {
+    let in_l2 = [PAYS, TWICE, SMALLER]
+        .map(|claim| row("E25", claim, Untestable, |m| level(&many_threads(m))).says("twice L2"));
+    let mut rows = on_a_large_share();
+    rows.extend(in_l2);
+    rows
+}
+
+fn on_a_large_share() -> Vec<Row> {
     vec![
         row("E25", AGREE, Holds, |m| counts(m, 16.0, 16.0)),
         // CPUID rounds the number of threads up to a power of two.

@@ -257,8 +257,21 @@ fn half(machine: &Machine) -> Testable<f64> {
 }
 
 /// Returns the speed at which blocks of half the share are read.
+///
+/// # Errors
+/// If such blocks lie in L2: their speed says nothing about the last level.
 fn half_the_share(e: &Evidence<'_>) -> Testable<Interval> {
-    e.at(BLOCKS, half(e.machine)?)
+    let half = half(e.machine)?;
+    let range = e.machine.ranges.llc;
+    if last_level(e.machine).is_some_and(|last| last.level > 2) && half < range.lo {
+        return Err(Untestable(format!(
+            "half the share is {:.0} KiB, and only blocks of more than {:.0} KiB, twice L2, lie in the \
+             last level",
+            half / 1024.0,
+            range.lo / 1024.0
+        )));
+    }
+    e.at(BLOCKS, half)
 }
 
 fn no_share() -> Untestable {
