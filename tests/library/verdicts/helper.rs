@@ -1,7 +1,7 @@
 //! Figure 6.8: the helper thread.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{Machine, State, ThreadStats};
+use linefill::experiment::{CpuOrder, Machine, State, ThreadStats};
 use linefill::host::RunAhead;
 
 use super::planted::{Planted, Row, Value, by_level, row, time};
@@ -100,7 +100,21 @@ pub fn rows() -> Vec<Row> {
         row("E42", OTHER_COSTS, Untestable, |m| {
             paper(m).on(siblings::alone(m))
         })
-        .says("two CPUs that share a cache"),
+        .says("no other core of this process shares a cache"),
+        // One core with two hyper-threads.
+        row("E42", OTHER, Untestable, |m| {
+            let with = siblings::with(m);
+            let one_core = with.cpu_order.seats().iter().filter(|seat| seat.core == 0);
+            on(
+                &Machine {
+                    cpu_order: CpuOrder::around(None, one_core.copied().collect()),
+                    ..with.clone()
+                },
+                PAPER,
+                PAPER,
+            )
+        })
+        .says("no other core of this process shares a cache"),
         row("E42", SIBLING, Holds, paper),
         row("E42", SIBLING, DoesNotHold, |m| {
             plant(m, [1.2, 1.2, 1.0, 1.0], PAPER)
