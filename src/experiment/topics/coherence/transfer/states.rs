@@ -117,7 +117,7 @@ pub(super) const STATES: Experiment = Experiment {
         measured(
             "X13.4",
             ours("whether copies are invalidated one after the other or all at once"),
-            "with a fence after each, locked additions to lines that all other cores have read \
+            "with a fence after each, locked additions to lines that up to 15 other cores have read \
              take less than 1.5 times as long as locked additions to lines that one other core has \
              read",
             readers,
