@@ -175,7 +175,8 @@ pub(crate) const STRIDES: Experiment = Experiment {
         )
         .failing(
             "A prefetcher of this core works on virtual addresses, or neighbouring pages also lie \
-             side by side in physical memory.",
+             side by side in physical memory, or lines that lie a page apart get in each other's way in \
+             caches and memory.",
         ),
         measured(
             "E29.3",
