@@ -39,11 +39,12 @@ const PAPER: usize = 1000;
 /// An N that is a power of two: the lines of a column fall into few sets.
 const POWER: usize = 1024;
 
-/// Returns the N of a matrix of about twice the last-level cache, a multiple of 1000 and so not of
-/// a large power of two. `None` if the matrices may not be allocated.
+/// Returns the N of a matrix of about twice the last-level cache or more, a multiple of 1000 and so not of
+/// a large power of two. It exceeds [`PAPER`]. `None` if the matrices may not be allocated.
 fn beyond_caches(machine: &Machine) -> Option<usize> {
     let last = machine.ranges.memory.lo / 4.0;
     let side = ((2.0 * last / 8.0).sqrt() as usize).next_multiple_of(1000);
+    let side = side.max(2 * PAPER);
     let all = 5 * side * side * 8;
     (all <= machine.largest).then_some(side)
 }
@@ -451,4 +452,20 @@ fn whole(e: &Evidence<'_>) -> String {
     }
     let ours = ours.join(", ");
     format!("; billions of core cycles for the whole product, with the paper's in brackets: {ours}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::machine::tests::unknown;
+
+    #[test]
+    fn a_full_run_has_a_matrix_beyond_a_small_last_level() {
+        let mut machine = unknown();
+        machine.full = true;
+        machine.ranges.memory.lo = 4.0 * (2 << 20) as f64;
+        assert_eq!(sides(&machine), [40, 200, 1000, 1024, 2000]);
+        machine.ranges.memory.lo = 4.0 * (32 << 20) as f64;
+        assert_eq!(sides(&machine), [40, 200, 1000, 1024, 3000]);
+    }
 }
