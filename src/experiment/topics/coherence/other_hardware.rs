@@ -50,8 +50,8 @@ const DCBZ: Experiment = row(
             |_| {
                 Err(Untestable(
                 "dcbz is an instruction of PowerPC; x86-64 has no instruction that allocates a \
-                 cleared line. According to the document, dcbz halves the traffic of a line that \
-                 is only written: 1 transfer instead of 2"
+                 cleared line. By our count, dcbz halves the traffic of a line that is only \
+                 written: 1 transfer instead of 2"
                     .to_owned(),
             ))
             },
