@@ -61,9 +61,12 @@ pub(super) const FIG_6_1: Experiment = Experiment {
         measured(
             "E4.1",
             drepper("6.1, Table 6.1"),
-            "by row, non-temporal stores to a matrix are no slower than normal stores (10 % \
-             allowed)",
-            |e| each_matrix(e, 2, 0, |what, slower| at_most(what, slower, 1.1)),
+            "by row, non-temporal stores to a matrix that exceeds the last level are no slower than \
+             normal stores (10 % allowed)",
+            |e| {
+                let sides = beyond_caches(e.machine)?;
+                each_of(e, &sides, 2, 0, |what, slower| at_most(what, slower, 1.1))
+            },
         )
         .then(1.0, "IA-32, not named")
         .takeaway(
@@ -127,6 +130,22 @@ fn bytes_of(side: usize) -> f64 {
     (side * side * 4) as f64
 }
 
+/// Returns the sides of the matrices that exceed the last level. Normal stores to a smaller one stay in the
+/// cache, and save no traffic by bypassing it.
+fn beyond_caches(machine: &Machine) -> Testable<Vec<usize>> {
+    let last = machine.ranges.capacities.iter().map(Capacity::usable);
+    let last = last.fold(0.0, f64::max);
+    let mut beyond = sides(machine).to_vec();
+    beyond.retain(|&side| bytes_of(side) > last);
+    if beyond.is_empty() {
+        return Err(Untestable(format!(
+            "each matrix lies in the last level of {:.0} MiB",
+            last / f64::from(1 << 20)
+        )));
+    }
+    Ok(beyond)
+}
+
 /// Judges the ratio of two of the [`SWEEPS`] for both matrices.
 fn each_matrix(
     e: &Evidence<'_>,
@@ -134,7 +153,18 @@ fn each_matrix(
     to: usize,
     judge: fn(&str, Interval) -> Judged,
 ) -> Judged {
-    all_of(sides(e.machine).into_iter().map(|side| {
+    each_of(e, &sides(e.machine), of, to, judge)
+}
+
+/// Judges the ratio of two of the [`SWEEPS`] for the matrices of these sides.
+fn each_of(
+    e: &Evidence<'_>,
+    sides: &[usize],
+    of: usize,
+    to: usize,
+    judge: fn(&str, Interval) -> Judged,
+) -> Judged {
+    all_of(sides.iter().map(|&side| {
         let (of, to) = (SWEEPS[of].0, SWEEPS[to].0);
         let slower = ratio(e.at(of, bytes_of(side)), e.at(to, bytes_of(side)))?;
         judge(&format!("{of} over {to}, {side} x {side}"), slower)
