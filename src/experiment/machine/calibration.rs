@@ -274,7 +274,9 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
     // A stream keeps more of a shared cache than a walk does, so the ladder does not show how much of
     // the last level a stream can use.
     let first = 4.0 * ranges.l1.hi.max(ranges.l2.hi).max(LINE as f64);
-    let octaves = successors(Some(first as usize), |bytes| bytes.checked_mul(2));
+    // A measured cache ends between two bytes. The first stream must not be smaller than the range of the
+    // last level, which begins there.
+    let octaves = successors(Some(first.ceil() as usize), |bytes| bytes.checked_mul(2));
     let l2 = Some(machine.middle_of(ranges.l2)).filter(|&bytes| ranges.l2.holds(bytes as f64));
     let sizes: Vec<usize> = l2
         .into_iter()
@@ -341,6 +343,24 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Ranges;
+    use crate::experiment::machine::tests::unknown;
+
+    #[test]
+    fn the_first_stream_beyond_l2_lies_in_the_range_of_the_last_level() {
+        // The ends of a measured L2 lie between two bytes.
+        let reported = [32_768.0, 820_214.149, 33_554_432.0];
+        let machine = Machine {
+            ranges: Ranges::from_ladder(&[], reported.map(Some)),
+            ..unknown()
+        };
+        let llc = machine.ranges.llc;
+        assert!(llc.lo.fract() > 0.0, "{llc}");
+        let cases = calibrating(&machine).into_iter();
+        let mut beyond = cases.filter(|of| of.series == Stream::Loads.series() && of.x > 1e6);
+        let first = beyond.next().expect("a stream").x;
+        assert!(llc.holds(first) && first < llc.lo + 1.0, "{first}");
+    }
 
     #[test]
     fn a_line_costs_what_it_does_between_the_working_sets_around() {

@@ -3,7 +3,6 @@
 use crate::experiment::{Evidence, LADDER, Point, ROUND_TRIP, Range, Unit};
 use crate::lab::analysis::Analysis;
 use crate::lab::consistency::{BEYOND_L2, last_level_latency};
-use crate::mem::LINE;
 use crate::stats::Interval;
 
 /// The levels of a machine's memory, and the walks that show them.
@@ -191,46 +190,52 @@ fn latency(analysis: &Analysis, level: Option<u8>, range: Range) -> Result<Laten
 /// Returns the bandwidth with the widest vectors that were measured, else that of the calibration's streams.
 fn bandwidth(analysis: &Analysis, what: &str, range: Range) -> Result<Interval, String> {
     let machine = &analysis.machine;
+    let in_memory = range == machine.ranges.memory;
+    let place = match in_memory {
+        true => Some(machine.memory_size().map_err(|reason| reason.to_string())?),
+        false => None,
+    };
     let points = analysis.answer(BANDWIDTH).map(|of| of.points.as_slice());
-    let points = evidence(
-        analysis,
-        points.unwrap_or_default(),
-        Unit::GigabytesPerSecond,
-    );
+    let points = points.unwrap_or_default();
+    let rates = evidence(analysis, points, Unit::GigabytesPerSecond);
     let of_width = |width: usize| {
         let label = format!("{what}, {width} B");
-        if range == machine.ranges.memory {
-            let place = machine.place_in_memory(machine.in_memory()).ok()?;
-            return points.at(&label, place).ok();
+        match place {
+            Some(place) => rates.at(&label, place).ok(),
+            None => rates.level(&label, range).ok(),
         }
-        points.level(&label, range).ok()
     };
-    let widths = crate::kernel::Vector::BYTES.into_iter().rev();
-    let widest = widths.clone().find_map(of_width);
+    let mut widths = crate::kernel::Vector::BYTES.into_iter().rev();
+    let widest = widths.find_map(of_width);
     widest
-        .or_else(|| streamed(analysis, what, range))
+        .or_else(|| streamed(analysis, what, range, place))
         .ok_or_else(|| {
-            format!("{BANDWIDTH} was not run, and the calibration has no stream of this size")
+            let lacks = match points.is_empty() {
+                true => "was not run",
+                false => "has no working set there",
+            };
+            format!("no stream of the calibration lies in the {range}, and {BANDWIDTH} {lacks}")
         })
 }
 
 /// Returns the bandwidth of the calibration's stream of loads or stores in GB/s.
-fn streamed(analysis: &Analysis, what: &str, range: Range) -> Option<Interval> {
+fn streamed(analysis: &Analysis, what: &str, range: Range, place: Option<f64>) -> Option<Interval> {
     use crate::experiment::Stream::{Loads, Stores};
     let stream = if what == "read" { Loads } else { Stores };
-    let machine = &analysis.machine;
-    let cycles = match range == machine.ranges.memory {
-        // The smallest working sets of this range may lie in a shared last level.
-        true => {
-            let place = machine.place_in_memory(machine.in_memory()).ok()?;
-            let beyond = machine.ranges.l2.hi;
-            machine.calibration.line_beyond(stream, beyond, place)?
-        }
-        false => machine.calibration.line(stream, range)?,
+    let rates = evidence(analysis, &analysis.ladder, Unit::GigabytesPerSecond);
+    let Some(place) = place else {
+        // Records of earlier versions have streams of the whole bytes of a measured size.
+        let lo = range.lo.floor();
+        return rates.level(stream.series(), Range { lo, ..range }).ok();
     };
-    let header = &analysis.record.header;
-    let hertz = header.tick_hz * header.core_per_tick.unwrap_or(1.0);
-    Some(Interval::exact(LINE as f64 * hertz / cycles / 1e9))
+    // Further passes may have moved the place in memory since the stream was chosen.
+    let mut streams = rates.series(stream.series()).ok()?;
+    streams.retain(|(bytes, _)| *bytes > analysis.machine.ranges.l2.hi);
+    let away = |bytes: f64| (bytes / place).ln().abs();
+    let nearest = streams
+        .into_iter()
+        .min_by(|a, b| away(a.0).total_cmp(&away(b.0)));
+    nearest.map(|(_, rate)| rate)
 }
 
 fn round_trip(analysis: &Analysis) -> Option<Result<Latency, String>> {
