@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::analysis::{Analysis, Answer};
-use super::answer::{Finding, findings, machine_name};
+use super::answer::{Finding, findings, named};
 use super::format::{Check, Output, Sheet};
 use super::listing::section;
 use super::record::{MACHINE, PointLine, Record, VerdictLine};
@@ -40,7 +40,7 @@ pub(crate) fn tour(session: &Session, stop: &AtomicBool, aloud: Option<u16>) -> 
     let header = &session.header;
     let mut opening = Screen::default();
     opening
-        .paint(STRONG, &machine_name(header).to_string())
+        .paint(STRONG, &named(header, header.core_per_tick).to_string())
         .end();
     let text = "First, a random walk through lists of growing size finds the caches.";
     paragraph(&mut opening, None, text, width);

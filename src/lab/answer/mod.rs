@@ -11,8 +11,9 @@ pub use paper::{Chapter, Counts, Paper, Part, papers};
 use crate::experiment::topics::topic_of;
 use crate::experiment::{Document, Origin, Takeaway, Verdict, find_claim};
 use crate::lab::analysis::Analysis;
+use crate::lab::inferred::core_per_tick;
 use crate::lab::rank::greatest_first;
-use crate::lab::record::{Header, VerdictLine};
+use crate::lab::record::{Header, Record, VerdictLine};
 use crate::lab::size::show;
 use crate::order;
 use crate::recorded::core_of;
@@ -38,7 +39,7 @@ impl Summary {
     /// Returns the main results of an analysis.
     pub fn of(analysis: &Analysis) -> Self {
         Summary {
-            machine: machine_name(&analysis.record.header),
+            machine: machine_name(&analysis.record),
             ladder: ladder(analysis),
             papers: papers(&analysis.verdicts),
             findings: findings(&analysis.verdicts, MOST_FINDINGS),
@@ -247,8 +248,13 @@ pub struct MachineName {
     pub gigahertz: Option<f64>,
 }
 
-/// Returns the name of the machine that a header describes.
-pub fn machine_name(header: &Header) -> MachineName {
+/// Returns the name of the machine of a record.
+pub fn machine_name(record: &Record) -> MachineName {
+    named(&record.header, core_per_tick(record))
+}
+
+/// Returns the name of the machine that a header describes, with these core cycles per tick.
+pub(super) fn named(header: &Header, core_per_tick: Option<f64>) -> MachineName {
     let cpu = &header.cpu;
     let brand = match cpu.brand.trim() {
         "" => format!(
@@ -266,9 +272,7 @@ pub fn machine_name(header: &Header) -> MachineName {
         cpus: (!header.seats.is_empty()).then_some((header.seats.len(), cores.len())),
         hypervisor: header.hypervisor.clone(),
         memory: header.memory,
-        gigahertz: header
-            .core_per_tick
-            .map(|ratio| header.tick_hz * ratio / 1e9),
+        gigahertz: core_per_tick.map(|ratio| header.tick_hz * ratio / 1e9),
     }
 }
 

@@ -121,7 +121,7 @@ pub(super) fn show(args: &ShowArgs) -> Result<Status> {
             ),
         },
         rows,
-        machine: Some(machine_name(&analysis.record.header).to_string()),
+        machine: Some(machine_name(&analysis.record).to_string()),
         core: core_of(&analysis.record.header.cpu).map(|core| core.name.to_owned()),
     };
     print(&shown, args.format)?;

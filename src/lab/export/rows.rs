@@ -288,7 +288,7 @@ pub(super) fn rows(name: &str, record: Record, what: What) -> Vec<Row> {
     let host = header.host.as_deref().or(header.os.as_deref());
     let first: [Cell; OF.len()] = [
         name.into(),
-        machine_name(header).to_string().into(),
+        machine_name(&record).to_string().into(),
         core.into(),
         host.into(),
     ];
@@ -406,7 +406,7 @@ fn machine(record: &Record) -> Row {
     let row = MachineRow {
         header: &record.header,
         end: record.end.as_ref(),
-        name: machine_name(&record.header),
+        name: machine_name(record),
     };
     filled(MACHINES, |cell| cell(&row)).collect()
 }

@@ -17,7 +17,7 @@ use crate::experiment::{
 use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::kernel::MOST_PENDING;
 use crate::lab::rank::least_first;
-use crate::lab::record::MACHINE;
+use crate::lab::record::{MACHINE, Record};
 use crate::stats::Interval;
 use crate::time::Rate;
 
@@ -414,12 +414,20 @@ fn hull(ranges: impl Iterator<Item = [f64; 2]>) -> Option<[f64; 2]> {
 
 /// Infers the core cycles per tick from all points of the ladder. The points agree if neither clock rate
 /// changed.
-fn clock(ladder: &[Point]) -> Option<Found<f64>> {
-    let ratios = ladder.iter().filter_map(|point| match &point.state {
-        State::Measured(measured) => measured.core_per_tick,
-        _ => None,
-    });
+fn clock<'p>(ladder: impl IntoIterator<Item = &'p Point>) -> Option<Found<f64>> {
+    let points = ladder.into_iter();
+    let ratios = points.filter_map(|point| point.measured()?.core_per_tick);
     infer::settled(ratios, 0.01)
+}
+
+/// Returns the core cycles per tick of a record: those of the ladder, or of the header if there is no ladder. The
+/// header's few looks are all taken at the start, where a busy hyper-thread may disturb them.
+pub fn core_per_tick(record: &Record) -> Option<f64> {
+    let ladder = record.points.iter().filter(|of| of.experiment == MACHINE);
+    let found = clock(ladder.map(|line| &line.point));
+    found
+        .map(|found| found.value)
+        .or(record.header.core_per_tick)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::lab::analysis::{Analysis, Answer, TwoStates};
 use crate::lab::answer::Summary;
 use crate::lab::chart::place;
 use crate::lab::date::Date;
+use crate::lab::inferred::core_per_tick;
 use crate::lab::record::{EndLine, Header, MACHINE, Record, version};
 use crate::lab::reference::{self, ReferenceError, thinned};
 use crate::lab::sheet::level_name;
@@ -26,9 +27,11 @@ use crate::stats::NOISY;
 pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
     let Record { header, end, .. } = &analysis.record;
     let machine = &analysis.machine;
+    let hertz = core_per_tick(&analysis.record).map(|ratio| header.tick_hz * ratio);
+    let ns_per_cycle = hertz.map(|hertz| 1e9 / hertz);
     let mut sections = Vec::new();
     for answer in &analysis.answers {
-        sections.push(section(answer, machine, ns_per_cycle(header))?);
+        sections.push(section(answer, machine, ns_per_cycle)?);
     }
     let missing = all()
         .into_iter()
@@ -54,11 +57,6 @@ pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
             .collect(),
         predicted: analysis.predicted(),
     })
-}
-
-/// Returns the duration of a core cycle in nanoseconds, if the header has the core clock.
-fn ns_per_cycle(header: &Header) -> Option<f64> {
-    Some(1e9 / (header.tick_hz * header.core_per_tick?))
 }
 
 /// Returns the facts of the run as names and values.

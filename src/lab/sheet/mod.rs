@@ -61,7 +61,7 @@ pub fn sheet(
     ladder: &[Point],
     inferred: &Inferred,
 ) -> Vec<Row> {
-    let mut rows = vec![counter(header), core(header)];
+    let mut rows = vec![counter(header), core(header, inferred)];
     rows.extend(caches(header, machine));
     let ranges = &machine.ranges;
     let steps = [
@@ -154,8 +154,9 @@ fn counter(header: &Header) -> Row {
     }
 }
 
-fn core(header: &Header) -> Row {
-    let ratio = header.core_per_tick;
+fn core(header: &Header, inferred: &Inferred) -> Row {
+    let ratio = inferred.clock.as_ref().map(|found| found.value);
+    let ratio = ratio.or(header.core_per_tick);
     Row {
         name: "core clock".into(),
         measured: ratio.map(|ratio| {

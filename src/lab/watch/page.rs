@@ -27,7 +27,7 @@ const ROWS: usize = 100;
 
 /// Renders the page.
 pub(super) fn render(record: &Record, timeline: &Timeline) -> String {
-    let machine = machine_name(&record.header).to_string();
+    let machine = machine_name(record).to_string();
     let parts = parts(timeline);
     let body = html! {
         div.frame {
