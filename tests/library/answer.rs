@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use linefill::experiment::topics::topic_of;
 use linefill::experiment::{Claim, Document, Experiment, Verdict, all, find_claim};
+use linefill::infer::{Found, Sets};
+use linefill::kernel::Work;
 use linefill::lab::analysis::Analysis;
 use linefill::lab::answer::{Counts, Summary, findings, ladder, papers};
 use linefill::lab::read::parse;
@@ -214,6 +216,81 @@ fn the_bandwidth_of_memory_is_that_of_a_stream_in_memory() {
     without.points.retain(|line| line.experiment != "D35");
     let [all, left] = [whole.clone(), without].map(read);
     assert!((left / all - 1.0).abs() < 0.3, "{left} of {all} GB/s");
+}
+
+/// Streams have whole bytes, and the range of the last level begins between two bytes if L2 was measured.
+#[test]
+fn the_bandwidth_of_the_last_level_is_that_of_the_stream_at_its_beginning() {
+    let mut record = parse(PLANTED.as_bytes()).expect("a record").record;
+    // CPUID states twice of what the ladder shows.
+    for cache in &mut record.header.cpu.caches {
+        cache.bytes *= if cache.level == 2 { 2 } else { 1 };
+    }
+    let analysis = Analysis::of(record.clone());
+    let read = |analysis: &Analysis| {
+        let levels = ladder(analysis).levels;
+        levels[2].read.clone()
+    };
+    let reason = read(&analysis).unwrap_err();
+    assert!(reason.ends_with("and D35 was not run"), "{reason}");
+    let lo = analysis.machine.ranges.llc.lo;
+    assert!(lo.fract() > 0.0, "{lo}");
+    let of_machine = |line: &&PointLine| line.experiment == MACHINE;
+    let mut line = record.points.iter().find(of_machine).unwrap().clone();
+    line.point.series = "stream of loads".to_owned();
+    line.point.x = lo.floor();
+    let measured = line.point.measured_mut().unwrap();
+    measured.work = Work::default().load(16, 32);
+    measured.ticks.median = 16.0;
+    measured.ticks.interval = Interval::exact(16.0);
+    // The time counts, whatever the clock was when the run began.
+    record.header.core_per_tick = Some(1.2);
+    record.points.push(line);
+    let bandwidth = read(&Analysis::of(record)).expect("a stream").middle();
+    assert!((bandwidth / 80.0 - 1.0).abs() < 0.01, "{bandwidth} GB/s");
+}
+
+#[test]
+fn the_core_clock_is_that_of_the_ladder() {
+    let mut record = parse(PLANTED.as_bytes()).expect("a record").record;
+    record.header.core_per_tick = Some(1.2);
+    let analysis = Analysis::of(record);
+    let clock = |analysis: &Analysis| Summary::of(analysis).machine.gigahertz;
+    assert_eq!(clock(&analysis), Some(3.5));
+    let row = |analysis: &Analysis| {
+        let sheet = analysis.sheet().into_iter();
+        let mut rows = sheet.filter(|row| row.name == "core clock");
+        rows.next().expect("a row").measured
+    };
+    let measured = row(&analysis);
+    assert_eq!(
+        measured.as_deref(),
+        Some("3.500 GHz, 1.400 cycles per tick")
+    );
+    let mut record = analysis.record;
+    record.points.retain(|line| line.experiment != MACHINE);
+    let without = Analysis::of(record);
+    assert_eq!(clock(&without), Some(3.0));
+    let measured = row(&without);
+    assert_eq!(
+        measured.as_deref(),
+        Some("3.000 GHz, 1.200 cycles per tick")
+    );
+}
+
+#[test]
+fn sets_and_ways_that_are_unsure_or_far_from_the_ladder_give_no_size() {
+    let record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let mut analysis = Analysis::of(record);
+    let mut size = |ways, confidence| {
+        let period = 4096.0;
+        let value = Sets { period, ways };
+        analysis.inferred.l1 = Some(Found { value, confidence });
+        ladder(&analysis).levels[0].size_text()
+    };
+    assert_eq!(size(12, 1.0), "48 KiB of 32 KiB");
+    assert_eq!(size(12, 0.8), "32 KiB");
+    assert_eq!(size(32, 1.0), "32 KiB");
 }
 
 /// On a busy machine, the run that is subtracted can take longer.

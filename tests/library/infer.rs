@@ -100,8 +100,9 @@ fn the_recorded_machine_is_found_as_it_is() {
             Some(l1.line),
             "{name}"
         );
-        assert_eq!(found.l1_size(), Some(l1.size as f64), "{name}");
-        assert_eq!(found.l1.as_ref().map(|of| of.value.ways), l1.ways, "{name}");
+        let sets = found.l1.as_ref().expect("sets").value;
+        assert_eq!(sets.size(), l1.size as f64, "{name}");
+        assert_eq!(Some(sets.ways), l1.ways, "{name}");
         assert_eq!(
             found.l2.as_ref().map(|of| of.value),
             Some(l2.size as f64),

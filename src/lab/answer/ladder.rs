@@ -1,6 +1,6 @@
 //! The memory ladder: size, latency and bandwidth of each level.
 
-use crate::experiment::{Evidence, LADDER, Point, ROUND_TRIP, Range, Unit};
+use crate::experiment::{Capacity, Evidence, LADDER, Point, ROUND_TRIP, Range, Unit};
 use crate::lab::analysis::Analysis;
 use crate::lab::consistency::{BEYOND_L2, last_level_latency};
 use crate::stats::Interval;
@@ -142,7 +142,7 @@ fn size(analysis: &Analysis, level: u8) -> (Option<Interval>, Option<f64>) {
     };
     // Sets and ways give the exact size. A step of the ladder gives the size only to a factor.
     let exact = match level {
-        1 => inferred.l1_size().map(Interval::exact),
+        1 => l1_size(analysis, capacity).map(Interval::exact),
         2 => inferred.l2.as_ref().map(|found| match inferred.l2_range {
             Some([least, most]) => Interval::new(rounded(least), rounded(most)),
             None => Interval::exact(found.value),
@@ -171,6 +171,18 @@ fn size(analysis: &Analysis, level: u8) -> (Option<Interval>, Option<f64>) {
         (Some(found), reported) => (Some(found), reported),
         (None, reported) => (reported.map(Interval::exact), None),
     }
+}
+
+/// Returns the size of L1d by its sets and ways if they are sure and the ladder's step lies near this size. On a
+/// crowded host the lists may show the sets of another level.
+fn l1_size(analysis: &Analysis, capacity: &Capacity) -> Option<f64> {
+    const SURE: f64 = 0.9;
+    const NEAR: f64 = 2.0;
+    let found = analysis.inferred.l1.as_ref()?;
+    let size = found.value.size();
+    let near = |step: f64| step <= NEAR * size && size <= NEAR * step;
+    let agrees = capacity.measured.is_none_or(near);
+    (found.confidence >= SURE && agrees).then_some(size)
 }
 
 fn latency(analysis: &Analysis, level: Option<u8>, range: Range) -> Result<Latency, String> {

@@ -81,7 +81,7 @@ pub struct Inferred {
     pub accuracy: Vec<(&'static str, String)>,
     /// The latencies of the nodes' memory.
     pub nodes: Vec<Reach>,
-    /// Core cycles per tick.
+    /// Core cycles per tick, of the median point of the ladder.
     pub clock: Option<Found<f64>>,
 }
 
@@ -183,11 +183,6 @@ impl Inferred {
             nodes: reaches(machine, points(NODES)),
             clock: clock(ladder),
         }
-    }
-
-    /// Bytes of the L1d, if its sets and ways were found.
-    pub fn l1_size(&self) -> Option<f64> {
-        self.l1.as_ref().map(|l1| l1.value.size())
     }
 }
 
