@@ -89,7 +89,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("-10"),
         row("B10", READS, Inconclusive, |m| times(m, [40.0; 5])),
-        row("B10", READS, Untestable, |m| alone(note(m))).says("the claim needs 2 cores"),
+        row("B10", READS, Untestable, |m| alone(note(m))).says("the test needs 2 cores"),
         row("B10", PADDING, Holds, note).says("11.5"),
         row("B10", PADDING, DoesNotHold, |m| {
             times(m, [90.0, 30.0, 40.0, 30.0, 30.0])

@@ -1,7 +1,7 @@
 //! Row X17: bandwidth over the number of cores.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{CpuOrder, Machine, Placement, Verdict};
+use linefill::experiment::{CpuOrder, Machine, Placement, Range, Ranges, Verdict};
 use linefill::os::sysfs::CpuLocation;
 
 use super::machines::{guest, of_two_kinds, server};
@@ -54,6 +54,19 @@ fn scaling(machine: &Machine, of: Scaling) -> Planted {
 /// The same machine with only its first CPU.
 fn alone(machine: &Machine) -> Machine {
     seated(machine, machine.cpu_order.seats()[..1].to_vec())
+}
+
+/// The same machine with so little room in the last level that no power of two lies in it.
+fn with_little_room(machine: &Machine) -> Machine {
+    let llc = Range { lo: 1.6e6, hi: 2e6 };
+    let ranges = Ranges {
+        llc,
+        ..machine.ranges.clone()
+    };
+    Machine {
+        ranges,
+        ..machine.clone()
+    }
 }
 
 fn seated(machine: &Machine, seats: Vec<CpuLocation>) -> Machine {
@@ -148,6 +161,10 @@ pub fn rows() -> Vec<Row> {
             scaling(m, USUAL).without(|series, _| series.contains("last level"))
         })
         .says("was measured"),
+        row("X17", LAST_LEVEL, Untestable, |m| {
+            scaling(&with_little_room(m), USUAL)
+        })
+        .says("too little room"),
         row("X17", BYPASSING, Holds, |m| scaling(m, USUAL)),
         row("X17", BYPASSING, DoesNotHold, |m| {
             let bypassing = 1.0;

@@ -332,7 +332,7 @@ fn bus() -> Vec<Row> {
             row("D25", claim, Untestable, |m| {
                 bus_keeps(&alone(m), 1.0, 0.6, 0.6)
             })
-            .says("the test needs 2 cores, and there are 1"),
+            .says("the test needs 2 cores, and there is one"),
         );
         rows.push(
             row("D25", claim, Untestable, |m| {

@@ -4,6 +4,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::experiment::{CpuOrder, Machine};
 use linefill::os::sysfs::CpuLocation;
 
+use super::machines::with_cores;
 use super::planted::{Planted, Row, Value, row, time};
 
 /// A round trip takes 50 ns within a last level, and `step` times as long for each level further away. A hit
@@ -208,6 +209,10 @@ pub fn rows() -> Vec<Row> {
             fenced(m, 60.0, 60.0, 1.0).without(|series, _| series.ends_with("read the line"))
         })
         .says("no point of"),
+        row("X13", READERS, Untestable, |m| {
+            fenced(m, 60.0, 60.0, 1.0).on(with_cores(m, 2))
+        })
+        .says("the test needs 3 cores, and there are 2"),
         row("X13", UPGRADE, Holds, |m| fenced(m, 90.0, 60.0, 1.0)).says("over addition 12.0"),
         row("X13", UPGRADE, DoesNotHold, |m| fenced(m, 33.0, 60.0, 1.0)).says("addition 0.59"),
         row("X13", UPGRADE, Inconclusive, |m| fenced(m, 40.0, 60.0, 1.0)),

@@ -189,7 +189,17 @@ fn all_cores_in_memory(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval
 /// Judges the bandwidth per core with all cores at work over that of one core alone.
 fn kept(e: &Evidence<'_>, what: &str, place: Place, least: f64) -> Judged {
     let label = series(what, place);
-    let (threads, each) = all_cores(e, &label)?;
+    let (threads, each) = all_cores(e, &label).map_err(|reason| {
+        let enough = e.machine.cpu_order.cores() > 1;
+        match in_cache(e.machine, place) {
+            None if enough => Untestable(format!(
+                "no power of two, in bytes, lies in the {}, that of {}: it shows too little room here",
+                place.range(e.machine),
+                place.name()
+            )),
+            _ => reason,
+        }
+    })?;
     e.machine.cpu_order.one_kind(threads as usize)?;
     let kept = ratio(each, e.at(&label, 1.0))?;
     at_least(

@@ -4,6 +4,7 @@ pub mod map;
 pub mod operations;
 
 use crate::experiment::prelude::*;
+use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::experiment::topics::maps::map::MapKind;
 use crate::experiment::topics::maps::operations::{MapPairSetup, MapSetup, MapSize, MapSizeSetup};
 use crate::stats::Interval;
@@ -51,12 +52,8 @@ fn threads(machine: &Machine) -> Vec<usize> {
 
 /// Returns the number of threads with one on each core. Fails with a single core.
 fn on_cores(e: &Evidence<'_>) -> Testable<f64> {
-    match e.machine.cpu_order.cores() {
-        cores @ 2.. => Ok(cores as f64),
-        cores => Err(Untestable(format!(
-            "the claim needs 2 cores, and there are {cores}"
-        ))),
-    }
+    let order = &e.machine.cpu_order;
+    at_least_cores(order, 2).map(|()| order.cores() as f64)
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {

@@ -120,8 +120,12 @@ pub(crate) fn at_least_cores(cpu_order: &CpuOrder, cores: usize) -> Testable<()>
     if here >= cores {
         return Ok(());
     }
+    let there = match here {
+        1 => "is one".to_owned(),
+        _ => format!("are {here}"),
+    };
     Err(Untestable(format!(
-        "the test needs {cores} cores, and there are {here}"
+        "the test needs {cores} cores, and there {there}"
     )))
 }
 

@@ -2,6 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Held, Want};
+use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::experiment::topics::coherence::transfer::{nearest, remote};
 use crate::stats::Interval;
 
@@ -183,6 +184,7 @@ pub(crate) fn upgrade(shared: Interval, own: Interval, addition: Interval) -> Te
 }
 
 fn readers(e: &Evidence<'_>) -> Judged {
+    at_least_cores(&e.machine.cpu_order, 3)?;
     let one = e.at(FENCED, held_at(Held::Shared))?;
     let (readers, all) = e.last(READERS)?;
     at_most(&format!("{readers} readers over one"), ratio(all, one), 1.5)
