@@ -152,7 +152,13 @@ impl Analysis {
     /// Returns the machine sheet.
     pub fn sheet(&self) -> Vec<Row> {
         let header = &self.record.header;
-        let mut rows = sheet::sheet(header, &self.machine, &self.ladder, &self.inferred);
+        let mut rows = sheet::sheet(
+            header,
+            &self.machine,
+            &self.ladder,
+            &self.inferred,
+            self.uncertain,
+        );
         rows.extend(sheet::isolation(header, self.quiet()));
         rows
     }

@@ -1,5 +1,7 @@
 //! Reading and formatting of memory sizes.
 
+use crate::experiment::Range;
+
 /// Parses a size such as `512MiB`, `1GiB`, `64K` or `1048576`. Units are powers of 1024.
 ///
 /// # Errors
@@ -34,6 +36,30 @@ pub fn show(bytes: f64) -> String {
     }
     let digits = usize::from(value.fract() != 0.0 && value < 100.0);
     format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// Formats a range of bytes: `2 to 12 MiB`, `768 KiB to 1 MiB`, `48 KiB`.
+pub(crate) fn show_range(least: f64, most: f64) -> String {
+    let (least, most) = (show(least), show(most));
+    match (least.split_once(' '), most.split_once(' ')) {
+        _ if least == most => least,
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {most}"),
+        _ => format!("{least} to {most}"),
+    }
+}
+
+/// Rounds a measured size to quarters of a power of two, because a step of the ladder shows no more.
+pub(crate) fn rounded(bytes: f64) -> f64 {
+    let unit = 2_f64.powf(bytes.max(1.0).log2().floor()) / 4.0;
+    (bytes / unit).round() * unit
+}
+
+/// Returns the least and the largest size of a shared last level whose `steps` lie in this range of bytes.
+pub(crate) fn share(steps: Range, reported: Option<f64>) -> [f64; 2] {
+    // A step is located only to an octave, so it may lie beyond the size of the level.
+    let reported = reported.filter(|reported| steps.lo < *reported);
+    let most = rounded(steps.hi).min(reported.unwrap_or(f64::INFINITY));
+    [rounded(steps.lo).min(most), most]
 }
 
 /// Formats a whole number with thousands separators: `392,469`.
@@ -74,6 +100,12 @@ mod tests {
             sizes.map(show),
             ["64 B", "4 KiB", "48 KiB", "5.7 KiB", "1 MiB", "3.5 GiB"]
         );
+    }
+
+    #[test]
+    fn a_measured_size_is_rounded_to_what_a_step_can_show() {
+        assert_eq!(rounded(33_100.0), 32_768.0);
+        assert_eq!(rounded(12_900_000.0), 12.0 * 1_048_576.0);
     }
 
     #[test]

@@ -118,6 +118,27 @@ fn nothing_is_judged_in_the_last_level_where_it_is_chance() {
     assert!(judgement.numbers.contains("by chance"), "{judgement:?}");
 }
 
+#[test]
+fn the_size_of_the_last_level_is_not_judged_where_it_is_chance() {
+    let [server, ..] = known();
+    let (experiment, points) = points(&server, "D8", 24.0 * MIB);
+    let claim = find_claim("D8.2").unwrap();
+    let sure = Evidence::new(&server, &points, experiment.unit());
+    assert_eq!(claim.decide(&sure).verdict, Verdict::Holds);
+    let decided = |lo: f64, hi: f64| {
+        let uncertain = Some(Range {
+            lo: lo * MIB,
+            hi: hi * MIB,
+        });
+        claim.decide(&Evidence { uncertain, ..sure })
+    };
+    let judgement = decided(3.0, 40.0);
+    assert_eq!(judgement.verdict, Verdict::Untestable, "{judgement:?}");
+    assert!(judgement.numbers.contains("by chance"), "{judgement:?}");
+    // The last level has 30 MiB.
+    assert_eq!(decided(3.0, 20.0).verdict, Verdict::Holds);
+}
+
 /// Returns a ladder whose walks leave the last level at `end`, in bytes.
 fn ladder(machine: &Machine, name: &str, end: f64) -> Vec<Point> {
     let (_, mut points) = points(machine, "D8", end);

@@ -34,7 +34,7 @@ fn published_stores(header: &Header) -> Option<String> {
         }),
         ..Inferred::default()
     };
-    let rows = sheet(header, &machine_of(header, &[]), &[], &inferred);
+    let rows = sheet(header, &machine_of(header, &[]), &[], &inferred, None);
     let row = rows.into_iter().find(|row| row.name == "store buffer");
     row.expect("a row for what was inferred").cpuid
 }
@@ -90,7 +90,7 @@ fn of_reorder_buffer(microarchitecture: &str, held: [u32; 2]) -> Option<String> 
         buffers: vec![("reorder buffer", found)],
         ..Inferred::default()
     };
-    let rows = sheet(&header, &machine_of(&header, &[]), &[], &inferred);
+    let rows = sheet(&header, &machine_of(&header, &[]), &[], &inferred, None);
     let row = rows.into_iter().find(|row| row.name == "reorder buffer");
     let row = row.expect("a row for what was inferred");
     let [least, most] = held;

@@ -1,10 +1,11 @@
 //! The machine sheet of a planted record: measured values next to those from CPUID and the kernel.
 #![cfg(feature = "lab")]
 
-use linefill::experiment::State;
+use linefill::experiment::{Range, State};
 use linefill::host::MemoryNode;
 use linefill::infer::Found;
 use linefill::lab::analysis::Analysis;
+use linefill::lab::answer::ladder;
 use linefill::lab::inferred::Reason;
 use linefill::lab::read::parse;
 use linefill::lab::sheet::Row;
@@ -96,6 +97,23 @@ fn a_policy_of_l1d_that_most_curves_contradict_is_a_candidate() {
         "not decided: best explained by tree-PLRU or SRRIP"
     );
     assert_eq!(told(0.8), "tree-PLRU or SRRIP (80 % sure)");
+}
+
+#[test]
+fn a_last_level_of_uncertain_size_has_a_range_as_on_the_first_screen() {
+    const MIB: f64 = 1048576.0;
+    let record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let mut analysis = Analysis::of(record);
+    analysis.uncertain = Some(Range {
+        lo: 2.1 * MIB,
+        hi: 16.2 * MIB,
+    });
+    let sheet = analysis.sheet();
+    let row = sheet.iter().find(|row| row.name == "L3").expect("a row");
+    let measured = row.measured.as_deref().expect("a size");
+    assert_eq!(measured, "2 to 16 MiB");
+    let level = &ladder(&analysis).levels[2];
+    assert_eq!(level.size_text(), "2 to 16 MiB of 32 MiB");
 }
 
 #[test]

@@ -362,13 +362,10 @@ impl Evidence<'_> {
         if let Some(reason) = without_value {
             return reason;
         }
-        let mib = |bytes: f64| bytes / 1048576.0;
         Untestable(match self.uncertain {
             Some(of) if range == self.machine.ranges.llc => format!(
-                "no point of `{label}` is certain to lie in the last level: between {:.1} and \
-                 {:.1} MiB a working set stays in it or leaves it by chance",
-                mib(of.lo),
-                mib(of.hi)
+                "no point of `{label}` is certain to lie in the last level: {}",
+                by_chance(of)
             ),
             _ => format!("no point of `{label}` lies in the {range}"),
         })
@@ -413,6 +410,12 @@ impl Evidence<'_> {
             })
             .collect()
     }
+}
+
+/// Says which working sets stay in the last level only by chance.
+pub(crate) fn by_chance(uncertain: Range) -> String {
+    let [least, most] = [uncertain.lo, uncertain.hi].map(|bytes| bytes / 1048576.0);
+    format!("between {least:.1} and {most:.1} MiB a working set stays in it or leaves it by chance")
 }
 
 /// Widens the value of a timed point. A count is exact.

@@ -3,6 +3,7 @@
 use crate::experiment::{Capacity, Evidence, LADDER, Point, ROUND_TRIP, Range, Unit};
 use crate::lab::analysis::Analysis;
 use crate::lab::consistency::{BEYOND_L2, last_level_latency};
+use crate::lab::size::{rounded, share, show, show_range};
 use crate::stats::Interval;
 
 /// The levels of a machine's memory, and the walks that show them.
@@ -150,13 +151,9 @@ fn size(analysis: &Analysis, level: u8) -> (Option<Interval>, Option<f64>) {
         _ => None,
     };
     // Working sets of this range may or may not stay in a shared last level.
-    if let (3, Some(share)) = (level, analysis.uncertain) {
-        let reported = capacity.reported.filter(|reported| share.lo < *reported);
-        // A step is located only to an octave, so it may lie beyond the size of the level.
-        let most = reported.map_or(rounded(share.hi), |reported| {
-            rounded(share.hi).min(reported)
-        });
-        let least = rounded(share.lo).min(most);
+    if let (3, Some(steps)) = (level, analysis.uncertain) {
+        let [least, most] = share(steps, capacity.reported);
+        let reported = capacity.reported.filter(|reported| steps.lo < *reported);
         return (Some(Interval::new(least, most)), reported);
     }
     let near = |found: Interval, reported: f64| {
@@ -270,29 +267,15 @@ fn round_trip(analysis: &Analysis) -> Option<Result<Latency, String>> {
 impl Level {
     /// Formats the size: `48 KiB`, `2 to 12 MiB of 32 MiB`; empty if there is none.
     pub fn size_text(&self) -> String {
-        use crate::lab::size::show;
         let Some(size) = self.size else {
             return String::new();
         };
-        let (least, most) = (show(size.lo), show(size.hi));
-        let own = match (least.split_once(' '), most.split_once(' ')) {
-            _ if least == most => least,
-            (Some((number, unit)), Some((_, same))) if unit == same => {
-                format!("{number} to {most}")
-            }
-            _ => format!("{least} to {most}"),
-        };
+        let own = show_range(size.lo, size.hi);
         match self.reported {
             Some(reported) => format!("{own} of {}", show(reported)),
             None => own,
         }
     }
-}
-
-/// Rounds a measured size to quarters of a power of two, because a step of the ladder shows no more.
-fn rounded(bytes: f64) -> f64 {
-    let unit = 2_f64.powf(bytes.max(1.0).log2().floor()) / 4.0;
-    (bytes / unit).round() * unit
 }
 
 impl Latency {

@@ -85,7 +85,7 @@ pub(super) fn machine(args: &MachineArgs) -> Result<Status> {
         found.map_or(&[][..], |(_, points)| points)
     };
     let inferred = Inferred::of(&machine, &ladder, of);
-    let sheet = MachineSheet(sheet::sheet(header, &machine, &ladder, &inferred));
+    let sheet = MachineSheet(sheet::sheet(header, &machine, &ladder, &inferred, None));
     print(&sheet, args.format)?;
     if stop.load(core::sync::atomic::Ordering::Relaxed) {
         tell("stopped: not all was measured");

@@ -13,7 +13,7 @@ use crate::lab::inferred::Inferred;
 use crate::lab::quiet::Quiet;
 use crate::lab::rank::unique;
 use crate::lab::record::{CacheLine, Header, PrefetchersLine, TlbLine};
-use crate::lab::size::show;
+use crate::lab::size::{rounded, share, show, show_range};
 use crate::lab::terminal::Screen;
 use crate::stats::Interval;
 
@@ -54,15 +54,17 @@ const SAME_RATE: f64 = 0.01;
 const SAME_LATENCY: f64 = 0.1;
 
 /// Returns the sheet of a machine. `ladder` are the points from which [`Machine::ladder`] was made, and
-/// `inferred` are the parameters that the points show.
+/// `inferred` are the parameters that the points show. `uncertain` are the working sets that stay in the last level
+/// only by chance.
 pub fn sheet(
     header: &Header,
     machine: &Machine,
     ladder: &[Point],
     inferred: &Inferred,
+    uncertain: Option<Range>,
 ) -> Vec<Row> {
     let mut rows = vec![counter(header), core(header, inferred)];
-    rows.extend(caches(header, machine));
+    rows.extend(caches(header, machine, uncertain));
     let ranges = &machine.ranges;
     let steps = [
         ("random step in L1d", ranges.l1),
@@ -176,7 +178,7 @@ pub fn level_name(level: u8) -> String {
 }
 
 /// Returns a row per cache that CPUID or the kernel reports or that was measured.
-fn caches(header: &Header, machine: &Machine) -> Vec<Row> {
+fn caches(header: &Header, machine: &Machine, uncertain: Option<Range>) -> Vec<Row> {
     let reported = header.cpu.caches.iter().chain(&header.kernel_caches);
     let places_reported = reported.map(|cache| (cache.level, cache.holds == INSTRUCTIONS));
     let capacities = machine.ranges.capacities.iter();
@@ -184,14 +186,20 @@ fn caches(header: &Header, machine: &Machine) -> Vec<Row> {
     let found = found.map(|capacity| (capacity.level, false));
     unique(places_reported.chain(found))
         .into_iter()
-        .map(|(level, instructions)| cache(header, machine, level, instructions))
+        .map(|(level, instructions)| cache(header, machine, level, instructions, uncertain))
         .collect()
 }
 
 /// The kind of an instruction cache in a record.
 const INSTRUCTIONS: &str = "instruction";
 
-fn cache(header: &Header, machine: &Machine, level: u8, instructions: bool) -> Row {
+fn cache(
+    header: &Header,
+    machine: &Machine,
+    level: u8,
+    instructions: bool,
+    uncertain: Option<Range>,
+) -> Row {
     let find = |caches: &[CacheLine]| {
         caches
             .iter()
@@ -200,15 +208,22 @@ fn cache(header: &Header, machine: &Machine, level: u8, instructions: bool) -> R
     };
     let (cpuid, kernel) = (find(&header.cpu.caches), find(&header.kernel_caches));
     let mut capacities = machine.ranges.capacities.iter();
-    let measured = capacities
-        .find(|capacity| capacity.level == level && !instructions)
-        .and_then(|capacity| capacity.measured);
+    let capacity = capacities.find(|capacity| capacity.level == level && !instructions);
+    let measured = capacity.and_then(|capacity| capacity.measured);
+    let steps = uncertain.filter(|_| level == 3);
+    let size = match steps.zip(capacity) {
+        Some((steps, capacity)) => {
+            let [least, most] = share(steps, capacity.reported);
+            Some(show_range(least, most))
+        }
+        None => measured.map(|bytes| format!("about {}", show(rounded(bytes)))),
+    };
     Row {
         name: match instructions {
             true => format!("L{level}i"),
             false => level_name(level),
         },
-        measured: measured.map(|bytes| format!("about {}", show(rounded(bytes)))),
+        measured: size,
         cpuid: cpuid.as_ref().map(described),
         kernel: kernel.as_ref().map(described),
         differs: size_differs(measured, cpuid.as_ref(), kernel.as_ref(), header, machine),
@@ -256,12 +271,6 @@ fn described(cache: &CacheLine) -> String {
     let size = Some(show(cache.bytes as f64));
     let parts = [size, ways, sets, line, shared].into_iter().flatten();
     parts.collect::<Vec<_>>().join(", ")
-}
-
-/// Rounds to quarters of a power of two: a step of the ladder is not more precise.
-fn rounded(bytes: f64) -> f64 {
-    let unit = 2_f64.powf(bytes.log2().floor()) / 4.0;
-    (bytes / unit).round() * unit
 }
 
 /// Returns the cost of a random step in a range, beside the published latency in core cycles.
@@ -390,16 +399,5 @@ impl Output for MachineSheet {
             },
         };
         self.0.iter().map(check).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_measured_size_is_rounded_to_what_a_step_can_show() {
-        assert_eq!(rounded(33_100.0), 32_768.0);
-        assert_eq!(rounded(12_900_000.0), 12.0 * 1_048_576.0);
     }
 }
