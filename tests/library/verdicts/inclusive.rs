@@ -60,6 +60,9 @@ const SOMEWHAT: [[f64; 5]; 2] = [
     [0.47, 0.39, 0.55, 0.13, 0.73],
 ];
 
+/// Two passes on an idle core: the control counts more interrupts.
+const LESS: [[f64; 5]; 2] = [[0.0, 0.1, 0.2, 0.4, 0.5], [0.0, 0.1, 0.2, 0.4, 0.5]];
+
 const OFTEN: [f64; 5] = [3.9, 9.0, 4.0, 5.5, 0.1];
 const NEVER: [f64; 5] = [0.0, 0.1, 7.0, 0.6, 0.2];
 const SOMETIMES: [f64; 5] = [0.4, 1.0, 3.0, 5.0, 4.0];
@@ -68,6 +71,10 @@ pub fn rows() -> Vec<Row> {
     vec![
         row("D5", INCLUSIVE, Holds, |m| lost_on(m, INTEL, OFTEN)).says("[3.80, 5.40]"),
         row("D5", INCLUSIVE, Holds, |m| lost_on(m, AMD, NEVER)).says("on AMD"),
+        row("D5", INCLUSIVE, Holds, |m| {
+            beside(&of_vendor(m, AMD), LESS, None)
+        })
+        .says("[0.00, 0.30]"),
         row("D5", INCLUSIVE, DoesNotHold, |m| lost_on(m, INTEL, NEVER)),
         row("D5", INCLUSIVE, DoesNotHold, |m| lost_on(m, AMD, OFTEN)),
         row("D5", INCLUSIVE, Inconclusive, |m| {

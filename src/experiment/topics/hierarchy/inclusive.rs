@@ -224,16 +224,13 @@ fn losses(e: &Evidence<'_>) -> Testable<Losses> {
         }
     };
     let (far, near) = (most(LOST)?, most(NEAR)?);
-    let lost = minus(far, near);
-    Ok(match near.hi > OTHERS {
-        true => Losses {
-            range: Interval::new(lost.lo.min(0.0), lost.hi.max(0.0)),
-            others: Some(near),
-        },
-        false => Losses {
-            range: lost,
-            others: None,
-        },
+    let others = near.hi > OTHERS;
+    // A line is not lost less than never.
+    let lost = minus(far, near).most(Interval::exact(0.0));
+    let lo = if others { 0.0 } else { lost.lo };
+    Ok(Losses {
+        range: Interval::new(lo, lost.hi),
+        others: others.then_some(near),
     })
 }
 
