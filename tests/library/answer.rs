@@ -146,6 +146,17 @@ fn a_finding_says_both_numbers() {
 }
 
 #[test]
+fn a_saving_that_is_not_sure_is_said_as_a_bound() {
+    let line = VerdictLine {
+        now: Some([0.75, 1.29]),
+        ..changed("E7.1", Verdict::DoesNotHold, 4.0)
+    };
+    let [finding] = findings(&[line], 9).try_into().expect("one");
+    let headline = "Transposing before multiplying saves at most 25 % of the time, N = 1000";
+    assert_eq!(finding.headline(), headline);
+}
+
+#[test]
 fn the_headline_counts_a_document_or_else_our_own() {
     let headline = |ids: &[(&str, Verdict)]| {
         let line = |(id, verdict): &(&str, Verdict)| {

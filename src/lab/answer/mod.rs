@@ -9,7 +9,7 @@ pub use ladder::{Ladder, Latency, Level, ladder};
 pub use paper::{Chapter, Counts, Paper, Part, papers};
 
 use crate::experiment::topics::topic_of;
-use crate::experiment::{Document, Origin, Takeaway, Verdict, find_claim};
+use crate::experiment::{Document, Origin, Shown, Takeaway, Verdict, find_claim};
 use crate::lab::analysis::Analysis;
 use crate::lab::inferred::core_per_tick;
 use crate::lab::rank::greatest_first;
@@ -174,9 +174,15 @@ fn change(then: Interval, now: Interval) -> Option<f64> {
 }
 
 impl Finding {
-    /// Returns the headline of the finding.
+    /// Returns the headline of the finding. Where it is not sure that any time is saved, it says how much at
+    /// most.
     pub fn headline(&self) -> String {
-        let now = self.takeaway.shown.words(self.now.center());
+        let shown = self.takeaway.shown;
+        let unsure = shown == Shown::Saved && self.now.lo <= 1.0 && 1.0 <= self.now.hi;
+        let now = match unsure {
+            true => format!("at most {}", shown.words(self.now.lo)),
+            false => shown.words(self.now.center()),
+        };
         self.takeaway.headline.replace("{now}", &now)
     }
 
