@@ -102,7 +102,7 @@ pub(super) fn run(args: Args) -> Result<Status> {
         recorder,
     } = prepared;
 
-    announce(&session.header);
+    tell(opening(&session.header));
     let finished = run_all(
         Run {
             session: &session,
@@ -170,6 +170,7 @@ fn fresh(args: &Args, gates: &[RunGate]) -> Result<Prepared> {
         ..args.scene.request()?
     };
     let session = Session::open(&request, &root())?;
+    warn(&session.header);
     let (recorder, aside) =
         Recorder::create(&args.out, Record::new(session.header.clone()).lines())?;
     if let Some(aside) = aside {
@@ -206,6 +207,7 @@ fn resumed(args: &Args, gates: &[RunGate], unfinished: Unfinished) -> Result<Pre
     };
     let mut session = Session::open(&request, &root())?;
     same_machine(&old, &session.header)?;
+    warn(&session.header);
     session.header = continued(old, &session.header, unfinished.seconds);
     record.header = session.header.clone();
     let recorder = Recorder::replace(unfinished.claim, record.lines())?;
@@ -227,13 +229,12 @@ fn resumed(args: &Args, gates: &[RunGate], unfinished: Unfinished) -> Result<Pre
 /// The header of a run that goes on after `seconds` of an earlier session: the record's, with what is worse in
 /// the new session.
 fn continued(old: Header, new: &Header, seconds: f64) -> Header {
-    let fresh = new.notes.iter().filter(|note| !old.notes.contains(note));
     Header {
         resumed: Some(date::now()),
         earlier: seconds,
         // A CPU that only one of the sessions was pinned to did not measure all points.
         pinned: old.pinned.filter(|_| new.pinned == old.pinned),
-        notes: old.notes.iter().chain(fresh).cloned().collect(),
+        notes: all_notes(&old.notes, &new.notes),
         ..old
     }
 }
@@ -338,6 +339,15 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
     Ok(())
 }
 
+/// Returns the notes of an earlier and of a new session. What both noted is kept as the new session noted it:
+/// with other numbers after the same name.
+fn all_notes(old: &[String], new: &[String]) -> Vec<String> {
+    let name = |note: &String| note.split(':').next().map(str::to_owned);
+    let again = |note: &&String| new.iter().any(|other| name(other) == name(note));
+    let only_old = old.iter().filter(|note| !again(note));
+    only_old.chain(new).cloned().collect()
+}
+
 /// Prints what a run measures on and how, and warns about conditions that distort the measurement.
 pub(super) fn announce(header: &Header) {
     tell(opening(header));
@@ -367,4 +377,19 @@ fn opening(header: &Header) -> String {
     parts.extend(header.prefetchers_off.map(|_| "prefetchers off".to_owned()));
     parts.push(format!("up to {}", size::show(header.largest as f64)));
     parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_of_two_sessions_is_kept_once() {
+        let notes = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+        let old: Vec<String> = notes(&["load: 3.67", "clock: falls"]);
+        let new: Vec<String> = notes(&["load: 3.94", "samples: not marked"]);
+        let all: Vec<String> = notes(&["clock: falls", "load: 3.94", "samples: not marked"]);
+        assert_eq!(all_notes(&old, &new), all);
+        assert_eq!(all_notes(&all, &new), all);
+    }
 }
