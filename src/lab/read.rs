@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::plain;
-use super::record::{Checked, FORMAT, Line, Record};
-use super::run::{PACKED, RECORD};
+use super::record::{Checked, FORMAT, Line, PACKED, RECORD, Record};
 use super::terminal::tell;
 
 /// A record as it was read.

@@ -18,6 +18,15 @@ pub use crate::recorded::{
     SettingLine, TlbLine,
 };
 
+/// File name of the record.
+pub const RECORD: &str = "record.jsonl";
+
+/// File name of the compressed record.
+pub const PACKED: &str = "record.jsonl.gz";
+
+/// File name of the report.
+pub const REPORT: &str = "report.html";
+
 /// A line of a record.
 pub type Line = format::Line<Box<Header>, Box<PointLine>, VerdictLine, Box<RoundLine>>;
 

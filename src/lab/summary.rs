@@ -1,6 +1,8 @@
 //! The summary of a record that `linefill run` and `linefill report` print at their end: in at most 25 lines
 //! the machine, its ladder, how many claims of each document hold, what changed most, and further commands.
 
+mod full;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -9,13 +11,12 @@ use super::analysis::Analysis;
 use super::answer::{Counts, Finding, Ladder, Latency, Paper, Summary, digits};
 use super::format::{Check, Output, Sheet};
 use super::gate::RunOutcome;
-use super::record::VerdictLine;
-use super::run::RECORD;
+use super::record::{RECORD, VerdictLine};
 use super::show::{check, colour};
-use super::table::{disagreements, predictions, tally, verdicts};
 use super::terminal::{FAINT, GOOD, STRONG, Screen, WARN};
 use crate::experiment::Verdict;
 use crate::stats::Interval;
+use full::{disagreements, predictions, tally, verdicts};
 
 /// Maximum number of lines.
 const LINES: usize = 25;

@@ -9,9 +9,10 @@ use crate::lab::analysis::Analysis;
 use crate::lab::format::{Format, print};
 use crate::lab::gate::RunGate;
 use crate::lab::read::{read_any, record_at, warn};
+use crate::lab::record::REPORT;
 use crate::lab::record::Record;
 use crate::lab::report::build;
-use crate::lab::run::{OUT, REPORT, write_report};
+use crate::lab::run::{OUT, write_report};
 use crate::lab::summary::Ending;
 use crate::lab::watch::{Timeline, WatchSummary, write_page};
 

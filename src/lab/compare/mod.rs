@@ -27,10 +27,9 @@ use crate::experiment::{Evidence, LADDER, Unit};
 use crate::lab::analysis::Analysis;
 use crate::lab::plain;
 use crate::lab::read::{Reading, read, record_at};
-use crate::lab::record::MACHINE;
+use crate::lab::record::{MACHINE, PACKED, RECORD};
 use crate::lab::report::build;
 use crate::lab::report::view::{AxisView, CurveView, Figure, ReportView, Section, Value};
-use crate::lab::run::{PACKED, RECORD};
 
 /// The ladder's title.
 pub(crate) const LADDER_TITLE: &str = "A random walk, one line an element";

@@ -6,7 +6,7 @@ mod quickest;
 mod resume;
 mod schedule;
 
-pub use output::{Claim, MovedRecord, PACKED, RECORD, REPORT, Recorder};
+pub use output::{Claim, MovedRecord, Recorder};
 pub use quickest::{ladder_once, measure_cases, measure_ladder, measure_passes};
 pub use resume::{Unfinished, same_machine};
 
@@ -18,7 +18,7 @@ use anyhow::{Context as _, Result};
 
 use super::analysis::Analysis;
 use super::progress::Progress;
-use super::record::{EndLine, Header, Line, PointLine, Record};
+use super::record::{EndLine, Header, Line, PointLine, REPORT, Record};
 use super::report;
 use super::session::{Profile, Session};
 use super::whole::write_whole;

@@ -12,18 +12,9 @@ use flate2::write::GzEncoder;
 
 use crate::lab::date::Date;
 use crate::lab::read::{Reading, read_any};
-use crate::lab::record::{Line, Record};
+use crate::lab::record::{Line, PACKED, RECORD, REPORT, Record};
 use crate::lab::terminal::tell;
 use crate::lab::whole::{settle, write_whole};
-
-/// File name of the record.
-pub const RECORD: &str = "record.jsonl";
-
-/// File name of the compressed record.
-pub const PACKED: &str = "record.jsonl.gz";
-
-/// File name of the report.
-pub const REPORT: &str = "report.html";
 
 /// How often opening a record is tried while another process keeps moving it.
 const LOOKS: u32 = 100;

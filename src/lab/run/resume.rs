@@ -7,10 +7,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::output::{Claim, PACKED, RECORD, modified};
+use super::output::{Claim, modified};
 use super::{Line, Point, PointLine, Recorder};
 use crate::lab::read::read;
-use crate::lab::record::{EndLine, Header, MACHINE, Record, points_of, version};
+use crate::lab::record::{EndLine, Header, MACHINE, PACKED, RECORD, Record, points_of, version};
 
 /// The key of a point: experiment, pass, series, and the bits of x.
 type Place = (String, u32, String, u64);

@@ -18,8 +18,8 @@ pub(crate) use screen::WatchSummary;
 pub(crate) use timeline::Timeline;
 
 use super::date;
-use super::record::{EndLine, Header, MACHINE, PointLine, Record, RoundLine};
-use super::run::{MovedRecord, REPORT, Rounds, ladder_once};
+use super::record::{EndLine, Header, MACHINE, PointLine, REPORT, Record, RoundLine};
+use super::run::{MovedRecord, Rounds, ladder_once};
 use super::session::Session;
 use super::terminal::tell;
 use super::whole::write_whole;
