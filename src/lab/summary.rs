@@ -11,7 +11,7 @@ use super::analysis::Analysis;
 use super::answer::{Counts, Finding, Ladder, Latency, Paper, Summary, digits};
 use super::format::{Check, Output, Sheet};
 use super::gate::RunOutcome;
-use super::record::{RECORD, VerdictLine};
+use super::record::{MACHINE, RECORD, VerdictLine};
 use super::show::{check, colour};
 use super::terminal::{FAINT, GOOD, STRONG, Screen, WARN};
 use crate::experiment::Verdict;
@@ -349,7 +349,11 @@ impl Output for Ending {
 
     fn screen(&self, width: u16) -> Screen {
         if self.analysis.verdicts.is_empty() {
-            return Screen::of("The record has no points of experiments that this version knows.");
+            let mut points = self.analysis.record.points.iter();
+            return Screen::of(match points.all(|line| line.experiment == MACHINE) {
+                true => "No experiment has been measured yet.",
+                false => "The record has no points of experiments that this version knows.",
+            });
         }
         match self.all {
             true => self.whole(width),

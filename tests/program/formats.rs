@@ -120,6 +120,17 @@ fn a_record_ends_in_25_lines_that_fit() {
 }
 
 #[test]
+fn a_run_that_was_stopped_during_the_ladder_has_measured_no_experiment() {
+    let folder = after_a_run("ladder-only");
+    let is_left = |line: &&str| line.contains("header") || line.contains(r#""machine""#);
+    let lines: Vec<&str> = PLANTED.lines().filter(is_left).collect();
+    let text = lines.join("\n") + "\n";
+    fs::write(folder.at("linefill-out/record.jsonl"), text).unwrap();
+    let ran = folder.run(&["report"]).ok();
+    assert_has(&ran.out, &["No experiment has been measured yet."]);
+}
+
+#[test]
 fn all_cuts_nothing() {
     let folder = after_a_run("all");
     let whole = in_columns(&folder, "240", &["report", "--all"]).ok().out;
