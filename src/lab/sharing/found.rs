@@ -29,9 +29,10 @@ const NAMED: usize = 6;
 
 impl<'t> FalselyShared<'t> {
     /// Finds the lines of `line` bytes that are shared falsely by threads that access them at least `least`
-    /// times each. Threads that were not alive at the same time count only if a variable lies on the line:
-    /// valgrind may have run one thread to its end before it began the next, but memory without a variable
-    /// may have been reused. Fields are named if `places` has debug information.
+    /// times each. Threads that were not alive at the same time count as well under valgrind, which may run
+    /// one thread to its end before it begins the next. Without a variable the memory may also have been
+    /// reused, so these lines come last. Samples tell when threads lived. Fields are named if `places`
+    /// has debug information.
     pub fn of(traced: &'t Traced, line: u64, least: u64, places: &Places<'_>) -> Self {
         let (lines, truly) = traced.trace.shared(least);
         let named = lines.into_iter().map(|shared| {
@@ -42,9 +43,11 @@ impl<'t> FalselyShared<'t> {
             on.dedup_by_key(|of| of.address);
             (shared, on)
         });
-        let lines: Vec<(SharedLine, Vec<&Variable>)> = named
-            .filter(|(line, on)| line.at_once || !on.is_empty())
-            .collect();
+        let (mut lines, reused): (Vec<_>, Vec<_>) =
+            named.partition(|(line, on)| line.at_once || !on.is_empty());
+        if let How::Valgrind { .. } = traced.how {
+            lines.extend(reused);
+        }
         let wanted: Vec<u64> = lines
             .iter()
             .flat_map(|(_, on)| on.iter().map(|of| of.linked))
@@ -356,7 +359,57 @@ fn measured_by(shared: &SharedLine, line: u64) -> Option<String> {
 mod tests {
     use super::*;
     use crate::lab::sharing::model::Order;
+    use crate::lab::sharing::trace::Trace;
     use crate::sim::mesi::Messages;
+
+    #[test]
+    fn a_line_on_the_heap_is_shown_last_if_its_threads_ran_one_after_the_other() {
+        let mut trace = Trace::new(64);
+        let life = |number: u64, accesses: &str| {
+            format!(
+                "--7--   SCHED[{number}]:  acquired lock (thread_wrapper(starting new thread))\n{accesses}\
+                 --7--   SCHED[{number}]: release lock in VG_(exit_thread)\n"
+            )
+        };
+        let both =
+            "--7--   SCHED[3]:  acquired lock (thread_wrapper(starting new thread))\n S 2000,8\n";
+        let lives = [
+            life(2, &" S 1000,8\n".repeat(9)),
+            life(2, &" M 1008,8\n".repeat(9)),
+            life(
+                2,
+                &format!(
+                    "{both}--7--   SCHED[2]:  acquired lock (VG_(scheduler):timeslice)\n S 2008,8\n"
+                ),
+            ),
+        ];
+        for line in lives.concat().lines() {
+            trace.read(line.as_bytes()).unwrap();
+        }
+        let mut traced = Traced {
+            trace,
+            variables: Vec::new(),
+            file: None,
+            status: None,
+            how: How::Valgrind { not_by_pmu: None },
+        };
+        let places = Places {
+            named: None,
+            tree: std::path::Path::new("/nonexistent"),
+        };
+        let found = FalselyShared::of(&traced, 64, 1, &places);
+        let lines = found.lines.iter();
+        let lines: Vec<_> = lines
+            .map(|(line, _)| (line.address, line.at_once))
+            .collect();
+        assert_eq!(lines, [(0x2000, true), (0x1000, false)]);
+        assert!(found.text().contains("at once on several CPUs, perhaps"));
+        assert_eq!(found.json()["lines"][1]["at_once"], false);
+        // Samples tell when threads lived: the memory was reused.
+        traced.how = How::Pmu(Sampling::default());
+        let found = FalselyShared::of(&traced, 64, 1, &places);
+        assert_eq!(found.lines.len(), 1);
+    }
 
     #[test]
     fn the_command_names_each_offset_once_and_the_line() {
