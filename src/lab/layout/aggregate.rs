@@ -17,6 +17,9 @@ pub struct Aggregate {
     pub size: u64,
     /// Alignment in bytes: as the compiler states it, or else derived from the members.
     pub align: u64,
+    /// Whether the size of a member, here or in the type of a member, is not stated. The alignment is then a
+    /// lower bound.
+    pub vague: bool,
     /// Whether the type is packed: its size or the offset of a member violates the alignment.
     pub packed: bool,
     /// Members, in the order of the definition.
@@ -76,6 +79,9 @@ pub struct Member {
     pub role: Role,
     /// Place of the member. `None` for a virtual base, whose place is known only at run time.
     pub span: Option<Span>,
+    /// Whether the debug information does not state the size, because it only declares the type. The span is
+    /// then empty.
+    pub size_unknown: bool,
     /// Size of a bit-field's storage unit in bytes; `None` for other members.
     pub unit: Option<u64>,
     /// Alignment that the member requires, in bytes.
@@ -369,6 +375,7 @@ pub(super) mod planted {
             declaration: format!("t{size} {name}"),
             role: Role::Field,
             span: Some(Span::of_bytes(offset, size)),
+            size_unknown: false,
             unit: None,
             align: 1 << size.trailing_zeros().min(3),
             elements: Vec::new(),
@@ -406,6 +413,7 @@ pub(super) mod planted {
             language: Language::C,
             size,
             align: members.iter().map(|member| member.align).max().unwrap_or(1),
+            vague: false,
             packed: false,
             members,
             variants: Vec::new(),

@@ -35,15 +35,34 @@ impl Holes {
         Self::between(aggregate.used(), aggregate.size)
     }
 
-    /// Returns the holes that `members` leave in `size` bytes.
+    /// Returns the holes that `members` leave in `size` bytes. What lies between a member of unknown size and
+    /// the next member is neither used nor a hole.
     pub fn between<'m>(members: impl IntoIterator<Item = &'m Member>, size: u64) -> Self {
-        let places = members.into_iter().filter_map(|member| {
-            let unit = member.unit.map(|bytes| bytes * 8);
-            let span = member.span?;
-            // An array of unstated length occupies no bytes, but the gap before it is a hole.
-            (span.bits() > 0 || member.open_ended()).then_some((span, unit))
-        });
-        Self::around(places.collect(), size)
+        let (mut places, mut unknown) = (Vec::new(), Vec::new());
+        for member in members {
+            let Some(span) = member.span else {
+                continue;
+            };
+            // A member of unstated length or size occupies no bytes, but the gap before it is a hole.
+            if span.bits() > 0 || member.open_ended() || member.size_unknown {
+                places.push((span, member.unit.map(|bytes| bytes * 8)));
+            }
+            if member.size_unknown {
+                unknown.push(span.start);
+            }
+        }
+        let mut starts: Vec<u64> = places.iter().map(|(span, _)| span.start).collect();
+        starts.sort_unstable();
+        let mut holes = Self::around(places, size);
+        let known = |hole: &Hole| {
+            let before = starts.partition_point(|start| *start <= hole.span.start);
+            before == 0 || !unknown.contains(&starts[before - 1])
+        };
+        if !unknown.is_empty() {
+            holes.between.retain(known);
+            holes.behind.retain(known);
+        }
+        holes
     }
 
     /// Returns the holes that `places` leave in `size` bytes. A bit-field's place includes the size of its
@@ -172,6 +191,22 @@ mod tests {
         // A base class of 8 bytes. One of its last 3 bytes holds a member of the derived class.
         let holes = whole(&[(0, 8), (5, 1)], 12);
         assert_eq!((holes.used, holes.bytes(), holes.padding()), (64, 0, 4));
+    }
+
+    #[test]
+    fn what_lies_behind_a_member_of_unknown_size_is_no_hole() {
+        use super::super::aggregate::planted::member;
+        let mut file = member("file", 8, 0);
+        file.size_unknown = true;
+        let members = [member("c", 0, 1), file.clone(), member("n", 520, 4)];
+        let holes = Holes::between(&members, 528);
+        assert_eq!((holes.used / 8, holes.bytes(), holes.padding()), (5, 7, 4));
+        let holes = Holes::between(&members[..2], 528);
+        assert_eq!((holes.bytes(), holes.padding()), (7, 0));
+        // A union with such a member.
+        file.span = Some(Span::of_bytes(0, 0));
+        let holes = Holes::between(&[member("n", 0, 4), file], 512);
+        assert_eq!((holes.bytes(), holes.padding()), (0, 0));
     }
 
     proptest! {

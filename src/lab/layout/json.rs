@@ -222,7 +222,9 @@ fn member(member: &Member, base: u64, line: u64) -> MemberJson<'_> {
             Role::Tag => "tag",
         },
         offset: span.map(|span| span.offset()),
-        size: span.map(|span| span.bytes()),
+        size: span
+            .filter(|_| !member.size_unknown)
+            .map(|span| span.bytes()),
         first_bit: in_bits.map(|span| span.start % 8),
         bits: in_bits.map(|span| span.bits()),
         align: member.align,

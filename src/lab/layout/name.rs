@@ -169,6 +169,9 @@ impl Aggregate {
             let Some(span) = member.span else {
                 bail!("`{words}`: the place of `{name}` is known only when the program runs");
             };
+            if member.size_unknown {
+                bail!("`{words}`: the size of `{name}` is not in this debug information");
+            }
             at = element(member, span.moved(base), &indices, words)?.moved(at.offset());
             let whole = indices.len() == member.elements.len();
             within = member.inner.as_deref().filter(|_| whole);

@@ -228,6 +228,10 @@ fn place(member: &Member, base: u64) -> String {
     let Some(span) = member.span else {
         return "known when the program runs".to_owned();
     };
+    if member.size_unknown {
+        let offset = base + span.offset();
+        return format!("{offset:>5} size not in this debug information");
+    }
     match member.unit {
         None => format!("{:>5} {:>5}", base + span.offset(), span.bytes()),
         Some(unit) => {
@@ -291,7 +295,8 @@ pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
         rows.push(format!("last cacheline: {}", count(bytes, "byte")));
     }
     let packed = if aggregate.packed { ", packed" } else { "" };
-    rows.push(format!("alignment: {}{packed}", aggregate.align));
+    let least = if aggregate.vague { "at least " } else { "" };
+    rows.push(format!("alignment: {least}{}{packed}", aggregate.align));
     if summary.size > 0 {
         let average = (summary.lines_in_array * 100.0).round() / 100.0;
         let plural = if average == 1.0 { "" } else { "s" };

@@ -46,6 +46,9 @@ impl Reorder {
             Kind::Enum => return Reorder::No("an enumeration has no members"),
             Kind::Struct | Kind::Class => {}
         }
+        if aggregate.vague {
+            return Reorder::No("a type inside has a size that is not in this debug information");
+        }
         if aggregate.packed {
             return Reorder::No("it is packed");
         }

@@ -66,6 +66,29 @@ fn empty_and_virtual_bases_take_no_place_of_their_own() {
 }
 
 #[test]
+fn a_type_that_is_only_declared_leaves_no_hole() {
+    let Some(built) = classes("declared", "-g") else {
+        return;
+    };
+    let text = built.show("classes.o", "Log");
+    has_lines(
+        &text,
+        &[
+            "char c; /* 0 1 */",
+            "/* XXX 7 bytes hole */",
+            "ns::Elsewhere file; /* 8 size not in this debug information */",
+            "int n; /* 528 4 */",
+            "}",
+            "/* size: 536, cachelines: 9, members: 3 */",
+            "/* sum members: 5, holes: 1, sum holes: 7 */",
+            "/* padding: 4 */",
+        ],
+    );
+    has_lines(&text, &["/* alignment: at least 4 */"]);
+    assert!(text.contains("not reorganised: a type inside"), "{text}");
+}
+
+#[test]
 fn templates_nested_and_hidden_types_have_their_full_names() {
     let Some(built) = classes("templates", "-g") else {
         return;

@@ -77,6 +77,7 @@ impl<'a> Types<'_, 'a> {
             language: self.language(at.unit),
             size: self.size(at, depth)?.unwrap_or(0),
             align: 1,
+            vague: false,
             packed: false,
             members: Vec::new(),
             variants: Vec::new(),
@@ -145,9 +146,11 @@ impl<'a> Types<'_, 'a> {
         let target = self.type_of(unit, entry);
         let name = self.name(unit, entry);
         let size = match target {
-            Some(target) => self.size(target, depth)?.unwrap_or(0),
-            None => 0,
+            Some(target) => self.size(target, depth)?,
+            None => Some(0),
         };
+        let size_unknown = size.is_none();
+        let size = size.unwrap_or(0);
         let stated = alignment(entry).unwrap_or(1);
         let natural = match target {
             Some(target) => self.align(target, depth)?,
@@ -172,6 +175,7 @@ impl<'a> Types<'_, 'a> {
                 false => Role::Field,
             },
             span: self.span(unit, entry, size, bits)?,
+            size_unknown,
             unit: bits.map(|_| size.max(1)),
             align: natural.max(stated),
             elements,
@@ -220,6 +224,10 @@ impl<'a> Types<'_, 'a> {
                 true => inner.size,
                 false => 0,
             });
+        let size_unknown = match target {
+            Some(target) => self.size(target, depth)?.is_none(),
+            None => false,
+        };
         let spelt = self.spell(target, "", of.language);
         Ok(Member {
             name: None,
@@ -233,6 +241,7 @@ impl<'a> Types<'_, 'a> {
                 false => Role::Base,
             },
             span: self.span(unit, entry, size, None)?.filter(|_| !is_virtual),
+            size_unknown,
             unit: None,
             align: inner.as_deref().map_or(1, |inner| inner.align),
             elements: Vec::new(),
@@ -371,10 +380,15 @@ fn value_of(attribute: &gimli::Attribute<Slice<'_>>) -> Option<i128> {
     }
 }
 
-/// Sets the alignment of a type, and whether it is packed. The alignment is the stated one, or else the one
+/// Sets the alignment of a type, whether that is a lower bound, and whether the type is packed. The alignment is the stated one, or else the one
 /// that the members require. It is lowered if the size or the place of a member contradicts it.
 fn settle(built: &mut Aggregate, stated: Option<u64>) {
     let wanted = built.used().map(|member| member.align).max().unwrap_or(1);
+    let vague = |member: &Member| {
+        member.size_unknown || member.inner.as_ref().is_some_and(|inner| inner.vague)
+    };
+    let is_vague = built.used().any(vague);
+    built.vague = is_vague;
     let mut crooked = 0;
     for member in built.used().filter(|member| member.unit.is_none()) {
         if let Some(span) = member.span
