@@ -65,6 +65,27 @@ fn enums_show_their_variants() {
 }
 
 #[test]
+fn the_variants_of_an_enum_are_no_types_of_the_list() {
+    let built = types("variants");
+    let listed = |args: &[&str]| {
+        let text = built.layout(args).ok().out;
+        let rows = text.lines().filter(|line| line.contains("Shape"));
+        rows.map(|row| row.split_whitespace().last().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let all = listed(&["types.o", "--list"]);
+    assert_eq!(all, ["types::shapes::Shape"]);
+    assert_eq!(listed(&["types.o", "--list", "--type", "*Shape*"]), all);
+    assert!(!listed(&["types.o", "--top", "1000"]).concat().contains("Shape::"));
+    let one = ["types.o", "--list", "--type", "Shape::Circle"];
+    assert_eq!(listed(&one), ["types::shapes::Shape::Circle"]);
+    has_lines(
+        &built.show("types.o", "Shape::Circle"),
+        &["radius: f64, /* 8 8 */"],
+    );
+}
+
+#[test]
 fn generics_tuples_unions_and_stated_alignments() {
     let built = types("generics");
     has_lines(

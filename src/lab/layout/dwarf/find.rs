@@ -166,8 +166,8 @@ impl<'a> Types<'_, 'a> {
     }
 
     /// Calls `visit` with every type with members or values that `wanted` matches, or with every such type
-    /// if `wanted` is empty. Returns the results in the order of the types' names, and equal results for one
-    /// name only once.
+    /// if `wanted` is empty. The variants of a type are part of it, and are left out unless a name is theirs.
+    /// Returns the results in the order of the types' names, and equal results for one name only once.
     ///
     /// # Errors
     /// If no type matches, or the debug information is damaged.
@@ -195,7 +195,10 @@ impl<'a> Types<'_, 'a> {
                     }
                     at = target;
                 }
-                if !wanted.is_empty() && wanted.iter().all(|name| name.answer(&path).is_none()) {
+                let variant = scopes.is_variant(node);
+                let asked =
+                    |name: &Wanted| name.answer(&path).is_some() && !(variant && name.is_glob());
+                if !wanted.iter().any(asked) && (variant || !wanted.is_empty()) {
                     continue;
                 }
                 let kept = visit(&*self.aggregate(at, 0)?);

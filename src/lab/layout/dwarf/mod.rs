@@ -18,8 +18,8 @@ use gimli::{
     AttributeValue, DW_AT_abstract_origin, DW_AT_byte_size, DW_AT_declaration, DW_AT_name,
     DW_AT_specification, DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_module,
     DW_TAG_namespace, DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_typedef, DW_TAG_union_type,
-    DebugInfoOffset, DebugTypeSignature, DwTag, Dwarf, DwarfFileType, Result, RunTimeEndian,
-    SectionId, Unit, UnitHeader, UnitOffset, UnitType,
+    DW_TAG_variant_part, DebugInfoOffset, DebugTypeSignature, DwTag, Dwarf, DwarfFileType, Result,
+    RunTimeEndian, SectionId, Unit, UnitHeader, UnitOffset, UnitType,
 };
 
 use super::file::{Opened, Slice, Work};
@@ -238,6 +238,8 @@ pub(super) struct Node<'a> {
     pub tag: DwTag,
     /// Whether the entry is a type that is defined, and not only declared.
     pub defined: bool,
+    /// Whether the entry has variants, as a Rust enum with data does.
+    varied: bool,
     parent: Option<usize>,
     name: Option<Slice<'a>>,
     /// Reference to the entry that has the name, if this entry completes that one.
@@ -268,17 +270,23 @@ impl<'a> Scopes<'a> {
                 program.work().spend(u64::MAX)?;
             }
             let tag = abbreviation.tag();
-            if !noted(tag) {
-                entries.skip_attributes(abbreviation.attributes())?;
-                continue;
-            }
             while around.last().is_some_and(|(other, _)| *other >= depth) {
                 around.pop();
+            }
+            if !noted(tag) {
+                if tag == DW_TAG_variant_part
+                    && let Some((_, around)) = around.last()
+                {
+                    nodes[*around].varied = true;
+                }
+                entries.skip_attributes(abbreviation.attributes())?;
+                continue;
             }
             let mut node = Node {
                 offset,
                 tag,
                 defined: false,
+                varied: false,
                 parent: around.last().map(|(_, node)| *node),
                 name: None,
                 origin: None,
@@ -313,6 +321,11 @@ impl<'a> Scopes<'a> {
     /// Returns the types that are defined, or named by `typedef`.
     pub fn types(&self) -> impl Iterator<Item = &Node<'a>> {
         self.nodes.iter().filter(|node| node.defined)
+    }
+
+    /// Returns whether a type is a variant of the type around it. It has that type's size.
+    pub fn is_variant(&self, node: &Node<'a>) -> bool {
+        node.parent.is_some_and(|parent| self.nodes[parent].varied)
     }
 
     /// Returns the types with members or values, including declared ones.
