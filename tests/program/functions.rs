@@ -109,6 +109,28 @@ fn gates_fail_beyond_doubt_alone() {
 }
 
 #[test]
+fn a_function_without_a_ratio_fails_where_no_zero_matters_or_is_named() {
+    let folder = Folder::new("functions-zero");
+    let at = folder.at("criterion");
+    for (baseline, slower, unclear) in [("base", [0.0, 1.0], [0.0, 1.0]), ("new", [9.0, 10.0], [0.0, 9.0])] {
+        plant(&at, "slower", baseline, slower);
+        plant(&at, "unclear", baseline, unclear);
+    }
+    let gate = |gate: &str| folder.run(&["compare", "criterion", "--fail-if", gate]);
+    let failed = gate("* > 1.05");
+    assert_eq!(failed.status, Some(1), "{failed:#?}");
+    assert_has(
+        &failed.err,
+        &["1 of 1 functions above 1.05", "slower: ", "may be zero: unclear"],
+    );
+    gate("unclear > 1.05").refused(&["only `unclear`", "may be zero"]);
+    plant(&at, "same", "base", [50.0, 60.0]);
+    plant(&at, "same", "new", [50.0, 60.0]);
+    let passed = gate("* > 20").ok();
+    assert_has(&passed.err, &["passed: 1 function\n", "unclear"]);
+}
+
+#[test]
 fn lines_of_functions_are_compared_by_cycles_where_both_have_them() {
     let folder = Folder::new("functions-lines");
     let line = |name, nanoseconds, cycles| FunctionLine {

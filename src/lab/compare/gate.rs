@@ -74,8 +74,10 @@ pub enum GateError {
     },
     /// No point that both records have matches.
     Nothing(String),
-    /// No function with a ratio matches.
+    /// No function that both sources have matches.
     NoFunction(String),
+    /// The functions that match, the second text, may have a value of zero and thus no ratio.
+    MaybeZero(String, String),
 }
 
 messages! { GateError:
@@ -100,6 +102,9 @@ messages! { GateError:
     GateError::NoFunction(text) => (
         "no function that both have matches `{text}`, so that it could never fail; a gate on \
             functions is NAME > RATIO, and `*` stands for any part of a name"
+    );
+    GateError::MaybeZero(text, names) => (
+        "`{text}` matches only `{names}`, where a value may be zero, so that there is no ratio"
     );
     GateError::Nothing(text) => (
         "no point that the records share matches `{text}`, so that it could never fail"

@@ -11,6 +11,7 @@ use super::gate::{Limit, glob};
 use super::print::ratio_text;
 use super::{Beyond, GateError, Larger, difference};
 use crate::lab::format::{self, Check, Output, Sheet};
+use crate::lab::layout::print::count;
 use crate::lab::terminal::{STRONG, Screen};
 use crate::order;
 use crate::stats::Interval;
@@ -52,6 +53,29 @@ impl Pair {
     fn times(&self) -> Option<f64> {
         let [first, other] = self.values.map(Interval::middle);
         self.ratio.map(|_| other / first)
+    }
+
+    /// Returns whether this function lies beyond a gate's limit; `None` if that cannot be said. A value that
+    /// may be zero is compared without a ratio.
+    fn beyond(&self, gate: &FunctionGate) -> Option<bool> {
+        if let Some(ratio) = self.ratio {
+            return Some(gate.beyond.holds(ratio, gate.limit));
+        }
+        let [before, now] = self.values.map(|value| value.widened(BETWEEN_RUNS));
+        let surely = match gate.beyond {
+            Beyond::Above => now.lo > gate.limit * before.hi,
+            Beyond::Below => now.hi < gate.limit * before.lo,
+        };
+        surely.then_some(true)
+    }
+
+    /// Formats the name and the ratio, or both values if there is no ratio.
+    fn words(&self) -> String {
+        let (name, [before, now]) = (&self.name, self.values);
+        match (self.times(), self.ratio) {
+            (Some(times), Some(ratio)) => format!("{name}: {}", ratio_text(times, ratio)),
+            _ => format!("{name}: {before} -> {now} {}", self.unit),
+        }
     }
 
     /// Returns the logarithms of two factors between the values: the least one that the interval of the
@@ -106,8 +130,19 @@ pub(crate) struct Functions {
     pub pairs: Vec<Pair>,
     /// Functions of the first source alone, then functions of the second source alone.
     pub alone: [Vec<String>; 2],
-    /// Each gate with the functions that failed and the number of functions checked.
-    judged: Vec<(FunctionGate, Vec<String>, usize)>,
+    judged: Vec<Judged>,
+}
+
+/// A gate with what it found.
+#[derive(Debug)]
+struct Judged {
+    gate: FunctionGate,
+    /// The functions that failed, each with its numbers.
+    failures: Vec<String>,
+    /// Number of functions checked.
+    looked_at: usize,
+    /// The functions that were not checked, because a value may be zero.
+    skipped: Vec<String>,
 }
 
 /// Compares the functions of `other` with those of `first`.
@@ -147,42 +182,55 @@ impl Functions {
     /// limit.
     ///
     /// # Errors
-    /// If nothing matches a gate, because a gate that can never fail is a mistake.
+    /// If nothing matches a gate, or no matching function can be checked, because a gate that can never fail
+    /// is a mistake.
     pub fn judge(&mut self, gates: &[FunctionGate]) -> Result<(), GateError> {
         for gate in gates {
+            let (mut failures, mut skipped, mut looked_at) = (Vec::new(), Vec::new(), 0);
             let matching = self.pairs.iter();
-            let matching = matching.filter(|pair| gate.pattern.matches(&pair.name));
-            let ratios: Vec<(&Pair, Interval)> = matching
-                .filter_map(|pair| Some((pair, pair.ratio?)))
-                .collect();
-            if ratios.is_empty() {
-                return Err(GateError::NoFunction(gate.text.clone()));
+            for pair in matching.filter(|pair| gate.pattern.matches(&pair.name)) {
+                match pair.beyond(gate) {
+                    Some(true) => failures.push(pair.words()),
+                    Some(false) => {}
+                    None => skipped.push(pair.name.clone()),
+                }
+                looked_at += usize::from(pair.beyond(gate).is_some());
             }
-            let beyond = ratios.iter();
-            let beyond = beyond.filter(|(_, ratio)| gate.beyond.holds(*ratio, gate.limit));
-            let beyond = beyond.map(|(pair, ratio)| {
-                let times = pair.times().unwrap_or(f64::NAN);
-                format!("{}: {}", pair.name, ratio_text(times, *ratio))
+            if looked_at == 0 {
+                return Err(match &skipped[..] {
+                    [] => GateError::NoFunction(gate.text.clone()),
+                    _ => GateError::MaybeZero(gate.text.clone(), skipped.join("`, `")),
+                });
+            }
+            self.judged.push(Judged {
+                gate: gate.clone(),
+                failures,
+                looked_at,
+                skipped,
             });
-            let failures = beyond.collect();
-            self.judged.push((gate.clone(), failures, ratios.len()));
         }
         Ok(())
     }
 
     /// Returns whether all gates passed.
     pub fn passed(&self) -> bool {
-        self.judged
-            .iter()
-            .all(|(_, failures, _)| failures.is_empty())
+        self.judged.iter().all(|judged| judged.failures.is_empty())
     }
 
     /// Formats the results of the gates, a paragraph each.
     pub fn verdicts(&self) -> impl Iterator<Item = String> {
-        self.judged
-            .iter()
-            .map(|(gate, failures, looked_at)| match failures[..] {
-                [] => format!("gate `{}` passed: {looked_at} functions", gate.text),
+        self.judged.iter().map(|judged| {
+            let Judged {
+                gate,
+                failures,
+                looked_at,
+                skipped,
+            } = judged;
+            let verdict = match failures[..] {
+                [] => {
+                    let functions = count(*looked_at as u64, "function");
+                    format!("gate `{}` passed: {functions}", gate.text)
+                }
                 _ => format!(
                     "gate `{}` failed: {} of {looked_at} functions {} {}\n  {}",
                     gate.text,
@@ -191,7 +239,15 @@ impl Functions {
                     gate.limit,
                     failures.join("\n  ")
                 ),
-            })
+            };
+            match skipped[..] {
+                [] => verdict,
+                _ => format!(
+                    "{verdict}\n  not checked, because a value may be zero: {}",
+                    skipped.join(", ")
+                ),
+            }
+        })
     }
 
     fn sheet(&self) -> Sheet {
@@ -251,12 +307,13 @@ impl Output for Functions {
                 "ratio": pair.ratio.map(|ratio| json!([ratio.lo, pair.times(), ratio.hi])),
             })
         };
-        let gates = self.judged.iter().map(|(gate, failures, looked_at)| {
+        let gates = self.judged.iter().map(|judged| {
             json!({
-                "gate": gate.text,
-                "passed": failures.is_empty(),
-                "looked_at": looked_at,
-                "failures": failures,
+                "gate": judged.gate.text,
+                "passed": judged.failures.is_empty(),
+                "looked_at": judged.looked_at,
+                "failures": judged.failures,
+                "skipped": judged.skipped,
             })
         });
         json!({
@@ -274,10 +331,10 @@ impl Output for Functions {
     fn checks(&self) -> Vec<Check> {
         let verdicts = self.judged.iter().zip(self.verdicts());
         verdicts
-            .map(|((gate, failures, _), text)| Check {
+            .map(|(judged, text)| Check {
                 group: "gates".to_owned(),
-                name: gate.text.clone(),
-                outcome: format::Outcome::of(failures.is_empty()),
+                name: judged.gate.text.clone(),
+                outcome: format::Outcome::of(judged.failures.is_empty()),
                 text,
             })
             .collect()
