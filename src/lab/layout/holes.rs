@@ -1,6 +1,6 @@
 //! Bytes and bits of a type that no member uses.
 
-use super::{Aggregate, Member, Span};
+use super::{Aggregate, Kind, Member, Span};
 
 /// A range of bits that no member uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,10 @@ pub struct Holes {
 impl Holes {
     /// Returns the holes of a type: the bits that no member of any variant uses.
     pub fn of(aggregate: &Aggregate) -> Self {
-        if !aggregate.values.is_empty() {
-            // An enumeration without data has no members, and its value fills the type.
+        let empty = aggregate.members.is_empty() && aggregate.variants.is_empty();
+        if aggregate.kind == Kind::Enum && empty {
+            // An enumeration without data has no members, and perhaps no enumerators (`std::byte`). Its value
+            // fills the type.
             return Holes {
                 used: aggregate.size * 8,
                 ..Holes::default()
@@ -191,6 +193,17 @@ mod tests {
         // A base class of 8 bytes. One of its last 3 bytes holds a member of the derived class.
         let holes = whole(&[(0, 8), (5, 1)], 12);
         assert_eq!((holes.used, holes.bytes(), holes.padding()), (64, 0, 4));
+    }
+
+    #[test]
+    fn an_enumeration_without_enumerators_is_used_whole() {
+        use super::super::aggregate::planted::structure;
+        let id = Aggregate {
+            kind: Kind::Enum,
+            ..structure("Id", 8, Vec::new())
+        };
+        let holes = Holes::of(&id);
+        assert_eq!((holes.used / 8, holes.padding()), (8, 0));
     }
 
     #[test]
