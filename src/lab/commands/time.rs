@@ -133,7 +133,9 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 }
 
 fn subject(args: &Args) -> Result<Subject> {
+    let empty = |asm: &String| asm.split([';', '\n']).all(|line| line.trim().is_empty());
     match (&args.asm, &args.file, &args.symbol) {
+        (Some(asm), ..) if empty(asm) => bail!("--asm: there is no instruction to time"),
         (Some(asm), ..) => Subject::of_lines(&Lines {
             asm: asm.clone(),
             init: args.init.clone(),

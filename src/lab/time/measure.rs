@@ -33,6 +33,9 @@ const EFFORT: Effort = Effort {
     passes: 5,
 };
 
+/// Why a difference of two times is not shown.
+const LOST: &str = "lost in the noise of this machine";
+
 /// Words of an element of the list besides its pointer: an element fills a line.
 const NPAD: usize = 7;
 
@@ -63,6 +66,19 @@ pub struct Time {
     pub ticks: [f64; 2],
     /// Core cycles: the two ends of the interval. `None` if the yardstick failed.
     pub cycles: Option<[f64; 2]>,
+}
+
+impl Time {
+    fn middle(&self) -> f64 {
+        f64::midpoint(self.ticks[0], self.ticks[1])
+    }
+
+    /// Returns whether noise hides the time: it is negative, or may be and is known less well than a warm
+    /// repetition takes. A warm repetition itself may take no time.
+    fn is_lost(&self, warm: f64, is_warm: bool) -> bool {
+        let [lo, hi] = self.ticks;
+        self.middle() < 0.0 || !is_warm && lo <= 0.0 && hi - lo > warm
+    }
 }
 
 /// The count of an event per repetition.
@@ -162,7 +178,15 @@ pub fn measure(
             time,
         }
     });
-    let rows = rows.collect();
+    let mut rows: Vec<Row> = rows.collect();
+    let warm = rows[0].time.as_ref().map_or(f64::INFINITY, Time::middle);
+    for (index, row) in rows.iter_mut().enumerate() {
+        if let Ok(time) = &row.time
+            && time.is_lost(warm, index == 0)
+        {
+            row.time = Err(LOST.to_owned());
+        }
+    }
     let granted = points.iter().find_map(|point| point.measured());
     let pages = granted.map_or_else(String::new, |measured| measured.pages.clone());
     Ok(Found {
@@ -365,5 +389,27 @@ impl Shot for Running<'_> {
 
     fn shoot(&mut self) -> u64 {
         self.run(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_may_be_negative_is_lost_unless_it_is_known_well() {
+        let lost = |lo, hi, is_warm| {
+            let time = Time {
+                ticks: [lo, hi],
+                cycles: None,
+            };
+            time.is_lost(5.0, is_warm)
+        };
+        assert!(lost(-4190.0, 96.0, false), "negative");
+        assert!(lost(-3.0, 4.0, false), "a warm repetition takes 5");
+        assert!(!lost(-1.0, 2.0, false));
+        assert!(!lost(1.0, 9.0, false));
+        assert!(lost(-2.0, 1.0, true));
+        assert!(!lost(-3.0, 4.0, true));
     }
 }
