@@ -190,20 +190,37 @@ impl core::fmt::Display for Interval {
     /// Prints `center [lo, hi]`, or `lo to hi` if the interval tells no value, with three significant digits or
     /// more.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let digits = match self.center().abs() {
-            size if size >= 100.0 => 0,
-            size if size >= 10.0 => 1,
-            _ => 2,
-        };
         let Interval { lo, hi } = *self;
+        if self.tells_a_value() {
+            return self.write_with(self.center(), f);
+        }
+        let digits = digits_of(self.center());
+        write!(f, "{lo:.digits$} to {hi:.digits$}")
+    }
+}
+
+impl Interval {
+    /// Prints `value [lo, hi]`, with three significant digits of the value or more.
+    pub(crate) fn write_with(
+        self,
+        value: f64,
+        f: &mut core::fmt::Formatter<'_>,
+    ) -> core::fmt::Result {
+        let digits = digits_of(value);
+        let Interval { lo, hi } = self;
         if lo == hi {
             return write!(f, "{lo:.digits$}");
         }
-        if !self.tells_a_value() {
-            return write!(f, "{lo:.digits$} to {hi:.digits$}");
-        }
-        let center = self.center();
-        write!(f, "{center:.digits$} [{lo:.digits$}, {hi:.digits$}]")
+        write!(f, "{value:.digits$} [{lo:.digits$}, {hi:.digits$}]")
+    }
+}
+
+/// Returns the digits behind the point that show a value to three significant digits or more.
+fn digits_of(value: f64) -> usize {
+    match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
     }
 }
 

@@ -9,24 +9,43 @@ use linefill::measure::FunctionLine;
 use linefill::stats::Interval;
 use serde_json::json;
 
-/// Writes a benchmark in Criterion's format: the interval of its median, and other, misleading intervals.
+/// Writes a benchmark in Criterion's format, with the median in the middle of its interval.
 fn plant(folder: &Path, id: &str, baseline: &str, [lo, hi]: [f64; 2]) {
+    plant_median(folder, id, baseline, [lo, f64::midpoint(lo, hi), hi]);
+}
+
+/// Writes a benchmark: its median with the interval of that, and other, misleading intervals.
+fn plant_median(folder: &Path, id: &str, baseline: &str, [lo, median, hi]: [f64; 3]) {
     let dir = folder.join(id).join(baseline);
     fs::create_dir_all(&dir).unwrap();
-    let estimate = |lo: f64, hi: f64| {
+    let estimate = |lo: f64, value: f64, hi: f64| {
         let confidence = json!({ "confidence_level": 0.95, "lower_bound": lo, "upper_bound": hi });
-        json!({ "confidence_interval": confidence, "point_estimate": lo, "standard_error": 0.1 })
+        json!({ "confidence_interval": confidence, "point_estimate": value, "standard_error": 0.1 })
     };
     let estimates = json!({
-        "mean": estimate(1e6, 2e6),
-        "median": estimate(lo, hi),
-        "median_abs_dev": estimate(0.0, 1.0),
+        "mean": estimate(1e6, 1.5e6, 2e6),
+        "median": estimate(lo, median, hi),
+        "median_abs_dev": estimate(0.0, 0.5, 1.0),
         "slope": null,
-        "std_dev": estimate(0.0, 1.0),
+        "std_dev": estimate(0.0, 0.5, 1.0),
     });
     fs::write(dir.join("estimates.json"), estimates.to_string()).unwrap();
     let benchmark = json!({ "group_id": id, "function_id": null, "full_id": id, "title": id });
     fs::write(dir.join("benchmark.json"), benchmark.to_string()).unwrap();
+}
+
+#[test]
+fn the_median_need_not_lie_in_the_middle_of_its_interval() {
+    let folder = Folder::new("functions-median");
+    let at = folder.at("criterion");
+    plant(&at, "skewed", "base", [100.0, 100.0]);
+    plant_median(&at, "skewed", "new", [110.0, 110.0, 130.0]);
+    let value = folder.run(&["compare", "criterion", "--json"]).ok().json();
+    let of = &value["functions"][0];
+    assert_eq!(of["other"], json!([110.0, 110.0, 130.0]));
+    assert_eq!(of["ratio"][1], 1.1);
+    let text = folder.run(&["compare", "criterion"]).ok().out;
+    assert!(text.contains("110 [110, 130] ns"), "{text}");
 }
 
 /// Benchmarks: one became slower, one faster, and one shows no change.

@@ -3,9 +3,9 @@
 mod source;
 
 use glob::Pattern;
-use serde_json::{Value, json};
+use serde_json::json;
 
-pub(crate) use source::{Function, NEW, Source};
+pub(crate) use source::{Function, NEW, Source, Value};
 
 use super::gate::{Limit, glob};
 use super::print::ratio_text;
@@ -26,7 +26,7 @@ pub(crate) struct Pair {
     /// Name of the function.
     pub name: String,
     /// The first source's value, and the other's.
-    pub values: [Interval; 2],
+    pub values: [Value; 2],
     /// Unit of the values.
     pub unit: &'static str,
     /// The other source's value over the first's; `None` if a value may be zero.
@@ -40,7 +40,7 @@ impl Pair {
             (Some(first), Some(other)) => ([first, other], "cycles"),
             _ => ([first.value, other.value], "ns"),
         };
-        let [before, now] = values.map(|value| value.widened(BETWEEN_RUNS));
+        let [before, now] = values.map(|value| value.range.widened(BETWEEN_RUNS));
         Pair {
             name: first.name.clone(),
             values,
@@ -49,9 +49,9 @@ impl Pair {
         }
     }
 
-    /// Returns the ratio of the middles of both values.
+    /// Returns the ratio of the values themselves.
     fn times(&self) -> Option<f64> {
-        let [first, other] = self.values.map(Interval::middle);
+        let [first, other] = self.values.map(|value| value.at);
         self.ratio.map(|_| other / first)
     }
 
@@ -61,7 +61,7 @@ impl Pair {
         if let Some(ratio) = self.ratio {
             return Some(gate.beyond.holds(ratio, gate.limit));
         }
-        let [before, now] = self.values.map(|value| value.widened(BETWEEN_RUNS));
+        let [before, now] = self.values.map(|value| value.range.widened(BETWEEN_RUNS));
         let surely = match gate.beyond {
             Beyond::Above => now.lo > gate.limit * before.hi,
             Beyond::Below => now.hi < gate.limit * before.lo,
@@ -79,7 +79,7 @@ impl Pair {
     }
 
     /// Returns the logarithms of two factors between the values: the least one that the interval of the
-    /// ratio allows, and that of the middles.
+    /// ratio allows, and that of the values.
     fn effect(&self) -> (f64, f64) {
         let sure = self.ratio.map_or(0.0, |ratio| match ratio {
             Interval { lo, .. } if lo > 1.0 => lo.ln(),
@@ -296,8 +296,8 @@ impl Output for Functions {
         screen
     }
 
-    fn json(&self) -> Value {
-        let ends = |of: Interval| json!([of.lo, of.middle(), of.hi]);
+    fn json(&self) -> serde_json::Value {
+        let ends = |of: Value| json!([of.range.lo, of.at, of.range.hi]);
         let pair = |pair: &Pair| {
             json!({
                 "function": pair.name,

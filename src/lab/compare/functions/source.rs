@@ -18,16 +18,30 @@ const DEPTH: usize = 8;
 /// Maximum size of a file in bytes.
 const MOST: u64 = 64 << 20;
 
+/// A value with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// The value itself. A median need not lie in the middle of its interval.
+    pub at: f64,
+    /// The interval.
+    pub range: Interval,
+}
+
+impl core::fmt::Display for Value {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.range.write_with(self.at, f)
+    }
+}
+
 /// The timing of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
     /// Name, which identifies the function in both sources.
     pub name: String,
-    /// The 95 % interval in the unit of the measurement: nanoseconds, unless Criterion measured something
-    /// else.
-    pub value: Interval,
-    /// The same interval in core cycles, if known.
-    pub cycles: Option<Interval>,
+    /// The value in the unit of the measurement: nanoseconds, unless Criterion measured something else.
+    pub value: Value,
+    /// The same value in core cycles, if known.
+    pub cycles: Option<Value>,
 }
 
 /// All timings of a file or a folder.
@@ -47,6 +61,7 @@ struct Estimates {
 
 #[derive(Deserialize)]
 struct Estimate {
+    point_estimate: f64,
     confidence_interval: Confidence,
 }
 
@@ -62,7 +77,7 @@ struct Id {
     full_id: String,
 }
 
-/// A line of kind `function`. Each interval consists of its lower end, its middle and its upper end.
+/// A line of kind `function`. Each time stands between the ends of its interval.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Line {
@@ -125,15 +140,20 @@ fn in_folder(
 
 fn benchmark(folder: &Path, estimates: &Path) -> Result<Function> {
     let of: Estimates = json(estimates)?;
+    let Estimate {
+        point_estimate,
+        confidence_interval,
+    } = of.median;
     let Confidence {
         lower_bound,
         upper_bound,
-    } = of.median.confidence_interval;
+    } = confidence_interval;
     let id = estimates.with_file_name("benchmark.json");
     let id: Id = json(&id)?;
     Ok(Function {
         name: id.full_id,
-        value: checked(lower_bound, upper_bound).with_context(|| folder.display().to_string())?,
+        value: checked([lower_bound, point_estimate, upper_bound])
+            .with_context(|| folder.display().to_string())?,
         cycles: None,
     })
 }
@@ -176,26 +196,30 @@ fn in_file(path: &Path) -> Result<Vec<Function>> {
         let place = || format!("{}, line {}", path.display(), number + 1);
         let Line::Function {
             name,
-            nanoseconds: [lo, _, hi],
+            nanoseconds,
             cycles,
         } = serde_json::from_str(line).with_context(place)?;
-        let cycles = cycles.map(|[lo, _, hi]| checked(lo, hi)).transpose();
+        let cycles = cycles.map(checked).transpose();
         functions.push(Function {
             name,
-            value: checked(lo, hi).with_context(place)?,
+            value: checked(nanoseconds).with_context(place)?,
             cycles: cycles.with_context(place)?,
         });
     }
     Ok(functions)
 }
 
-/// Returns the interval of a time.
+/// Returns a time with its interval, from the lower end, the time and the upper end.
 ///
 /// # Errors
-/// If the ends are not those of an interval of nonnegative numbers.
-fn checked(lo: f64, hi: f64) -> Result<Interval> {
+/// If the ends are not those of an interval of nonnegative numbers, or the time is negative.
+fn checked([lo, at, hi]: [f64; 3]) -> Result<Value> {
     if !(lo.is_finite() && hi.is_finite() && 0.0 <= lo && lo <= hi) {
         bail!("no interval of a time: [{lo}, {hi}]");
     }
-    Ok(Interval { lo, hi })
+    if !(at.is_finite() && 0.0 <= at) {
+        bail!("no time: {at}");
+    }
+    let range = Interval { lo, hi };
+    Ok(Value { at, range })
 }
