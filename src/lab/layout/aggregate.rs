@@ -126,6 +126,43 @@ impl Aggregate {
         self.members.iter().chain(variants)
     }
 
+    /// Returns the virtual base classes, also those of base classes, each once. The places of all are known
+    /// only when the program runs.
+    pub fn virtual_bases(&self) -> Vec<&Member> {
+        let mut found = Vec::new();
+        self.add_virtual_bases(&mut found);
+        found
+    }
+
+    fn add_virtual_bases<'a>(&'a self, found: &mut Vec<&'a Member>) {
+        for member in &self.members {
+            let known = |found: &[&Member]| found.iter().any(|of| of.type_name == member.type_name);
+            match member.role {
+                Role::Base => {}
+                Role::VirtualBase if !known(found) => found.push(member),
+                _ => continue,
+            }
+            if let Some(inner) = &member.inner {
+                inner.add_virtual_bases(found);
+            }
+        }
+    }
+
+    /// Returns the number of bytes of a base class of this type. Its virtual base classes lie elsewhere in
+    /// the derived class. An empty base class occupies no bytes, although an object of its class has a
+    /// nonzero size.
+    pub fn size_as_base(&self) -> u64 {
+        let has_room = |member: &Member| member.span.is_none_or(|span| span.bits() > 0);
+        if !self.used().any(has_room) {
+            return 0;
+        }
+        if self.virtual_bases().is_empty() {
+            return self.size;
+        }
+        let ends = self.used().filter_map(|member| member.span);
+        ends.map(|span| span.end.div_ceil(8)).max().unwrap_or(0)
+    }
+
     /// Returns whether both types have the same layout: size, values, and names and places of all members.
     /// The names of the members' types are not compared, because compilers and languages write them
     /// differently.

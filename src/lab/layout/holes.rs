@@ -34,7 +34,37 @@ impl Holes {
                 ..Holes::default()
             };
         }
-        Self::between(aggregate.used(), aggregate.size)
+        let mut holes = Self::between(aggregate.used(), aggregate.size);
+        holes.fill(&aggregate.virtual_bases());
+        holes
+    }
+
+    /// Counts virtual base classes as used. They lie behind the members, but for one that has only a pointer
+    /// to virtual functions, which may lie at the start (Itanium C++ ABI 2.4).
+    fn fill(&mut self, bases: &[&Member]) {
+        if bases.is_empty() {
+            return;
+        }
+        let sizes: Option<u64> = bases
+            .iter()
+            .map(|base| base.inner.as_ref().map(|inner| inner.size_as_base()))
+            .sum();
+        let Some(bytes) = sizes.filter(|_| bases.iter().all(|base| !base.size_unknown)) else {
+            self.behind.clear();
+            return;
+        };
+        let mut left = bytes * 8;
+        let first = self.between.iter_mut().filter(|hole| hole.span.start == 0);
+        let behind = self.behind.iter_mut().filter(|hole| !hole.in_bits);
+        for hole in first.chain(behind) {
+            let filled = left.min(hole.span.bits());
+            hole.span.start += filled;
+            self.used += filled;
+            left -= filled;
+        }
+        let is_left = |hole: &Hole| hole.span.bits() > 0;
+        self.between.retain(is_left);
+        self.behind.retain(is_left);
     }
 
     /// Returns the holes that `members` leave in `size` bytes. What lies between a member of unknown size and

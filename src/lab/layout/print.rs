@@ -278,12 +278,8 @@ pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
     if summary.padding > 0 {
         rows.push(format!("padding: {}", summary.padding));
     }
-    if aggregate
-        .members
-        .iter()
-        .any(|member| member.role == Role::VirtualBase)
-    {
-        rows.push("virtual base classes lie in the padding".to_owned());
+    if !aggregate.virtual_bases().is_empty() {
+        rows.push("virtual base classes lie behind the members, and not in the padding".to_owned());
     }
     if summary.bit_padding > 0 {
         rows.push(format!(

@@ -62,7 +62,26 @@ fn empty_and_virtual_bases_take_no_place_of_their_own() {
         &far,
         &["virtual ns::Base; /* known when the program runs */"],
     );
-    has_lines(&far, &["/* virtual base classes lie in the padding */"]);
+    let note = "/* virtual base classes lie behind the members, and not in the padding */";
+    has_lines(&far, &[note]);
+    let further = built.show("classes.o", "Further");
+    has_lines(
+        &further,
+        &[
+            "base class ns::Far; /* 0 12 */",
+            "/* XXX 4 bytes hole */",
+            "long int w; /* 16 8 */",
+            "}",
+            "/* size: 40, cachelines: 1, members: 2 */",
+            "/* sum members: 36, holes: 1, sum holes: 4 */",
+            note,
+        ],
+    );
+    assert!(!further.contains("padding: "), "{further}");
+    // The base lies at the start, because it is only a pointer.
+    let primary = built.show("classes.o", "Primary");
+    assert!(!primary.contains("hole"), "{primary}");
+    has_lines(&primary, &["/* padding: 4 */", note]);
 }
 
 #[test]

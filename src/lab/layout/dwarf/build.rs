@@ -217,13 +217,7 @@ impl<'a> Types<'_, 'a> {
             entry.attr_value(DW_AT_virtuality),
             None | Some(AttributeValue::Virtuality(gimli::DW_VIRTUALITY_none))
         );
-        // An empty base class occupies no bytes, although an object of its class has a nonzero size.
-        let size = inner
-            .as_deref()
-            .map_or(0, |inner| match inner.used().any(has_room) {
-                true => inner.size,
-                false => 0,
-            });
+        let size = inner.as_deref().map_or(0, Aggregate::size_as_base);
         let size_unknown = match target {
             Some(target) => self.size(target, depth)?.is_none(),
             None => false,
@@ -366,10 +360,6 @@ fn moved(member: Member, bytes: u64) -> Member {
         span: member.span.map(|span| span.moved(bytes)),
         ..member
     }
-}
-
-fn has_room(member: &Member) -> bool {
-    member.span.is_none_or(|span| span.bits() > 0)
 }
 
 /// Returns a constant as a signed number if its form is signed, else as an unsigned number.
