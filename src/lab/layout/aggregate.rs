@@ -203,6 +203,13 @@ impl Member {
         self.name.as_deref().unwrap_or(&self.type_name)
     }
 
+    /// Returns the member's type, or the element type of an array, if no other member can have it: it has no
+    /// name, and none by `typedef`. Such a type is in no list of types.
+    pub fn unnamed(&self) -> Option<&Aggregate> {
+        let inner = self.inner.as_deref()?;
+        (inner.path.is_empty() && self.type_name.contains("{...}")).then_some(inner)
+    }
+
     /// Returns whether the member is a field with an array dimension of length 0 or of unstated length, such
     /// as a flexible array member.
     pub fn open_ended(&self) -> bool {

@@ -69,24 +69,36 @@ pub struct Diff {
     pub same: usize,
 }
 
+/// Adds the place of a member of a type at byte `base`, and those of the members of its type if that has no
+/// name and thus no entry of its own. For an array, these are the members of its first element.
+fn member_places(places: &mut Vec<Placed>, prefix: &str, base: u64, member: &Member) {
+    let span = member.span.map(|span| span.moved(base));
+    places.push(Placed {
+        name: format!("{prefix}{}", member.label()),
+        place: span.map(|span| [span.start, span.bits()]),
+    });
+    if let (Some(inner), Some(span)) = (member.unnamed(), span) {
+        let prefix = match &member.name {
+            Some(name) => format!("{prefix}{name}."),
+            None => prefix.to_owned(),
+        };
+        for one in inner.used() {
+            member_places(places, &prefix, span.offset(), one);
+        }
+    }
+}
+
 impl Shape {
     fn of(aggregate: &Aggregate, line: u64) -> Shape {
         let summary = Summary::of(aggregate, line);
-        let place = |member: &Member| member.span.map(|span| [span.start, span.bits()]);
         let mut members = Vec::new();
-        let mut add = |prefix: &str, member: &Member| {
-            members.push(Placed {
-                name: format!("{prefix}{}", member.label()),
-                place: place(member),
-            });
+        let mut add = |prefix: &str, of: &[Member]| {
+            of.iter()
+                .for_each(|member| member_places(&mut members, prefix, 0, member));
         };
-        aggregate.members.iter().for_each(|member| add("", member));
+        add("", &aggregate.members);
         for variant in &aggregate.variants {
-            let prefix = format!("{}.", variant.name);
-            variant
-                .members
-                .iter()
-                .for_each(|member| add(&prefix, member));
+            add(&format!("{}.", variant.name), &variant.members);
         }
         Shape {
             size: summary.size,

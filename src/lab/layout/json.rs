@@ -5,7 +5,7 @@ use core::ops::RangeInclusive;
 use serde::Serialize;
 
 use super::aggregate::{lines, lines_in_array};
-use super::{Aggregate, Definition, Holes, Member, Reorder, Role};
+use super::{Aggregate, Definition, Holes, Kind, Member, Reorder, Role};
 use crate::lab::rank::unique;
 
 /// The numbers that `pahole` prints below a type, and the bytes that another order would save.
@@ -41,15 +41,40 @@ pub struct Summary {
     pub bit_padding: u64,
     /// Bytes used of the last line, if the type does not fill it.
     pub last_line: Option<u64>,
+    /// Bytes that no member uses inside members whose types have no names.
+    #[serde(skip)]
+    pub inside: u64,
     /// Bytes that a better order of the members saves.
     pub saves: u64,
 }
 
+/// Returns the bytes that no member uses inside members whose types have no names, in all elements of arrays.
+/// In a union, another member may use them.
+fn inside(aggregate: &Aggregate) -> u64 {
+    if aggregate.kind == Kind::Union {
+        return 0;
+    }
+    let unused = |member: &Member| {
+        let inner = member.unnamed()?;
+        let holes = Holes::of(inner);
+        let bits = (holes.bits() + holes.bit_padding()).div_ceil(8);
+        let each = holes.bytes() + holes.padding() + bits + inside(inner);
+        Some(
+            member
+                .elements
+                .iter()
+                .fold(each, |all, n| all.saturating_mul(*n)),
+        )
+    };
+    aggregate.members.iter().filter_map(unused).sum()
+}
+
 impl Summary {
-    /// Returns the number of bytes that no member uses, with unused bits rounded up.
+    /// Returns the number of bytes that no member uses, also inside members whose types have no names, with
+    /// unused bits rounded up.
     pub fn wasted(&self) -> u64 {
         let bits = self.bit_hole_bits + self.bit_padding;
-        self.hole_bytes + self.padding + bits.div_ceil(8)
+        self.hole_bytes + self.padding + bits.div_ceil(8) + self.inside
     }
 
     /// Computes the numbers of a type, for lines of `line` bytes.
@@ -71,6 +96,7 @@ impl Summary {
             padding: holes.padding(),
             bit_padding: holes.bit_padding(),
             last_line: (rest > 0).then_some(rest),
+            inside: inside(aggregate),
             saves: match Reorder::of(aggregate, line) {
                 Reorder::Better(better) => better.bytes,
                 Reorder::No(_) => 0,

@@ -278,6 +278,12 @@ pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
     if summary.padding > 0 {
         rows.push(format!("padding: {}", summary.padding));
     }
+    if summary.inside > 0 {
+        let bytes = count(summary.inside, "byte");
+        rows.push(format!(
+            "unused inside members of types without a name: {bytes}"
+        ));
+    }
     if !aggregate.virtual_bases().is_empty() {
         rows.push("virtual base classes lie behind the members, and not in the padding".to_owned());
     }

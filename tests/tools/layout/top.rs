@@ -103,6 +103,36 @@ fn types_that_lie_differently_are_told_apart() {
 }
 
 #[test]
+fn what_lies_inside_types_without_a_name_counts() {
+    let built = Built::c("unnamed", "-g -c plain.c", "old.o");
+    // The union in `outer.in` fills its 8 bytes, and 6 bytes before it are a hole.
+    let top = json(&built, &["old.o", "--list", "--type", "outer", "--json"]);
+    let row = &top[0];
+    let own = row["sum_holes"].as_u64().unwrap() + row["padding"].as_u64().unwrap();
+    assert_eq!(row["wasted"].as_u64(), Some(own + 6), "{row:#}");
+    let text = built.show("old.o", "outer");
+    has_lines(&text, &["/* unused inside members of types without a name: 6 bytes */"]);
+    let source = fs::read_to_string(built.at("plain.c")).unwrap();
+    let edited = source.replace(
+        "short s; union { long l; char b[3]; };",
+        "union { long l; char b[4]; }; short s;",
+    );
+    assert_ne!(source, edited);
+    fs::write(built.at("plain.c"), edited).unwrap();
+    built.tool("cc", "-g -c plain.c -o new.o");
+    let text = built.layout(&["--diff", "old.o", "new.o"]).ok().out;
+    has_lines(
+        &text,
+        &[
+            "in.s: offset 64 -> 72, 2 bytes",
+            "in.union {...}: offset 72 -> 64, 8 bytes",
+            "in.l: offset 72 -> 64, 8 bytes",
+            "in.b: offset 72 -> 64, 3 bytes -> 4 bytes",
+        ],
+    );
+}
+
+#[test]
 fn two_binaries_with_debug_information_are_compared() {
     let built = Built::c("diff-refused", "-g -c plain.c", "plain.o");
     built.tool("cc", "-g0 -c plain.c -o none.o");
