@@ -173,6 +173,33 @@ fn faults_are_told() {
 }
 
 #[test]
+fn what_other_functions_call_does_not_matter() {
+    let Some(folder) = with_kernel("time-others") else {
+        return;
+    };
+    let source = "#include <stdio.h>
+        static __attribute__((noinline)) long own(long *at) { return *at; }
+        long good(long *at) { return own(at) + own(at + 1); }
+        static __attribute__((noinline)) void inner(long n) { printf(\"%ld\", n); }
+        long bad(long *at) { inner(*at); return 1; }
+        void (*table[2])(long) = { inner, inner };
+        long by_table(long *at) { table[*at & 1](*at); return 1; }
+        void says(void) { fprintf(stderr, \"x\"); }";
+    fs::write(folder.at("some.c"), source).unwrap();
+    let run = |file: &str, symbol: &str| time(&folder, &[file, "--symbol", symbol]);
+    run("some.c", "good").ok();
+    for symbol in ["bad", "by_table"] {
+        run("some.c", symbol).refused(&["some.c", "`printf` is not in the file"]);
+    }
+    // The assembler leaves no trace of a call inside a section.
+    let source = ".globl f, g\nf: ret\ng: call h\nret\nh: call malloc@plt\nret\n";
+    fs::write(folder.at("some.s"), source).unwrap();
+    run("some.s", "f").ok();
+    run("some.s", "h").refused(&["`malloc` is not in the file"]);
+    run("some.s", "g").refused(&["SIGTRAP", "called a function that is not in the file"]);
+}
+
+#[test]
 fn what_cannot_be_assembled_or_joined_is_named() {
     let Some(folder) = with_kernel("time-refused") else {
         return;

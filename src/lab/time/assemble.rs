@@ -17,8 +17,15 @@ const ELF: &[u8] = b"\x7fELF";
 /// The compilers, then the assembler, in the order in which they are tried.
 const TOOLS: [&str; 4] = ["cc", "gcc", "clang", "as"];
 
-/// Compiler options for a file: position-independent code, without tables for unwinding.
-const OPTIONS: [&str; 4] = ["-c", "-O2", "-fPIE", "-fno-asynchronous-unwind-tables"];
+/// Compiler options for a file: position-independent code, without tables for unwinding. Each function has a
+/// section of its own, so that the object file tells which functions it calls.
+const OPTIONS: [&str; 5] = [
+    "-c",
+    "-O2",
+    "-fPIE",
+    "-fno-asynchronous-unwind-tables",
+    "-ffunction-sections",
+];
 
 /// Assembles text into an object file.
 ///

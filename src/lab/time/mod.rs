@@ -68,7 +68,7 @@ impl Subject {
             .context("it is copied: labels have to be numbers (1: ... jnz 1b)")?;
         let extended = std::is_x86_feature_detected!("xsave");
         let object = assemble::text(&lines.driver(extended))?;
-        let object = Object::read(&object)?;
+        let object = Object::read(&object)?.whole()?;
         let at = |name| object.entry(name);
         let kind = Kind::Lines {
             short: at(assemble::SHORT)?,
@@ -90,13 +90,14 @@ impl Subject {
     /// function `counts`, its third argument is the number of repetitions to do.
     ///
     /// # Errors
-    /// If there is no compiler, the compiler refuses the file, the code refers to something outside the
-    /// file, or there is no such function.
+    /// If there is no compiler, the compiler refuses the file, the function or what it calls refers to
+    /// something outside the file, or there is no such function.
     pub fn of_function(file: &Path, symbol: &str, counts: bool) -> Result<Subject> {
         let bytes = assemble::file(file)?;
         let named = || file.display().to_string();
         let object = Object::read(&bytes).with_context(named)?;
         let at = object.entry(symbol).with_context(named)?;
+        object.reaches(at).with_context(named)?;
         Ok(Subject {
             name: symbol.to_owned(),
             object,
@@ -194,6 +195,10 @@ fn in_words(subject: &Subject, fault: Fault) -> String {
                       demands, or executed a privileged instruction"
             .to_owned(),
     };
+    let trapped = |offset| subject.object.is_trap(offset);
+    if fault.signal == libc::SIGTRAP && fault.offset.is_some_and(trapped) {
+        return format!("{name}: the code called a function that is not in the file");
+    }
     let mut text = format!("{name}: the code {did}");
     if let Some((from, size)) = fault.memory {
         let size = size as i64;

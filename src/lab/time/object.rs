@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use anyhow::{Result, bail};
 use object::{
-    Architecture, Object as _, ObjectKind, ObjectSection, ObjectSymbol as _, RelocationKind,
-    RelocationTarget, SectionIndex, SectionKind, SymbolSection,
+    Architecture, Object as _, ObjectKind, ObjectSection, ObjectSymbol as _, Relocation,
+    RelocationKind, RelocationTarget, SectionIndex, SectionKind, SymbolSection,
 };
 
 use crate::mem::{LINE, PAGE};
@@ -35,8 +35,26 @@ pub struct Object {
     data: Vec<u8>,
     /// References to resolve when the address is known.
     patches: Vec<Patch>,
+    /// References that cannot be resolved. They lead to the breakpoint behind [`EMPTY`].
+    broken: Vec<Broken>,
     symbols: HashMap<String, u64>,
+    /// The ends of the symbols that state their sizes, by their starts.
+    ends: HashMap<u64, u64>,
+    /// The starts of the loaded sections, each with its end.
+    sections: Vec<(u64, u64)>,
 }
+
+/// A reference that cannot be resolved.
+#[derive(Debug)]
+struct Broken {
+    at: u64,
+    reason: String,
+    /// Whether the reference is a call or a jump. Others read data, where a breakpoint would be a value.
+    is_call: bool,
+}
+
+/// Offset of the breakpoint to which unresolved references lead.
+const TRAP: u64 = EMPTY as u64 + 1;
 
 /// A reference from one place to another.
 #[derive(Debug)]
@@ -61,7 +79,7 @@ impl Object {
     /// Reads an object file for x86-64.
     ///
     /// # Errors
-    /// If the bytes are not such a file, or refer to a symbol outside it. The message names the symbol.
+    /// If the bytes are not such a file.
     pub fn read(bytes: &[u8]) -> Result<Object> {
         let file = match object::File::parse(bytes) {
             Ok(file) => file,
@@ -76,6 +94,7 @@ impl Object {
         }
         let mut places: HashMap<SectionIndex, u64> = HashMap::new();
         let (mut code, mut data) = (RETURN.to_vec(), Vec::new());
+        let mut sections = Vec::new();
         for writable in [false, true] {
             // Data starts on a new page.
             let base = if writable { data_start(&code) } else { 0 };
@@ -98,22 +117,28 @@ impl Object {
                 image.extend_from_slice(section.data()?);
                 image.resize(end as usize, 0);
                 places.insert(section.index(), base + at);
+                sections.push((base + at, base + end));
             }
         }
         let mut object = Object {
             code,
             data,
             patches: Vec::new(),
+            broken: Vec::new(),
             symbols: HashMap::new(),
+            ends: HashMap::new(),
+            sections,
         };
         for symbol in file.symbols() {
             let place = symbol.section_index().and_then(|index| places.get(&index));
             if let (Some(place), Ok(name)) = (place, symbol.name())
                 && !name.is_empty()
             {
-                object
-                    .symbols
-                    .insert(name.to_owned(), place + symbol.address());
+                let start = place + symbol.address();
+                object.symbols.insert(name.to_owned(), start);
+                if symbol.size() > 0 {
+                    object.ends.insert(start, start + symbol.size());
+                }
             }
         }
         for section in file.sections() {
@@ -133,53 +158,104 @@ impl Object {
         places: &HashMap<SectionIndex, u64>,
     ) -> Result<()> {
         for (offset, relocation) in section.relocations() {
-            let (target, name) = match relocation.target() {
-                RelocationTarget::Symbol(index) => {
-                    let symbol = file.symbol_by_index(index)?;
-                    let name = symbol.name().unwrap_or("").to_owned();
-                    let index = match symbol.section() {
-                        SymbolSection::Section(index) => index,
-                        SymbolSection::Undefined => bail!(
-                            "`{name}` is not in the file. The code has nothing beside itself: no \
-                             library, and no other file"
-                        ),
-                        other => bail!("`{name}` lies in no section of the file ({other:?})"),
-                    };
-                    let Some(place) = places.get(&index) else {
-                        bail!("`{name}` lies in a section that is not loaded");
-                    };
-                    (place + symbol.address(), name)
-                }
-                other => bail!("a reference to {other:?}, which linefill does not know"),
-            };
             let kind = match (relocation.kind(), relocation.size()) {
-                (RelocationKind::Relative | RelocationKind::PltRelative, 32) => Kind::Near,
                 (RelocationKind::Relative, 64) => Kind::Far,
                 (RelocationKind::Absolute, 64) => Kind::Address,
-                (RelocationKind::Absolute, 32) => bail!(
-                    "an address of 32 bits, of `{name}`: the code lies above 4 GiB; write [rip + {name}]"
-                ),
-                (RelocationKind::GotRelative, _) => bail!(
-                    "`{name}` by the global offset table, and there is none: compile with -fPIE or \
-                     -fvisibility=hidden"
-                ),
-                _ => bail!(
-                    "a reference to `{name}` of a kind that linefill does not resolve: {:?}",
-                    relocation.flags()
-                ),
+                _ => Kind::Near,
             };
             let bytes = if matches!(kind, Kind::Near) { 4 } else { 8 };
-            if offset.saturating_add(bytes) > section.size() {
-                bail!("a reference to `{name}` outside its section");
+            if relocation.size() >= 32 && offset.saturating_add(bytes) > section.size() {
+                bail!("a reference outside {}", name(section));
             }
-            self.patches.push(Patch {
-                at: place + offset,
-                target,
-                addend: relocation.addend(),
-                kind,
-            });
+            let at = place + offset;
+            let (target, addend) = match resolved(file, &relocation, places) {
+                Ok(target) => (target, relocation.addend()),
+                Err(error) => {
+                    self.broken.push(Broken {
+                        at,
+                        reason: error.to_string(),
+                        is_call: relocation.kind() == RelocationKind::PltRelative,
+                    });
+                    // A distance counts from the end of its 4 bytes.
+                    (TRAP, if matches!(kind, Kind::Near) { -4 } else { 0 })
+                }
+            };
+            // Others are broken, and take fewer bytes.
+            if relocation.size() >= 32 {
+                self.patches.push(Patch {
+                    at,
+                    target,
+                    addend,
+                    kind,
+                });
+            }
         }
         Ok(())
+    }
+
+    /// Checks that all references of the object could be resolved.
+    ///
+    /// # Errors
+    /// If one could not. The message names its symbol.
+    pub fn whole(self) -> Result<Self> {
+        match self.broken.first() {
+            Some(broken) => bail!("{}", broken.reason),
+            None => Ok(self),
+        }
+    }
+
+    /// Checks that the references of the function at `entry` could be resolved, and those of what it refers
+    /// to in the file. References of other functions do not matter.
+    ///
+    /// # Errors
+    /// If one could not. The message names its symbol.
+    pub fn reaches(&self, entry: usize) -> Result<()> {
+        let mut starts: Vec<u64> = self.symbols.values().copied().collect();
+        starts.extend(self.sections.iter().map(|(start, _)| start));
+        starts.sort_unstable();
+        let mut reached: Vec<(u64, u64)> = Vec::new();
+        let mut left = vec![entry as u64];
+        while let Some(place) = left.pop() {
+            let part = self.part(&starts, place);
+            if reached.contains(&part) {
+                continue;
+            }
+            reached.push(part);
+            let inside = |patch: &&Patch| (part.0..part.1).contains(&patch.at);
+            left.extend(self.patches.iter().filter(inside).map(Patch::place));
+        }
+        let sections = self.sections.iter();
+        let sections = sections.filter(|(start, end)| {
+            let inside = |(place, _): &(u64, u64)| (*start..*end).contains(place);
+            reached.iter().any(inside)
+        });
+        let sections: Vec<&(u64, u64)> = sections.collect();
+        for broken in &self.broken {
+            let inside = |(start, end): &(u64, u64)| (*start..*end).contains(&broken.at);
+            // An assembler leaves no reference for a call inside a section, so that more may be reached. A
+            // call then meets the breakpoint, and a read would not.
+            let section = !broken.is_call && sections.iter().any(|section| inside(section));
+            if section || reached.iter().any(inside) {
+                bail!("{}", broken.reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the start and the end of the function or variable at `place`: as its symbol states, or up to
+    /// the next symbol.
+    fn part(&self, starts: &[u64], place: u64) -> (u64, u64) {
+        let next = starts.partition_point(|start| *start <= place);
+        let start = next.checked_sub(1).map_or(0, |before| starts[before]);
+        let stated = self.ends.get(&start).copied();
+        let end = stated.or_else(|| starts.get(next).copied());
+        (start, end.unwrap_or(u64::MAX))
+    }
+
+    /// Returns whether a breakpoint at this offset stands for what is not in the file.
+    pub fn is_trap(&self, offset: u64) -> bool {
+        // The breakpoint has been executed.
+        offset == TRAP + 1 && !self.broken.is_empty()
     }
 
     /// Returns the offset of a function.
@@ -241,6 +317,59 @@ impl Object {
             }
         })
     }
+}
+
+impl Patch {
+    /// Returns the offset to which the reference leads.
+    fn place(&self) -> u64 {
+        let from_end = i64::from(matches!(self.kind, Kind::Near)) * 4;
+        self.target.wrapping_add_signed(self.addend + from_end)
+    }
+}
+
+/// Returns the offset of the symbol that a reference names.
+///
+/// # Errors
+/// If it is not in the file, or the reference is of an unknown kind.
+fn resolved(
+    file: &object::File<'_>,
+    relocation: &Relocation,
+    places: &HashMap<SectionIndex, u64>,
+) -> Result<u64> {
+    let RelocationTarget::Symbol(index) = relocation.target() else {
+        bail!(
+            "a reference to {:?}, which linefill does not know",
+            relocation.target()
+        );
+    };
+    let symbol = file.symbol_by_index(index)?;
+    let name = symbol.name().unwrap_or("");
+    let index = match symbol.section() {
+        SymbolSection::Section(index) => index,
+        SymbolSection::Undefined => bail!(
+            "`{name}` is not in the file. The code has nothing beside itself: no library, and no other file"
+        ),
+        other => bail!("`{name}` lies in no section of the file ({other:?})"),
+    };
+    let Some(place) = places.get(&index) else {
+        bail!("`{name}` lies in a section that is not loaded");
+    };
+    match (relocation.kind(), relocation.size()) {
+        (RelocationKind::Relative | RelocationKind::PltRelative, 32)
+        | (RelocationKind::Relative | RelocationKind::Absolute, 64) => {}
+        (RelocationKind::Absolute, 32) => bail!(
+            "an address of 32 bits, of `{name}`: the code lies above 4 GiB; write [rip + {name}]"
+        ),
+        (RelocationKind::GotRelative, _) => bail!(
+            "`{name}` by the global offset table, and there is none: compile with -fPIE or \
+             -fvisibility=hidden"
+        ),
+        _ => bail!(
+            "a reference to `{name}` of a kind that linefill does not resolve: {:?}",
+            relocation.flags()
+        ),
+    }
+    Ok(place + symbol.address())
 }
 
 /// Returns the offset of the data after this code: the next page.
