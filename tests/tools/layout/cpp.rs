@@ -96,6 +96,7 @@ fn a_type_that_is_only_declared_leaves_no_hole() {
             "char c; /* 0 1 */",
             "/* XXX 7 bytes hole */",
             "ns::Elsewhere file; /* 8 size not in this debug information */",
+            "/* --- cacheline 8 boundary (512 bytes) was 16 bytes ago --- */",
             "int n; /* 528 4 */",
             "}",
             "/* size: 536, cachelines: 9, members: 3 */",
