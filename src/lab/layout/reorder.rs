@@ -29,6 +29,8 @@ pub struct Better {
 }
 
 const BEST: &str = "no other order of the members is smaller";
+const BEST_BITS: &str =
+    "no other order of the members is smaller, with adjacent bit-fields kept together";
 const BEST_RUST: &str =
     "no other order of the members is smaller: the compiler chooses it, but for #[repr(C)]";
 
@@ -73,6 +75,9 @@ impl Reorder {
         if placed.size >= aggregate.size && fewer == 0 {
             return Reorder::No(match aggregate.language {
                 Language::Rust => BEST_RUST,
+                Language::C | Language::Cpp if plan.members.iter().any(|of| of.len() > 1) => {
+                    BEST_BITS
+                }
                 Language::C | Language::Cpp => BEST,
             });
         }
@@ -275,6 +280,13 @@ mod tests {
         let order = [("a", 0), ("x", 1), ("y", 1), ("l", 8)];
         assert_eq!(places(&better.aggregate), order);
         assert_eq!(better.aggregate.size, 16);
+    }
+
+    #[test]
+    fn bit_fields_that_stay_together_are_told() {
+        let members = vec![bits("x", 0, 31, 4), bits("y", 32, 2, 4), member("a", 5, 1)];
+        let kept = structure("s", 8, members);
+        assert_eq!(refused(&kept), BEST_BITS);
     }
 
     #[test]
