@@ -81,6 +81,13 @@ pub fn feed<'a>(
     loop {
         let read = from.by_ref().take(CHUNK as u64).read_to_end(&mut held);
         let read = read.with_context(|| format!("{name} cannot be read"))?;
+        if form.is_none()
+            && let Some((_, tool)) = PACKED.iter().find(|(magic, _)| held.starts_with(magic))
+        {
+            bail!(
+                "{name} is packed: `{tool} FILE | linefill simulate --trace -` reads what is in it"
+            );
+        }
         let form = form.get_or_insert_with(|| Form::of(&mut held));
         let taken = match form {
             Form::Compact(decoder) => {
@@ -133,6 +140,12 @@ pub fn feed<'a>(
     }
     Ok(tally)
 }
+
+/// The first bytes of packed files, each with the program that unpacks them.
+const PACKED: [(&[u8], &str); 2] = [
+    (&[0x1F, 0x8B], "zcat"),
+    (&[0x28, 0xB5, 0x2F, 0xFD], "zstdcat"),
+];
 
 /// The format of a trace.
 enum Form {
@@ -320,6 +333,9 @@ mod tests {
                 .to_string()
         };
         assert!(error(b"").contains("x.lk holds no reference"));
+        for (magic, tool) in PACKED {
+            assert!(error(&[magic, b"data"].concat()).contains(tool));
+        }
         assert!(error(b"hello\nworld\n").contains("lackey"));
         assert!(error(b"lftrace1\xE3\xC0").contains("corrupt: no record of a trace at byte 9"));
         assert!(error(b"lftrace1\xE3\x08").contains("middle of a record"));
