@@ -147,7 +147,7 @@ pub(super) fn open(path: &Path, debug_file: Option<&Path>) -> Result<Binary> {
 /// Formats the list of types.
 fn list(binary: &Binary, args: &Args) -> Result<String> {
     let mut rows = binary.list(&args.types, args.line)?;
-    let all = rows.len();
+    let all = count(rows.len() as u64, "type");
     if let Some(most) = args.top {
         // The sort is stable: types with equal waste stay in the order of their names.
         order::by_key(&mut rows, |(_, summary)| Reverse(summary.wasted()));
@@ -182,8 +182,8 @@ fn list(binary: &Binary, args: &Args) -> Result<String> {
         );
     }
     let of = match args.top {
-        Some(_) => format!("{} of {all} types, the most wasteful", rows.len()),
-        None => format!("{all} types"),
+        Some(_) => format!("{} of {all}, the most wasteful", rows.len()),
+        None => all,
     };
     text += &format!(
         "\n{of}; all numbers but lines are bytes. wasted: in holes and padding, bits rounded up; saves: by \

@@ -7,6 +7,7 @@ use super::{Fleet, Series};
 use crate::lab::chart::{number, place};
 use crate::lab::compare::{Gate, Outcome, checks, gates_json};
 use crate::lab::format::{self, Check, Output, Sheet};
+use crate::lab::layout::print::count;
 use crate::lab::terminal::{FAINT, STRONG, Screen};
 use crate::order;
 
@@ -228,8 +229,10 @@ impl Output for Summary<'_> {
         let mut screen = Screen::default();
         let (hosts, figures) = (self.fleet.hosts.len(), self.figures.len());
         let text = format!(
-            "{hosts} records, {figures} figures, {} hosts outside",
-            self.outliers.len()
+            "{}, {}, {} outside",
+            count(hosts as u64, "record"),
+            count(figures as u64, "figure"),
+            count(self.outliers.len() as u64, "host")
         );
         screen.paint(STRONG, &text).end().end();
         let sheets = [

@@ -6,6 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::name::Wanted;
+use super::print::count;
 use super::{Aggregate, Binary, Member, Summary};
 use crate::order;
 
@@ -261,8 +262,8 @@ impl Diff {
             text += "\n";
         }
         text += &format!(
-            "{} types changed, {} did not; {} are new, {} are gone; sizes and offsets are bytes",
-            self.changed.len(),
+            "{} changed, {} did not; {} new, {} gone; sizes and offsets are bytes",
+            count(self.changed.len() as u64, "type"),
             self.same,
             self.added.len(),
             self.removed.len()

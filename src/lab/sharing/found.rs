@@ -130,8 +130,9 @@ impl<'t> FalselyShared<'t> {
         };
         if self.truly > 0 {
             text += &format!(
-                " {} more are shared at the same bytes (locks, queues), which padding does not change.",
-                self.truly
+                " {} more {} shared at the same bytes (locks, queues), which padding does not change.",
+                self.truly,
+                if self.truly == 1 { "is" } else { "are" }
             );
         }
         text

@@ -126,11 +126,11 @@ pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Trac
     let status = child.wait().context("valgrind")?;
     outcome?;
     if trace.accesses == 0 && !stop.load(Ordering::Relaxed) {
-        bail!(
-            "valgrind did not run {} ({status}): {}",
-            name.display(),
-            said.join(" ")
-        );
+        let said = match said.join(" ") {
+            said if said.is_empty() => said,
+            said => format!(": {said}"),
+        };
+        bail!("valgrind did not run {} ({status}){said}", name.display());
     }
     Ok(Traced {
         trace,

@@ -79,7 +79,7 @@ fn types_that_lie_differently_are_told_apart() {
         text.contains("b: offset 4 -> 0.3, 30 bits -> 20 bits"),
         "{text}"
     );
-    assert!(text.contains("1 are new, 1 are gone"), "{text}");
+    assert!(text.contains("; 1 new, 1 gone;"), "{text}");
     let value = json(&built, &["--diff", "old.o", "new.o", "--json"]);
     assert_eq!(
         value["changed"][0]["type"], "bits",
