@@ -131,7 +131,10 @@ fn gates_fail_beyond_doubt_alone() {
 fn a_function_without_a_ratio_fails_where_no_zero_matters_or_is_named() {
     let folder = Folder::new("functions-zero");
     let at = folder.at("criterion");
-    for (baseline, slower, unclear) in [("base", [0.0, 1.0], [0.0, 1.0]), ("new", [9.0, 10.0], [0.0, 9.0])] {
+    for (baseline, slower, unclear) in [
+        ("base", [0.0, 1.0], [0.0, 1.0]),
+        ("new", [9.0, 10.0], [0.0, 9.0]),
+    ] {
         plant(&at, "slower", baseline, slower);
         plant(&at, "unclear", baseline, unclear);
     }
@@ -140,7 +143,11 @@ fn a_function_without_a_ratio_fails_where_no_zero_matters_or_is_named() {
     assert_eq!(failed.status, Some(1), "{failed:#?}");
     assert_has(
         &failed.err,
-        &["1 of 1 functions above 1.05", "slower: ", "may be zero: unclear"],
+        &[
+            "1 of 1 functions above 1.05",
+            "slower: ",
+            "may be zero: unclear",
+        ],
     );
     gate("unclear > 1.05").refused(&["only `unclear`", "may be zero"]);
     plant(&at, "same", "base", [50.0, 60.0]);

@@ -76,7 +76,11 @@ fn the_variants_of_an_enum_are_no_types_of_the_list() {
     let all = listed(&["types.o", "--list"]);
     assert_eq!(all, ["types::shapes::Shape"]);
     assert_eq!(listed(&["types.o", "--list", "--type", "*Shape*"]), all);
-    assert!(!listed(&["types.o", "--top", "1000"]).concat().contains("Shape::"));
+    assert!(
+        !listed(&["types.o", "--top", "1000"])
+            .concat()
+            .contains("Shape::")
+    );
     let one = ["types.o", "--list", "--type", "Shape::Circle"];
     assert_eq!(listed(&one), ["types::shapes::Shape::Circle"]);
     has_lines(

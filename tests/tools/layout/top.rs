@@ -111,7 +111,10 @@ fn what_lies_inside_types_without_a_name_counts() {
     let own = row["sum_holes"].as_u64().unwrap() + row["padding"].as_u64().unwrap();
     assert_eq!(row["wasted"].as_u64(), Some(own + 6), "{row:#}");
     let text = built.show("old.o", "outer");
-    has_lines(&text, &["/* unused inside members of types without a name: 6 bytes */"]);
+    has_lines(
+        &text,
+        &["/* unused inside members of types without a name: 6 bytes */"],
+    );
     let source = fs::read_to_string(built.at("plain.c")).unwrap();
     let edited = source.replace(
         "short s; union { long l; char b[3]; };",
