@@ -305,7 +305,7 @@ pub trait Process: Debug {
     fn lives(&mut self) -> bool;
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use std::sync::atomic::AtomicU64;
     use std::thread;

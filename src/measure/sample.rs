@@ -354,7 +354,7 @@ mod tests {
             ..Sample::default()
         };
         let of = |disturbed: usize| {
-            let samples: Vec<Sample> = (0..40).map(|index| sample(index < disturbed)).collect();
+            let samples: [Sample; 40] = core::array::from_fn(|index| sample(index < disturbed));
             slowed(&samples)
         };
         assert_eq!(of(20), Some(1.5));

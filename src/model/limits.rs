@@ -96,6 +96,10 @@ pub fn addition_in_sums(latency: f64, additions: f64, window: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
+    use std::vec;
+
     use super::*;
 
     #[test]

@@ -118,7 +118,7 @@ impl Kernel for OneByOne<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
     use crate::experiment::Linux;

@@ -305,7 +305,7 @@ impl Setup for RemoteSetup {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
     use crate::experiment::Linux;

@@ -208,7 +208,7 @@ impl Setup for CompanySetup {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
 

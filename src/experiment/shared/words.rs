@@ -262,7 +262,7 @@ impl Setup for SharedFieldsSetup {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
 

@@ -148,7 +148,7 @@ impl Setup for QueueSetup {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
     use crate::experiment::Linux;

@@ -277,7 +277,7 @@ impl Shot for MigrateShot<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
     use crate::os::preempt::current_cpu;

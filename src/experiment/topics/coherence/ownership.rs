@@ -326,7 +326,7 @@ impl Setup for TakeSetup {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
     use crate::experiment::Linux;

@@ -121,7 +121,7 @@ impl CompilerSetup {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::installed::{Levels, is_kept};
     use super::*;

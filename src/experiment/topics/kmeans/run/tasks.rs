@@ -217,7 +217,7 @@ pub(crate) fn trace(points: Range<usize>, operations: u64, sink: &mut dyn FnMut(
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use std::sync::Mutex;
     use std::thread;

@@ -355,7 +355,7 @@ impl Kernel for Helper<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
     use crate::experiment::Linux;
