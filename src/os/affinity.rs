@@ -3,8 +3,9 @@
 // `sched_setaffinity` and `sched_getaffinity` are calls into C that take a bit mask.
 #![allow(unsafe_code)]
 
-use std::marker::PhantomData;
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::OnceLock;
 use std::{fmt, io};
 
@@ -69,13 +70,27 @@ impl Mask {
 /// # Ok::<(), linefill::os::AffinityError>(())
 /// ```
 ///
-/// Stays on its thread (it is neither `Send` nor `Sync`), and restores the thread's old mask when
-/// dropped. Threads spawned meanwhile inherit the one-CPU mask: pin them too.
+/// Stays on its thread (it is neither `Send` nor `Sync`). A thread with several guards runs on the CPU of
+/// the newest. When that is dropped, the thread runs on the CPU of the newest that is left, and after the
+/// last guard by the mask that it had before the first. Threads spawned meanwhile inherit the one-CPU mask:
+/// pin them too.
 #[derive(Debug)]
 pub struct Pinned {
-    cpu: usize,
-    before: Vec<usize>,
-    of_this_thread: PhantomData<*const ()>,
+    /// Also in the list of the thread's guards, by which a guard finds itself there.
+    cpu: Rc<usize>,
+}
+
+/// The guards of a thread.
+#[derive(Default)]
+struct Guards {
+    /// The mask before the first guard.
+    before: Option<Mask>,
+    /// The CPUs, the newest guard's last.
+    cpus: Vec<Rc<usize>>,
+}
+
+thread_local! {
+    static GUARDS: RefCell<Guards> = RefCell::default();
 }
 
 /// `sched_setaffinity` for a thread that never gets its old mask back. Allocates nothing, so that a
@@ -154,7 +169,7 @@ pub fn pin(cpu: usize) -> Result<Pinned, AffinityError> {
         refusal: Some(error.to_string()),
         ..none_such.clone()
     };
-    let before = Mask::of_this_thread().map_err(refused)?;
+    let now = Mask::of_this_thread().map_err(refused)?;
     let Some(mask) = Mask::one(cpu) else {
         return Err(none_such);
     };
@@ -164,11 +179,11 @@ pub fn pin(cpu: usize) -> Result<Pinned, AffinityError> {
         Some(libc::EINVAL) if !allowed.contains(&cpu) => none_such.clone(),
         _ => refused(error),
     })?;
-    let pinned = Pinned {
-        cpu,
-        before: before.cpus(),
-        of_this_thread: PhantomData,
-    };
+    let pinned = Pinned { cpu: Rc::new(cpu) };
+    GUARDS.with_borrow_mut(|guards| {
+        guards.before.get_or_insert(now);
+        guards.cpus.push(pinned.cpu.clone());
+    });
     // A sandbox may accept the call and ignore it.
     match current_cpu() {
         Some(found) if found != cpu => Err(AffinityError {
@@ -182,21 +197,30 @@ pub fn pin(cpu: usize) -> Result<Pinned, AffinityError> {
 }
 
 impl Pinned {
-    /// Returns the CPU that the thread is pinned to.
+    /// Returns the guard's CPU, to which the thread is pinned unless there is a newer guard.
     pub fn cpu(&self) -> usize {
-        self.cpu
+        *self.cpu
     }
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        let mut mask = Mask([0; WORDS]);
-        for cpu in &self.before {
-            mask.0[cpu / 64] |= 1 << (cpu % 64);
-        }
-        // A CPU may have gone offline meanwhile. The thread then stays where it is, and no caller is
-        // left to take the error.
-        let _ = mask.apply();
+        // There is no list any more where the guard lies in a thread-local that outlives it: the thread ends.
+        let _ = GUARDS.try_with(|guards| {
+            let Guards { before, cpus } = &mut *guards.borrow_mut();
+            let newest = cpus.last().is_some_and(|cpu| Rc::ptr_eq(cpu, &self.cpu));
+            cpus.retain(|cpu| !Rc::ptr_eq(cpu, &self.cpu));
+            if !newest {
+                return;
+            }
+            let mask = match cpus.last() {
+                Some(cpu) => Mask::one(**cpu),
+                None => before.take(),
+            };
+            // A CPU may have gone offline meanwhile. The thread then stays where it is, and no caller is
+            // left to take the error.
+            let _ = mask.map(|mask| mask.apply());
+        });
     }
 }
 
@@ -296,6 +320,24 @@ mod tests {
         assert_eq!(current_cpu(), Some(last));
         drop(inner);
         assert_eq!(current_cpu(), Some(all[0]));
+    }
+
+    /// A guard that replaces another is taken before the other is dropped.
+    #[test]
+    fn guards_may_be_dropped_in_any_order() {
+        let before = Mask::of_this_thread().unwrap().cpus();
+        let all = allowed();
+        let [first, last] = [all[0], *all.last().unwrap()];
+        let now = || Mask::of_this_thread().unwrap().cpus();
+        let mut pinned = pin(first).unwrap();
+        assert_eq!((now(), pinned.cpu()), (vec![first], first));
+        pinned = pin(last).unwrap();
+        assert_eq!((now(), pinned.cpu()), (vec![last], last));
+        let newer = pin(first).unwrap();
+        drop(pinned);
+        assert_eq!(now(), [first]);
+        drop(newer);
+        assert_eq!(now(), before);
     }
 
     #[test]
