@@ -57,7 +57,7 @@ typedef struct lf_timing {
     uint64_t operations;   /* operations per sample */
     uint64_t samples;
     uint64_t checksum;     /* what the kernel returned last */
-    int32_t precise;       /* 1: to 1 %. 0: the budget was spent first */
+    int32_t precise;       /* 1: to 1 %. 0: the time or the samples ended first */
 } lf_timing;
 
 /* A cache. 0 means that CPUID does not report the value. */
@@ -117,8 +117,9 @@ int32_t lf_run(lf_kernel *kernel, uint64_t operations, uint64_t *checksum);
 /* The number of operations in one lap of the memory, or 0 for null. */
 uint64_t lf_lap(const lf_kernel *kernel);
 /* Measures a kernel in its steady state, N against 2N operations: one lap to warm up, then samples until the
- * precision is 1 %, for at most `seconds` (above 0, at most 3600). Pin the thread first. Samples that another
- * process disturbed are kept: they widen the interval. */
+ * precision is 1 %, there are 1000 samples, or `seconds` (above 0, at most 3600) are over. The lap ends after
+ * `seconds` too. Samples take up to twice the time until there are 15. Pin the thread first. Samples that
+ * another process disturbed are kept: they widen the interval. */
 int32_t lf_time(lf_kernel *kernel, double seconds, lf_timing *timing);
 /* Frees a kernel. Null is allowed. */
 void lf_kernel_free(lf_kernel *kernel);

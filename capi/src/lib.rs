@@ -23,7 +23,7 @@ use linefill::time::{Rate, start, stop};
 use error::{Code, Error, detail, failed};
 pub use machine::lf_machine;
 
-/// The maximum number of samples in a measurement.
+/// The maximum number of samples in a measurement, which the header states.
 const SAMPLES: usize = 1000;
 /// How long the rate of the time-stamp counter is measured.
 const CALIBRATION: Duration = Duration::from_millis(200);

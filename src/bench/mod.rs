@@ -44,11 +44,14 @@ pub use timing::{Comparison, Shots, Timing};
 /// The largest number of samples per measurement.
 const MOST_SAMPLES: usize = 1000;
 
-/// The default of the longest time of a measurement.
+/// The default time after which sampling ends.
 const BUDGET: Duration = Duration::from_millis(100);
 
-/// The warm-up takes at most the budget divided by this.
+/// The warm-up takes the budget divided by this, or [`LONGEST_WARM_UP`] if that is less.
 const WARM_UP: u32 = 5;
+
+/// Long enough for any cache and predictor: a warm-up is all repetition, so that more of it says nothing.
+const LONGEST_WARM_UP: Duration = Duration::from_millis(50);
 
 /// Shots per distribution: enough for a p99.9.
 const MOST_SHOTS: u64 = 10_000;
@@ -114,19 +117,25 @@ impl Bench {
         Ok(bench.with_budget(BUDGET))
     }
 
-    /// Sets the longest time of a measurement (default 100 ms). A warm-up of at most a fifth of it comes
-    /// first.
+    /// Sets the time after which sampling ends (default 100 ms), doubled until there are 15 samples. A
+    /// sample that has begun is finished.
+    ///
+    /// Before sampling come seven or more runs that find the number of operations per sample, and a warm-up
+    /// of a fifth of the budget, at most 50 ms. The single shots of [`one_shot`](Self::one_shot) take up to
+    /// the budget once more. A measurement of a long operation therefore takes longer than the budget: of
+    /// 10 ms about 0.3 s.
     pub fn with_budget(mut self, budget: Duration) -> Self {
-        let ticks = self.rate.ticks(budget.as_nanos() as f64);
-        self.plan.budget_ticks = ticks;
-        self.plan.warm_up_ticks = ticks / u64::from(WARM_UP);
+        let ticks = |time: Duration| self.rate.ticks(time.as_nanos() as f64);
+        self.plan.budget_ticks = ticks(budget);
+        self.plan.warm_up_ticks = ticks((budget / WARM_UP).min(LONGEST_WARM_UP));
         // The ticks end the warm-up, whatever the working set is.
         self.plan.warm_up = u64::MAX;
         self
     }
 
     /// Sets the precision: a measurement ends when the half width of the 95 % interval is this fraction
-    /// of the median (default 0.01), or when the budget is spent.
+    /// of the median (default 0.01), when the budget is spent, or after 1000 samples.
+    /// [`Outcome::ended`](crate::measure::Outcome::ended) says which.
     pub fn with_precision(mut self, share: f64) -> Self {
         self.plan.precision = share;
         self
@@ -318,6 +327,20 @@ impl Monitor for DisturbanceMonitor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_warm_up_is_a_fifth_of_the_budget_or_50_ms() {
+        let mut bench = Bench::new().unwrap();
+        for (budget, warm_up) in [
+            (Duration::from_millis(100), Duration::from_millis(20)),
+            (Duration::from_secs(10), LONGEST_WARM_UP),
+            (Duration::MAX, LONGEST_WARM_UP),
+        ] {
+            bench = bench.with_budget(budget);
+            let ticks = bench.rate.ticks(warm_up.as_nanos() as f64);
+            assert_eq!(bench.plan.warm_up_ticks, ticks, "{budget:?}");
+        }
+    }
 
     /// Of two checks around each sample, one that sees the core shared changes the state between them. A
     /// check before or after both does not.

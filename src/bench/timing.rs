@@ -73,10 +73,15 @@ impl fmt::Display for Timing {
             Some(some) => write!(f, "; {some} of {} samples disturbed", self.outcome.taken)?,
             None => f.write_str("; nobody watched for disturbances")?,
         }
-        if self.outcome.ended == Ended::Budget {
-            f.write_str("; the budget ended before the precision was reached")?;
+        match self.outcome.ended {
+            Ended::Budget => f.write_str("; the budget ended before the precision was reached"),
+            Ended::Full => write!(
+                f,
+                "; {} samples did not reach the precision",
+                self.outcome.taken
+            ),
+            Ended::Precise | Ended::Stopped => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -213,6 +218,12 @@ pub(super) mod tests {
             alone.to_string(),
             "2.00 [1.90, 2.10] ns; nobody watched for disturbances; the budget ended before the \
              precision was reached"
+        );
+        alone.outcome.ended = Ended::Full;
+        assert_eq!(
+            alone.to_string(),
+            "2.00 [1.90, 2.10] ns; nobody watched for disturbances; 20 samples did not reach the \
+             precision"
         );
     }
 
