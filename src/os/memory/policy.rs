@@ -173,12 +173,15 @@ pub(super) fn nodes_here() -> Vec<usize> {
 /// `bytes` by zeroed pages from the memory nearest to that CPU, and returns them. Bytes outside whole
 /// pages stay as they are.
 ///
+/// The memory must be anonymous, as that of an allocator is. Pages of a mapped file come back with the
+/// content of the file.
+///
 /// The kernel takes a page from the node of the CPU that touches it first. If one thread touches all
 /// memory, the memory is near to that thread, and far from threads on other nodes.
 ///
 /// # Errors
 /// The kernel's error. Before Linux 5.18 it cannot release locked pages and hugetlb pages. Also fails
-/// if no thread can be started, or pinned to `cpu`.
+/// if no thread can be started, or pinned to `cpu`; the content then stays.
 #[doc(alias = "MADV_DONTNEED")]
 pub fn first_touched_on(bytes: &mut [u8], cpu: usize) -> io::Result<&mut [u8]> {
     let before = bytes.as_ptr().align_offset(BASE_PAGE).min(bytes.len());
@@ -187,16 +190,15 @@ pub fn first_touched_on(bytes: &mut [u8], cpu: usize) -> io::Result<&mut [u8]> {
     if whole == 0 {
         return Ok(pages);
     }
-    let (first, length) = (pages.as_mut_ptr().cast(), pages.len());
-    // SAFETY: the pages are borrowed mutably, so that no other code sees them change; any content is
-    // valid for bytes.
-    let answer = unsafe { give_back(first, length) };
-    if answer != 0 {
-        return Err(io::Error::last_os_error());
-    }
     let touched = thread::scope(|scope| {
         let touch = || {
             let pinned = pin(cpu).map_err(io::Error::other)?;
+            // SAFETY: the pages are borrowed mutably, so that no other code sees them change; any content is
+            // valid for bytes.
+            let answer = unsafe { give_back(pages.as_mut_ptr().cast(), pages.len()) };
+            if answer != 0 {
+                return Err(io::Error::last_os_error());
+            }
             for page in pages.chunks_exact_mut(BASE_PAGE) {
                 // SAFETY: the address is the first byte of a page that is borrowed mutably.
                 unsafe { page.as_mut_ptr().write_volatile(0) };
@@ -263,7 +265,9 @@ mod tests {
         assert!(first_touched_on(&mut bytes, 8191).unwrap().is_empty());
         assert_eq!(bytes, [7; 100]);
         let mut memory = Memory::new(BASE_PAGE, Pages::Base).unwrap();
+        memory.as_mut_slice().fill(7);
         let error = first_touched_on(memory.as_mut_slice(), 8191).unwrap_err();
         assert!(error.to_string().contains("8191"), "{error}");
+        assert_eq!(memory.as_mut_slice(), [7; BASE_PAGE]);
     }
 }
