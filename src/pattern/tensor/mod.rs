@@ -229,6 +229,11 @@ impl<'m> Tensor<'m> {
     /// # Panics
     /// If the tensor has no such element.
     pub fn element(&self, at: [usize; 4]) -> f32 {
+        let dimensions = self.shape.dimensions();
+        assert!(
+            at.iter().zip(dimensions).all(|(&index, size)| index < size),
+            "no element {at:?} in a tensor of {dimensions:?}"
+        );
         self.float_at(self.offset(at))
     }
 

@@ -50,6 +50,14 @@ fn every_storage_holds_the_same_elements_each_in_its_own_place() {
 }
 
 #[test]
+#[should_panic(expected = "no element [0, 0, 0, 5] in a tensor of [3, 2, 4, 5]")]
+fn an_index_beyond_a_row_is_not_an_element_of_the_next() {
+    with(Storage::Flat, |tensor| {
+        let _ = tensor.element([0, 0, 0, 5]);
+    });
+}
+
+#[test]
 fn natural_arrays_lie_where_the_heap_says() {
     for (storage, heap) in [
         (Storage::Boxes(Allocation::Natural), Heap::JAVA),
