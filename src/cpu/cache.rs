@@ -90,7 +90,8 @@ impl Cache {
 
     /// Returns the number of sets; `None` if the ways are not known.
     pub fn sets(&self) -> Option<u64> {
-        Some(self.size / (u64::from(self.line) * u64::from(self.ways?)))
+        let of_a_set = u64::from(self.line) * u64::from(self.ways?);
+        self.size.checked_div(of_a_set)
     }
 
     /// Returns the bytes per hardware thread that may share the cache; `None` if their number is not
@@ -102,7 +103,7 @@ impl Cache {
     /// Returns the bytes of one way: the stride at which lines fall into the same set, if plain address
     /// bits index the cache. `None` if the ways are not known.
     pub fn way_size(&self) -> Option<u64> {
-        Some(self.size / u64::from(self.ways?))
+        self.size.checked_div(u64::from(self.ways?))
     }
 }
 

@@ -67,6 +67,9 @@ impl Placed {
 
     /// Whether code that starts at `offset` crosses a boundary of `of` bytes or ends on it. A jump that
     /// does either is slower on some CPUs (Intel, "Mitigations for Jump Conditional Code Erratum").
+    ///
+    /// # Panics
+    /// If `of` is 0.
     pub const fn reaches_over(self, offset: usize, of: usize) -> bool {
         offset % of + self.bytes() >= of
     }

@@ -29,22 +29,22 @@ impl Work {
         instructions: 0,
     };
 
-    /// Adds `count` loads of `bytes` bytes.
+    /// Adds `count` loads of `bytes` bytes. Saturates.
     #[must_use]
     pub const fn load(self, count: u32, bytes: u32) -> Self {
         Work {
-            loads: self.loads + count,
-            bytes_read: self.bytes_read + count * bytes,
+            loads: self.loads.saturating_add(count),
+            bytes_read: self.bytes_read.saturating_add(count.saturating_mul(bytes)),
             ..self
         }
     }
 
-    /// Adds `count` stores of `bytes` bytes.
+    /// Adds `count` stores of `bytes` bytes. Saturates.
     #[must_use]
     pub const fn store(self, count: u32, bytes: u32) -> Self {
         Work {
-            stores: self.stores + count,
-            bytes_written: self.bytes_written + count * bytes,
+            stores: self.stores.saturating_add(count),
+            bytes_written: (self.bytes_written).saturating_add(count.saturating_mul(bytes)),
             ..self
         }
     }
