@@ -136,9 +136,12 @@ impl Prior {
     }
 
     /// Estimates the value behind passes, where a share of at most `error` of the intervals misses the
-    /// value. Returns `None` without passes, or if a pass is not wholly positive.
+    /// value. Returns `None` without passes, if a pass is not wholly positive and finite, or if `error` does
+    /// not lie between 0 and 1.
     pub fn estimate(self, passes: &[Interval], error: f64) -> Option<Estimate> {
-        if passes.is_empty() || passes.iter().any(|pass| pass.lo <= 0.0) {
+        let usable = |pass: &Interval| pass.lo > 0.0 && pass.lo.is_finite() && pass.hi.is_finite();
+        let asked = error > 0.0 && error < 1.0;
+        if passes.is_empty() || !asked || !passes.iter().all(usable) {
             return None;
         }
         let mut logs: Vec<f64> = passes.iter().map(|pass| pass.middle().ln()).collect();
@@ -329,6 +332,11 @@ mod tests {
     fn what_is_not_positive_has_no_logarithm() {
         assert_eq!(PRIOR.estimate(&exact(&[10.0, -1.0]), 0.05), None);
         assert_eq!(PRIOR.estimate(&[], 0.05), None);
+        assert_eq!(PRIOR.estimate(&exact(&[10.0, f64::NAN]), 0.05), None);
+        assert_eq!(PRIOR.estimate(&exact(&[10.0, f64::INFINITY]), 0.05), None);
+        for error in [0.0, 1.0, f64::NAN] {
+            assert_eq!(PRIOR.estimate(&exact(&[10.0]), error), None, "{error}");
+        }
     }
 
     /// The estimate recovers the prior of planted points.

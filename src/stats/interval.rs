@@ -27,12 +27,11 @@ pub enum Side {
 }
 
 impl Interval {
-    /// Returns the interval between two ends, in either order.
+    /// Returns the interval between two ends, in either order. An end that is NaN stays NaN.
     pub fn new(a: f64, b: f64) -> Self {
-        Interval {
-            lo: a.min(b),
-            hi: a.max(b),
-        }
+        // Not by `f64::min`, which passes over NaN.
+        let (lo, hi) = if a > b { (b, a) } else { (a, b) };
+        Interval { lo, hi }
     }
 
     /// Returns the interval of a value known exactly.

@@ -125,6 +125,8 @@ mod tests {
         assert_eq!(summary.mad, 1.0);
         assert_eq!(summary.interval, Interval::new(1.0, 5.0));
         assert_eq!(Summary::of(&mut []), None);
+        let unknown = Summary::of(&mut [f64::NAN, 1.0]).unwrap();
+        assert!(unknown.median.is_nan() && unknown.interval.hi.is_nan());
     }
 
     /// The number of samples below the true median has a binomial distribution.
