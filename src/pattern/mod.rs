@@ -3,11 +3,9 @@
 //! - A [`Ring`] is a circular list: one cycle through all its elements. Only this module builds rings,
 //!   which makes walking them safe. Several threads walk a [`SharedRing`].
 //! - A [`Chain`] is Sestoft's array of indices. Rings and chains have the orders of their sources.
-//! - A [`Deck`] is an array to be shuffled, by indices from [`java`]'s generators.
-//! - [`kmeans`] has points in clusters.
+//! - A [`Deck`] is an array to be shuffled, by indices from a generator.
 //! - [`Lanes`] are rings for interleaved walks.
 //! - [`Links`] are a ring whose elements refer to the next element in other ways than by its address.
-//! - A [`Listing`] is code that is executed for its own sake.
 //! - A [`Matrix`] is rows of bytes, to be swept along its rows or its columns.
 //! - [`Orders`] are records of which a kernel reads only a few bytes.
 //! - [`Picks`] are elements that a list of indices selects.

@@ -24,7 +24,7 @@ pub const ROOM: usize = check::Parts::COUNT * check::LARGEST;
 
 /// Checks every kernel that this CPU can run, inside `region`, whose contents are lost.
 ///
-/// `report` receives the symbol of each kernel of [`symbols`](crate::kernel::symbols) with the result of
+/// `report` receives the symbol of each kernel of `kernel::symbols` with the result of
 /// its check, once per kernel. Kernels that need a feature missing from `features` are neither run nor
 /// reported. In a region smaller than [`ROOM`] every kernel fails.
 pub fn check_all(
