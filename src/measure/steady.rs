@@ -96,7 +96,7 @@ pub(super) fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
 /// of two CPUs wait, every other stretch is interrupted.
 const TRIES: usize = 7;
 
-/// Returns the number of operations that lasts as long as the plan's sample, found by doubling.
+/// Returns the number of operations that lasts as long as the plan's sample.
 pub(super) fn lasting(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>) -> u64 {
     let mut operations = 1;
     while operations < MOST_OPERATIONS {
