@@ -30,6 +30,7 @@ pub struct Named {
 
 /// A name that means no event on this CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownName {
     /// The name.
     pub name: String,

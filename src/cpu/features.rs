@@ -261,6 +261,7 @@ impl fmt::Debug for Features {
 
 /// The error for a name in a feature mask that is not a [`Feature`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownFeature<'a> {
     /// The name as given.
     pub name: &'a str,

@@ -39,6 +39,8 @@ pub use flush::{cldemote, clflush, clflushopt, clwb, lfence, mfence, sfence};
 pub use identity::{CoreType, Identity, Vectors, Vendor};
 pub use list::{List, Text};
 pub use prefetch::{Hint, prefetch, prefetchnta, prefetcht0, prefetcht1, prefetcht2, prefetchw};
+/// What `read` functions take: CPUID as another CPU or a hypervisor answers it.
+pub use raw_cpuid::{CpuIdReader, CpuIdResult};
 #[cfg(target_feature = "sse2")]
 pub use stream::{
     movntdq, movntdqa, movntpd, movntps, movntq, movntsd, movntss, vmovntdq256, vmovntdq512,

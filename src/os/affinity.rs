@@ -110,6 +110,7 @@ pub fn only() -> Option<usize> {
 
 /// Why a thread was not pinned.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AffinityError {
     /// The CPU asked for.
     pub cpu: usize,

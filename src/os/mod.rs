@@ -59,9 +59,7 @@ pub mod trial;
 
 #[doc(hidden)]
 pub use crate::host::{BackgroundLoad, RoundOptions, Worker, WorkerTime};
-#[doc(hidden)]
-pub use affinity::Choice;
-pub use affinity::{AffinityError, Pinned, allowed, measuring_cpu, pin, pin_to_measure};
+pub use affinity::{AffinityError, Choice, Pinned, allowed, measuring_cpu, pin, pin_to_measure};
 pub use clock::{calibrate, monotonic_raw_ns, pause};
 #[doc(hidden)]
 pub use code::{Alias, Code};
@@ -69,7 +67,9 @@ pub use code::{Alias, Code};
 pub(crate) use interrupt::resume;
 #[doc(hidden)]
 pub use memory::nodes_of;
-pub use memory::{Granted, Memory, MemoryError, Pages, Populated, Via, first_touched_on};
+pub use memory::{
+    Granted, LockRefused, Memory, MemoryError, Pages, Populated, Via, first_touched_on,
+};
 #[doc(hidden)]
 pub use neighbour::{BackgroundProcess, NeighbourError};
 #[doc(hidden)]

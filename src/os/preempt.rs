@@ -15,6 +15,7 @@ use std::mem::MaybeUninit;
 /// change of CPU.
 #[doc(alias = "RUSAGE_THREAD")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Switches {
     /// Times the thread gave up the CPU to wait; `None` if the kernel does not report it.
     pub voluntary: Option<u64>,
@@ -26,6 +27,7 @@ pub struct Switches {
 
 /// What happened to a thread between two [`Switches`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Disturbance {
     /// Voluntary context switches; `None` if the kernel does not report them.
     pub voluntary: Option<u64>,

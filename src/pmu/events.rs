@@ -166,6 +166,7 @@ fn flags(field: &str) -> Option<Encoding> {
 
 /// An event name that a core's table does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownEvent {
     /// The name, cut off at the length of the longest event name.
     pub name: Text<72>,

@@ -23,6 +23,7 @@ use super::prefetch::{MOST_AHEAD, Prefetcher};
 
 /// The error in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConfigError {
     /// The part that contains the error.
     pub part: String,

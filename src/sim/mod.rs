@@ -23,25 +23,23 @@ pub mod trace;
 
 pub use cache::{Cache, Tlb, TlbDesign};
 pub use config::ConfigError;
-pub use geometry::{Design, Geometry, GeometryError, WriteHit, WriteMiss};
 #[doc(hidden)]
-pub use geometry::{MOST_LINES, Split};
+pub use geometry::MOST_LINES;
+pub use geometry::Split;
+pub use geometry::{Design, Geometry, GeometryError, WriteHit, WriteMiss};
 #[doc(hidden)]
 pub use hierarchy::LONGEST_LINE;
 pub use hierarchy::{
     Hierarchy, HierarchyDesign, HierarchyError, Inclusion, Instructions, LevelDesign,
     MemoryCounters,
 };
-#[doc(hidden)]
 pub use policy::{Hit, Insert, ParseQlruError, Place, Update};
 pub use policy::{Qlru, Replacement};
 #[doc(hidden)]
 pub use prefetch::MOST_AHEAD;
 pub use prefetch::Prefetcher;
-#[doc(hidden)]
 pub use reference::SetCounters;
 pub use reference::{Counters, Op, Outcomes, Reference};
 #[doc(hidden)]
 pub use stack::Stack;
-#[doc(hidden)]
 pub use stripped::{NotTold, Stripped};

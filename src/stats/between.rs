@@ -25,6 +25,7 @@ pub struct Prior {
 
 /// The value estimated from the passes over a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// The confidence interval of the value. With two steady states, the hull of both intervals.
     pub interval: Interval,

@@ -13,6 +13,7 @@ pub struct Passes<'m> {
 
 /// A pass reads more bytes than [`Work`] can declare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TooLong {
     /// Exchanges per pass.
     pub exchanges: u64,

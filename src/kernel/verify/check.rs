@@ -16,6 +16,7 @@ const PORTIONS: [u64; 9] = [1, 0, 2, 3, 5, 64, 257, 1000, 1];
 
 /// How a kernel and its twin disagree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Mismatch {
     /// The index of the case among the kernel's cases, from 0.
     pub case: usize,

@@ -19,7 +19,6 @@ use crate::pattern::{Layout, Order, Ring};
 pub use check::{Difference, Mismatch};
 
 /// Bytes of region that [`check_all`] needs.
-#[doc(hidden)]
 pub const ROOM: usize = check::Parts::COUNT * check::LARGEST;
 
 /// Checks every kernel that this CPU can run, inside `region`, whose contents are lost.

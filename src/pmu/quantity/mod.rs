@@ -7,6 +7,7 @@ use super::{EventCode, Microarch};
 
 /// The event of a core that comes closest to a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Answer {
     /// The event.
     pub event: EventCode,

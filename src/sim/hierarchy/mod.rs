@@ -24,6 +24,7 @@ const COMBINING: u64 = 10;
 
 /// The traffic between the last level and memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MemoryCounters {
     /// Lines read.
     pub reads: u64,
