@@ -221,6 +221,10 @@ fn a_number_that_may_be_slow_widens_the_range() {
     };
     let curve: Vec<(f64, Interval)> = numbers(4.0, 64.0, 2.0).map(|x| (x, cost(x))).collect();
     let found = remembered(&curve).unwrap();
-    assert_eq!(found.value, [5, 44], "the middle of 8 is slow, some draws are not");
+    assert_eq!(
+        found.value,
+        [5, 44],
+        "the middle of 8 is slow, some draws are not"
+    );
     assert!(found.confidence > 0.9, "{}", found.confidence);
 }

@@ -54,7 +54,9 @@ fn a_list_that_was_disturbed_ends_no_set() {
         Noise::new(1, 0.0).curve(points)
     };
     let curves = [1280, 2048, 4096].map(|distance| (f64::from(distance), disturbed(distance)));
-    let borrowed = curves.each_ref().map(|(distance, of)| (*distance, of.as_slice()));
+    let borrowed = curves
+        .each_ref()
+        .map(|(distance, of)| (*distance, of.as_slice()));
     let found = sets(&borrowed).unwrap().value;
     assert_eq!((found.period, found.ways), (4096.0, 8));
 }

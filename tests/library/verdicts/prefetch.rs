@@ -138,11 +138,15 @@ pub fn rows() -> Vec<Row> {
         row("E36", SWEPT, Inconclusive, |m| {
             hints(m, |_| noisy(200.0, 0.1))
         }),
-        row("E36", SWEPT, Untestable, |m| flushed(m, Interval::new(-5.0, 5.0)))
-            .says("a load of a flushed line took -5.00 to 5.00"),
+        row("E36", SWEPT, Untestable, |m| {
+            flushed(m, Interval::new(-5.0, 5.0))
+        })
+        .says("a load of a flushed line took -5.00 to 5.00"),
         // Noise is in the way, not the machine: more passes may decide it.
-        row("E36", SWEPT, Inconclusive, |m| flushed(m, Interval::new(-5.0, 405.0)))
-            .says("not certainly above zero"),
+        row("E36", SWEPT, Inconclusive, |m| {
+            flushed(m, Interval::new(-5.0, 405.0))
+        })
+        .says("not certainly above zero"),
         row("E36", NTA, Holds, |m| laps(m, 2.0, 1.1)),
         row("E36", NTA, DoesNotHold, |m| laps(m, 2.0, 2.0)),
         row("E36", NTA, Inconclusive, |m| laps(m, 2.0, 1.3)),

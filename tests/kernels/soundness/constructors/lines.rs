@@ -1,6 +1,7 @@
 //! Kernels on regions.
 
 use linefill::cpu::SplitLocks;
+use linefill::host::Code as _;
 use linefill::kernel::{
     Alias4K, Bandwidth, Blocked, Burst, CodeAlign, FillLines, FillWay, FlushLines, FlushWay, Form,
     Forward, Function, Issue, LoadLines, LoadWay, LockAdd, Motion, Passing, Placed, Places, Reach,
@@ -8,7 +9,6 @@ use linefill::kernel::{
     Vector, Width,
 };
 use linefill::mem::Region;
-use linefill::host::Code as _;
 use linefill::os::{Code, Pages};
 use linefill::pattern::{
     Behind, Between, Blocks, Callers, Filler, Indirect, Listing, Nested, Window,
