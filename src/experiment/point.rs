@@ -221,7 +221,7 @@ impl Measured {
             Unit::Nanoseconds => Some(ticks.scaled(1e9 / rate.hz())),
             Unit::GigabytesPerSecond => {
                 let bytes = f64::from(self.work.bytes_read + self.work.bytes_written);
-                amount_a_nano(bytes, ticks, rate)
+                per_nanosecond(bytes, ticks, rate)
             }
             Unit::BytesPerCycle => {
                 let bytes = self.work.bytes_read.max(self.work.bytes_written);
@@ -235,14 +235,14 @@ impl Measured {
                 let instructions = self.work.instructions as f64;
                 (instructions > 0.0).then(|| Some(cycles?.scaled(1.0 / instructions)))?
             }
-            Unit::GigaflopsPerSecond => amount_a_nano(self.work.flops as f64, ticks, rate),
+            Unit::GigaflopsPerSecond => per_nanosecond(self.work.flops as f64, ticks, rate),
             Unit::Percent | Unit::Count => None,
         }
     }
 }
 
 /// Returns `amount` per nanosecond, or 10^9 per second, if `amount` takes `ticks`.
-fn amount_a_nano(amount: f64, ticks: Interval, rate: Rate) -> Option<Interval> {
+fn per_nanosecond(amount: f64, ticks: Interval, rate: Rate) -> Option<Interval> {
     let nanos = ticks.scaled(1e9 / rate.hz());
     if amount == 0.0 {
         return None;

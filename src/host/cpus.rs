@@ -156,18 +156,18 @@ impl Arrangement {
             let count = |key| pairs.iter().filter(|pair| pair.0 == key).count();
             pairs.iter().map(|pair| count(pair.0)).max()
         };
-        let cores_a_package = most(|seat| seat.package, |seat| seat.core)?;
-        let cores_an_l2 = most(|seat| seat.l2, |seat| seat.core)?;
-        let cores_a_last = most(|seat| seat.last_level, |seat| seat.core)?;
-        let l2s_a_last = most(|seat| seat.last_level, |seat| seat.l2)?;
-        let lasts_a_package = most(|seat| seat.package, |seat| seat.last_level)?;
+        let cores_per_package = most(|seat| seat.package, |seat| seat.core)?;
+        let cores_per_l2 = most(|seat| seat.l2, |seat| seat.core)?;
+        let cores_per_last = most(|seat| seat.last_level, |seat| seat.core)?;
+        let l2s_per_last = most(|seat| seat.last_level, |seat| seat.l2)?;
+        let lasts_per_package = most(|seat| seat.package, |seat| seat.last_level)?;
         Some(match () {
-            () if cores_a_package == 1 => Arrangement::OneCore,
-            () if cores_a_last == 1 => Arrangement::Separate,
-            () if l2s_a_last == 1 && lasts_a_package == 1 => Arrangement::SharedL2,
-            () if l2s_a_last == 1 => Arrangement::L2OfGroups,
-            () if cores_an_l2 > 1 => Arrangement::L2InL3,
-            () if lasts_a_package == 1 => Arrangement::SharedL3,
+            () if cores_per_package == 1 => Arrangement::OneCore,
+            () if cores_per_last == 1 => Arrangement::Separate,
+            () if l2s_per_last == 1 && lasts_per_package == 1 => Arrangement::SharedL2,
+            () if l2s_per_last == 1 => Arrangement::L2OfGroups,
+            () if cores_per_l2 > 1 => Arrangement::L2InL3,
+            () if lasts_per_package == 1 => Arrangement::SharedL3,
             () => Arrangement::L3OfGroups,
         })
     }

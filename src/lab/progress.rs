@@ -77,7 +77,7 @@ impl Progress {
         let title = self.part.as_ref().map_or("", |part| &part.title);
         self.message = match self.left() {
             // The time comes first, because a narrow terminal cuts the end off.
-            Some(left) => format!("{} left; {title}: {what}", told(left)),
+            Some(left) => format!("{} left; {title}: {what}", time_left(left)),
             None => format!("{title}: {what}"),
         };
         self.draw();
@@ -165,7 +165,7 @@ fn line(done: u64, points: u64, message: &str, columns: usize) -> String {
 }
 
 /// Formats a time in seconds, or in minutes from 90 seconds on.
-fn told(time: Duration) -> String {
+fn time_left(time: Duration) -> String {
     let (number, unit) = match time.as_secs() {
         seconds @ ..90 => (seconds, "second"),
         seconds => (seconds.div_ceil(60), "minute"),
@@ -194,9 +194,9 @@ mod tests {
 
     #[test]
     fn long_times_are_told_in_minutes() {
-        let told = |seconds| told(Duration::from_secs(seconds));
+        let time_left = |seconds| time_left(Duration::from_secs(seconds));
         assert_eq!(
-            [told(1), told(89), told(90), told(181)],
+            [time_left(1), time_left(89), time_left(90), time_left(181)],
             ["1 second", "89 seconds", "2 minutes", "4 minutes"]
         );
     }

@@ -111,7 +111,7 @@ pub(super) fn draw(drawing: &Drawing<'_>) -> Markup {
     html! {
         div.chart {
             svg.lanes viewBox=(format!("0 0 {WIDE} {}", px(high))) role="img" aria-label=(drawing.title)
-                data-v="x" data-s=(over.told()) data-u=(drawing.unit)
+                data-v="x" data-s=(over.for_script()) data-u=(drawing.unit)
                 data-ns=[drawing.ns_per_cycle.map(|ns| format!("{ns:.6}"))]
             {
                 (values(drawing, &over, lanes.bottom))

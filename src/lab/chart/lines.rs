@@ -124,7 +124,7 @@ pub(super) fn curves(whole: &Drawing<'_>, part: &Drawing<'_>, small: bool) -> Ma
     order::by_key(&mut order, behind);
     html! {
         svg.lines.small[small] viewBox=(format!("0 0 {wide} {high}")) role="img" aria-label=(part.title)
-            data-v="y" data-s=(up.told()) data-u=(part.unit) data-ns=[part.ns_per_cycle.map(|ns| format!("{ns:.6}"))]
+            data-v="y" data-s=(up.for_script()) data-u=(part.unit) data-ns=[part.ns_per_cycle.map(|ns| format!("{ns:.6}"))]
         {
             (values(part, &up, left, right))
             (places(whole, &across, [left, right], high))

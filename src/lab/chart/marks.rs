@@ -141,7 +141,7 @@ pub(super) fn group(
         .column
         .map(|(table, column)| format!("{table} {column}"));
     let carried = series.column.is_none().then(|| {
-        let points = series.points.iter().map(|value| told(drawing, value));
+        let points = series.points.iter().map(|value| hover_data(drawing, value));
         points.collect::<Vec<_>>().join(";")
     });
     html! {
@@ -153,13 +153,13 @@ pub(super) fn group(
 }
 
 /// Formats a point with its interval for the script: `4 KiB|4.02|3.98|4.10`.
-fn told(drawing: &Drawing<'_>, value: &Value) -> String {
+fn hover_data(drawing: &Drawing<'_>, value: &Value) -> String {
     let place = place(drawing.x, value.x).replace(['|', ';'], ",");
-    let mut told = format!("{place}|{}", number(value.mid));
+    let mut data = format!("{place}|{}", number(value.mid));
     if value.lo != value.hi {
-        told += &format!("|{}|{}", number(value.lo), number(value.hi));
+        data += &format!("|{}|{}", number(value.lo), number(value.hi));
     }
-    told
+    data
 }
 
 /// Draws the legend of the labels, each with its line and marker; nothing if there is only one label.

@@ -146,7 +146,7 @@ impl Scale {
     }
 
     /// Formats the scale for the script: `log lo hi from to`.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn for_script(&self) -> String {
         let kind = if self.log { "log" } else { "lin" };
         let Scale {
             lo, hi, from, to, ..

@@ -217,7 +217,7 @@ impl<'a> Source<'a> {
         let text = match text.iter().any(|byte| matches!(byte, b'\\' | 0x7F..)) {
             false => Cow::Borrowed(text),
             true => {
-                let broken = |error| wrong("", told(&error, true));
+                let broken = |error| wrong("", json_error(&error, true));
                 let mut value = serde_json::from_slice(text).map_err(broken)?;
                 make_plain(&mut value);
                 Cow::Owned(serde_json::to_vec(&value).map_err(broken)?)
@@ -231,21 +231,23 @@ impl<'a> Source<'a> {
         let mut reader = serde_json::Deserializer::from_slice(&self.text);
         let read = serde_path_to_error::deserialize(&mut reader);
         if read.is_ok() {
-            reader.end().map_err(|error| wrong("", told(&error, own)))?;
+            reader
+                .end()
+                .map_err(|error| wrong("", json_error(&error, own)))?;
         }
         read.map_err(|error| {
             let field = match error.path().to_string() {
                 root if root == "." => String::new(),
                 path => path,
             };
-            wrong(&field, told(error.inner(), own))
+            wrong(&field, json_error(error.inner(), own))
         })
     }
 }
 
 /// Formats the error of the JSON reader without its line number, which is always 1. The column is kept only
 /// if it is a column of the record.
-fn told(error: &serde_json::Error, with_column: bool) -> String {
+fn json_error(error: &serde_json::Error, with_column: bool) -> String {
     let text = error.to_string();
     let (text, place) = match text.rsplit_once(" at line 1 column ") {
         Some((text, column)) if with_column => (text, format!(" (column {column})")),

@@ -79,7 +79,7 @@ fn masthead(sides: &[Side]) -> Markup {
                 }
             }
             @if let Some(apart) = prefetchers_apart(sides) { p.warning { (apart) } }
-            @for (warning, of) in told(sides, |side| &side.view.warnings) {
+            @for (warning, of) in with_owners(sides, |side| &side.view.warnings) {
                 p.warning { (of) ": " (warning) }
             }
             (notes(sides))
@@ -89,7 +89,7 @@ fn masthead(sides: &[Side]) -> Markup {
 
 /// Renders the notes that a reader must know before trusting the numbers, folded.
 fn notes(sides: &[Side]) -> Markup {
-    let notes = told(sides, |side| &side.view.notes);
+    let notes = with_owners(sides, |side| &side.view.notes);
     html! {
         @if !notes.is_empty() {
             details.numbers {
@@ -101,8 +101,8 @@ fn notes(sides: &[Side]) -> Markup {
 }
 
 /// Returns each text once, with the names of the records that have it.
-fn told(sides: &[Side], texts: fn(&Side) -> &Vec<String>) -> Vec<(&str, String)> {
-    let told = grouped(sides.iter().flat_map(|side| {
+fn with_owners(sides: &[Side], texts: fn(&Side) -> &Vec<String>) -> Vec<(&str, String)> {
+    let found = grouped(sides.iter().flat_map(|side| {
         let texts = texts(side).iter();
         texts.map(|text| (text.as_str(), side.name.as_str()))
     }));
@@ -111,7 +111,8 @@ fn told(sides: &[Side], texts: fn(&Side) -> &Vec<String>) -> Vec<(&str, String)>
         count if count == all && all > 1 => "All".to_owned(),
         _ => names.join(", "),
     };
-    told.into_iter()
+    found
+        .into_iter()
         .map(|(text, of)| (text, names(of)))
         .collect()
 }
