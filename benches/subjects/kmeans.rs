@@ -70,12 +70,12 @@ fn iteration(
         cpus: cpus.to_vec(),
         turn: 0,
     };
-    let manner = RoundOptions {
+    let options = RoundOptions {
         ahead: driver.rate().ticks(AHEAD),
         keep_on: false,
     };
     let work = Some(Throughput::Elements(setup.points as u64));
-    let timed = team(&mut members(&setup)?, manner, |team| {
+    let timed = team(&mut members(&setup)?, options, |team| {
         driver.time(name, work, &mut |operations| {
             let turns = team.round(operations).iter();
             turns.map(WorkerTime::until).max().unwrap_or(0)

@@ -40,7 +40,7 @@ messages! { ThreadGroupError:
 #[derive(Debug)]
 pub struct ThreadGroup<'b> {
     board: &'b Board,
-    manner: RoundOptions,
+    options: RoundOptions,
     turns: Vec<WorkerTime>,
 }
 
@@ -94,7 +94,7 @@ struct Board {
 /// If a member's kernel panics.
 pub fn team<T>(
     members: &mut [Worker<'_>],
-    manner: RoundOptions,
+    options: RoundOptions,
     lead: impl FnOnce(&mut ThreadGroup<'_>) -> T,
 ) -> Result<T, ThreadGroupError> {
     let count = members.len();
@@ -110,7 +110,7 @@ pub fn team<T>(
         broken: AtomicBool::new(false),
         turns: (0..count).map(|_| Mutex::default()).collect(),
         refused: Mutex::new(None),
-        keep_on: manner.keep_on,
+        keep_on: options.keep_on,
         look,
         lines: meet.then(Lines::new),
         met: Mutex::new(None),
@@ -132,7 +132,7 @@ pub fn team<T>(
         }
         Ok(lead(&mut ThreadGroup {
             board: &board,
-            manner,
+            options,
             turns: vec![WorkerTime::default(); count],
         }))
     })
@@ -165,7 +165,7 @@ impl Team for ThreadGroup<'_> {
         board.operations.store(operations, Ordering::Relaxed);
         board
             .start
-            .store(start() + self.manner.ahead, Ordering::Relaxed);
+            .store(start() + self.options.ahead, Ordering::Relaxed);
         board.round.store(number, Ordering::Release);
         let all = number * self.turns.len() as u64;
         board.wait(|| board.finished.load(Ordering::Acquire) == all);
@@ -324,7 +324,7 @@ mod tests {
         }
     }
 
-    const MANNER: RoundOptions = RoundOptions {
+    const OPTIONS: RoundOptions = RoundOptions {
         ahead: 100_000,
         keep_on: false,
     };
@@ -344,7 +344,7 @@ mod tests {
         let sum = AtomicU64::new(0);
         for count in [1, 2, 5] {
             sum.store(0, Ordering::Relaxed);
-            let proofs = team(&mut members(&sum, count, u64::MAX), MANNER, |team| {
+            let proofs = team(&mut members(&sum, count, u64::MAX), OPTIONS, |team| {
                 let mut proofs = 0;
                 for operations in [10, 20, 0] {
                     let turns = team.round(operations);
@@ -362,11 +362,11 @@ mod tests {
     #[test]
     fn members_keep_on_until_all_are_done_and_no_longer() {
         let sum = AtomicU64::new(0);
-        let manner = RoundOptions {
+        let options = RoundOptions {
             keep_on: true,
-            ..MANNER
+            ..OPTIONS
         };
-        let timed = team(&mut members(&sum, 2, u64::MAX), manner, |team| {
+        let timed = team(&mut members(&sum, 2, u64::MAX), options, |team| {
             (0..50)
                 .map(|_| team.round(100).len() as u64 * 100)
                 .sum::<u64>()
@@ -380,7 +380,7 @@ mod tests {
         let sum = AtomicU64::new(0);
         let mut two = members(&sum, 2, u64::MAX);
         two[1].cpu = 8191;
-        let error = team(&mut two, MANNER, |_| ()).unwrap_err();
+        let error = team(&mut two, OPTIONS, |_| ()).unwrap_err();
         assert!(error.to_string().contains("8191"), "{error}");
         assert_eq!(sum.load(Ordering::Relaxed), 0);
     }
@@ -389,7 +389,7 @@ mod tests {
     fn a_panic_of_a_member_ends_the_team() {
         let sum = AtomicU64::new(0);
         let outcome = std::panic::catch_unwind(|| {
-            team(&mut members(&sum, 2, 50), MANNER, |team| {
+            team(&mut members(&sum, 2, 50), OPTIONS, |team| {
                 team.round(1000).len()
             })
         });
@@ -400,7 +400,7 @@ mod tests {
     fn a_panic_of_the_leader_ends_the_team() {
         let sum = AtomicU64::new(0);
         let outcome = std::panic::catch_unwind(|| {
-            team(&mut members(&sum, 2, u64::MAX), MANNER, |_| {
+            team(&mut members(&sum, 2, u64::MAX), OPTIONS, |_| {
                 panic!("the leader")
             })
         });

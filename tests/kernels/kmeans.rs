@@ -151,11 +151,11 @@ fn a_timed_team_goes_on_and_on() {
             work.flops,
             5 * 81 * points as u64 / of(way).cpus.len() as u64
         );
-        let manner = RoundOptions {
+        let options = RoundOptions {
             ahead: 100_000,
             keep_on: false,
         };
-        let done = team(&mut members, manner, |team| {
+        let done = team(&mut members, options, |team| {
             team.round(3);
             team.round(2 * whole)[0].checksum
         });

@@ -92,11 +92,11 @@ fn threads_at_work(cpus: &[usize], rounds: usize) {
         cpu: cpus[index % cpus.len()],
         kernel: Box::new(RoundTrip::new(words, 0, index, 2, RoundTripWay::Store).unwrap()),
     };
-    let manner = RoundOptions {
+    let options = RoundOptions {
         ahead: 50_000,
         keep_on: false,
     };
-    team(&mut [member(0), member(1)], manner, |team| {
+    team(&mut [member(0), member(1)], options, |team| {
         for _ in 0..rounds {
             team.round(10);
         }

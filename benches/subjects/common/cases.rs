@@ -201,7 +201,7 @@ enum Stretch<'m> {
 struct Threads<'m> {
     members: Vec<Worker<'m>>,
     pace: SampleOf,
-    manner: RoundOptions,
+    options: RoundOptions,
 }
 
 impl<'m> Threads<'m> {
@@ -212,20 +212,20 @@ impl<'m> Threads<'m> {
         let mut cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
         cpus.sort_unstable();
         cpus.dedup();
-        let manner = RoundOptions {
+        let options = RoundOptions {
             ahead: Self::AHEAD,
             keep_on: cpus.len() == members.len() && !in_step,
         };
         Threads {
             members,
             pace,
-            manner,
+            options,
         }
     }
 
     fn run(&mut self, operations: u64) -> u64 {
         let pace = self.pace;
-        let ticks = team(&mut self.members, self.manner, |team| {
+        let ticks = team(&mut self.members, self.options, |team| {
             let turns = team.round(operations);
             let first = turns.first().map_or(0, |turn| turn.ticks);
             let mut own: Vec<u64> = turns.iter().map(|turn| turn.ticks).collect();
@@ -315,11 +315,11 @@ impl<'m> Stretch<'m> {
             } => {
                 let runs = operations.div_ceil(*of_one);
                 let share = *of_one / members.len() as u64;
-                let manner = RoundOptions {
+                let options = RoundOptions {
                     ahead: AHEAD,
                     keep_on: false,
                 };
-                let ticks = team(members, manner, |team| {
+                let ticks = team(members, options, |team| {
                     let mut run = || {
                         renew(Run::One);
                         let turns = team.round(share).iter();

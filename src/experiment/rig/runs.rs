@@ -54,12 +54,12 @@ pub(super) fn one_by_one(
                 ticks: Arc::clone(&found),
                 done: false,
             });
-            let manner = RoundOptions {
+            let options = RoundOptions {
                 ahead: AHEAD,
                 keep_on: true,
             };
             // The first member does all its runs in one operation. The others continue until it is done.
-            host.team(members, manner, &mut |team| {
+            host.team(members, options, &mut |team| {
                 team.round(1);
             })?;
             ticks = core::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));

@@ -117,7 +117,7 @@ pub(crate) fn at_once(
     buffers: Buffers<'_>,
 ) -> Testable<Option<(Outcome, ThreadStats)>> {
     let (mut spread, alone) = Spread::of(members);
-    let manner = RoundOptions {
+    let options = RoundOptions {
         ahead: rate.ticks(AHEAD),
         keep_on: alone && !in_step,
     };
@@ -134,7 +134,7 @@ pub(crate) fn at_once(
         ..*plan
     };
     let disturbances = Cell::new(0);
-    let outcome = led(host, members, manner, |team| {
+    let outcome = led(host, members, options, |team| {
         let mut patience = PATIENCE;
         let mut time = |operations| {
             team.round(operations);
@@ -187,7 +187,7 @@ pub(crate) fn runs(
     buffers: Buffers<'_>,
 ) -> Testable<Option<(Outcome, ThreadStats)>> {
     let (mut spread, _) = Spread::of(members);
-    let manner = RoundOptions {
+    let options = RoundOptions {
         ahead: rate.ticks(AHEAD),
         keep_on: false,
     };
@@ -198,7 +198,7 @@ pub(crate) fn runs(
     } = runs;
     let share = operations / members.len().max(1) as u64;
     let disturbances = Cell::new(0);
-    let outcome = led(host, members, manner, |team| {
+    let outcome = led(host, members, options, |team| {
         let mut patience = PATIENCE;
         let mut run = |which| {
             renew(which);

@@ -223,12 +223,12 @@ mod tests {
                     panic!("{setup:?} has no threads");
                 };
                 assert_eq!(members.len(), cpus.len());
-                let manner = RoundOptions {
+                let options = RoundOptions {
                     ahead: 100_000,
                     keep_on: false,
                 };
                 let mut turns = 0;
-                let rounds = Linux.team(&mut members, manner, &mut |team| {
+                let rounds = Linux.team(&mut members, options, &mut |team| {
                     turns = (0..20).map(|_| team.round(1000).len()).sum();
                 });
                 rounds.unwrap();

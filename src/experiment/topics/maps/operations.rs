@@ -187,13 +187,13 @@ impl Setup for MapSizeSetup {
 
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let mut sharers = Sharers::of(&self.run)?;
-        let manner = RoundOptions {
+        let options = RoundOptions {
             ahead: 0,
             keep_on: false,
         };
         context
             .host
-            .team(&mut sharers.members, manner, &mut |team| {
+            .team(&mut sharers.members, options, &mut |team| {
                 team.round(1);
             })?;
         let map = sharers.slot.lock().unwrap_or_else(PoisonError::into_inner);

@@ -243,12 +243,12 @@ impl Clustering {
         let run = &Run::new(variant, setup.points, [setup.tasks, cpus.len()], false);
         let member = |(index, &cpu)| Worker::new(cpu, ToRest { run, index });
         let mut members: Vec<Worker<'_>> = cpus.iter().enumerate().map(member).collect();
-        let manner = RoundOptions {
+        let options = RoundOptions {
             ahead: 0,
             keep_on: false,
         };
         // Threads wait for each other in every step, so the round begins when all have arrived.
-        host.team(&mut members, manner, &mut |team| {
+        host.team(&mut members, options, &mut |team| {
             team.round(1);
         })?;
         Ok(Clustering {

@@ -389,12 +389,12 @@ mod tests {
         else {
             panic!("no helper");
         };
-        let manner = RoundOptions {
+        let options = RoundOptions {
             ahead: 100_000,
             keep_on: false,
         };
         let count = NODE.count(setup.working_set) as u64;
-        let proofs = team(&mut members, manner, |team| {
+        let proofs = team(&mut members, options, |team| {
             [1, 5, 1000, 4 * count].map(|operations| {
                 let turns = team.round(operations);
                 (turns[0].checksum, turns[1].checksum <= operations)
