@@ -13,6 +13,7 @@ pub(crate) trait Float {
     fn powf(self, exponent: Self) -> Self;
     fn powi(self, exponent: i32) -> Self;
     fn floor(self) -> Self;
+    fn ceil(self) -> Self;
     fn round(self) -> Self;
     fn fract(self) -> Self;
 }
@@ -37,6 +38,7 @@ impl Float for f64 {
         log10() = log10;
         powf(exponent) = pow;
         floor() = floor;
+        ceil() = ceil;
         round() = round;
     }
 
@@ -59,7 +61,7 @@ mod tests {
     #[test]
     fn functions_are_those_of_the_standard_library() {
         type Function = fn(f64) -> f64;
-        let pairs: [(Function, Function); 12] = [
+        let pairs: [(Function, Function); 13] = [
             (Float::sqrt, f64::sqrt),
             (|x| Float::hypot(x, 3.0), |x| f64::hypot(x, 3.0)),
             (Float::exp, f64::exp),
@@ -70,6 +72,7 @@ mod tests {
             (|x| Float::powf(x, 1.7), |x| f64::powf(x, 1.7)),
             (|x| Float::powi(x, -3), |x| f64::powi(x, -3)),
             (Float::floor, f64::floor),
+            (Float::ceil, f64::ceil),
             (Float::round, f64::round),
             (Float::fract, f64::fract),
         ];

@@ -4,6 +4,7 @@ use crate::cpu::{Avx2, Avx512, Features};
 
 /// How a kernel's loop is produced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Form {
     /// Assembled from `asm/*.S`: exactly these instructions at exactly these addresses.
     #[default]

@@ -31,9 +31,9 @@ pub enum Order {
         elements: usize,
     },
     /// Interleaved over `streams` equal parts of the list: an element of each part at a time, every part in
-    /// address order.
+    /// address order. A part has the list's length over `streams`, rounded up, and the last may be shorter.
     Streams {
-        /// Number of parts; 0 counts as 1.
+        /// Number of parts, of which a list shorter than its square may have fewer; 0 counts as 1.
         streams: usize,
     },
     /// Runs of `elements` neighbours, the runs in random order.

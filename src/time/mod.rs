@@ -30,7 +30,9 @@ const RDTSC: u8 = 2;
 /// nothing after has begun.
 ///
 /// The first fence waits for older instructions; the second keeps younger ones from starting before the
-/// counter is read (Intel SDM volume 2B, RDTSC; AMD APM volume 3, RDTSC).
+/// counter is read (Intel SDM volume 2B, RDTSC; AMD APM volume 3, RDTSC). On AMD a fence waits only if bit 1
+/// of the register DE_CFG is set, as Linux sets it (see [`lfence`](crate::cpu::lfence)). Without an operating
+/// system older work may reach into a single run; the difference of N and 2 N operations cancels it.
 ///
 /// The first call asks CPUID whether [`stop`] can use `rdtscp`. Every call loads the cached answer,
 /// before the first fence.

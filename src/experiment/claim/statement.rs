@@ -3,6 +3,7 @@
 use super::takeaway::{Shown, Takeaway, Touches};
 use super::verdict::{Judged, Judgement, Verdict};
 use crate::experiment::{Evidence, Untestable};
+use crate::prelude::*;
 
 /// A statement about memory, with code that can refute it.
 ///

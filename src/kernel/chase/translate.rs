@@ -21,8 +21,8 @@ pub enum Reach {
     Prefetch,
     /// A load.
     Load,
-    /// `prefetcht0` of the same places counted from address 0, the null pointer first. By default no system
-    /// maps the first 64 KiB.
+    /// `prefetcht0` of the same places counted from address 0, the null pointer first. By default Linux
+    /// maps nothing in the first 64 KiB.
     PrefetchNull,
 }
 

@@ -82,7 +82,8 @@ impl NearestWay {
 /// find the same means. The points' coordinates are in `xs` and `ys`.
 ///
 /// # Panics
-/// If `xs` and `ys`, the coordinates of the means, or `means` and `sums` differ in length.
+/// If `xs` and `ys`, the coordinates of the means, or `means` and `sums` differ in length, or if there are points
+/// and no means.
 pub fn add_to_nearest(way: NearestWay, xs: &[f64], ys: &[f64], means: Means<'_>, sums: &mut [Sum]) {
     assert_eq!(xs.len(), ys.len(), "points have two coordinates");
     assert_eq!(means.x.len(), means.y.len(), "means have two coordinates");

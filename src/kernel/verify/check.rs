@@ -26,6 +26,7 @@ pub struct Mismatch {
 
 /// The difference between a kernel and its twin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Difference {
     /// The region is too small, or the pattern was rejected: nothing was checked.
     NotBuilt,

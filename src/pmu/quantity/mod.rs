@@ -21,6 +21,7 @@ macro_rules! quantities {
         /// A quantity that performance counters can count, named by its meaning. Vendors, and nearly all
         /// generations, name the event differently.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
         pub enum Quantity {
             $($(#[$doc])+ $quantity,)+
         }
