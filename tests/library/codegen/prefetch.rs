@@ -94,7 +94,7 @@ fn the_dial_enters_a_run_of_four_byte_multiplications_before_its_end() {
             .filter(|i| i.mnemonic() == Mnemonic::Imul)
             .collect();
         assert_eq!(run.len(), linefill::kernel::MOST_WORK as usize);
-        assert!(run.iter().all(|imul| text(imul) == "imul r8,r8"));
+        assert!(run.iter().all(|imul| text(imul) == "imul r8d,r8d"));
         for (index, imul) in run.iter().enumerate() {
             assert_eq!(imul.ip(), run[0].ip() + 4 * index as u64);
         }

@@ -74,7 +74,7 @@ pub fn rows() -> Vec<Row> {
         row("D5", INCLUSIVE, Holds, |m| {
             beside(&of_vendor(m, AMD), LESS, None)
         })
-        .says("[0.00, 0.30]"),
+        .says("0.00 to 0.30"),
         row("D5", INCLUSIVE, DoesNotHold, |m| lost_on(m, INTEL, NEVER)),
         row("D5", INCLUSIVE, DoesNotHold, |m| lost_on(m, AMD, OFTEN)),
         row("D5", INCLUSIVE, Inconclusive, |m| {
