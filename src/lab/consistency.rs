@@ -115,7 +115,7 @@ impl<'a> Points<'a> {
             before.is_some_and(|(_, time)| time.middle() < IN_CACHE * memory)
         };
         let leaves = |pass: &Vec<(f64, Interval)>| {
-            let mut steps = steps(pass).into_iter();
+            let mut steps = steps(pass, f64::INFINITY).into_iter();
             let inside = |step: f64| behind_l2 < step && step <= beyond;
             steps.rfind(|&step| inside(step) && from_cache(pass, step))
         };
@@ -162,11 +162,7 @@ pub fn last_level_latency(
     let [Ok(from_memory), Ok(from_caches)] = LAPS.map(|(_, series)| evidence.series(series)) else {
         return evidence.level(LADDER, machine.ranges.llc);
     };
-    let l2 = machine
-        .ranges
-        .capacities
-        .get(1)
-        .map_or(0.0, Capacity::usable);
+    let l2 = machine.ranges.capacities.get(1).map_or(0.0, Capacity::most);
     let both = from_memory.into_iter().filter_map(|(x, slow)| {
         let (_, quick) = *from_caches.iter().find(|(of, _)| *of == x)?;
         Some((x, [slow, quick]))

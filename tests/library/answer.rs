@@ -154,6 +154,7 @@ fn a_saving_that_is_not_sure_is_said_as_a_bound() {
     let [finding] = findings(&[line], 9).try_into().expect("one");
     let headline = "Transposing before multiplying saves at most 25 % of the time, N = 1000";
     assert_eq!(finding.headline(), headline);
+    assert_eq!(finding.now_text(), "at most 25 %");
 }
 
 #[test]

@@ -172,6 +172,28 @@ fn the_latency_of_the_last_level_is_that_of_walks_that_stay_there() {
 }
 
 #[test]
+fn a_crowded_l2_is_not_the_last_level() {
+    let [server, ..] = known();
+    let mut crowded = (*server).clone();
+    let l2 = &mut crowded.ranges.capacities[1];
+    let reported = l2.reported.unwrap();
+    l2.measured = Some(reported / 3.0);
+    // Walks that take 20 cycles in L2 and 60 behind it.
+    let laps = |series: &str| {
+        let mut points = ladder(&server, series, 24.0 * MIB);
+        for point in points.iter_mut().filter(|point| point.x < 1.5 * reported) {
+            let measured = point.measured_mut().unwrap();
+            measured.ticks.interval = measured.ticks.interval.scaled(1.0 / 3.0);
+        }
+        points
+    };
+    let mut all = ladder(&server, LADDER, 0.0);
+    all.extend(LAPS.iter().flat_map(|(_, series)| laps(series)));
+    let found = last_level_latency(&crowded, &all, Unit::CoreCycles).unwrap();
+    assert!((55.0..65.0).contains(&found.middle()), "{found}");
+}
+
+#[test]
 fn a_last_level_in_which_no_walk_stays_has_no_latency() {
     let Untestable(reason) = latency(0.0, 24.0 * MIB).unwrap_err();
     assert!(reason.contains("others use it"), "{reason}");

@@ -101,17 +101,15 @@ pub fn ladder(analysis: &Analysis) -> Ladder {
 /// set well inside, these are the working sets well beyond L2.
 fn last_level(analysis: &Analysis) -> Range {
     let ranges = &analysis.machine.ranges;
-    let usable = |level: u8| {
+    let bytes = |level: u8, of: fn(&Capacity) -> f64| {
         let mut capacities = ranges.capacities.iter();
-        capacities
-            .find(|of| of.level == level)
-            .map_or(0.0, |of| of.usable())
+        capacities.find(|it| it.level == level).map_or(0.0, of)
     };
     match ranges.llc.lo <= ranges.llc.hi {
         true => ranges.llc,
         false => Range {
-            lo: BEYOND_L2 * usable(2),
-            hi: usable(3),
+            lo: BEYOND_L2 * bytes(2, Capacity::most),
+            hi: bytes(3, Capacity::usable),
         },
     }
 }

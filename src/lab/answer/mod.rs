@@ -177,13 +177,17 @@ impl Finding {
     /// Returns the headline of the finding. Where it is not sure that any time is saved, it says how much at
     /// most.
     pub fn headline(&self) -> String {
+        let now = self.now_by(Shown::words);
+        self.takeaway.headline.replace("{now}", &now)
+    }
+
+    fn now_by(&self, text: fn(Shown, f64) -> String) -> String {
         let shown = self.takeaway.shown;
         let unsure = shown == Shown::Saved && self.now.lo <= 1.0 && 1.0 <= self.now.hi;
-        let now = match unsure {
-            true => format!("at most {}", shown.words(self.now.lo)),
-            false => shown.words(self.now.center()),
-        };
-        self.takeaway.headline.replace("{now}", &now)
+        match unsure {
+            true => format!("at most {}", text(shown, self.now.lo)),
+            false => text(shown, self.now.center()),
+        }
     }
 
     /// Returns the document's number: `43x`, `25x to 51x`.
@@ -191,9 +195,9 @@ impl Finding {
         self.range(self.then)
     }
 
-    /// Returns this machine's number: `160x`.
+    /// Returns this machine's number: `160x`, or `at most 8.9 %` as the headline says it.
     pub fn now_text(&self) -> String {
-        self.takeaway.shown.text(self.now.center())
+        self.now_by(Shown::text)
     }
 
     /// Returns the interval of this machine's number: `150x to 170x`.

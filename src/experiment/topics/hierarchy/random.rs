@@ -2,7 +2,7 @@
 
 use crate::experiment::claim::evidence::by_chance;
 use crate::experiment::claim::verdict::{unless_strangers, untestable};
-use crate::experiment::machine::ranges::steps_before;
+use crate::experiment::machine::ranges::steps;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::hierarchy::llc_share::share_to_whole;
@@ -125,7 +125,7 @@ fn steps_by_ends(points: &[(f64, Interval)], memory: f64) -> [Vec<f64>; 3] {
             .iter()
             .map(|&(x, value)| (x, Interval::exact(end(value))))
             .collect();
-        steps_before(&curve, memory)
+        steps(&curve, memory)
     })
 }
 
