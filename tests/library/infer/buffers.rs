@@ -213,18 +213,27 @@ fn what_is_remembered_ends_where_each_costs_more() {
 }
 
 #[test]
-fn a_number_that_may_be_slow_widens_the_range() {
-    let cost = |depth: f64| match depth {
-        8.0 => Interval::new(3.0, 8.0),
-        _ if depth <= 32.0 => Interval::exact(3.0),
-        _ => Interval::exact(9.0),
+fn a_number_that_may_be_slow_widens_the_range_to_either_side() {
+    let found = |doubtful: Interval| {
+        let cost = |depth: f64| match depth {
+            8.0 => doubtful,
+            _ if depth <= 32.0 => Interval::exact(3.0),
+            _ => Interval::exact(9.0),
+        };
+        let curve: Vec<(f64, Interval)> = numbers(4.0, 64.0, 2.0).map(|x| (x, cost(x))).collect();
+        let found = remembered(&curve).unwrap();
+        assert!(found.confidence > 0.9, "{}", found.confidence);
+        found.value
     };
-    let curve: Vec<(f64, Interval)> = numbers(4.0, 64.0, 2.0).map(|x| (x, cost(x))).collect();
-    let found = remembered(&curve).unwrap();
+    assert_eq!(found(Interval::exact(3.0)), [32, 44]);
     assert_eq!(
-        found.value,
+        found(Interval::new(2.9, 3.6)),
         [5, 44],
-        "the middle of 8 is slow, some draws are not"
+        "the middle is fast"
     );
-    assert!(found.confidence > 0.9, "{}", found.confidence);
+    assert_eq!(
+        found(Interval::new(3.0, 8.0)),
+        [5, 44],
+        "the middle is slow"
+    );
 }
