@@ -186,8 +186,8 @@ impl Group {
             .map_err(|error| explain(&error, paranoid(std::path::Path::new("/proc"))))
     }
 
-    /// Runs `work`, and writes the counts of that time into `after`, without allocating. `before` and `after` each need room for one reading per event; the readings of refused events
-    /// stay as they are. Runs `work` even if the kernel does not answer; the second result reports
+    /// Runs `work`, and writes the counts of that time into `after`, without allocating. `before` and `after`
+    /// each need room for one reading per event; the readings of refused events stay as they are. Runs `work` even if the kernel does not answer; the second result reports
     /// that.
     #[inline]
     pub fn scope_into<R>(

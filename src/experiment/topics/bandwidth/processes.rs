@@ -284,7 +284,8 @@ const TAKES_LITTLE: &str = "The background process takes little of the cache awa
      too high to show it.";
 
 /// Why a process is as fast beside a writer as beside a reader.
-const TAKE_ALIKE: &str = "A reader takes as much of this cache as a writer, or the background process takes little of it.";
+const TAKE_ALIKE: &str = "A reader takes as much of this cache as a writer, or the background \
+                          process takes little of it.";
 
 pub(crate) const FIG_3_31: Experiment = Experiment {
     id: "D44",

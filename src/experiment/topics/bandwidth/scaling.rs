@@ -261,9 +261,9 @@ pub(super) const SCALING: Experiment = Experiment {
             which is taken to bend down only. A write to memory reads its line first; a non- \
             temporal write does not, and should be faster as soon as the channels limit both. \
             Where memory for the test is short, many threads have smaller buffers, which together \
-            exceed each last level; where it does not suffice for that, the curve ends early, and \
-            claims about all cores are untestable. In the last level itself, the curve ends with as many threads \
-            as find room in it.",
+            exceed each last level. Where it does not suffice for that, the curve ends early, and \
+            claims about all cores are untestable. In the last level itself, the curve ends with as \
+            many threads as find room in it.",
     plot: Some(Plot::lines(
         Axis::log("threads"),
         Axis::log("bandwidth of all threads"),

@@ -370,8 +370,9 @@ fn value_of(attribute: &gimli::Attribute<Slice<'_>>) -> Option<i128> {
     }
 }
 
-/// Sets the alignment of a type, whether that is a lower bound, and whether the type is packed. The alignment is the stated one, or else the one
-/// that the members require. It is lowered if the size or the place of a member contradicts it.
+/// Sets the alignment of a type, whether that is a lower bound, and whether the type is packed. The alignment
+/// is the stated one, or else the one that the members require. It is lowered if the size or the place of a
+/// member contradicts it.
 fn settle(built: &mut Aggregate, stated: Option<u64>) {
     let wanted = built.used().map(|member| member.align).max().unwrap_or(1);
     let vague = |member: &Member| {
