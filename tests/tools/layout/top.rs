@@ -43,6 +43,14 @@ fn the_most_wasteful_types_come_first() {
         .refused(&["--list"]);
 }
 
+/// Builds the edited source as `new.o`, and returns what differs in it from `old.o`.
+fn diff_with(built: &Built, source: &str, edited: &str) -> String {
+    assert_ne!(source, edited);
+    fs::write(built.at("plain.c"), edited).unwrap();
+    built.tool("cc", "-g -c plain.c -o new.o");
+    built.layout(&["--diff", "old.o", "new.o"]).ok().out
+}
+
 #[test]
 fn types_that_lie_differently_are_told_apart() {
     let built = Built::c("diff", "-g -c plain.c", "old.o");
@@ -56,10 +64,7 @@ fn types_that_lie_differently_are_told_apart() {
         .replace("unsigned b : 30;", "unsigned b : 20;")
         .replace(")) tight {", ")) tighter {")
         .replace("struct tight tight;", "struct tighter tight;");
-    assert_ne!(source, edited);
-    fs::write(built.at("plain.c"), edited).unwrap();
-    built.tool("cc", "-g -c plain.c -o new.o");
-    let text = built.layout(&["--diff", "old.o", "new.o"]).ok().out;
+    let text = diff_with(&built, &source, &edited);
     has_lines(
         &text,
         &[
@@ -120,10 +125,7 @@ fn what_lies_inside_types_without_a_name_counts() {
         "short s; union { long l; char b[3]; };",
         "union { long l; char b[4]; }; short s;",
     );
-    assert_ne!(source, edited);
-    fs::write(built.at("plain.c"), edited).unwrap();
-    built.tool("cc", "-g -c plain.c -o new.o");
-    let text = built.layout(&["--diff", "old.o", "new.o"]).ok().out;
+    let text = diff_with(&built, &source, &edited);
     has_lines(
         &text,
         &[

@@ -189,12 +189,14 @@ impl Functions {
             let (mut failures, mut skipped, mut looked_at) = (Vec::new(), Vec::new(), 0);
             let matching = self.pairs.iter();
             for pair in matching.filter(|pair| gate.pattern.matches(&pair.name)) {
-                match pair.beyond(gate) {
-                    Some(true) => failures.push(pair.words()),
-                    Some(false) => {}
-                    None => skipped.push(pair.name.clone()),
+                let Some(beyond) = pair.beyond(gate) else {
+                    skipped.push(pair.name.clone());
+                    continue;
+                };
+                looked_at += 1;
+                if beyond {
+                    failures.push(pair.words());
                 }
-                looked_at += usize::from(pair.beyond(gate).is_some());
             }
             if looked_at == 0 {
                 return Err(match &skipped[..] {
