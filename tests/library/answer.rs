@@ -135,7 +135,7 @@ fn a_finding_says_both_numbers() {
     let [finding] = findings(&[changed("E37.2", Verdict::Holds, 0.25)], 9)
         .try_into()
         .expect("one");
-    assert_eq!(finding.then_text(), "3.0 % to 8.0 %");
+    assert_eq!(finding.then_text(), "3.0 to 8.0 %");
     assert_eq!(finding.now_text(), "77 %");
     let headline =
         "Software prefetch saves 77 % of the time of a walk through a random list in memory";
@@ -155,6 +155,18 @@ fn a_saving_that_is_not_sure_is_said_as_a_bound() {
     let headline = "Transposing before multiplying saves at most 25 % of the time, N = 1000";
     assert_eq!(finding.headline(), headline);
     assert_eq!(finding.now_text(), "at most 25 %");
+}
+
+#[test]
+fn a_number_too_wide_for_one_value_is_said_as_a_range() {
+    let line = VerdictLine {
+        now: Some([0.378, 1.85]),
+        ..changed("F1.1", Verdict::DoesNotHold, 0.1)
+    };
+    let [finding] = findings(&[line], 9).try_into().expect("one");
+    assert_eq!(finding.now_text(), "0.38x to 1.85x");
+    let headline = finding.headline();
+    assert!(headline.contains("0.38 to 1.85 times"), "{headline}");
 }
 
 #[test]

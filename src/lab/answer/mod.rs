@@ -175,7 +175,7 @@ fn change(then: Interval, now: Interval) -> Option<f64> {
 
 impl Finding {
     /// Returns the headline of the finding. Where it is not sure that any time is saved, it says how much at
-    /// most.
+    /// most; where the interval is too wide for a single number, it says the interval.
     pub fn headline(&self) -> String {
         let now = self.now_by(Shown::words);
         self.takeaway.headline.replace("{now}", &now)
@@ -184,25 +184,29 @@ impl Finding {
     fn now_by(&self, text: fn(Shown, f64) -> String) -> String {
         let shown = self.takeaway.shown;
         let unsure = shown == Shown::Saved && self.now.lo <= 1.0 && 1.0 <= self.now.hi;
-        match unsure {
-            true => format!("at most {}", text(shown, self.now.lo)),
-            false => text(shown, self.now.center()),
+        if unsure {
+            return format!("at most {}", text(shown, self.now.lo));
+        }
+        let [lo, hi] = self.ends(self.now).map(|end| shown.amount(end));
+        match Interval::new(lo, hi).tells_a_value() {
+            true => text(shown, self.now.center()),
+            false => self.range(self.now, text),
         }
     }
 
     /// Returns the document's number: `43x`, `25x to 51x`.
     pub fn then_text(&self) -> String {
-        self.range(self.then)
+        self.range(self.then, Shown::text)
     }
 
-    /// Returns this machine's number: `160x`, or `at most 8.9 %` as the headline says it.
+    /// Returns this machine's number as the headline says it: `160x`, `at most 8.9 %`, `0.4x to 1.9x`.
     pub fn now_text(&self) -> String {
         self.now_by(Shown::text)
     }
 
     /// Returns the interval of this machine's number: `150x to 170x`.
     pub fn interval_text(&self) -> String {
-        self.range(self.now)
+        self.range(self.now, Shown::text)
     }
 
     /// Returns the advice.
@@ -227,16 +231,21 @@ impl Finding {
         }
     }
 
-    /// Formats an interval with the smaller amount first, or as one number if both ends look the same.
-    fn range(&self, of: Interval) -> String {
-        let shown = self.takeaway.shown;
-        let (mut lo, mut hi) = (shown.text(of.lo), shown.text(of.hi));
-        if shown.amount(of.lo) > shown.amount(of.hi) {
-            (lo, hi) = (hi, lo);
+    /// Returns the ends of an interval, the smaller amount first.
+    fn ends(&self, of: Interval) -> [f64; 2] {
+        match self.takeaway.shown {
+            Shown::Times | Shown::Share => [of.lo, of.hi],
+            Shown::Saved => [of.hi, of.lo],
         }
+    }
+
+    /// Formats an interval with the smaller amount first, or as one number if both ends look the same. A unit
+    /// that is a word of its own is said once.
+    fn range(&self, of: Interval, text: fn(Shown, f64) -> String) -> String {
+        let [lo, hi] = self.ends(of).map(|end| text(self.takeaway.shown, end));
         match lo == hi {
             true => lo,
-            false => format!("{lo} to {hi}"),
+            false => format!("{} to {hi}", lo.split(' ').next().unwrap_or_default()),
         }
     }
 }
