@@ -67,7 +67,7 @@ pub(super) const ANANDTECH_LUNAR_LAKE: Source = Source::new(
 );
 pub(super) const CHIPS_AND_CHEESE_REDWOOD_COVE: Source = Source::new(
     "Chips and Cheese, \"Intel's Redwood Cove: Baby Steps are Still Steps\" (2024)",
-    "no major structure of the core has another size than Golden Cove's",
+    "Raptor Cove is nearly the same as Golden Cove; no major structure of Redwood Cove has another size",
 );
 pub(super) const CHIPS_AND_CHEESE_SKYMONT: Source = Source::new(
     "Chips and Cheese, \"Skymont: Intel's E-Cores Reach for the Sky\" (2024), measured",

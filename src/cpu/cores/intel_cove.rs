@@ -118,7 +118,7 @@ const RAPTOR_COVE: Core = Core {
         product("Emerald Rapids", &[model(6, 0xcf)]).events(&SAPPHIRE_RAPIDS_EVENTS),
         product("Bartlett Lake", &[model(6, 0xd7)]),
     ],
-    decoded_cache: unknown(NOT_FOUND),
+    decoded_cache: known(4096, CHIPS_AND_CHEESE_REDWOOD_COVE),
     ..GOLDEN_COVE
 };
 

@@ -38,9 +38,10 @@ const FOOTPRINT: Experiment = Experiment {
     source: "Drepper 3.4: \"code that fits into L1i\", decoded (trace) caches. Published sizes of \
              the decoded cache, in micro-operations: Sandy Bridge 1536 (Real World Technologies), \
              Haswell and Skylake 1536, Sunny Cove 2304 (AnandTech), Willow Cove 2304 and Golden \
-             Cove 4096 (Hardware Times, from Intel's Architecture Day 2021), Redwood Cove 4096 and \
-             Lion Cove 5250 (Wikipedia, from Intel); in instructions: Zen 2048 and Zen 2 4096 \
-             (AnandTech), Zen 3 4096 and Zen 4 6912 (WikiChip), Zen 5 6144 (Chips and Cheese)",
+             Cove 4096 (Hardware Times, from Intel's Architecture Day 2021), Raptor Cove as Golden \
+             Cove (Chips and Cheese), Redwood Cove 4096 and Lion Cove 5250 (Wikipedia, from Intel); \
+             in instructions: Zen 2048 and Zen 2 4096 (AnandTech), Zen 3 4096 and Zen 4 6912 \
+             (WikiChip), Zen 5 6144 (Chips and Cheese)",
     about: "Straight-line code of one kind of instruction runs in a loop. The axis is its size in \
             bytes, the height the time per instruction. A cache of decoded micro-operations \
             bypasses the decoders for code that fits it. Code of short instructions has many per \
