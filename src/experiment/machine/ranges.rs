@@ -45,7 +45,7 @@ impl core::fmt::Display for Range {
             let (least, most) = (kib(self.lo), kib(self.hi));
             write!(
                 f,
-                "empty range (at least {least:.0} KiB, at most {most:.0} KiB)"
+                "empty range (it would begin at {least:.0} KiB and end at {most:.0} KiB)"
             )
         } else if self.hi.is_finite() {
             write!(f, "range {:.0} to {:.0} KiB", kib(self.lo), kib(self.hi))

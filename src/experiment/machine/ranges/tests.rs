@@ -208,6 +208,6 @@ fn a_range_says_where_it_lies_or_that_it_is_empty() {
     };
     assert_eq!(said(64.0, 512.0), "range 64 to 512 KiB");
     assert_eq!(said(64.0, f64::INFINITY), "range from 64 KiB");
-    let empty = "empty range (at least 2048 KiB, at most 1113 KiB)";
+    let empty = "empty range (it would begin at 2048 KiB and end at 1113 KiB)";
     assert_eq!(said(2048.0, 1113.0), empty);
 }
