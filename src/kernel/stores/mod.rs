@@ -14,7 +14,7 @@ pub use forward::{Forward, ForwardError, Passing, Trip};
 pub use lock::{LockAdd, LockError};
 #[doc(hidden)]
 pub use pending::MOST_PENDING;
-pub use pending::{Alias4K, Alias4KError, StoreBufferFill, TooManyStores};
+pub use pending::{Alias4K, Alias4KError, StoreAddress, StoreBufferFill, TooManyStores};
 #[doc(hidden)]
 pub use speculate::SPECULATE_CHAIN;
 pub use speculate::{Issue, Speculate, SpeculateError, SpeculateMiss};

@@ -111,6 +111,15 @@ messages! { Alias4KError:
     Alias4KError::Outside(offset) => ("no word at byte {offset} lies in the region");
 }
 
+/// When the core knows the address of a store, compared with that of the load behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StoreAddress {
+    /// Long before: the address is the same in all iterations.
+    Early,
+    /// At the same time: both addresses derive from the word loaded last.
+    Late,
+}
+
 /// Repeatedly stores a word, then loads another. Each load waits for the load before. An operation is
 /// one store and one load.
 #[derive(Debug)]
@@ -118,15 +127,21 @@ pub struct Alias4K<'m> {
     region: Region<'m>,
     store: usize,
     load: usize,
+    known: StoreAddress,
 }
 
 impl<'m> Alias4K<'m> {
-    /// Stores to byte `store` of the region and loads from byte `load`. First writes to byte `load` the
-    /// address of that word.
+    /// Stores to byte `store` of the region and loads from byte `load`. The address of the store is `known`
+    /// early or late. First writes to byte `load` the address of that word.
     ///
     /// # Errors
     /// If the words overlap, or one of them does not lie in the region.
-    pub fn new(mut region: Region<'m>, store: usize, load: usize) -> Result<Self, Alias4KError> {
+    pub fn new(
+        mut region: Region<'m>,
+        store: usize,
+        load: usize,
+        known: StoreAddress,
+    ) -> Result<Self, Alias4KError> {
         let fits = |offset: usize| offset <= region.len() - WORD;
         if let Some(outside) = [store, load].into_iter().find(|offset| !fits(*offset)) {
             return Err(Alias4KError::Outside(outside));
@@ -139,6 +154,7 @@ impl<'m> Alias4K<'m> {
             region,
             store,
             load,
+            known,
         })
     }
 }
@@ -152,9 +168,13 @@ impl Kernel for Alias4K<'_> {
         let region = self.region.bytes_mut();
         let store = region[self.store..].as_mut_ptr();
         let load = region[self.load..].as_ptr();
+        let kernel = match self.known {
+            StoreAddress::Early => linefill_alias,
+            StoreAddress::Late => linefill_alias_late,
+        };
         // SAFETY: `new` has checked that both words lie in the region, which is borrowed mutably,
         // and that they do not overlap, and has stored in the second its own address.
-        let last = unsafe { linefill_alias(store, load, operations) };
+        let last = unsafe { kernel(store, load, operations) };
         (last - self.region.address()) as u64
     }
 
@@ -182,12 +202,19 @@ unsafe extern "sysv64" {
     /// `store` is valid for writes of 8 bytes, `load` for reads of 8 bytes, which hold the address `load`;
     /// the two words do not overlap; `iterations` is not 0.
     pub fn linefill_alias(store: *mut u8, load: *const u8, iterations: u64) -> usize;
+
+    /// As [`linefill_alias`], but takes the address of the store from the word loaded last, as that of the
+    /// load.
+    ///
+    /// # Safety
+    /// As [`linefill_alias`].
+    pub fn linefill_alias_late(store: *mut u8, load: *const u8, iterations: u64) -> usize;
 }
 
 /// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::kernel::verify::Oracle;
-    use crate::kernel::{Alias4K, MOST_PENDING, StoreBufferFill};
+    use crate::kernel::{Alias4K, MOST_PENDING, StoreAddress, StoreBufferFill};
 
     impl Oracle<'_, '_> {
         pub(crate) fn pendings(&mut self) {
@@ -199,9 +226,14 @@ mod checks {
 
         pub(crate) fn aliases(&mut self) {
             let places = [(0, 4096), (4096, 0), (64, 72), (72, 64), (4099, 8195)];
-            self.check("linefill_alias", places, |&(store, load), memory, then| {
-                then(&mut Alias4K::new(memory, store, load).ok()?)
-            });
+            for (kernel, known) in [
+                ("linefill_alias", StoreAddress::Early),
+                ("linefill_alias_late", StoreAddress::Late),
+            ] {
+                self.check(kernel, places, |&(store, load), memory, then| {
+                    then(&mut Alias4K::new(memory, store, load, known).ok()?)
+                });
+            }
         }
     }
 }

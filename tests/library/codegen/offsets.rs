@@ -23,6 +23,7 @@ pub const STATED: &[Stated] = &[
     stated("linefill_straddle32", 1, 0, 32, 0),
     stated("linefill_straddle64", 1, 0, 64, 0),
     stated("linefill_alias", 1, 1, 8, 8),
+    stated("linefill_alias_late", 1, 1, 8, 8),
     stated("linefill_lock_add", 1, 1, 8, 8),
 ];
 

@@ -8,8 +8,8 @@ use linefill::kernel::{
     Increment, IncrementWay, IndexChase, Issue, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion,
     Outstanding, Pair, ParallelChase, Passing, Placed, Places, PrefetchWalk, QueueLock, QueueWay,
     Reach, Revisit, Rewrite, RewriteWay, RoundTrip, RoundTripWay, Shuffle, Speculate,
-    SpeculateMiss, Step, Store, StoreBufferFill, Sweep, Temporal, Transfer, Translate, Trip,
-    Vector, Walk, WideChase, Width, Work,
+    SpeculateMiss, Step, Store, StoreAddress, StoreBufferFill, Sweep, Temporal, Transfer,
+    Translate, Trip, Vector, Walk, WideChase, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{
@@ -337,7 +337,10 @@ fn stores_that_are_loaded() {
         forward(Trip::new(16, 8).by(Passing::General)),
         work(1, 1, 8, 16)
     );
-    let alias = declared(|region| Alias4K::new(region, 0, 4096).unwrap().work());
+    let alias = declared(|region| {
+        let alias = Alias4K::new(region, 0, 4096, StoreAddress::Early);
+        alias.unwrap().work()
+    });
     assert_eq!(alias, work(1, 1, 8, 8));
     let lock = declared(|region| LockAdd::new(region, 0, None).unwrap().work());
     assert_eq!(lock, work(1, 1, 8, 8));

@@ -5,8 +5,8 @@ use linefill::host::Code as _;
 use linefill::kernel::{
     Alias4K, Bandwidth, Blocked, Burst, CodeAlign, FillLines, FillWay, FlushLines, FlushWay, Form,
     Forward, Function, Issue, LoadLines, LoadWay, LockAdd, Motion, Passing, Placed, Places, Reach,
-    Register, Rewrite, RewriteWay, Routine, Speculate, StoreBufferFill, Transfer, Translate, Trip,
-    Vector, Width,
+    Register, Rewrite, RewriteWay, Routine, Speculate, StoreAddress, StoreBufferFill, Transfer,
+    Translate, Trip, Vector, Width,
 };
 use linefill::mem::Region;
 use linefill::os::{Code, Pages};
@@ -26,8 +26,11 @@ pub(super) fn vector(case: &mut Case<'_, '_>) -> Vector {
 pub(super) fn alias(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let room = region.len();
     let (store, load) = (case.source.size(room), case.source.size(room));
-    (case.note)(format_args!("Alias4K::new(_, {store}, {load})"));
-    case.built(Alias4K::new(region, store, load), room)
+    let known = *case
+        .source
+        .among(&[StoreAddress::Early, StoreAddress::Late]);
+    (case.note)(format_args!("Alias4K::new(_, {store}, {load}, {known:?})"));
+    case.built(Alias4K::new(region, store, load, known), room)
 }
 
 pub(super) fn bandwidth(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
