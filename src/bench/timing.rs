@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::measure::{Ended, FunctionLine, Outcome, Paired};
-use crate::stats::{Histogram, Interval, Summary};
+use crate::stats::{Histogram, Summary};
 use crate::time::Rate;
 
 /// The time of an operation.
@@ -87,15 +87,13 @@ impl fmt::Display for Timing {
 
 /// Formats the median within its interval.
 fn around(summary: Summary) -> impl fmt::Display {
-    struct Around([f64; 3]);
+    struct Around(Summary);
     impl fmt::Display for Around {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            let [median, lo, hi] = self.0.map(Interval::exact);
-            write!(f, "{median} [{lo}, {hi}]")
+            self.0.interval.write_with(self.0.median, f)
         }
     }
-    let Interval { lo, hi } = summary.interval;
-    Around([summary.median, lo, hi])
+    Around(summary)
 }
 
 /// The times of single operations, each after its preparation.
@@ -173,6 +171,7 @@ impl fmt::Display for Comparison {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::stats::Interval;
 
     /// Returns the timing of twenty samples of `ticks` +/- `reach` ticks per operation. One tick is one
     /// core cycle and half a nanosecond.

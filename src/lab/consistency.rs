@@ -319,7 +319,7 @@ mod tests {
         );
         assert_eq!(
             said(&[(10.0, 10.0), (10.2, 10.4), (13.0, 13.0)]).unwrap(),
-            "It has several values: 10.0 ns (the ladder), 10.3 [10.2, 10.4] ns (D7), 13.0 ns (X2). Why."
+            "It has several values: 10 ns (the ladder), 10.3 [10.2, 10.4] ns (D7), 13 ns (X2). Why."
         );
     }
 }

@@ -186,40 +186,59 @@ impl Interval {
 }
 
 impl core::fmt::Display for Interval {
-    /// Prints `center [lo, hi]`, or `lo to hi` if the interval tells no value, with three significant digits or
-    /// more.
+    /// Prints `center [lo, hi]`, `lo to hi` if the interval tells no value, or one number if it is exact. An
+    /// exact whole number, such as a count, has no digits behind the point.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Interval { lo, hi } = *self;
         if self.tells_a_value() {
             return self.write_with(self.center(), f);
         }
-        let digits = digits_of(self.center());
+        let digits = self.digits();
         write!(f, "{lo:.digits$} to {hi:.digits$}")
     }
 }
 
 impl Interval {
-    /// Prints `value [lo, hi]`, with three significant digits of the value or more.
+    /// Returns the digits behind the point with which the interval is shown: none for an exact whole number,
+    /// such as a count; otherwise two, fewer from 10 on, and more below 0.1.
+    pub(crate) fn digits(self) -> usize {
+        let Interval { lo, hi } = self;
+        if lo == hi && lo % 1.0 == 0.0 {
+            return 0;
+        }
+        match self.tells_a_value() {
+            true => digits_of(self.center()),
+            false => digits_of(f64::max(lo.abs(), hi.abs())),
+        }
+    }
+
+    /// Prints `value [lo, hi]`, with digits as for this value; an exact number as [`Display`] does.
+    ///
+    /// [`Display`]: core::fmt::Display
     pub(crate) fn write_with(
         self,
         value: f64,
         f: &mut core::fmt::Formatter<'_>,
     ) -> core::fmt::Result {
-        let digits = digits_of(value);
         let Interval { lo, hi } = self;
         if lo == hi {
+            let digits = self.digits();
             return write!(f, "{lo:.digits$}");
         }
+        let digits = digits_of(value);
         write!(f, "{value:.digits$} [{lo:.digits$}, {hi:.digits$}]")
     }
 }
 
-/// Returns the digits behind the point that show a value to three significant digits or more.
+/// Returns the digits behind the point that show two significant digits of a value, from 1 on three.
 fn digits_of(value: f64) -> usize {
     match value.abs() {
         size if size >= 100.0 => 0,
         size if size >= 10.0 => 1,
-        _ => 2,
+        size if size >= 0.1 || size == 0.0 => 2,
+        size if size >= 0.01 => 3,
+        size if size >= 0.001 => 4,
+        _ => 5,
     }
 }
 
@@ -231,8 +250,11 @@ mod tests {
     #[test]
     fn a_wide_interval_is_shown_without_a_value() {
         let shown = |lo, hi| std::format!("{}", Interval::new(lo, hi));
-        assert_eq!(shown(2.0, 2.0), "2.00");
-        assert_eq!(shown(0.0, 0.0), "0.00");
+        assert_eq!(shown(2.0, 2.0), "2");
+        assert_eq!(shown(0.0, 0.0), "0");
+        assert_eq!(shown(2.5, 2.5), "2.50");
+        assert_eq!(shown(0.0018, 0.0024), "0.0021 [0.0018, 0.0024]");
+        assert_eq!(shown(-1.704, 1.701), "-1.70 to 1.70");
         assert_eq!(shown(2.0, 4.0), "2.83 [2.00, 4.00]");
         assert_eq!(shown(2.0, 4.1), "2.00 to 4.10");
         assert_eq!(shown(-2.8, 30.3), "-2.8 to 30.3");

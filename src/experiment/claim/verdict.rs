@@ -95,11 +95,10 @@ pub(crate) fn rounded(value: f64) -> f64 {
 /// each end lies, and at most three more than usual.
 fn beside(value: Interval, bounds: [f64; 2]) -> String {
     let [lo, hi, center] = [value.lo, value.hi, value.center()];
-    let few = match center.abs() {
-        size if size >= 100.0 => 0,
-        size if size >= 10.0 => 1,
-        _ => 2,
-    };
+    let few = value.digits();
+    if lo == hi && few == 0 {
+        return format!("{lo:.0}");
+    }
     let hides = |digits: usize, end: f64| {
         let text = |value: f64| format!("{value:.digits$}");
         bounds
@@ -341,11 +340,11 @@ mod tests {
         );
         assert_eq!(
             numbers(between("a", Interval::exact(6.0), 6.0, 6.0)),
-            "a 6.00 (claimed: 6)"
+            "a 6 (claimed: 6)"
         );
         assert_eq!(
             numbers(between("a", Interval::exact(6.0), 1.0, f64::INFINITY)),
-            "a 6.00 (claimed: 1 or more)"
+            "a 6 (claimed: 1 or more)"
         );
         let undecided = Interval::new(1.5, 2.0 + 1e-9);
         assert_eq!(
@@ -371,7 +370,7 @@ mod tests {
         assert_eq!(verdict(&[]), Verdict::Untestable);
         assert_eq!(
             all_of([yes(), no()]).unwrap().numbers,
-            "a 3.00 (claimed: 2 or more); c 1.00 (claimed: 2 or more)"
+            "a 3 (claimed: 2 or more); c 1 (claimed: 2 or more)"
         );
         let none = |reason: &str| Err(Untestable(reason.to_owned()));
         assert_eq!(all_of([no(), none("first"), none("second")]), none("first"));

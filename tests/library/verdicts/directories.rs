@@ -118,7 +118,7 @@ pub fn rows() -> Vec<Row> {
             usual(m).without(|series, _| series == "page tables in memory")
         })
         .says("no point of `page tables in memory` was measured"),
-        row("E26", RANDOMISED, Holds, usual).says("page directories 4.00"),
+        row("E26", RANDOMISED, Holds, usual).says("page directories 4"),
         row("E26", RANDOMISED, DoesNotHold, |m| spread(m, 2.0)),
         row("E26", RANDOMISED, Untestable, |m| {
             usual(m).without(|series, _| series == "page directories of this program")

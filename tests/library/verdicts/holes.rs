@@ -75,7 +75,7 @@ pub fn rows() -> Vec<Row> {
         row("E12", FOO, DoesNotHold, |m| {
             with(m, "bytes of padding", 0.0)
         })
-        .says("bytes of padding 0.00"),
+        .says("bytes of padding 0"),
         row("E12", FOO, Untestable, |m| {
             today(m).without(|series, _| series == "bytes of holes")
         }),
@@ -91,7 +91,7 @@ pub fn rows() -> Vec<Row> {
         row("E12", RUST, DoesNotHold, |m| {
             with(m, "bytes of foo in Rust", 72.0)
         })
-        .says("bytes of foo in Rust 72.0"),
+        .says("bytes of foo in Rust 72"),
         row("E12", RUST, Untestable, |m| {
             today(m).without(|series, _| series == "cache lines in Rust")
         }),

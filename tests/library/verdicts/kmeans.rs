@@ -190,7 +190,7 @@ pub fn rows() -> Vec<Row> {
         row("B6", MEANS, DoesNotHold, |m| {
             found(m, "B6", [0.0, 2e-9], usual)
         })
-        .says("in 10^-9 2.0"),
+        .says("in 10^-9 2 "),
         row("B6", MEANS, Untestable, |m| {
             found(m, "B6", [0.0, 0.0], usual).without(|series, _| series.contains("distance"))
         }),

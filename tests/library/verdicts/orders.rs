@@ -77,7 +77,7 @@ pub fn rows() -> Vec<Row> {
                 bytes(series, 9.0).unwrap_or(time(1.0))
             })
         })
-        .says("bytes before paid 9.00"),
+        .says("bytes before paid 9"),
         row("E17", SIZES, Untestable, |m| {
             today(m).without(|series, _| series == "bytes before buyer")
         })

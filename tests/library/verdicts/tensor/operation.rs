@@ -48,7 +48,7 @@ pub fn operation() -> Vec<Row> {
         row("C2", LOADS, DoesNotHold, |m| {
             operations(m, FLAT, [19e6, 3e6, 2.4e6])
         })
-        .says("loads per read, nested 3.00"),
+        .says("loads per read, nested 3"),
         row("C2", LOADS, DoesNotHold, |m| {
             operations(m, [9e6, 2e6, 448.0], NESTED)
         }),
