@@ -20,6 +20,8 @@
 #[cfg(not(target_feature = "sse2"))]
 use super::softfloat as intrinsics;
 use super::token::{Cldemote, Clflushopt, Clwb};
+#[cfg(hosted)]
+use crate::mem::LINE;
 use core::arch::asm;
 #[cfg(target_feature = "sse2")]
 use core::arch::x86_64 as intrinsics;
@@ -106,4 +108,24 @@ pub fn sfence() {
 pub fn mfence() {
     // SAFETY: a fence reads and writes nothing.
     unsafe { intrinsics::_mm_mfence() };
+}
+
+/// Flushes the lines of `bytes` bytes, starting with the line at `first`.
+///
+/// A pattern that was laid out a moment ago is partly in the caches. A walk over much more than they
+/// hold would hit it on its first lap, and never again.
+///
+/// # Safety
+/// The bytes are mapped and readable.
+#[cfg(hosted)]
+pub(crate) unsafe fn flush_bytes(first: *const u8, bytes: usize, features: &super::Features) {
+    let lines = (0..bytes).step_by(LINE).map(|at| first.wrapping_add(at));
+    // SAFETY: the caller vouches for the bytes.
+    unsafe {
+        match features.clflushopt() {
+            Some(token) => lines.for_each(|line| clflushopt(token, line)),
+            None => lines.for_each(|line| clflush(line)),
+        }
+    }
+    mfence();
 }

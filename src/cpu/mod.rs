@@ -35,6 +35,8 @@ pub use cores::{Core, Fact, Ports, Source, Translations};
 #[doc(hidden)]
 pub use cores::{EventTable, PrefetchSwitches};
 pub use features::{Feature, Features, UnknownFeature};
+#[cfg(hosted)]
+pub(crate) use flush::flush_bytes;
 pub use flush::{cldemote, clflush, clflushopt, clwb, lfence, mfence, sfence};
 pub use identity::{CoreType, Identity, Vectors, Vendor};
 pub use list::{List, Text};

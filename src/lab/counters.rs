@@ -6,12 +6,12 @@ use comfy_table::{CellAlignment, Row};
 use serde_json::{Value, json};
 
 use super::progress::Progress;
-use super::rank::grouped;
 use crate::counters::{Each, Named};
 use crate::experiment::{Axis, Experiment, Machine, Rig, Untestable};
 use crate::lab::record::Header;
 use crate::lab::size::show;
 use crate::lab::table;
+use crate::order::grouped;
 use crate::os::perf::{Counter, Event, Refusal};
 
 /// The events that are counted, with the names under which they were requested.

@@ -11,7 +11,6 @@ use super::answer::{Counts, Paper};
 use super::compare::{Side, differences, render as render_comparison};
 use super::fleet::SIDE_BY_SIDE;
 use super::format::{Check, Output, Sheet};
-use super::rank::{grouped, unique};
 use super::record::{MACHINE, VerdictLine};
 use super::report::{ReportView, render as render_report};
 use super::show::check;
@@ -21,6 +20,7 @@ use crate::experiment::{Verdict, find_claim};
 use crate::lab::report::first::{patterns, stack};
 use crate::lab::report::page::{page, table};
 use crate::order;
+use crate::order::{grouped, unique};
 use crate::stats::Interval;
 
 /// Records side by side.

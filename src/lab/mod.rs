@@ -23,7 +23,6 @@ mod listing;
 pub mod plain;
 mod progress;
 mod quiet;
-mod rank;
 pub mod read;
 pub mod record;
 pub mod reference;

@@ -7,7 +7,7 @@ use crate::experiment::{
     Case, Claim, Doubt, Evidence, Experiment, Kind, Machine, Point, Range, Verdict, all,
     mark_remote, merged_by_number,
 };
-use crate::lab::rank::{greatest_first, least_first};
+use crate::order::{greatest_first, least_first};
 
 /// The points of experiments in the order of the registry, with all passes merged.
 pub type Measured = Vec<(&'static Experiment, Vec<Point>)>;

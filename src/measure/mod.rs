@@ -9,15 +9,11 @@
 //! [`in_turn()`] compares two kernels, and [`distribution()`] records the time of each single operation.
 //! With the feature `std`, `bench::Bench` does all of this without buffers to lend.
 
-#[cfg(hosted)]
-mod cold;
 mod collect;
 mod one_shot;
 mod sample;
 mod steady;
 
-#[cfg(hosted)]
-pub(crate) use cold::flush_bytes;
 #[cfg(hosted)]
 pub(crate) use one_shot::each_shot;
 pub use one_shot::{Shot, distribution, one_shot};

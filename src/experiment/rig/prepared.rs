@@ -3,6 +3,7 @@
 // Flushes the memory of a pattern before it is walked.
 #![allow(unsafe_code)]
 
+use crate::cpu::flush_bytes;
 use crate::experiment::rig::{runs, threads};
 use crate::experiment::{
     Arena, Case, Context, Distribution, LapsFrom, PageRequest, SampleOf, Testable, ThreadStats,
@@ -13,7 +14,7 @@ use crate::host::{
     of_kernel, of_shot,
 };
 use crate::kernel::Work;
-use crate::measure::{Buffers, Outcome, Plan, flush_bytes, one_shot, steady};
+use crate::measure::{Buffers, Outcome, Plan, one_shot, steady};
 use crate::prelude::*;
 use crate::time::Rate;
 

@@ -12,10 +12,10 @@ use crate::experiment::topics::topic_of;
 use crate::experiment::{Document, Origin, Shown, Takeaway, Verdict, find_claim};
 use crate::lab::analysis::Analysis;
 use crate::lab::inferred::core_per_tick;
-use crate::lab::rank::greatest_first;
 use crate::lab::record::{Header, Record, VerdictLine};
 use crate::lab::size::show;
 use crate::order;
+use crate::order::greatest_first;
 use crate::recorded::core_of;
 use crate::stats::Interval;
 

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::marks::{Path, group, px, width, wrapped};
 use super::scale::Scale;
 use super::{AxisView, Drawing, Series, Value, heading, number, place};
-use crate::lab::rank::greatest_first;
+use crate::order::greatest_first;
 
 /// Number of colours that `chart.css` has for values, from low to high.
 const STEPS: usize = 9;

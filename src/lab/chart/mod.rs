@@ -14,8 +14,8 @@ mod scale;
 
 use maud::{Markup, html};
 
-use crate::lab::rank::unique;
 use crate::order;
+use crate::order::unique;
 use crate::stats::Interval;
 
 pub(in crate::lab) use cells::step_of;

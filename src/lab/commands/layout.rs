@@ -9,9 +9,9 @@ use serde_json::json;
 use super::{Status, say, tell};
 use crate::lab::layout::print::{Style, count, declaration, numbers};
 use crate::lab::layout::{Binary, Definition, Diff, Language, Places, Reorder, Summary, TypeJson};
-use crate::lab::rank::unique;
 use crate::lab::session::debug_tree;
 use crate::order;
+use crate::order::unique;
 
 /// Show how a type lies in memory: members, holes, cache lines, and a better order.
 ///

@@ -2,9 +2,9 @@
 
 use super::Side;
 use crate::experiment::{Verdict, topics};
-use crate::lab::rank::greatest_first;
 use crate::lab::record::MACHINE;
 use crate::lab::report::view::{AxisView, CurveView, Figure, Section, Value};
+use crate::order::greatest_first;
 use crate::stats::{Interval, median_of};
 
 /// Least uncertainty of a measured value in a comparison, as a share. The passes of one run do not show the

@@ -8,8 +8,8 @@ use super::difference::{Difference, family_of};
 use crate::experiment::topics::families;
 use crate::experiment::{Named, all, find, nearest};
 use crate::lab::chart::place as at;
-use crate::lab::rank::greatest_first;
 use crate::lab::record::MACHINE;
+use crate::order::greatest_first;
 use crate::spelling::distance;
 use crate::stats::Interval;
 

@@ -20,11 +20,11 @@ use crate::lab::compare::{
     Difference, Failure, Gate, GateError, LADDER_TITLE, Outcome, Place, each_names_one, family_of,
     names_of,
 };
-use crate::lab::rank::greatest_first;
 use crate::lab::read::{read, record_at, warn};
 use crate::lab::record::{MACHINE, Record};
 use crate::lab::report::build::axis;
 use crate::lab::report::view::{self, AxisView};
+use crate::order::greatest_first;
 use crate::stats::Interval;
 use outlier::{Settings, settings_of};
 

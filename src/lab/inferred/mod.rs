@@ -16,8 +16,8 @@ use crate::experiment::{
 };
 use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::kernel::MOST_PENDING;
-use crate::lab::rank::least_first;
 use crate::lab::record::{MACHINE, Record};
+use crate::order::least_first;
 use crate::stats::Interval;
 use crate::time::Rate;
 

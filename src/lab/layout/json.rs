@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::aggregate::{lines, lines_in_array};
 use super::{Aggregate, Definition, Holes, Kind, Member, Reorder, Role};
-use crate::lab::rank::unique;
+use crate::order::unique;
 
 /// The numbers that `pahole` prints below a type, and the bytes that another order would save.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -12,10 +12,10 @@ use super::text::{BY_INTEREST, class, glossary, mark, percent, prose};
 use super::view::{PredictionView, ReportView, Section};
 use crate::experiment::Verdict;
 use crate::lab::chart;
-use crate::lab::rank::greatest_first;
 use crate::lab::record::VerdictLine;
 use crate::lab::sheet::Row;
 use crate::lab::size::grouped;
+use crate::order::greatest_first;
 
 pub(in crate::lab) const STYLE: &str = include_str!("style.css");
 const NAVIGATION: &str = include_str!("page.js");

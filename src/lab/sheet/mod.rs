@@ -11,10 +11,10 @@ use crate::lab::consistency::last_level_latency;
 use crate::lab::format::{Check, Outcome, Output, Sheet};
 use crate::lab::inferred::Inferred;
 use crate::lab::quiet::Quiet;
-use crate::lab::rank::unique;
 use crate::lab::record::{CacheLine, Header, PrefetchersLine, TlbLine};
 use crate::lab::size::{rounded, share, show, show_range};
 use crate::lab::terminal::Screen;
+use crate::order::unique;
 use crate::stats::Interval;
 
 /// A row of the sheet.

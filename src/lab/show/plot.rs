@@ -8,10 +8,10 @@ use anstyle::{AnsiColor, Style};
 use super::paragraph;
 use crate::lab::chart::{number, place};
 use crate::lab::format::Sheet;
-use crate::lab::rank::unique;
 use crate::lab::report::view::{AxisView, CurveView, Figure, Form, Value};
 use crate::lab::terminal::{FAINT, Screen};
 use crate::order;
+use crate::order::unique;
 
 /// Height of a plot in lines.
 const HEIGHT: usize = 16;

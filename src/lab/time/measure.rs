@@ -12,13 +12,14 @@ use super::object::EMPTY;
 use super::{Kind, Subject};
 use crate::counters::Each;
 use crate::cpu::Features;
+use crate::cpu::flush_bytes;
 use crate::experiment::{
     Case, Context, Effort, Point, Rig, Setup, State, Unit, Untestable, Workload, merged,
 };
 use crate::kernel::{Kernel, Work};
 use crate::lab::counters::Counted;
 use crate::lab::session::Session;
-use crate::measure::{Shot, flush_bytes};
+use crate::measure::Shot;
 use crate::mem::{LINE, Region};
 use crate::os::perf::Refusal;
 use crate::os::trial::Marks;

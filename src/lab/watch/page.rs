@@ -8,10 +8,10 @@ use crate::lab::answer::machine_name;
 use crate::lab::chart::{AxisView, Drawing, Owner, Role, Series, Shape, Value, draw, number};
 use crate::lab::date::Date;
 use crate::lab::fleet::{DISTANCE, LEAST, SCORE};
-use crate::lab::rank::{greatest_first, grouped};
 use crate::lab::record::{Header, Record};
 use crate::lab::report::page::{links, page, scripts, table};
 use crate::lab::size::show;
+use crate::order::{greatest_first, grouped};
 
 /// Maximum number of figures of a curve in a chart. The table has all.
 const FEW: usize = 5;

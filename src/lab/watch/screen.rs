@@ -11,10 +11,10 @@ use super::timeline::{Timeline, TrackedFigure, some};
 use crate::lab::chart::number;
 use crate::lab::date::Date;
 use crate::lab::format::{Check, Output, Sheet};
-use crate::lab::rank::greatest_first;
 use crate::lab::record::Header;
 use crate::lab::table::width;
 use crate::lab::terminal::{BAD, FAINT, STRONG, Screen, say, show};
+use crate::order::greatest_first;
 
 /// Maximum number of figures that are drawn. The report has all.
 const ROWS: usize = 12;

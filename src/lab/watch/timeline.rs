@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use crate::experiment::{Evidence, Experiment, Machine, Percentile, Point, State, Unit, find};
 use crate::lab::chart::{AxisView, number, place};
 use crate::lab::fleet::{Figure, Spread, Value};
-use crate::lab::rank::unique;
 use crate::lab::record::{MACHINE, Record, RoundLine, points_of};
 use crate::lab::report::build::axis;
+use crate::order::unique;
 use crate::recorded::machine_of;
 use crate::stats::{Interval, median_of};
 

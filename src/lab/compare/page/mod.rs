@@ -8,10 +8,10 @@ use maud::{Markup, html};
 use super::{Difference, Effect, Side, effects, prefetchers_apart};
 use crate::lab::chart::{Drawing, Owner, Role, Series, draw, heading, number, place};
 use crate::lab::compare::{Ahead, Place};
-use crate::lab::rank::{greatest_first, grouped};
 use crate::lab::report::page::{links, page, scripts, table};
 use crate::lab::report::text::prose;
 use crate::lab::report::view::{Figure, Section, Value};
+use crate::order::{greatest_first, grouped};
 use crate::stats::Interval;
 
 /// Renders the comparison of the first of `sides` with each of the others as one self-contained HTML file.

@@ -4,11 +4,11 @@ use maud::{Markup, html};
 
 use crate::experiment::Verdict;
 use crate::lab::compare::Side;
-use crate::lab::rank::unique;
 use crate::lab::record::VerdictLine;
 use crate::lab::report::page::table;
 use crate::lab::report::text::{badge, prose};
 use crate::lab::sheet::Row;
+use crate::order::unique;
 
 /// A claim and its verdict in each record.
 struct Judged<'a> {
