@@ -7,7 +7,7 @@ use linefill::kernel::symbols;
 use linefill::kernel::verify::check_all;
 use linefill::mem::Region;
 use linefill::pmu::Cpu;
-use linefill::time::{Rate, start};
+use linefill::time::{FenceWaits, Rate, make_lfence_wait, start};
 
 use crate::console::Console;
 use crate::counters::{self, Programmed};
@@ -47,6 +47,7 @@ pub fn everything(
         // SAFETY: it raises #UD, whose handler does not return.
         Some(Plant::Exception) => unsafe { asm!("ud2", options(noreturn)) },
     }
+    fence(console, here.ring);
     let mut region = Region::new(memory).expect("the memory is whole lines");
     instructions::check_all(&Features::detect(), &mut |what, ok| {
         console.check(format_args!("instructions: {what}"), ok);
@@ -63,6 +64,25 @@ pub fn everything(
         None => walks(console, &mut region, options, here, rate),
         Some(names) => experiments(console, pages, names, options, here, rate),
     }
+}
+
+/// Makes the fences of the clock wait, and says whether they do.
+fn fence(console: &mut Console<'_>, ring: u16) {
+    if ring != 0 {
+        return console.say(format_args!("lfence: as found, since this is ring {ring}"));
+    }
+    // SAFETY: this is ring 0 of the one CPU, and no other code writes the register.
+    let waits = unsafe { make_lfence_wait(&mut Cpu) };
+    let said = match waits {
+        FenceWaits::Always => "waits on every CPU of this kind",
+        FenceWaits::AsFound => "waits, as the firmware has set it",
+        FenceWaits::Now => "waits since DE_CFG was written",
+        FenceWaits::Unknown => "left to the hypervisor",
+        _ => {
+            "does not wait: DE_CFG did not keep the bit, and older work may reach into single runs"
+        }
+    };
+    console.say(format_args!("lfence: {said}"));
 }
 
 #[cfg(feature = "experiments")]

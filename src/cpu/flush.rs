@@ -81,7 +81,8 @@ pub fn cldemote(_has: Cldemote, ptr: *const u8) {
 /// `lfence`: no later instruction starts before every earlier one has completed.
 ///
 /// This is the dispatch-serialising fence for measurements. On AMD it serialises if the operating system
-/// has set bit 1 of DE_CFG, which Linux does (AMD, "Software techniques for managing speculation").
+/// has set bit 1 of DE_CFG, which Linux does (AMD, "Software techniques for managing speculation"). Without
+/// one, [`make_lfence_wait`](crate::time::make_lfence_wait) sets it.
 #[doc(alias = "_mm_lfence")]
 #[inline(always)]
 pub fn lfence() {

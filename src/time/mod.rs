@@ -7,9 +7,11 @@
 // Reads the time-stamp counter between fences, which only assembly can order.
 #![allow(unsafe_code)]
 
+mod fence;
 mod share;
 pub mod yardstick;
 
+pub use fence::{FenceWaits, make_lfence_wait};
 pub use share::SmtContention;
 
 use core::arch::asm;
@@ -31,8 +33,8 @@ const RDTSC: u8 = 2;
 ///
 /// The first fence waits for older instructions; the second keeps younger ones from starting before the
 /// counter is read (Intel SDM volume 2B, RDTSC; AMD APM volume 3, RDTSC). On AMD a fence waits only if bit 1
-/// of the register DE_CFG is set, as Linux sets it (see [`lfence`](crate::cpu::lfence)). Without an operating
-/// system older work may reach into a single run; the difference of N and 2 N operations cancels it.
+/// of the register DE_CFG is set, as Linux sets it. Without an operating system, [`make_lfence_wait`] sets it;
+/// otherwise older work may reach into a single run, and the difference of N and 2 N operations cancels it.
 ///
 /// The first call asks CPUID whether [`stop`] can use `rdtscp`. Every call loads the cached answer,
 /// before the first fence.

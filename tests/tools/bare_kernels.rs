@@ -103,3 +103,22 @@ fn kernels_are_passed_over_by_a_word_alone() {
     }
     assert!(!plain().serial.contains(sentence));
 }
+
+/// On a Zen 2 without a hypervisor, the image sets the bit with which `lfence` waits, and says what came of
+/// it: QEMU accepts the access and keeps nothing.
+#[test]
+fn the_fences_of_the_clock_are_made_to_wait() {
+    if !have_qemu() {
+        return;
+    }
+    let zen_2 = "EPYC-Rome,-hypervisor";
+    let machine = ["-accel", "tcg", "-cpu", zen_2, "-m", "128"];
+    let options = "verify=off largest=65536";
+    let boot = boot_on(machine, options);
+    assert_eq!(boot.status, Some(PASSED));
+    let kept = "# lfence: does not wait: DE_CFG did not keep the bit";
+    assert!(boot.serial.contains(kept), "{}", boot.serial);
+    let boot = boot_on(machine, &format!("ring=3 {options}"));
+    assert!(boot.serial.contains("# lfence: as found"));
+    assert!(plain().serial.contains("# lfence: "));
+}
