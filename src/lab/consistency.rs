@@ -103,7 +103,7 @@ impl<'a> Points<'a> {
         let [_, l2, llc] = self.machine.ranges.capacities.get(..3)? else {
             return None;
         };
-        let behind_l2 = 2.0 * l2.usable();
+        let behind_l2 = 2.0 * l2.whole();
         // A rise far beyond the reported size of the level is not the edge of a cache.
         let beyond = llc.reported.map_or(f64::INFINITY, |size| ROOM * size);
         // Nor is a rise of accesses that take as long as memory already: their translations leave the TLBs.
@@ -162,7 +162,11 @@ pub fn last_level_latency(
     let [Ok(from_memory), Ok(from_caches)] = LAPS.map(|(_, series)| evidence.series(series)) else {
         return evidence.level(LADDER, machine.ranges.llc);
     };
-    let l2 = machine.ranges.capacities.get(1).map_or(0.0, Capacity::most);
+    let l2 = machine
+        .ranges
+        .capacities
+        .get(1)
+        .map_or(0.0, Capacity::whole);
     let both = from_memory.into_iter().filter_map(|(x, slow)| {
         let (_, quick) = *from_caches.iter().find(|(of, _)| *of == x)?;
         Some((x, [slow, quick]))

@@ -55,6 +55,9 @@ impl core::fmt::Display for Range {
     }
 }
 
+/// The factor to which the size of a level is measured.
+const ACCURACY: f64 = 1.5;
+
 /// The capacity of a cache level: as CPUID reports it, and as the ladder shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
@@ -77,10 +80,14 @@ impl Capacity {
         }
     }
 
-    /// Returns the bytes beyond which no working set lies in the level.
-    pub fn most(&self) -> f64 {
-        let sizes = [self.reported, self.measured].into_iter().flatten();
-        sizes.fold(0.0, f64::max)
+    /// Returns the bytes of the whole level, which a working set of the next level has to outgrow: what CPUID
+    /// reports if the ladder clearly shows less, because a hyper-thread or another guest takes a part of the
+    /// level at times.
+    pub fn whole(&self) -> f64 {
+        match (self.reported, self.measured) {
+            (Some(reported), Some(measured)) if ACCURACY * measured < reported => reported,
+            _ => self.usable(),
+        }
     }
 }
 
@@ -91,9 +98,9 @@ pub struct Ranges {
     pub capacities: Vec<Capacity>,
     /// 4 KiB to half of L1d.
     pub l1: Range,
-    /// Twice L1d to half of L2.
+    /// Twice the whole of L1d to half of L2.
     pub l2: Range,
-    /// Twice L2 to half of the last level's share.
+    /// Twice the whole of L2 to half of the last level's share.
     pub llc: Range,
     /// Four times the last level's share and more.
     pub memory: Range,
@@ -126,10 +133,12 @@ impl Ranges {
                 measured: measured[index],
             })
             .collect();
-        let usable = |index: usize| match capacities[index].usable() {
+        let size = |index: usize, of: fn(&Capacity) -> f64| match of(&capacities[index]) {
             0.0 => SMALLEST[index],
             bytes => bytes,
         };
+        let usable = |index| size(index, Capacity::usable);
+        let whole = |index| size(index, Capacity::whole);
         let (l1, l2) = (usable(0), usable(1));
         // Without a third level, memory begins after the second.
         let llc = usable(2).max(l2);
@@ -139,11 +148,11 @@ impl Ranges {
                 hi: l1 / 2.0,
             },
             l2: Range {
-                lo: 2.0 * l1,
+                lo: 2.0 * whole(0),
                 hi: l2 / 2.0,
             },
             llc: Range {
-                lo: 2.0 * l2,
+                lo: 2.0 * whole(1),
                 hi: llc / 2.0,
             },
             memory: Range {

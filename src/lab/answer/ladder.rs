@@ -108,7 +108,7 @@ fn last_level(analysis: &Analysis) -> Range {
     match ranges.llc.lo <= ranges.llc.hi {
         true => ranges.llc,
         false => Range {
-            lo: BEYOND_L2 * bytes(2, Capacity::most),
+            lo: BEYOND_L2 * bytes(2, Capacity::whole),
             hi: bytes(3, Capacity::usable),
         },
     }

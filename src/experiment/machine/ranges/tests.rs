@@ -190,6 +190,25 @@ fn without_cpuid_the_steps_stand_alone() {
 }
 
 #[test]
+fn the_next_level_begins_beyond_all_of_a_level_that_others_use_too() {
+    // A hyper-thread takes most of L2: of one MiB, the ladder shows a third.
+    let rungs = ladder(&[
+        (16.0 * KIB, 4.0),
+        (32.0 * KIB, 4.0),
+        (64.0 * KIB, 14.0),
+        (0.25 * MIB, 14.0),
+        (0.5 * MIB, 50.0),
+        (16.0 * MIB, 50.0),
+        (64.0 * MIB, 400.0),
+        (256.0 * MIB, 400.0),
+    ]);
+    let reported = [32.0 * KIB, MIB, 32.0 * MIB].map(Some);
+    let ranges = Ranges::from_ladder(&rungs, reported);
+    assert!(ranges.l2.hi < 0.25 * MIB, "{}", ranges.l2);
+    assert_eq!(ranges.llc.lo, 2.0 * MIB);
+}
+
+#[test]
 fn a_cache_larger_than_the_ladder_keeps_its_reported_size() {
     let rungs = ladder(&[(16.0 * KIB, 4.0), (64.0 * KIB, 14.0), (1.0 * MIB, 14.5)]);
     let ranges = Ranges::from_ladder(

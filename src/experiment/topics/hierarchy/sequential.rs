@@ -363,7 +363,7 @@ const FIG_3_13: Experiment = Experiment {
             |e| {
                 let within = paired(e, "Addnext0", "Inc", e.machine.ranges.l2)?;
                 let l2 = e.machine.ranges.capacities.get(1);
-                let bytes = l2.map_or(0.0, |at| at.reported.unwrap_or(at.usable()));
+                let bytes = l2.map_or(0.0, Capacity::whole);
                 let mut points = paired_points(e, "Addnext0", "Inc")?.into_iter();
                 let found = points.find(|(x, _)| bytes > 0.0 && *x >= 2.0 * bytes);
                 let (x, slower) = found.ok_or_else(|| {
