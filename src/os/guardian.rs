@@ -4,7 +4,8 @@
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
-use std::io::{self, Read};
+use std::fmt;
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
@@ -41,6 +42,27 @@ impl Undo {
     }
 }
 
+impl fmt::Display for Undo {
+    /// Says what somebody has to do by hand if the step fails.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // The only files that are not written from their beginning on are those of registers.
+            Undo::Write { file, at, bytes } if *at > 0 => {
+                let file = file.to_string_lossy();
+                f.write_str("write 0x")?;
+                let mut value = bytes.iter().rev();
+                value.try_for_each(|byte| write!(f, "{byte:02x}"))?;
+                write!(f, " to register {at:#x} of {file}")
+            }
+            Undo::Write { file, bytes, .. } => {
+                let text = String::from_utf8_lossy(bytes);
+                write!(f, "write {:?} to {}", text.trim(), file.to_string_lossy())
+            }
+            Undo::Remove(dir) => write!(f, "remove the folder {}", dir.to_string_lossy()),
+        }
+    }
+}
+
 fn c_string(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
 }
@@ -55,6 +77,8 @@ pub(super) struct Guardian {
     child: libc::pid_t,
     /// The parent's end of the socket. Closed when the guardian is dropped, or by the kernel.
     line: Option<UnixStream>,
+    /// What the child is to do.
+    undo: Vec<String>,
 }
 
 impl Guardian {
@@ -80,6 +104,7 @@ impl Guardian {
         let guardian = Guardian {
             child,
             line: Some(ours.try_clone()?),
+            undo: undo.iter().map(Undo::to_string).collect(),
         };
         // If the child dies before it is ready, the socket closes and this read fails.
         ours.read_exact(&mut [0])?;
@@ -94,7 +119,8 @@ impl Guardian {
 }
 
 impl Drop for Guardian {
-    /// Makes the child restore everything, and waits for it to end.
+    /// Makes the child restore everything, and waits for it to end. If it failed or was killed, says on standard
+    /// error what is left to do: nothing else would tell that settings of the machine stay changed.
     fn drop(&mut self) {
         drop(self.line.take());
         let mut status = 0;
@@ -102,6 +128,11 @@ impl Drop for Guardian {
         while unsafe { libc::waitpid(self.child, &mut status, 0) } < 0
             && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
         {}
+        if status != 0 {
+            let undo = self.undo.join("; ");
+            // As `eprintln` would, but standard error may be closed.
+            let _ = writeln!(io::stderr(), "linefill: not all was put back: {undo}");
+        }
     }
 }
 
@@ -212,5 +243,23 @@ mod tests {
         let text = reader.join().unwrap();
         std::fs::remove_file(path).unwrap();
         assert_eq!(text, "0-1");
+    }
+
+    #[test]
+    fn a_step_that_failed_is_said_as_what_is_left_to_do() {
+        let register = Path::new("/dev/cpu/3/msr");
+        let mask = Path::new("/proc/irq/24/smp_affinity_list");
+        let steps = [
+            Undo::write(register, 0x1a4, &0x20_u64.to_le_bytes()),
+            Undo::write(mask, 0, b"0-3\n"),
+            Undo::remove(Path::new("/sys/fs/cgroup/linefill")),
+        ];
+        let said = steps.map(|step| step.unwrap().to_string());
+        let expected = [
+            "write 0x0000000000000020 to register 0x1a4 of /dev/cpu/3/msr",
+            "write \"0-3\" to /proc/irq/24/smp_affinity_list",
+            "remove the folder /sys/fs/cgroup/linefill",
+        ];
+        assert_eq!(said, expected);
     }
 }
