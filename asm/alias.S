@@ -9,8 +9,8 @@
 
    1 load, 8 bytes, 1 store, 8 bytes per iteration. The stored value is the number of iterations left. Each
    load waits only for the previous load, as long as the load and the store share no byte. The latency rises
-   if the core at first treats the two addresses as equal. Zen 4 and Zen 5 do so in the first loop. Raptor
-   Cove does so only in the second: it knows a store by its whole address once that address is translated. */
+   if the core at first treats the two addresses as equal. In the first loop, Zen 4 and Zen 5 do so and
+   Raptor Cove does not; in the second, Raptor Cove does. */
 
 #include "linefill.h"
 

@@ -5,8 +5,7 @@
 
 use core::hint::black_box;
 
-use crate::cpu::flush_bytes;
-use crate::cpu::{Caches, Features};
+use crate::cpu::{Caches, Features, flush_bytes};
 use crate::mem::{LINE, PAGE};
 use crate::os::code::CodeError;
 use crate::os::{Code, Memory, MemoryError, Pages};

@@ -19,8 +19,7 @@ use super::whole::write_whole;
 use crate::experiment::{Verdict, find_claim};
 use crate::lab::report::first::{patterns, stack};
 use crate::lab::report::page::{page, table};
-use crate::order;
-use crate::order::{grouped, unique};
+use crate::order::{self, grouped, unique};
 use crate::stats::Interval;
 
 /// Records side by side.

@@ -32,9 +32,9 @@ pub enum FenceWaits {
 
 /// Makes `lfence` wait for older instructions on the CPU that executes the call, and returns whether it does.
 ///
-/// AMD's families 10h and 12h to 19h and Hygon's CPUs have a bit for it in the register DE_CFG, which firmware
-/// may leave clear and Linux sets. Zen 4 and later CPUs report by CPUID that `lfence` always waits. In a
-/// virtual machine nothing is written: the host has set the bit for itself.
+/// AMD's CPUs from family 10h on, except 11h, and Hygon's have a bit for it in the register DE_CFG, which firmware
+/// may leave clear and Linux sets. Newer ones report by CPUID that `lfence` always waits. In a virtual machine
+/// nothing is written: the host has set the bit for itself.
 ///
 /// Source: AMD, "Software techniques for managing speculation on AMD processors"; AMD APM volume 3, CPUID
 /// function 8000_0021h, `LFenceAlwaysSerializing`.

@@ -272,8 +272,8 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     let memory = machine.in_memory();
     // A stream keeps more of a shared cache than a walk does, so the ladder does not show how much of
-    // the last level a stream can use. A measured cache ends between two bytes. The first stream must not be smaller than the range of the
-    // last level.
+    // the last level a stream can use. A measured cache ends between two bytes, and the first stream
+    // must not be smaller than the range of the last level.
     let first = ranges.llc.lo.ceil() as usize;
     let octaves = successors(Some(first), |bytes| bytes.checked_mul(2));
     let l2 = Some(machine.middle_of(ranges.l2)).filter(|&bytes| ranges.l2.holds(bytes as f64));

@@ -14,8 +14,7 @@ use crate::lab::analysis::Analysis;
 use crate::lab::inferred::core_per_tick;
 use crate::lab::record::{Header, Record, VerdictLine};
 use crate::lab::size::show;
-use crate::order;
-use crate::order::greatest_first;
+use crate::order::{self, greatest_first};
 use crate::recorded::core_of;
 use crate::stats::Interval;
 

@@ -5,8 +5,7 @@ use maud::{Markup, html};
 use super::marks::{self, Path, group, px, width, with_room};
 use super::scale::Scale;
 use super::{Drawing, FEW, Role, Series, Value, heading, place};
-use crate::order;
-use crate::order::{grouped, least_first};
+use crate::order::{self, grouped, least_first};
 
 /// Number of small charts that are open. The others are folded.
 const OPEN: usize = 4;

@@ -14,8 +14,7 @@ mod scale;
 
 use maud::{Markup, html};
 
-use crate::order;
-use crate::order::unique;
+use crate::order::{self, unique};
 use crate::stats::Interval;
 
 pub(in crate::lab) use cells::step_of;

@@ -10,8 +10,7 @@ use super::{Status, say, tell};
 use crate::lab::layout::print::{Style, count, declaration, numbers};
 use crate::lab::layout::{Binary, Definition, Diff, Language, Places, Reorder, Summary, TypeJson};
 use crate::lab::session::debug_tree;
-use crate::order;
-use crate::order::unique;
+use crate::order::{self, unique};
 
 /// Show how a type lies in memory: members, holes, cache lines, and a better order.
 ///

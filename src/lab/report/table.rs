@@ -10,8 +10,7 @@ use super::view::{
 use crate::counters::Quantity;
 use crate::experiment::{Counting, Experiment, Point, Shape};
 use crate::lab::chart::{heading, number, place};
-use crate::order;
-use crate::order::{grouped, least_first, unique};
+use crate::order::{self, grouped, least_first, unique};
 use crate::stats::NOISY;
 
 /// Maximum number of cells of a table in which every interval is shown.

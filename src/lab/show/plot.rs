@@ -10,8 +10,7 @@ use crate::lab::chart::{number, place};
 use crate::lab::format::Sheet;
 use crate::lab::report::view::{AxisView, CurveView, Figure, Form, Value};
 use crate::lab::terminal::{FAINT, Screen};
-use crate::order;
-use crate::order::unique;
+use crate::order::{self, unique};
 
 /// Height of a plot in lines.
 const HEIGHT: usize = 16;

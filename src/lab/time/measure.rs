@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::object::EMPTY;
 use super::{Kind, Subject};
 use crate::counters::Each;
-use crate::cpu::Features;
-use crate::cpu::flush_bytes;
+use crate::cpu::{Features, flush_bytes};
 use crate::experiment::{
     Case, Context, Effort, Point, Rig, Setup, State, Unit, Untestable, Workload, merged,
 };

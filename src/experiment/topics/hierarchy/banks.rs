@@ -49,10 +49,10 @@ const FIG_6_6: Experiment = Experiment {
             slower. Intel dropped such banks with Haswell. The second part times a load behind a \
             store, at an address a given number of bytes higher. The CPU first compares a load \
             with earlier stores by the low 12 bits of the addresses. If these bits match, the load \
-            may wait for the store, even if it lies in another page (4 KiB aliasing). The wait ends \
-            when the core knows the whole address of the store. One series gives the store an \
-            address that is known long before the load's, the other an address that becomes known \
-            at the same time.",
+            may wait for the store, even if it lies in another page (4 KiB aliasing). Whether it \
+            waits may depend on when the core learns the store's address, so that there are two \
+            series: in one, the address is known long before the load's; in the other, it becomes \
+            known at the same time.",
     seen: &[
         seen(
             "Zen 4",
@@ -135,8 +135,8 @@ const FIG_6_6: Experiment = Experiment {
                  earlier stores by the low 12 bits of their addresses",
             ),
             "a load 4,096 bytes behind a store takes more than 1.1 times as long as a load 2,048 \
-             bytes behind the store, whose address is known long before the load's or at the same \
-             time",
+             bytes behind the store, in at least one of two cases: the store's address is known \
+             long before the load's, or becomes known with it",
             |e| {
                 let slower = BOTH.map(|(series, _)| {
                     let free = e.at(series, FREE as f64)?;
