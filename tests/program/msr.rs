@@ -233,3 +233,26 @@ fn a_run_without_prefetchers_that_is_killed_leaves_them_as_they_were() {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
+
+#[test]
+fn registers_that_cannot_be_put_back_are_named() {
+    let Some(switches) = switches() else { return };
+    let folder = Folder::new("msr-gone");
+    let devices = devices(&folder);
+    let args = ["run", "D14", "--memory", "1MiB", "--prefetchers", "off"];
+    let mut command = folder.linefill(&args);
+    command.env("LINEFILL_ROOT", folder.at("root"));
+    let mut run = UnderWay::start(&folder, command);
+    run.until(2);
+    for device in &devices {
+        fs::remove_file(device).unwrap();
+    }
+    let ran = run.signal("INT");
+    let said = format!(
+        "to register {:#x} of {}",
+        switches.register,
+        devices[0].display()
+    );
+    let told = ran.err.contains("not all was put back: write 0x") && ran.err.contains(&said);
+    assert!(told, "{}", ran.err);
+}
