@@ -161,14 +161,44 @@ impl Mapping {
     /// `madvise(MADV_POPULATE_WRITE)`: allocates every page of the open area. Writes to each page if the
     /// kernel (before 5.14) does not support the advice.
     pub(super) fn populate(&self) -> io::Result<()> {
+        self.populate_or(|| {
+            for offset in (0..self.len).step_by(BASE_PAGE) {
+                // SAFETY: the area is open, and `offset` lies in it. No other code refers to it yet, and
+                // it contains zeros already.
+                unsafe { self.area.add(offset).write_volatile(0) };
+            }
+            Ok(())
+        })
+    }
+
+    /// Like [`populate`](Self::populate), for pages of `page` bytes from the hugetlb pool. A page that
+    /// cannot be had, such as beyond the limit of a control group, is an error: a write to it would end
+    /// the program by SIGBUS.
+    pub(super) fn populate_from_pool(&self, page: usize) -> io::Result<()> {
+        self.populate_or(|| self.read_zeros(page))
+    }
+
+    /// `madvise(MADV_POPULATE_WRITE)`, or `otherwise` if the kernel does not support the advice.
+    fn populate_or(&self, otherwise: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         match self.populate_at_once() {
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
-            done => return done,
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => otherwise(),
+            done => done,
         }
-        for offset in (0..self.len).step_by(BASE_PAGE) {
+    }
+
+    /// `read(2)` of `/dev/zero` into the first byte of each page of the open area. The kernel touches the
+    /// pages itself and answers EFAULT where the program would get SIGBUS.
+    fn read_zeros(&self, page: usize) -> io::Result<()> {
+        let zeros = File::open("/dev/zero")?;
+        for offset in (0..self.len).step_by(page) {
             // SAFETY: the area is open, and `offset` lies in it. No other code refers to it yet, and it
             // contains zeros already.
-            unsafe { self.area.add(offset).write_volatile(0) };
+            match unsafe { libc::read(zeros.as_raw_fd(), self.area.add(offset).as_ptr().cast(), 1) }
+            {
+                1 => {}
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                _ => return Err(io::Error::last_os_error()),
+            }
         }
         Ok(())
     }
@@ -271,5 +301,43 @@ fn check(status: libc::c_int) -> io::Result<()> {
         Ok(())
     } else {
         Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page beyond the end of a file raises SIGBUS, as a page does that the hugetlb pool cannot give.
+    #[test]
+    fn pages_that_cannot_be_had_are_an_error_and_no_signal() {
+        let name = format!("linefill-mapping-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&path)
+            .unwrap();
+        std::fs::remove_file(path).unwrap();
+        let mapping = Mapping::reserve(2 * BASE_PAGE, BASE_PAGE).unwrap();
+        // SAFETY: the file replaces the area, to which nothing refers.
+        let start = unsafe {
+            libc::mmap(
+                mapping.area.as_ptr().cast(),
+                mapping.len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_FIXED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        assert_eq!(start, mapping.area.as_ptr().cast());
+        file.set_len(mapping.len as u64).unwrap();
+        mapping.read_zeros(BASE_PAGE).unwrap();
+        file.set_len(BASE_PAGE as u64).unwrap();
+        let refused = mapping.read_zeros(BASE_PAGE).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EFAULT));
     }
 }

@@ -296,16 +296,12 @@ fn placed(
     }
 }
 
-/// Populates pages from the hugetlb pool. A node of the policy may have no such pages. A write to such an
-/// address would kill the program, whereas the call returns an error.
-fn populate_from_pool(mapping: &Mapping, policy: &MemoryPolicy) -> io::Result<()> {
-    match policy {
-        MemoryPolicy::Default => mapping.populate(),
-        _ => {
-            policy::place(mapping.area(), policy)?;
-            mapping.populate_at_once()
-        }
-    }
+/// Maps and populates pages of `page` bytes from the hugetlb pool, on the nodes of `policy`.
+fn from_pool(rounded: usize, page: usize, policy: &MemoryPolicy) -> io::Result<Mapping> {
+    let mapping = Mapping::reserve_hugetlb(rounded, page)?;
+    policy::place(mapping.area(), policy)?;
+    mapping.populate_from_pool(page)?;
+    Ok(mapping)
 }
 
 fn base(requested: usize, rounded: usize, policy: &MemoryPolicy) -> Result<Mapping, MemoryError> {
@@ -336,17 +332,11 @@ fn keep_small(mapping: &Mapping, requested: usize) -> Result<(), MemoryError> {
 
 fn giant(rounded: usize, policy: &MemoryPolicy) -> Result<Mapping, MemoryError> {
     let pool = |error: io::Error| MemoryError::NoGiantPages(format!("hugetlb pool: {error}"));
-    let mapping = Mapping::reserve_hugetlb(rounded, GIANT_PAGE).map_err(pool)?;
-    populate_from_pool(&mapping, policy).map_err(pool)?;
-    Ok(mapping)
+    from_pool(rounded, GIANT_PAGE, policy).map_err(pool)
 }
 
 fn huge(requested: usize, rounded: usize, policy: &MemoryPolicy) -> Result<Mapping, MemoryError> {
-    let from_pool = Mapping::reserve_hugetlb(rounded, HUGE_PAGE).and_then(|mapping| {
-        populate_from_pool(&mapping, policy)?;
-        Ok(mapping)
-    });
-    match from_pool {
+    match from_pool(rounded, HUGE_PAGE, policy) {
         Ok(mapping) => Ok(mapping),
         // Free pages of the pool do not count as available memory, so only the other pages are checked.
         Err(pool) => {
