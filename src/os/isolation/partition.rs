@@ -51,11 +51,18 @@ impl Plan {
         let groups = read(&root.proc.join("self/cgroup")).map_err(|error| error.to_string())?;
         let own = groups.lines().find_map(|line| line.strip_prefix("0::"));
         let own = own.ok_or("this process is in no group of cgroup v2")?;
+        let control = top.join(CONTROL);
+        let hand_on = !names_cpuset(&control);
+        if hand_on {
+            // What may not be written cannot be undone either, so it must not be planned.
+            let open = fs::OpenOptions::new().write(true).open(&control);
+            open.map_err(|error| refused(&control, &error))?;
+        }
         Ok(Plan {
             cpu,
             dir: top.join(format!("linefill-{}", std::process::id())),
             home: top.join(own.trim_start_matches('/')),
-            hand_on: !names_cpuset(&top.join("cgroup.subtree_control")),
+            hand_on,
             top,
         })
     }
@@ -67,8 +74,7 @@ impl Plan {
             Undo::remove(&self.dir)?,
         ];
         if self.hand_on {
-            let control = self.top.join("cgroup.subtree_control");
-            undo.push(Undo::write(&control, 0, b"-cpuset")?);
+            undo.push(Undo::write(&self.top.join(CONTROL), 0, b"-cpuset")?);
         }
         Ok(undo)
     }
@@ -80,7 +86,7 @@ impl Plan {
     /// What the kernel refused, in words.
     pub(super) fn enter(self) -> Result<Partition, String> {
         if self.hand_on {
-            write(&self.top.join("cgroup.subtree_control"), "+cpuset")?;
+            write(&self.top.join(CONTROL), "+cpuset")?;
         }
         fs::create_dir(&self.dir).map_err(|error| refused(&self.dir, &error))?;
         write(&self.dir.join("cpuset.cpus"), &self.cpu.to_string())?;
@@ -98,6 +104,7 @@ impl Plan {
     }
 }
 
+const CONTROL: &str = "cgroup.subtree_control";
 const KIND: &str = "cpuset.cpus.partition";
 const MEMBERS: &str = "cgroup.procs";
 

@@ -116,6 +116,47 @@ fn a_partition_that_the_kernel_calls_invalid_is_refused_and_undone() {
 }
 
 #[test]
+fn a_controller_that_cannot_be_handed_on_is_no_plan() {
+    let mock = Mock::new("closed");
+    // A folder cannot be opened for writing, also by root.
+    let control = mock.0.path().join(CONTROL);
+    fs::remove_file(&control).unwrap();
+    fs::create_dir(&control).unwrap();
+    let error = Plan::of(&mock.root(), 1).unwrap_err();
+    assert!(error.contains(CONTROL), "{error}");
+}
+
+/// Not a test by itself: the code of the process whose standard error the next test reads.
+#[test]
+fn isolate_in_vain() {
+    let Some(dir) = std::env::var_os(VICTIM) else {
+        return;
+    };
+    let root = Root::under(dir.as_ref());
+    let plan = Plan::of(&root, 1).unwrap();
+    fs::remove_dir_all(root.sys.join("fs/cgroup")).unwrap();
+    assert!(Isolated::change(&root, 1, Some(plan)).is_err());
+    let isolated = Isolated::change(&root, 1, None).unwrap();
+    assert_eq!((isolated.moved, isolated.notes.len()), (0, 1));
+}
+
+#[test]
+fn nothing_is_said_of_changes_that_were_refused() {
+    let mock = Mock::new("in-vain");
+    // The kernel refuses writes to this file, also to root.
+    let irq = mock.0.path().join(IRQ);
+    fs::remove_file(&irq).unwrap();
+    std::os::unix::fs::symlink("/sys/devices/system/cpu/possible", irq).unwrap();
+    let ran = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "os::isolation::tests::isolate_in_vain"])
+        .env(VICTIM, mock.0.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert!(ran.status.success() && said.is_empty(), "{said}");
+}
+
+#[test]
 fn without_the_controller_there_is_no_plan() {
     let mock = Mock::new("version-1");
     mock.0.set("sys/fs/cgroup/cgroup.controllers", "cpu memory");
@@ -125,8 +166,10 @@ fn without_the_controller_there_is_no_plan() {
     let error = Plan::of(&mock.root(), 1).unwrap_err();
     assert!(error.contains("not mounted"), "{error}");
     // A hybrid hierarchy has version 2 beside version 1.
-    mock.0
-        .set("sys/fs/cgroup/unified/cgroup.controllers", "cpuset");
+    for file in ["cgroup.controllers", "cgroup.subtree_control"] {
+        mock.0
+            .set(&format!("sys/fs/cgroup/unified/{file}"), "cpuset");
+    }
     assert!(Plan::of(&mock.root(), 1).is_ok());
 }
 
