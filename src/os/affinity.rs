@@ -237,17 +237,27 @@ pub struct Choice {
 /// Returns the CPU least likely to be disturbed: an isolated CPU if there is one, else the last of
 /// `allowed`, on a hybrid CPU the last performance core. The first CPU handles most interrupts, so
 /// later ones are preferred. `None` if `allowed` is empty and no CPU is isolated.
+///
+/// Isolated CPUs are in no process's mask, so `allowed` does not tell whether this process can use one:
+/// [`pin_to_measure`] finds out.
 pub fn measuring_cpu(root: &Root, allowed: &[usize]) -> Option<Choice> {
-    let devices = root.sys.join("devices");
-    let online = listed(&devices.join("system/cpu/online"));
-    let isolated = listed(&devices.join("system/cpu/isolated"));
-    // Isolated CPUs are in no process's mask, so `allowed` does not decide about them.
-    if let Some(&cpu) = isolated.iter().find(|cpu| online.contains(cpu)) {
-        return Some(Choice {
-            cpu,
-            why: "isolated",
-        });
-    }
+    isolated_cpu(root).or_else(|| shared_cpu(root, allowed))
+}
+
+/// Returns the first isolated CPU.
+fn isolated_cpu(root: &Root) -> Option<Choice> {
+    let cpus = root.sys.join("devices/system/cpu");
+    let online = listed(&cpus.join("online"));
+    let isolated = listed(&cpus.join("isolated"));
+    let cpu = isolated.into_iter().find(|cpu| online.contains(cpu))?;
+    Some(Choice {
+        cpu,
+        why: "isolated",
+    })
+}
+
+/// Returns the best of the CPUs on which the scheduler places other threads too.
+fn shared_cpu(root: &Root, allowed: &[usize]) -> Option<Choice> {
     let performance = performance_cores(root);
     if let Some(&cpu) = allowed.iter().rfind(|cpu| performance.contains(cpu)) {
         return Some(Choice {
@@ -267,18 +277,16 @@ pub(crate) fn performance_cores(root: &Root) -> Vec<usize> {
     listed(&root.sys.join("devices/cpu_core/cpus"))
 }
 
-/// Pins the calling thread to the CPU least likely to be disturbed. If that is refused, pins it to
-/// the last allowed CPU.
+/// Pins the calling thread to the CPU least likely to be disturbed. An isolated CPU may lie outside the
+/// cpuset of this process: the thread is then pinned to the CPU that would be chosen without it.
 ///
 /// # Errors
 /// The last refusal's reason. The thread then runs where it ran before.
 pub fn pin_to_measure(root: &Root) -> Result<Pinned, String> {
-    let allowed = allowed();
-    let choice = measuring_cpu(root, &allowed).map(|choice| choice.cpu);
     let mut refusal = "the system names no CPU".to_owned();
-    // An isolated CPU may lie outside the cpuset of this process; the last allowed CPU does not.
-    for cpu in choice.into_iter().chain(allowed.last().copied()) {
-        match pin(cpu) {
+    let choices = [isolated_cpu(root), shared_cpu(root, &allowed())];
+    for choice in choices.into_iter().flatten() {
+        match pin(choice.cpu) {
             Ok(pinned) => return Ok(pinned),
             Err(error) => refusal = error.to_string(),
         }
@@ -394,5 +402,20 @@ mod tests {
     fn without_any_file_it_is_the_last_one_allowed() {
         assert_eq!(cpu(choice(&[], &[0, 1])), Some(1));
         assert_eq!(choice(&[], &[]), None);
+    }
+
+    #[test]
+    fn an_isolated_cpu_outside_the_cpuset_is_passed_over_for_a_performance_core() {
+        let first = allowed()[0];
+        let performance = first.to_string();
+        // No CPU has the last number that a mask can hold.
+        let files = [
+            ("system/cpu/online", "0-8191"),
+            ("system/cpu/isolated", "8191"),
+            ("cpu_core/cpus", &performance),
+        ];
+        let machine = Planted::new("choice-outside", "sys/devices", &files);
+        let pinned = pin_to_measure(&machine.root()).unwrap();
+        assert_eq!(pinned.cpu(), first);
     }
 }

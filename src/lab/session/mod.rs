@@ -139,9 +139,13 @@ pub fn mask() -> String {
     std::env::var("LINEFILL_MASK").unwrap_or_default()
 }
 
-/// Returns the CPU to measure on by default, if the system reports any.
+/// Returns the CPU to measure on by default, if the system reports any: the CPU to which threads can be
+/// pinned, or, if the system refuses to pin any, the best choice.
 pub fn default_cpu(root: &Root) -> Option<usize> {
-    measuring_cpu(root, &allowed()).map(|choice| choice.cpu)
+    match pin_to_measure(root) {
+        Ok(pinned) => Some(pinned.cpu()),
+        Err(_) => measuring_cpu(root, &allowed()).map(|choice| choice.cpu),
+    }
 }
 
 /// Pins this thread to `wanted`, or to the CPU least likely to be disturbed. If the system refuses, the

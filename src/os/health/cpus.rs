@@ -30,9 +30,10 @@ pub(super) fn chosen(root: &Root, cpu: usize, observed: &Observed) -> Check {
         );
     }
     let allowed = &observed.allowed;
-    // The CPUs of `isolcpus` are in no mask: a process reaches them only by naming them.
+    // The CPUs of `isolcpus` are in no mask: a process reaches them only by naming them, and only if its
+    // cpuset has them.
     let isolated = listed(&root.sys.join("devices/system/cpu/isolated"));
-    let asked_for = isolated.is_ok_and(|cpus| cpus.contains(&cpu));
+    let asked_for = observed.pinned && isolated.is_ok_and(|cpus| cpus.contains(&cpu));
     if !allowed.is_empty() && !allowed.contains(&cpu) && !asked_for {
         return subject.bad(
             format!(

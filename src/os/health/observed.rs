@@ -29,6 +29,8 @@ pub struct Observed {
     pub invariant_tsc: bool,
     /// The CPUs that this process may use; empty if unknown.
     pub allowed: Vec<usize>,
+    /// Whether a thread could be pinned to the CPU.
+    pub pinned: bool,
     /// Bytes that this process may lock; `None` if unlimited.
     pub locked_memory: Option<u64>,
     /// Whether hardware events can be counted.
@@ -51,6 +53,7 @@ impl Observed {
             hypervisor: identity.hypervisor_name().map(str::to_owned),
             invariant_tsc: Features::detect().invariant_tsc(),
             allowed: affinity::allowed(),
+            pinned: affinity::pin(cpu).is_ok(),
             locked_memory: limits::locked_memory(),
             pmu: perf::probe(),
             software_events: perf::probe_software(),

@@ -92,6 +92,12 @@ fn an_isolated_cpu_is_in_no_mask_and_can_be_had_all_the_same() {
     };
     let isolated = check(&server, 2, &others, "CPUs");
     assert_eq!(isolated.state, State::Good, "{isolated:?}");
+    let outside = Observed {
+        pinned: false,
+        ..others.clone()
+    };
+    let outside = check(&server, 2, &outside, "CPUs");
+    assert_check(&outside, State::Bad, "not allowed", "--cpu 0");
     let kept_away = check(&server, 9, &others, "CPUs");
     assert_check(&kept_away, State::Bad, "not allowed", "--cpu 0");
 }
