@@ -8,6 +8,7 @@
 mod cache;
 pub(crate) mod list;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::limits::meminfo_bytes;
@@ -203,16 +204,19 @@ impl Sysfs {
     /// If the kernel does not report a part, the common case is assumed: one core per CPU, one level-2 cache
     /// per core, one last-level cache per package, one package.
     pub fn seats(&self, cpus: &[usize]) -> Vec<CpuLocation> {
-        cpus.iter().map(|&cpu| self.seat(cpu)).collect()
+        let firsts = self.firsts_of_packages();
+        let seat = |&cpu: &usize| self.seat(cpu, &firsts);
+        cpus.iter().map(seat).collect()
     }
 
-    fn seat(&self, cpu: usize) -> CpuLocation {
+    fn seat(&self, cpu: usize, firsts: &BTreeMap<Option<u64>, usize>) -> CpuLocation {
         let topology = self.topology(cpu).ok();
         let caches = self.caches(cpu).unwrap_or_default();
         let data = || caches.iter().filter(|cache| cache.holds_data());
         let threads = topology.as_ref().and_then(|known| known.threads.first());
         let core = threads.copied().unwrap_or(cpu);
-        let package = self.first_of_package(topology.map(|known| known.package));
+        let package = topology.map(|known| known.package);
+        let package = firsts.get(&package).copied().unwrap_or(0);
         let l2 = data().find(|cache| cache.level == 2);
         let last = data()
             .filter(|cache| cache.level > 1)
@@ -227,12 +231,15 @@ impl Sysfs {
         }
     }
 
-    /// Returns the lowest online CPU of a package; 0 if the kernel does not report it.
-    fn first_of_package(&self, package: Option<u64>) -> usize {
-        let online = self.online().unwrap_or_default();
-        let of = |cpu: &usize| self.topology(*cpu).ok().map(|known| known.package);
-        let first = online.into_iter().find(|cpu| of(cpu) == package);
-        first.unwrap_or(0)
+    /// Returns the lowest online CPU of each package. CPUs whose package the kernel does not report count as
+    /// one more package, `None`.
+    fn firsts_of_packages(&self) -> BTreeMap<Option<u64>, usize> {
+        let mut firsts = BTreeMap::new();
+        for cpu in self.online().unwrap_or_default() {
+            let package = self.topology(cpu).ok().map(|known| known.package);
+            firsts.entry(package).or_insert(cpu);
+        }
+        firsts
     }
 
     /// Returns how the online cores share their caches. A CPU whose core the kernel does not report counts
