@@ -8,11 +8,12 @@ use std::rc::Rc;
 
 #[doc(hidden)]
 pub use crate::host::{Each, Meter, of_kernel, of_shot};
+pub use crate::host::{Event, Refusal};
 pub use crate::pmu::Quantity;
 pub use place::{Named, Place, UnknownName};
 
 use crate::host::Group as _;
-use crate::os::perf::{Event, Group, Refusal, Software};
+use crate::os::perf::{Group, Software};
 use crate::pmu::Reading;
 
 /// The most events that one [`Counters`] can hold.

@@ -49,6 +49,7 @@ impl Place {
     }
 
     /// Returns CPU `cpu` of the machine that `root` describes, with the CPUID data in `identity`.
+    #[doc(hidden)]
     pub const fn on(root: Root, cpu: usize, identity: Identity) -> Self {
         Place {
             root,

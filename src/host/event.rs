@@ -122,6 +122,7 @@ impl Event {
     /// Returns an event that the kernel itself counts. What the kernel does on the thread's behalf is
     /// included: context switches and migrations occur only there. Where an unprivileged user may count
     /// user mode only, these two are refused, and the others count in user mode.
+    #[doc(hidden)]
     pub const fn software(software: Software) -> Event {
         Event {
             kind: TYPE_SOFTWARE,
@@ -132,6 +133,7 @@ impl Event {
     }
 
     /// Returns the event that counts a quantity, for a host that programs its counters itself.
+    #[doc(hidden)]
     pub const fn of_quantity(quantity: Quantity) -> Event {
         Event {
             kind: TYPE_QUANTITY,
@@ -142,6 +144,7 @@ impl Event {
     }
 
     /// Returns the quantity of an event that was made by [`of_quantity`](Self::of_quantity).
+    #[doc(hidden)]
     pub fn quantity(&self) -> Option<Quantity> {
         let index = usize::try_from(self.config).ok()?;
         match self.kind {
@@ -167,6 +170,7 @@ impl Event {
 
 /// Why an event is not counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refusal {
     /// There is no such event (`ENOENT`, `ENODEV`, `EOPNOTSUPP`): no PMU, which is usual in
     /// virtual machines.
@@ -185,6 +189,7 @@ pub enum Refusal {
     /// Another user has exclusive use of the counter (`EBUSY`).
     Busy,
     /// The host counts no events at all.
+    #[doc(hidden)]
     Lacking(Lack),
     /// Another error.
     Other(String),

@@ -17,6 +17,7 @@ use crate::mem::PAGE;
 
 /// Why memory for code could not be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CodeError {
     /// The memory could not be allocated.
     Memory(MemoryError),

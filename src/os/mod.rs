@@ -61,6 +61,7 @@ pub mod trial;
 pub use crate::host::{BackgroundLoad, RoundOptions, Worker, WorkerTime};
 pub use affinity::{AffinityError, Choice, Pinned, allowed, measuring_cpu, pin, pin_to_measure};
 pub use clock::{calibrate, monotonic_raw_ns, pause};
+pub use code::CodeError;
 #[doc(hidden)]
 pub use code::{Alias, Code};
 #[cfg(feature = "lab")]

@@ -184,11 +184,13 @@ impl<'m> Deck<'m> {
     }
 
     /// The generator in its present state.
+    #[doc(hidden)]
     pub fn generator(&self) -> ThreadLocalRandom {
         ThreadLocalRandom::new(self.region.word(Self::SEED))
     }
 
     /// Sets the generator to the state of another one.
+    #[doc(hidden)]
     pub fn set_generator(&mut self, generator: &ThreadLocalRandom) {
         self.region.set_word(Self::SEED, generator.seed());
     }

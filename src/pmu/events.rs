@@ -19,6 +19,7 @@ const TABLES: [&str; 3] = [
 
 /// An event of a core: the vendor's name, the encoding, and the counters that can count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EventCode {
     /// The vendor's name, such as `L1D_PEND_MISS.PENDING` or `ls_mab_alloc.loads`.
     pub name: &'static str,

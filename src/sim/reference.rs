@@ -138,6 +138,7 @@ impl From<[u64; 2]> for Outcomes {
 
 /// The counts of one level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counters {
     /// Instruction fetches.
     pub fetches: Outcomes,

@@ -26,7 +26,7 @@ pub(super) fn number(what: Told) -> Result<f64, Lack> {
             let last = sysfs.last_level(cpu).map_err(Lack::refused)?;
             Ok(last.share() as f64)
         }
-        Told::CachesThatDisagree => caches_that_disagree(&sysfs),
+        Told::CachesThatDisagree => caches_that_disagree(&sysfs, cpu),
         Told::AbsentFromOwnMask => {
             of_each(|_, cpu, threads, _| Ok(usize::from(!threads.contains(cpu)))).map(sum)
         }
@@ -76,8 +76,8 @@ fn of_each(find: OfCpu) -> Result<Vec<usize>, Lack> {
     each.collect::<Result<_, _>>().map_err(Lack::refused)
 }
 
-fn caches_that_disagree(sysfs: &Sysfs) -> Result<f64, Lack> {
-    let caches = sysfs.caches(0).map_err(Lack::refused)?;
+fn caches_that_disagree(sysfs: &Sysfs, cpu: usize) -> Result<f64, Lack> {
+    let caches = sysfs.caches(cpu).map_err(Lack::refused)?;
     let mut told = 0;
     let mut wrong = 0;
     for cache in caches {
