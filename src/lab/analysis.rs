@@ -20,8 +20,8 @@ use crate::stats::Interval;
 
 /// The reason given for the untestable claims of an experiment with missing points. A curve that ends early
 /// could decide a claim wrongly.
-const UNFINISHED: &str =
-    "not measured to its end: the run was stopped, or its time (--budget) was over";
+const UNFINISHED: &str = "not measured to its end: the run was stopped, its time (--budget) was over, or \
+                          another version of linefill made it, with fewer cases";
 
 /// A record and everything that follows from it.
 #[derive(Clone, Debug)]
@@ -43,6 +43,9 @@ pub struct Analysis {
     pub disagreements: Vec<Disagreement>,
     /// The range of working sets that may or may not stay in the last level, if there is such a range.
     pub uncertain: Option<Range>,
+    /// The number of the record's verdicts that are on none of today's claims, because another version of
+    /// linefill made the record. Today's claims are then judged on the points.
+    pub outdated: usize,
 }
 
 /// An experiment and everything that follows from its points.
@@ -119,13 +122,16 @@ impl Analysis {
             let answer = Answer::of(experiment, points, decided, &recorded, &machine);
             answers.push(Answer { states, ..answer });
         }
+        let verdicts: Vec<_> = answers.iter().flat_map(|of| of.claims.clone()).collect();
+        let outdated = |stored: &&VerdictLine| !verdicts.iter().any(|of| of.is_on(stored));
         Analysis {
             disagreements: apart,
             uncertain,
             machine,
             ladder,
             inferred,
-            verdicts: answers.iter().flat_map(|of| of.claims.clone()).collect(),
+            outdated: record.verdicts.iter().filter(outdated).count(),
+            verdicts,
             answers,
             record,
         }

@@ -183,16 +183,23 @@ pub(in crate::lab) fn quoted(text: &str) -> Cow<'_, str> {
 fn github(output: &dyn Output) -> String {
     let checks = output.checks();
     let lines: String = checks.iter().filter_map(annotation).collect();
-    let good = checks
-        .iter()
-        .filter(|check| check.outcome == Outcome::Passed);
-    let all = format!(
-        "{}: {} of {} passed",
-        output.name(),
-        good.count(),
-        checks.len()
-    );
-    lines + &all
+    let of = |outcome: Outcome| count(&checks, |other| other == outcome);
+    let words = [
+        (of(Outcome::Passed), "passed"),
+        (of(Outcome::Refuted), "refuted"),
+        (of(Outcome::Warned), "warned"),
+        (of(Outcome::Failed), "failed"),
+        (of(Outcome::Skipped), "skipped"),
+    ];
+    let counted = words.into_iter().filter(|(count, _)| *count > 0);
+    let counted: Vec<_> = counted
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let counted = match counted.is_empty() {
+        true => "nothing to check".to_owned(),
+        false => counted.join(", "),
+    };
+    format!("{lines}{}: {counted}", output.name())
 }
 
 fn annotation(check: &Check) -> Option<String> {
@@ -267,7 +274,7 @@ fn is_skipped(outcome: Outcome) -> bool {
     outcome == Outcome::Skipped
 }
 
-fn count(checks: &[Check], is: fn(Outcome) -> bool) -> usize {
+fn count(checks: &[Check], is: impl Fn(Outcome) -> bool) -> usize {
     checks.iter().filter(|check| is(check.outcome)).count()
 }
 
@@ -376,7 +383,7 @@ mod tests {
                 "::notice title=a & b refuted::100 %25 \"sure\",%0Aor <not>",
                 "::warning title=a & b warned%3A it::100 %25 \"sure\",%0Aor <not>",
                 "::error title=a & b failed::100 %25 \"sure\",%0Aor <not>",
-                "linefill <planted>: 1 of 5 passed",
+                "linefill <planted>: 1 passed, 1 refuted, 1 warned, 1 failed, 1 skipped",
             ]
         );
     }

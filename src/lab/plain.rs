@@ -21,6 +21,16 @@ const fn obeyed(letter: char) -> bool {
     )
 }
 
+/// Returns a text as one word of a shell's command line: quoted if it has other characters than those that
+/// every shell takes as they are.
+pub fn for_shell(text: &str) -> Cow<'_, str> {
+    let taken = |letter: char| letter.is_ascii_alphanumeric() || "_-./,:=@%+".contains(letter);
+    match !text.is_empty() && text.chars().all(taken) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("'{}'", text.replace('\'', "'\\''"))),
+    }
+}
+
 /// Returns a text as a single line, with every control character spelled out (`\u{1b}`, `\n`).
 pub fn word(text: &str) -> Cow<'_, str> {
     spelled(text, obeyed)
@@ -61,6 +71,17 @@ mod tests {
         );
         assert_eq!(word("one\ntwo\r\t"), "one\\ntwo\\r\\t");
         assert_eq!(lines("one\n\ttwo\r\n"), "one\n\ttwo\\r\n");
+    }
+
+    #[test]
+    fn a_shell_takes_any_text_as_one_word() {
+        assert_eq!(
+            for_shell("linefill-out/record.jsonl"),
+            "linefill-out/record.jsonl"
+        );
+        assert_eq!(for_shell("my run.jsonl"), "'my run.jsonl'");
+        assert_eq!(for_shell("it's; $HOME"), "'it'\\''s; $HOME'");
+        assert_eq!(for_shell(""), "''");
     }
 
     #[test]

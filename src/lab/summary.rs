@@ -11,6 +11,7 @@ use super::analysis::Analysis;
 use super::answer::{Counts, Finding, Ladder, Latency, Paper, Summary, digits};
 use super::format::{Check, Output, Sheet};
 use super::gate::RunOutcome;
+use super::plain::for_shell;
 use super::record::{MACHINE, RECORD, VerdictLine};
 use super::show::{check, colour};
 use super::terminal::{FAINT, GOOD, STRONG, Screen, WARN};
@@ -268,6 +269,7 @@ fn footer(ending: &Ending, answer: &Summary, width: usize) -> Screen {
         (Some(name), Some(folder)) if name == RECORD => folder.display().to_string(),
         _ => ending.record.display().to_string(),
     };
+    let record = for_shell(&record);
     let found = answer
         .findings
         .first()

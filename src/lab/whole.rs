@@ -2,7 +2,37 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+
+/// Checks that the file that `option` names is none of the files that are read.
+///
+/// # Errors
+/// If it is one of them: writing it would lose what it holds.
+pub(crate) fn is_no_input<'p>(
+    option: &str,
+    out: &Path,
+    inputs: impl IntoIterator<Item = &'p Path>,
+) -> Result<()> {
+    let file = |path: &Path| {
+        let found = fs::metadata(path).ok()?;
+        found.is_file().then(|| (found.dev(), found.ino()))
+    };
+    let Some(out_file) = file(out) else {
+        return Ok(());
+    };
+    for input in inputs {
+        if file(input) == Some(out_file) {
+            bail!(
+                "{option} {}: this file is read, and would be lost; another name is accepted",
+                out.display()
+            );
+        }
+    }
+    Ok(())
+}
 
 /// Writes `text` to the file `path`: first to a file beside it, under a name of this process, which `rename`
 /// then moves into place. If writing fails or the process ends, an earlier file stays unchanged. Anything

@@ -470,6 +470,25 @@ fn a_recorded_verdict_stands_and_a_missing_one_is_decided() {
     assert!(decided.iter().all(|claim| claim.numbers.contains("NPAD=")));
 }
 
+/// A verdict on a claim that this version words differently, from a time when claims had no ids, is left out,
+/// and the report says so.
+#[test]
+fn verdicts_on_unknown_claims_are_counted() {
+    let told = |view: &ReportView| {
+        view.notes
+            .iter()
+            .any(|note| note.contains("another version"))
+    };
+    assert!(!told(&planted()));
+    let mut record = planted_record();
+    let stored = record.verdicts.first_mut().expect("a verdict");
+    stored.id.clear();
+    stored.claim = "a claim of earlier times".to_owned();
+    let analysis = Analysis::of(record.clone());
+    assert_eq!(analysis.outdated, 1);
+    assert!(told(&report(record)));
+}
+
 #[test]
 fn what_a_record_says_is_never_markup() {
     let page = render(&planted());

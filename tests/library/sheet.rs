@@ -112,8 +112,24 @@ fn a_last_level_of_uncertain_size_has_a_range_as_on_the_first_screen() {
     let row = sheet.iter().find(|row| row.name == "L3").expect("a row");
     let measured = row.measured.as_deref().expect("a size");
     assert_eq!(measured, "2 to 16 MiB");
+    assert!(
+        row.differs
+            .as_ref()
+            .is_some_and(|why| why.starts_with("smaller"))
+    );
     let level = &ladder(&analysis).levels[2];
     assert_eq!(level.size_text(), "2 to 16 MiB of 32 MiB");
+    // A range that reaches the stated size does not differ from it, wherever the ladder's step lies.
+    analysis.uncertain = Some(Range {
+        lo: 2.1 * MIB,
+        hi: 40.0 * MIB,
+    });
+    let sheet = analysis.sheet();
+    let row = sheet.iter().find(|row| row.name == "L3").expect("a row");
+    assert_eq!(
+        (row.measured.as_deref(), &row.differs),
+        (Some("2 to 32 MiB"), &None)
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::common::cli::{Folder, Ran};
+use crate::common::cli::{Folder, PLANTED, Ran, words};
 
 #[test]
 fn an_unknown_id_is_answered_with_the_nearest() {
@@ -135,6 +135,68 @@ fn what_is_no_record_is_refused_with_file_and_line() {
     folder
         .run(&["report", "missing"])
         .refused(&["missing", "No such file"]);
+}
+
+/// An option that means nothing with the other options is refused. `requires` alone does not do it: clap waives
+/// it where the required option conflicts with one that is there.
+#[test]
+fn no_option_is_passed_over_in_silence() {
+    let folder = Folder::new("options");
+    for (line, option) in [
+        (
+            "simulate --config L1d=32K/8 --experiment D14 --pack p",
+            "--pack",
+        ),
+        ("simulate --mesi --pack p", "--pack"),
+        ("simulate --config L1d=32K/8 --trace t --x 5", "--x"),
+        ("simulate --config L1d=32K/8 --trace t --laps 5", "--laps"),
+        (
+            "simulate --config L1d=32K/8 --trace t --series 1",
+            "--series",
+        ),
+        (
+            "simulate --config L1d=32K/8 --trace t --memory 1M",
+            "--memory",
+        ),
+        ("simulate --mesi --laps 5", "--laps"),
+        ("time --asm nop --symbol main", "--symbol"),
+        ("time --asm nop --counts", "--counts"),
+        ("time s.c --symbol main --init nop", "--init"),
+        ("time s.c --symbol main --unroll 3", "--unroll"),
+        ("time s.c --symbol main --syntax att", "--syntax"),
+        ("sharing --type st --offset 0 --offset 8", "--type"),
+        ("sharing --field a --offset 0 --offset 8", "--field"),
+        (
+            "sharing --debug-file d --offset 0 --offset 8",
+            "--debug-file",
+        ),
+        ("sharing --debug-file d -- true", "--debug-file"),
+    ] {
+        folder.run(&words(line)).refused(&[option]);
+    }
+}
+
+#[test]
+fn a_file_that_is_read_is_not_written_over() {
+    let folder = Folder::new("inputs");
+    let trace = "I  0400d7d4,8\n L 1ffeffee,4\n";
+    for (name, text) in [("a", PLANTED), ("b", PLANTED), ("t", trace)] {
+        fs::write(folder.at(name), text).unwrap();
+    }
+    std::os::unix::fs::symlink("a", folder.at("link")).unwrap();
+    for line in [
+        "report a --out a",
+        "report link --out a",
+        "report a --out link",
+        "compare a b --out b",
+        "export a b --out ./b",
+        "simulate --config L1d=32K/8 --trace t --html t",
+    ] {
+        folder.run(&words(line)).refused(&["would be lost"]);
+    }
+    for (name, text) in [("a", PLANTED), ("b", PLANTED), ("t", trace)] {
+        assert_eq!(fs::read_to_string(folder.at(name)).unwrap(), text);
+    }
 }
 
 #[test]

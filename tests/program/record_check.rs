@@ -154,6 +154,15 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
             json!("perhaps"),
             "`perhaps`: holds, does not hold",
         ),
+        ("verdict", "now", json!([1e308, 1e308]), "field `now.lo`"),
+        ("verdict", "now", json!([2.0, 1.0]), "field `now.hi`"),
+        (
+            "verdict",
+            "then",
+            json!({"lo": 1.0, "hi": -1e308, "machine": ""}),
+            "field `then.hi`",
+        ),
+        ("header", "cpu.caches[0].ways", json!(4_294_967_295_u32), ""),
         ("end", "seconds", json!(-1.0), ""),
         (
             "end",

@@ -160,6 +160,10 @@ fn faults_are_told() {
             "mov eax, 231; mov edi, 5; syscall",
             &["ended its process, with status 5"],
         ),
+        (
+            "mov eax, 60; xor edi, edi; syscall",
+            &["the code ended its process"],
+        ),
         ("mov byte ptr [rip], 1", &["SIGSEGV"]),
     ] {
         time(&folder, &["--asm", asm]).refused(parts);

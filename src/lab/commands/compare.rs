@@ -11,8 +11,8 @@ use crate::lab::compare::{
 };
 use crate::lab::fleet::{SIDE_BY_SIDE, Summary, fleet, judge};
 use crate::lab::format::{Format, print};
-use crate::lab::read::warn;
-use crate::lab::whole::write_whole;
+use crate::lab::read::{record_at, warn};
+use crate::lab::whole::{is_no_input, write_whole};
 
 /// Compare two records or more: machines, settings, before and after a change.
 ///
@@ -79,6 +79,10 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Status> {
     let format = if args.json { Format::Json } else { args.format };
+    if let Some(out) = &args.out {
+        let paths: Vec<PathBuf> = args.records.iter().map(|path| record_at(path)).collect();
+        is_no_input("--out", out, paths.iter().map(PathBuf::as_path))?;
+    }
     if let Some(sources) = sources(args)? {
         return functions(args, &sources, format);
     }

@@ -158,7 +158,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<Status> {
 Examples:
   linefill counters D14                                        the usual events
   linefill counters -e cycles,MEM_LOAD_RETIRED.L1_MISS D14     these, and no others
-  linefill counters -e page-faults --series 'write*' -- X3     of some series
+  linefill counters -e page-faults --series '*write*' -- X3    of some series
   linefill counters -e r0148 --json C2 'D1?'                   for programs
   linefill counters --list                                     the names that mean something here
 

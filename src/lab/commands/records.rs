@@ -21,7 +21,7 @@ use crate::lab::run::OUT;
 use crate::lab::selection::select;
 use crate::lab::show::{Row, Shown};
 use crate::lab::terminal::finished;
-use crate::lab::whole::write_whole_by;
+use crate::lab::whole::{is_no_input, write_whole_by};
 use crate::recorded::core_of;
 
 /// Show everything about an experiment: its claims, the numbers, a plot, its text and its source.
@@ -172,13 +172,16 @@ fn rounds_of(path: &Path) -> Result<Reading> {
 
 pub(super) fn export(args: &ExportArgs) -> Result<Status> {
     export::available(args.format)?;
+    let paths: Vec<PathBuf> = args.records.iter().map(|path| record_at(path)).collect();
+    if let Some(out) = &args.out {
+        is_no_input("--out", out, paths.iter().map(PathBuf::as_path))?;
+    }
     let names = names_of(&args.records);
-    let records = args.records.iter().zip(names).map(|(path, name)| {
-        let path = record_at(path);
+    let records = paths.iter().zip(names).map(|(path, name)| {
         let reading = match args.what {
-            What::Machines => read_any(&path)?,
-            What::Rounds => rounds_of(&path)?,
-            What::Points | What::Curves | What::Verdicts => read(&path)?,
+            What::Machines => read_any(path)?,
+            What::Rounds => rounds_of(path)?,
+            What::Points | What::Curves | What::Verdicts => read(path)?,
         };
         warn(&name, reading.cut_off);
         Ok::<(String, Record), anyhow::Error>((name, reading.record))

@@ -15,6 +15,7 @@ use crate::lab::report::build;
 use crate::lab::run::{OUT, write_report};
 use crate::lab::summary::Ending;
 use crate::lab::watch::{Timeline, WatchSummary, write_page};
+use crate::lab::whole::is_no_input;
 
 /// Render the report of a record again, and print its results.
 ///
@@ -47,6 +48,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Status> {
     warn(record.display(), reading.cut_off);
     let beside = || record.with_file_name(REPORT);
     let out = args.out.clone().unwrap_or_else(beside);
+    is_no_input("--out", &out, [&*record])?;
     if reading.record.header.watch.is_some() {
         if !gates.is_empty() {
             bail!("--fail-if: a record of `linefill watch` has no verdicts");

@@ -10,6 +10,7 @@ use super::scene::Scene;
 use super::{Status, duration, tell, warn};
 use crate::experiment::{Experiment, Placement};
 use crate::lab::gate::RunGate;
+use crate::lab::plain::for_shell;
 use crate::lab::record::{Header, PointLine, Record};
 use crate::lab::run::{OUT, Recorder, Run, Unfinished, run as run_all, same_machine};
 use crate::lab::selection::select;
@@ -129,7 +130,7 @@ pub(super) fn run(args: Args) -> Result<Status> {
         let dir = finished.record.parent().unwrap_or(&args.out);
         let out = match dir == Path::new(OUT) {
             true => String::new(),
-            false => format!(" --out {}", dir.display()),
+            false => format!(" --out {}", for_shell(&dir.to_string_lossy())),
         };
         tell(format_args!(
             "stopped early: `linefill run --resume{out}` goes on"

@@ -42,7 +42,7 @@ pub(super) struct Scene {
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// The largest working set [default: 1GiB, or four times the last level if that is more, up to 4GiB; at
-    /// most a quarter of the available memory].
+    /// most a quarter of the available memory]. What a document fixes keeps its size: E4's matrix has 36 MB.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub memory: Option<u64>,
 }

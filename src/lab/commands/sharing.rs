@@ -57,10 +57,20 @@ pub(super) struct Args {
     #[arg(requires = "types", conflicts_with = "offsets")]
     binary: Option<PathBuf>,
     /// The type in the binary: its name, or the end of its path (`Inner` for `outer::Inner`).
-    #[arg(long = "type", value_name = "NAME", requires = "binary")]
+    #[arg(
+        long = "type",
+        value_name = "NAME",
+        requires = "binary",
+        conflicts_with = "offsets"
+    )]
     types: Option<String>,
     /// A field of the type: `name`, `name[2]` or `outer.inner`. Repeat the option for several fields.
-    #[arg(long = "field", value_name = "FIELD", requires = "types")]
+    #[arg(
+        long = "field",
+        value_name = "FIELD",
+        requires = "types",
+        conflicts_with = "offsets"
+    )]
     fields: Vec<String>,
     /// A field without a type: its first byte, and its size if this is not 8 bytes. Repeat the option for
     /// several fields.
@@ -99,7 +109,8 @@ pub(super) struct Args {
     json: bool,
     /// The file with the debug information [default: the binary, or the file that belongs to it by
     /// build id or debug link].
-    #[arg(long, value_name = "FILE", requires = "binary")]
+    #[arg(long, value_name = "FILE", requires = "binary",
+          conflicts_with_all = ["offsets", "pid", "command"])]
     debug_file: Option<PathBuf>,
     /// The id of a running process to watch, which needs a PMU.
     #[arg(long, value_name = "PID", group = "watched", value_parser = clap::value_parser!(u32).range(1..),

@@ -18,7 +18,7 @@ use crate::lab::simulate::{
 };
 use crate::lab::size;
 use crate::lab::table::width;
-use crate::lab::whole::write_whole;
+use crate::lab::whole::{is_no_input, write_whole};
 use crate::recorded::machine_of;
 use crate::sim::HierarchyDesign;
 
@@ -62,27 +62,34 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", required_unless_present_any = ["experiment", "mesi"])]
     trace: Option<PathBuf>,
     /// Write the trace to a new file in the compact form, which is smaller and is read faster.
-    #[arg(long, value_name = "FILE", requires = "trace")]
+    #[arg(long, value_name = "FILE", requires = "trace", conflicts_with_all = ["experiment", "mesi"])]
     pack: Option<PathBuf>,
     /// Simulate the cases of this experiment, given by id or name.
     #[arg(long, value_name = "ID", conflicts_with = "trace")]
     experiment: Option<String>,
     /// The series of the experiment, a glob [default: all].
-    #[arg(long, value_name = "GLOB", requires = "experiment")]
+    #[arg(
+        long,
+        value_name = "GLOB",
+        requires = "experiment",
+        conflicts_with = "trace"
+    )]
     series: Option<String>,
     /// The position on the horizontal axis, such as a working set [default: all].
-    #[arg(long, value_name = "X", requires = "experiment", value_parser = place)]
+    #[arg(long, value_name = "X", requires = "experiment", conflicts_with = "trace", value_parser = place)]
     x: Option<f64>,
     /// The rounds over a case's working set that are counted. One more round warms the caches before.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "experiment",
+          conflicts_with_all = ["trace", "mesi"],
           value_parser = clap::value_parser!(u64).range(1..=MOST_LAPS))]
     laps: u64,
     /// The largest working set of a case.
     #[arg(long, value_name = "SIZE", default_value = "64MiB", requires = "experiment",
-          value_parser = size::parse)]
+          conflicts_with = "trace", value_parser = size::parse)]
     memory: u64,
     /// Print the protocol that keeps the caches of this many cores coherent, and the messages of each
-    /// transition [default: 2 cores]. With an experiment, print the messages between the threads of its cases.
+    /// transition [default: 2 cores]. With an experiment, print the messages between the threads of its cases,
+    /// however many they are.
     #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "2",
           conflicts_with_all = ["configs", "trace", "heat", "html"],
           value_parser = clap::value_parser!(u16).range(2..=1024))]
@@ -178,6 +185,9 @@ fn write_page(page: &Path, text: &str) -> Result<()> {
 
 fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) -> Result<Status> {
     affordable(designs, 1)?;
+    if let Some(page) = &args.html {
+        is_no_input("--html", page, [trace])?;
+    }
     let mut configs = Vec::new();
     for (text, design) in designs {
         configs.push(Config::new(text, design, args.maps())?);

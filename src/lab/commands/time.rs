@@ -58,10 +58,10 @@ pub(super) struct Args {
     #[arg(requires = "symbol")]
     file: Option<PathBuf>,
     /// The name of the function in the file.
-    #[arg(long, value_name = "NAME", requires = "file")]
+    #[arg(long, value_name = "NAME", requires = "file", conflicts_with = "asm")]
     symbol: Option<String>,
     /// The function takes the number of repetitions as its third argument, and loops itself.
-    #[arg(long, requires = "file")]
+    #[arg(long, requires = "file", conflicts_with = "asm")]
     counts: bool,
     /// The code to repeat. Instructions are separated by semicolons or line ends.
     #[arg(long, value_name = "CODE", allow_hyphen_values = true)]
@@ -71,16 +71,17 @@ pub(super) struct Args {
         long,
         value_name = "CODE",
         requires = "asm",
+        conflicts_with = "file",
         default_value = "",
         hide_default_value = true,
         allow_hyphen_values = true
     )]
     init: String,
     /// The syntax of --asm and --init.
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, conflicts_with = "file")]
     syntax: Syntax,
-    /// Copies of the code in the shorter loop.
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// Copies of --asm in the shorter loop.
+    #[arg(long, value_name = "N", default_value_t = 16, conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     unroll: u32,
     /// The size of the memory, rounded up to lines of 64 bytes.
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse)]

@@ -2,7 +2,7 @@
 
 use super::Side;
 use crate::experiment::{Verdict, topics};
-use crate::lab::record::MACHINE;
+use crate::lab::record::{MACHINE, VerdictLine};
 use crate::lab::report::view::{AxisView, CurveView, Figure, Section, Value};
 use crate::order::greatest_first;
 use crate::stats::{Interval, median_of};
@@ -168,8 +168,10 @@ fn interval(value: &Value, figure: &Figure) -> Interval {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changed {
     /// The experiment's id.
+    pub experiment: String,
+    /// The claim's id, or its experiment's id if the records have none.
     pub id: String,
-    /// The claim.
+    /// The claim in words.
     pub claim: String,
     /// The verdict of each record; `None` if the record has none on this claim.
     pub verdicts: Vec<Option<Verdict>>,
@@ -177,27 +179,25 @@ pub struct Changed {
 
 /// Returns the claims on which at least two records have verdicts, and these differ.
 pub(super) fn changed(sides: &[Side]) -> Vec<Changed> {
-    let verdict = |side: &Side, id: &str, claim: &str| {
-        let mut sections = side.view.sections.iter();
-        let section = sections.find(|section| section.id == id)?;
-        let mut claims = section.claims.iter();
-        Some(claims.find(|view| view.claim == claim)?.verdict)
-    };
-    let mut changed: Vec<Changed> = Vec::new();
-    for section in sides.iter().flat_map(|side| &side.view.sections) {
-        for claim in &section.claims {
-            let seen = |row: &Changed| row.id == section.id && row.claim == claim.claim;
-            if changed.iter().any(seen) {
-                continue;
-            }
-            let of = |side: &Side| verdict(side, &section.id, &claim.claim);
-            changed.push(Changed {
-                id: section.id.clone(),
-                claim: claim.claim.clone(),
-                verdicts: sides.iter().map(of).collect(),
-            });
+    let mut seen: Vec<&VerdictLine> = Vec::new();
+    for (_, claim) in sides.iter().flat_map(|side| side.view.claims()) {
+        if !seen.iter().any(|other| other.is_on(claim)) {
+            seen.push(claim);
         }
     }
+    let row = |claim: &VerdictLine| {
+        let of = |side: &Side| {
+            let mut claims = side.view.claims().map(|(_, claim)| claim);
+            Some(claims.find(|other| other.is_on(claim))?.verdict)
+        };
+        Changed {
+            experiment: claim.experiment.clone(),
+            id: claim.name().to_owned(),
+            claim: claim.claim.clone(),
+            verdicts: sides.iter().map(of).collect(),
+        }
+    };
+    let mut changed: Vec<Changed> = seen.into_iter().map(row).collect();
     changed.retain(|row| {
         let mut judged = row.verdicts.iter().flatten();
         let first = judged.next();

@@ -239,7 +239,8 @@ pub fn json(sides: &[Side], others: &[Vec<Difference>], gates: &[(Gate, Outcome)
             .map(|row| {
                 let names = row.verdicts.iter().map(|verdict| verdict.map(|v| v.name()));
                 json!({
-                    "experiment": row.id,
+                    "experiment": row.experiment,
+                    "id": row.id,
                     "claim": row.claim,
                     "verdicts": names.collect::<Vec<_>>(),
                 })

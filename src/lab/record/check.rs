@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{EndLine, Header, Line, MACHINE, PointLine, RoundLine};
+use super::{EndLine, Header, Line, MACHINE, PointLine, RoundLine, VerdictLine};
 use crate::experiment::{LADDER, Placement, SPARSE};
 use crate::lab::plain;
 use crate::recorded::Raw;
@@ -46,6 +46,9 @@ fn wrong(field: &str, problem: impl fmt::Display) -> Wrong {
 
 /// Maximum number of CPUs of a system: Linux is built for 8,192.
 const MOST_CPUS: usize = 8192;
+
+/// Maximum of a number of a verdict, in any unit.
+const MOST_OF_A_CLAIM: f64 = 1e15;
 
 /// Maximum number of memory nodes of a system: Linux is built for 1,024.
 const MOST_NODES: usize = 1024;
@@ -124,7 +127,11 @@ impl Checked {
                 Line::Point(Box::new(point))
             }
             "round" => Line::Round(Box::new(self.round(source.read()?)?)),
-            "verdict" => Line::Verdict(source.read()?),
+            "verdict" => {
+                let verdict = source.read()?;
+                check_verdict(&verdict)?;
+                Line::Verdict(verdict)
+            }
             "end" => {
                 let end: EndLine = source.read()?;
                 within("seconds", end.seconds, 0.0..=MOST_SECONDS)?;
@@ -318,6 +325,7 @@ fn check_header(header: &Header) -> Check {
             within(&name("bytes"), cache.bytes, 0..=MOST_CACHE)?;
             within(&name("line"), cache.line, 0..=1 << 16)?;
             within(&name("sets"), cache.sets, 0..=MOST_CACHE)?;
+            within(&name("ways"), cache.ways, 0..=1 << 24)?;
         }
     }
     for (index, tlb) in header.cpu.tlbs.iter().enumerate() {
@@ -382,6 +390,23 @@ fn within<T: PartialOrd + fmt::Debug>(field: &str, value: T, range: RangeInclusi
         field,
         format!("{value:?}: {least:?} to {most:?} is accepted"),
     ))
+}
+
+fn check_verdict(verdict: &VerdictLine) -> Check {
+    let interval = |field: &str, [lo, hi]: [f64; 2]| {
+        let name = |part: &str| format!("{field}.{part}");
+        for (part, value) in [("lo", lo), ("hi", hi)] {
+            within(&name(part), value, -MOST_OF_A_CLAIM..=MOST_OF_A_CLAIM)?;
+        }
+        ascending(&[(&name("lo"), lo), (&name("hi"), hi)])
+    };
+    if let Some(now) = verdict.now {
+        interval("now", now)?;
+    }
+    match &verdict.then {
+        Some(then) => interval("then", [then.lo, then.hi]),
+        None => Ok(()),
+    }
 }
 
 /// As [`within`], for a number that may be unknown.

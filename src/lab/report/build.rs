@@ -145,6 +145,15 @@ fn notes(analysis: &Analysis, uncounted: Vec<String>) -> (Vec<&'static str>, Vec
         brief.push("events not counted");
         notes.extend(uncounted);
     }
+    if analysis.outdated > 0 {
+        brief.push("judged anew");
+        notes.push(format!(
+            "{} of the record's {} verdicts are on claims of another version of linefill. The claims of \
+             this version that have no verdict in the record are judged on its points.",
+            analysis.outdated,
+            analysis.record.verdicts.len()
+        ));
+    }
     let apart = analysis.disagreements.iter();
     notes.extend(apart.map(ToString::to_string));
     notes.extend(header.notes.iter().cloned());

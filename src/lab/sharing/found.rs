@@ -20,6 +20,8 @@ pub struct FalselyShared<'t> {
     /// Number of lines that threads share at the same bytes only.
     truly: usize,
     line: u64,
+    /// The least number of accesses of a thread that is reported.
+    least: u64,
     /// The contents of the variables by their addresses in the file, or why they are unknown.
     contents: Result<HashMap<u64, Contents>, String>,
 }
@@ -66,6 +68,7 @@ impl<'t> FalselyShared<'t> {
             lines,
             truly,
             line,
+            least,
         }
     }
 
@@ -123,11 +126,19 @@ impl<'t> FalselyShared<'t> {
                 text += &format!("    what it costs here: {command}\n");
             }
         }
-        text += &match self.lines.len() {
-            0 => "\nNo line is shared falsely.".to_owned(),
-            1 => "\n1 line is shared falsely.".to_owned(),
-            count => format!("\n{count} lines are shared falsely."),
+        let lines = match self.lines.len() {
+            0 => "No line is".to_owned(),
+            1 => "1 line is".to_owned(),
+            count => format!("{count} lines are"),
         };
+        let what = match self.traced.how {
+            How::Valgrind { .. } => "accesses",
+            How::Pmu(_) => "samples",
+        };
+        text += &format!(
+            "\n{lines} shared falsely by threads with at least {} {what} each.",
+            self.least
+        );
         if self.truly > 0 {
             text += &format!(
                 " {} more {} shared at the same bytes (locks, queues), which padding does not change.",

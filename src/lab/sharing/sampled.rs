@@ -392,7 +392,7 @@ mod tests {
             "thread 22 writes pool+8, reads pool+16; 8 samples: 0 loads",
             "thread 22 writes byte 8; 60 samples",
             "linefill sharing --offset 0:1 --offset 8:1 --start 0 --writes 0:0,1:8",
-            "2 lines are shared falsely.",
+            "2 lines are shared falsely by threads with at least 3 samples each.",
         ] {
             assert!(text.contains(part), "no {part:?} in {text}");
         }

@@ -209,14 +209,17 @@ fn cache(
     let (cpuid, kernel) = (find(&header.cpu.caches), find(&header.kernel_caches));
     let mut capacities = machine.ranges.capacities.iter();
     let capacity = capacities.find(|capacity| capacity.level == level && !instructions);
-    let measured = capacity.and_then(|capacity| capacity.measured);
+    let step = capacity.and_then(|capacity| capacity.measured);
     let steps = uncertain.filter(|_| level == 3);
-    let size = match steps.zip(capacity) {
+    let (size, measured) = match steps.zip(capacity) {
         Some((steps, capacity)) => {
             let [least, most] = share(steps, capacity.reported);
-            Some(show_range(least, most))
+            (Some(show_range(least, most)), Some([least, most]))
         }
-        None => measured.map(|bytes| format!("about {}", show(rounded(bytes)))),
+        None => {
+            let size = step.map(|bytes| format!("about {}", show(rounded(bytes))));
+            (size, step.map(|bytes| [bytes; 2]))
+        }
     };
     Row {
         name: match instructions {
@@ -230,8 +233,9 @@ fn cache(
     }
 }
 
+/// Says whether the measured size, at least and at most, differs from the stated size.
 fn size_differs(
-    measured: Option<f64>,
+    measured: Option<[f64; 2]>,
     cpuid: Option<&CacheLine>,
     kernel: Option<&CacheLine>,
     header: &Header,
@@ -242,20 +246,20 @@ fn size_differs(
     {
         return Some("CPUID and the kernel disagree".into());
     }
-    let (measured, stated) = (measured?, cpuid.or(kernel)?.bytes as f64);
+    let ([least, most], stated) = (measured?, cpuid.or(kernel)?.bytes as f64);
     let top = machine.ladder.last()?.working_set;
     if top < 2.0 * stated {
         // The step lies beyond the largest walk, and its beginning looks like a smaller step.
         return None;
     }
-    if measured * SAME_SIZE < stated {
+    if most * SAME_SIZE < stated {
         let why = match header.hypervisor {
             Some(_) => "this guest may get only a part of it",
             None => "other programs may be using it",
         };
         return Some(format!("smaller than stated: {why}"));
     }
-    (measured > stated * SAME_SIZE).then(|| "larger than stated".into())
+    (least > stated * SAME_SIZE).then(|| "larger than stated".into())
 }
 
 fn described(cache: &CacheLine) -> String {

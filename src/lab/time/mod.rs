@@ -157,6 +157,9 @@ pub fn time(
             bounds.timeout.as_secs()
         ),
     };
+    if bytes.is_empty() {
+        bail!("the code ended its process");
+    }
     let found: Result<Found, String> =
         serde_json::from_slice(&bytes).context("the code wrote over what was measured")?;
     Ok(Some(Timing {

@@ -165,6 +165,20 @@ fn the_smallest_memory_limits_give_cases_and_no_panic() {
     }
 }
 
+#[test]
+fn the_greatest_seed_gives_cases() {
+    for (known, full) in known().into_iter().zip([false, true, false]) {
+        let machine = Machine {
+            seed: u64::MAX,
+            full,
+            ..known.machine
+        };
+        for experiment in topics::built() {
+            let _ = (experiment.cases)(&machine);
+        }
+    }
+}
+
 /// Any interval: mostly plausible times, and sometimes values that no clock produces.
 fn intervals() -> impl Strategy<Value = Interval> {
     let end = || {

@@ -242,7 +242,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
             let setup = RetainSetup {
                 stream,
                 total,
-                seed: machine.seed + repeat,
+                seed: machine.seed.wrapping_add(repeat),
             };
             cases.push(Case::new(series, repeat as f64, setup));
         }
