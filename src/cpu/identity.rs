@@ -95,6 +95,10 @@ pub struct Identity {
     pub hypervisor: Option<Text<12>>,
     /// Performance or efficient core; `None` if leaf 1Ah does not report it.
     pub core_type: Option<CoreType>,
+    /// The number of the core's design among those of its kind: leaf 1Ah, bits 23 to 0 of EAX. Of efficient
+    /// cores, 2 is Crestmont and 3 is Skymont (Linux, `arch/x86/include/asm/intel-family.h`). `None` if leaf
+    /// 1Ah does not report the kind.
+    pub native_model: Option<u32>,
     /// The widest vectors that CPUID lists.
     pub vectors: Vectors,
 }
@@ -133,6 +137,7 @@ impl Identity {
             _ if avx => Vectors::Avx,
             _ => Vectors::Sse,
         };
+        let core_type = core_type(&reader);
         Identity {
             vendor,
             family,
@@ -140,7 +145,8 @@ impl Identity {
             stepping,
             brand: Text::new(brand.as_bytes()),
             hypervisor: guest.then(|| signature(reader.cpuid1(0x4000_0000))),
-            core_type: core_type(&reader),
+            core_type: core_type.map(|(kind, _)| kind),
+            native_model: core_type.map(|(_, native_model)| native_model),
             vectors,
         }
     }
@@ -211,14 +217,17 @@ fn signature(leaf: CpuIdResult) -> Text<12> {
     Text::new(&bytes)
 }
 
-/// Reads leaf 1Ah, which a CPU that is not hybrid lacks or leaves empty.
-fn core_type<R: CpuIdReader>(reader: &R) -> Option<CoreType> {
+/// Returns the kind of core and its native model by leaf 1Ah, which a CPU that is not hybrid lacks or leaves
+/// empty.
+fn core_type<R: CpuIdReader>(reader: &R) -> Option<(CoreType, u32)> {
     if reader.cpuid1(0).eax < 0x1a {
         return None;
     }
-    match reader.cpuid1(0x1a).eax >> 24 {
-        0x40 => Some(CoreType::Performance),
-        0x20 => Some(CoreType::Efficient),
-        _ => None,
-    }
+    let leaf = reader.cpuid1(0x1a).eax;
+    let kind = match leaf >> 24 {
+        0x40 => CoreType::Performance,
+        0x20 => CoreType::Efficient,
+        _ => return None,
+    };
+    Some((kind, leaf & 0xff_ffff))
 }
