@@ -2,7 +2,7 @@
 
 use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative, CpuIdResult};
 
-use super::cores::{self, Core, EventTable, Ports, Translations};
+use super::cores::{self, Core, EventTable, Fact, Ports, PrefetchSwitches, Translations};
 use super::list::Text;
 
 /// The vendor of a CPU.
@@ -76,7 +76,7 @@ pub enum Vectors {
     Amx,
 }
 
-/// Vendor, model and name of a CPU, from leaves 0, 1, 7, 1Ah and 8000_0002h to 8000_0004h.
+/// Vendor, model and name of a CPU, from leaves 0, 1, 7, 1Ah, 8000_0002h to 8000_0004h, and 8000_0021h.
 ///
 /// In a hybrid CPU this describes the core that executed CPUID: pin the thread first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,8 @@ pub struct Identity {
     pub native_model: Option<u32>,
     /// The widest vectors that CPUID lists.
     pub vectors: Vectors,
+    /// Whether CPUID announces AMD's register PrefetchControl (C000_0108h): leaf 8000_0021h, bit 13 of EAX.
+    pub prefetch_control: bool,
 }
 
 impl Identity {
@@ -138,6 +140,7 @@ impl Identity {
             _ => Vectors::Sse,
         };
         let core_type = core_type(&reader);
+        let more = cpu.get_extended_feature_identification_2();
         Identity {
             vendor,
             family,
@@ -148,6 +151,7 @@ impl Identity {
             core_type: core_type.map(|(kind, _)| kind),
             native_model: core_type.map(|(_, native_model)| native_model),
             vectors,
+            prefetch_control: more.is_some_and(|more| more.has_prefetch_ctl_msr()),
         }
     }
 
@@ -196,6 +200,25 @@ impl Identity {
     /// Returns the published entries of this core's TLBs. `None` if the core is unknown.
     pub fn translations(&self) -> Option<Translations> {
         cores::row(self).map(|(core, product)| core.translations_in(product))
+    }
+
+    /// Returns the register that disables this core's prefetchers, for code in ring 0, where an access to a
+    /// register that does not exist ends the program. (Linux's `msr` device returns an error.)
+    ///
+    /// # Errors
+    /// The reason, if no register is known or CPUID does not announce it: of the Zen 3 cores, Milan has
+    /// PrefetchControl and Vermeer does not announce it.
+    pub fn prefetchers(&self) -> Result<PrefetchSwitches, &'static str> {
+        let core = self
+            .core()
+            .ok_or("the table of cores does not contain it")?;
+        match core.prefetchers {
+            Fact::Unknown { reason } => Err(reason),
+            Fact::Known { value, .. } if value.is_prefetch_control() && !self.prefetch_control => {
+                Err("CPUID leaf 8000_0021h does not announce the register PrefetchControl")
+            }
+            Fact::Known { value, .. } => Ok(value),
+        }
     }
 
     /// Returns the table of the events that this core's PMU counts. `None` if the core has none.

@@ -171,6 +171,28 @@ fn arrow_lake_h_has_efficient_cores_of_two_designs() {
 }
 
 #[test]
+fn a_register_that_cpuid_does_not_announce_is_not_accessed() {
+    // KVM does not announce PrefetchControl; Genoa itself does.
+    let dump = Dump::of("zen4-guest");
+    let guest = Identity::read(dump.clone());
+    let genoa = Identity::read(move |leaf, subleaf| {
+        let mut result = dump.cpuid2(leaf, subleaf);
+        if leaf == 0x8000_0021 {
+            result.eax = 0x0006_2fcf;
+        }
+        result
+    });
+    assert_eq!(guest.core(), genoa.core());
+    assert!(guest.prefetchers().unwrap_err().contains("PrefetchControl"));
+    assert_eq!(genoa.prefetchers().unwrap().register, 0xc000_0108);
+    // Intel's register needs no announcement, and a core without a known one says why.
+    let intel = Identity::read(Dump::of("coffee-lake"));
+    assert_eq!(intel.prefetchers().unwrap().register, 0x1a4);
+    let reason = Identity::read(Dump::of("zen2")).prefetchers().unwrap_err();
+    assert!(reason.contains("before Zen 3"), "{reason}");
+}
+
+#[test]
 fn alder_lake_differs_from_core_to_core() {
     let (p, e) = (Dump::of("alder-lake-p"), Dump::of("alder-lake-e"));
     let id = Identity::read(p.clone());

@@ -316,6 +316,7 @@ mod tests {
                 vectors: Vectors::Sse,
                 core_type: None,
                 native_model: None,
+                prefetch_control: false,
             })
         })
     }
