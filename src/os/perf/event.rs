@@ -138,7 +138,7 @@ impl Event {
 /// A PMU of the cores: one in most machines, one per kind of core in hybrid machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The kernel's name: one of [`PMUS`].
+    /// The kernel's name: `cpu`, or `cpu_core`, `cpu_atom` and `cpu_lowpower`.
     pub name: &'static str,
     /// The PMU's number for `perf_event_open`.
     pub kind: u32,
