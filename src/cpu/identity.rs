@@ -2,7 +2,7 @@
 
 use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative, CpuIdResult};
 
-use super::cores::{self, Core, EventTable, Ports, Translations};
+use super::cores::{self, Core, EventTable, Fact, Ports, PrefetchSwitches, Translations};
 use super::list::Text;
 
 /// The vendor of a CPU.
@@ -76,7 +76,7 @@ pub enum Vectors {
     Amx,
 }
 
-/// Vendor, model and name of a CPU, from leaves 0, 1, 7, 1Ah and 8000_0002h to 8000_0004h.
+/// Vendor, model and name of a CPU, from leaves 0, 1, 7, 1Ah, 8000_0002h to 8000_0004h, and 8000_0021h.
 ///
 /// In a hybrid CPU this describes the core that executed CPUID: pin the thread first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +95,14 @@ pub struct Identity {
     pub hypervisor: Option<Text<12>>,
     /// Performance or efficient core; `None` if leaf 1Ah does not report it.
     pub core_type: Option<CoreType>,
+    /// The number of the core's design among those of its kind: leaf 1Ah, bits 23 to 0 of EAX. Of efficient
+    /// cores, 2 is Crestmont and 3 is Skymont (Linux, `arch/x86/include/asm/intel-family.h`). `None` if leaf
+    /// 1Ah does not report the kind.
+    pub native_model: Option<u32>,
     /// The widest vectors that CPUID lists.
     pub vectors: Vectors,
+    /// Whether CPUID announces AMD's register PrefetchControl (C000_0108h): leaf 8000_0021h, bit 13 of EAX.
+    pub prefetch_control: bool,
 }
 
 impl Identity {
@@ -133,6 +139,8 @@ impl Identity {
             _ if avx => Vectors::Avx,
             _ => Vectors::Sse,
         };
+        let core_type = core_type(&reader);
+        let more = cpu.get_extended_feature_identification_2();
         Identity {
             vendor,
             family,
@@ -140,8 +148,10 @@ impl Identity {
             stepping,
             brand: Text::new(brand.as_bytes()),
             hypervisor: guest.then(|| signature(reader.cpuid1(0x4000_0000))),
-            core_type: core_type(&reader),
+            core_type: core_type.map(|(kind, _)| kind),
+            native_model: core_type.map(|(_, native_model)| native_model),
             vectors,
+            prefetch_control: more.is_some_and(|more| more.has_prefetch_ctl_msr()),
         }
     }
 
@@ -192,6 +202,25 @@ impl Identity {
         cores::row(self).map(|(core, product)| core.translations_in(product))
     }
 
+    /// Returns the register that disables this core's prefetchers, for code in ring 0, where an access to a
+    /// register that does not exist ends the program. (Linux's `msr` device returns an error.)
+    ///
+    /// # Errors
+    /// The reason, if no register is known or CPUID does not announce it: of the Zen 3 cores, Milan has
+    /// PrefetchControl and Vermeer does not announce it.
+    pub fn prefetchers(&self) -> Result<PrefetchSwitches, &'static str> {
+        let core = self
+            .core()
+            .ok_or("the table of cores does not contain it")?;
+        match core.prefetchers {
+            Fact::Unknown { reason } => Err(reason),
+            Fact::Known { value, .. } if value.is_prefetch_control() && !self.prefetch_control => {
+                Err("CPUID leaf 8000_0021h does not announce the register PrefetchControl")
+            }
+            Fact::Known { value, .. } => Ok(value),
+        }
+    }
+
     /// Returns the table of the events that this core's PMU counts. `None` if the core has none.
     pub(crate) fn events(&self) -> Option<&'static EventTable> {
         let (_, product) = cores::row(self)?;
@@ -211,14 +240,17 @@ fn signature(leaf: CpuIdResult) -> Text<12> {
     Text::new(&bytes)
 }
 
-/// Reads leaf 1Ah, which a CPU that is not hybrid lacks or leaves empty.
-fn core_type<R: CpuIdReader>(reader: &R) -> Option<CoreType> {
+/// Returns the kind of core and its native model by leaf 1Ah, which a CPU that is not hybrid lacks or leaves
+/// empty.
+fn core_type<R: CpuIdReader>(reader: &R) -> Option<(CoreType, u32)> {
     if reader.cpuid1(0).eax < 0x1a {
         return None;
     }
-    match reader.cpuid1(0x1a).eax >> 24 {
-        0x40 => Some(CoreType::Performance),
-        0x20 => Some(CoreType::Efficient),
-        _ => None,
-    }
+    let leaf = reader.cpuid1(0x1a).eax;
+    let kind = match leaf >> 24 {
+        0x40 => CoreType::Performance,
+        0x20 => CoreType::Efficient,
+        _ => return None,
+    };
+    Some((kind, leaf & 0xff_ffff))
 }

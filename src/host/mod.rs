@@ -163,7 +163,8 @@ pub trait Host: Debug + Sync {
     /// Starts the members, calls `lead` to run rounds, and ends the members.
     ///
     /// # Errors
-    /// If a thread cannot be started or pinned to its CPU; `lead` is then not called.
+    /// If a thread cannot be started or pinned to its CPU, or if the time-stamp counters of the CPUs disagree;
+    /// `lead` is then not called.
     fn team(
         &self,
         members: &mut [Worker<'_>],

@@ -277,6 +277,11 @@ pub(crate) fn performance_cores(root: &Root) -> Vec<usize> {
     listed(&root.sys.join("devices/cpu_core/cpus"))
 }
 
+/// Returns the CPUs of Arrow Lake-H's low-power cores, if the kernel tells them apart; of others, none.
+pub(crate) fn low_power_cores(root: &Root) -> Vec<usize> {
+    listed(&root.sys.join("devices/cpu_lowpower/cpus"))
+}
+
 /// Pins the calling thread to the CPU least likely to be disturbed. An isolated CPU may lie outside the
 /// cpuset of this process: the thread is then pinned to the CPU that would be chosen without it.
 ///

@@ -1,5 +1,5 @@
 //! Tells whether two threads run on different cores, whatever the system reports, and measures the
-//! distance between these cores.
+//! distance between these cores. Also tells whether the time-stamp counters of two threads disagree.
 //!
 //! The host of a guest schedules the guest's CPUs as it likes. For a while it may run two CPUs that
 //! are reported as cores on the hyper-threads of one core. Lines that one thread has written then lie
@@ -11,6 +11,9 @@
 //!
 //! The distance is the round trip of a line between the two threads. It changes with the host's
 //! schedule too: on the same machine from 27 ns, on one core, to some 250 ns.
+//!
+//! Counters are compared as NTP compares clocks: one thread reads its own, asks the other for a reading, and
+//! reads its own again. The other's reading was taken in between, which bounds the difference.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -131,6 +134,80 @@ impl Baton {
     }
 }
 
+/// Marks a question for a reading. No time-stamp counter reaches this bit in decades.
+const ASKED: u64 = 1 << 63;
+
+/// Questions to a thread until one is answered quickly enough to decide.
+const QUESTIONS: usize = 8;
+
+/// A question to one of several threads for a reading of its time-stamp counter, or the last answer.
+#[derive(Debug)]
+pub(super) struct Clocks(Baton);
+
+impl Clocks {
+    pub(super) fn new() -> Self {
+        Clocks(Baton(AtomicU64::new(0)))
+    }
+
+    /// Answers the question to thread number `index`, if there is one, with a reading by `clock`.
+    pub(super) fn answer(&self, index: usize, clock: impl Fn() -> u64) {
+        let word = &self.0.0;
+        if word.load(Ordering::Acquire) == ASKED | index as u64 {
+            word.store(clock() & !ASKED, Ordering::Release);
+        }
+    }
+
+    /// Returns the ticks by which the counter of thread number `index` differs from `clock` at least, if that
+    /// is more than `tolerance`. `None` if it differs less, or if slow answers leave it open: on a busy
+    /// system, a thread may sleep between the question and its answer. Stops waiting for an answer when
+    /// `given_up` returns true.
+    pub(super) fn difference(
+        &self,
+        index: usize,
+        tolerance: u64,
+        clock: impl Fn() -> u64,
+        given_up: impl Fn() -> bool,
+    ) -> Option<u64> {
+        for _ in 0..QUESTIONS {
+            let [least, most] = bounds(self.ask(index, &clock, &given_up)?);
+            if least > tolerance {
+                return Some(least);
+            }
+            if most <= tolerance {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Returns the caller's reading before the question, the answer, and the caller's reading after it.
+    fn ask(
+        &self,
+        index: usize,
+        clock: &impl Fn() -> u64,
+        given_up: &impl Fn() -> bool,
+    ) -> Option<[u64; 3]> {
+        let (word, question) = (&self.0.0, ASKED | index as u64);
+        let before = clock();
+        word.store(question, Ordering::Release);
+        wait(|| word.load(Ordering::Acquire) != question, given_up);
+        let answer = word.load(Ordering::Acquire);
+        (answer != question).then(|| [before, answer, clock()])
+    }
+}
+
+/// Returns the least and the largest difference of two counters, of which one gave the middle reading, between
+/// the other's readings.
+fn bounds([before, middle, after]: [u64; 3]) -> [u64; 2] {
+    let low = middle.wrapping_sub(after).cast_signed();
+    let high = middle.wrapping_sub(before).cast_signed();
+    let least = low.max(high.saturating_neg()).max(0);
+    [
+        least.unsigned_abs(),
+        low.unsigned_abs().max(high.unsigned_abs()),
+    ]
+}
+
 /// Returns the numbers of the reader's throws in a meeting. Numbers continue from meeting to
 /// meeting; the writer answers each throw with the next number.
 fn throws(meeting: u64) -> impl Iterator<Item = u64> {
@@ -159,6 +236,7 @@ fn apart([theirs, own]: [u64; 2]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn lines_of_another_core_are_on_their_way_for_long() {
@@ -183,7 +261,45 @@ mod tests {
     }
 
     #[test]
+    fn a_reading_between_two_others_bounds_the_difference() {
+        // The middle counter is in step, or up to 30 ticks off.
+        assert_eq!(bounds([1000, 1010, 1040]), [0, 30]);
+        // It is ahead by 5000 - 40 to 5000, or behind by as much.
+        assert_eq!(bounds([1000, 6000, 1040]), [4960, 5000]);
+        assert_eq!(bounds([6000, 1040, 6040]), [4960, 5000]);
+        // A slow answer proves nothing: the difference is 0 to 90 000.
+        assert_eq!(bounds([1000, 10_000, 100_000]), [0, 90_000]);
+        // A counter that was reset.
+        assert_eq!(bounds([1 << 60, 0, 1 << 60]), [1 << 60, 1 << 60]);
+        assert_eq!(bounds([0, 1 << 62, 100]), [(1 << 62) - 100, 1 << 62]);
+    }
+
+    /// Each reading of the clock is a tick later than the one before. So an answer lies a tick after the
+    /// question and a tick before the next reading.
+    #[test]
+    fn only_a_counter_that_disagrees_differs() {
+        let (clocks, over) = (Clocks::new(), AtomicBool::new(false));
+        let ticks = AtomicU64::new(5000);
+        let clock = || ticks.fetch_add(1, Ordering::Relaxed);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    clocks.answer(0, clock);
+                    clocks.answer(1, || clock() + 300);
+                    clocks.answer(2, || clock() - 300);
+                    thread::yield_now();
+                }
+            });
+            let difference = |index| clocks.difference(index, 100, clock, || false);
+            assert_eq!([0, 1, 2].map(difference), [None, Some(299), Some(299)]);
+            assert_eq!(clocks.difference(1, 299, clock, || false), None);
+            over.store(true, Ordering::Relaxed);
+        });
+    }
+
+    #[test]
     fn nobody_waits_for_who_will_not_come() {
+        assert_eq!(Clocks::new().difference(0, 1, start, || true), None);
         Lines::new().read(1, || true);
         Lines::new().write(1, || true);
     }

@@ -2,8 +2,10 @@
 //!
 //! The members of a [`ThreadGroup`] wait for a round, read its starting tick, and begin when their own
 //! time-stamp counter reaches it, so that no member's start depends on a message from another. Linux
-//! keeps the counters of all CPUs in step wherever it accepts `tsc` as the clock source. The caller
-//! leads and is not a member; it sleeps during a round.
+//! keeps the counters of all CPUs in step wherever it accepts `tsc` as the clock source. Where they
+//! disagree (firmware that sets them wrongly, a hypervisor that moves each by its own offset), members
+//! that should run at once would not, and the team is refused. The caller leads and is not a member; it
+//! sleeps during a round.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +14,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use super::affinity::{AffinityError, pin};
-use super::apart::{CoreDistance, Lines};
+use super::apart::{Clocks, CoreDistance, Lines};
 use super::clock::pause;
 use super::preempt::Switches;
 use super::sysfs::Sysfs;
@@ -27,12 +29,19 @@ pub enum ThreadGroupError {
     Affinity(AffinityError),
     /// A thread could not be started: its index, the number of threads, and the reason.
     Thread(usize, usize, io::Error),
+    /// The time-stamp counter of a member's CPU disagrees with the leader's: the CPU, and by how many ticks
+    /// at least.
+    Clock(usize, u64),
 }
 
 messages! { ThreadGroupError:
     ThreadGroupError::Affinity(error) => ("{error}");
     ThreadGroupError::Thread(index, of, error) => (
         "thread {} of {of} cannot be started: {error}", index + 1
+    );
+    ThreadGroupError::Clock(cpu, ticks) => (
+        "threads cannot start at the same tick: the time-stamp counter of CPU {cpu} differs from another \
+         CPU's by at least {ticks} ticks"
     );
 }
 
@@ -49,6 +58,11 @@ const LOOKS: usize = 100;
 
 /// Time between two checks of whether the first two members run on different cores.
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// The counter of a member may differ from the leader's by 1/`OFF` of the ticks from the call of a round to
+/// its start. A member runs for longer than that, and may begin late by a tenth of its time
+/// (`experiment::rig::threads::LATE`).
+const OFF: u64 = 10;
 
 /// The number of the round that ends the team.
 const OVER: u64 = u64::MAX;
@@ -75,6 +89,10 @@ struct Board {
     turns: Vec<Mutex<WorkerTime>>,
     refused: Mutex<Option<AffinityError>>,
     keep_on: bool,
+    /// By which the leader compares its time-stamp counter with each member's.
+    clocks: Clocks,
+    /// The members' time-stamp counter.
+    clock: fn() -> u64,
     /// Whether members check that they are alone on their cores: not if two members share a core.
     look: bool,
     /// The lines that the second member hands to the first, if the system reports that all members have
@@ -88,11 +106,22 @@ struct Board {
 /// Starts the members, calls `lead` to run rounds, and ends the members.
 ///
 /// # Errors
-/// If a thread cannot be started or pinned to its CPU; `lead` is then not called.
+/// If a thread cannot be started or pinned to its CPU, or if the time-stamp counters of the CPUs disagree;
+/// `lead` is then not called.
 ///
 /// # Panics
 /// If a member's kernel panics.
 pub fn team<T>(
+    members: &mut [Worker<'_>],
+    options: RoundOptions,
+    lead: impl FnOnce(&mut ThreadGroup<'_>) -> T,
+) -> Result<T, ThreadGroupError> {
+    team_by(start, members, options, lead)
+}
+
+/// A [`team()`] whose members answer questions for their counter by `clock`.
+fn team_by<T>(
+    clock: fn() -> u64,
     members: &mut [Worker<'_>],
     options: RoundOptions,
     lead: impl FnOnce(&mut ThreadGroup<'_>) -> T,
@@ -111,6 +140,8 @@ pub fn team<T>(
         turns: (0..count).map(|_| Mutex::default()).collect(),
         refused: Mutex::new(None),
         keep_on: options.keep_on,
+        clocks: Clocks::new(),
+        clock,
         look,
         lines: meet.then(Lines::new),
         met: Mutex::new(None),
@@ -129,6 +160,13 @@ pub fn team<T>(
         board.wait(|| board.placed.load(Ordering::Acquire) == count as u64);
         if let Some(error) = lock(&board.refused).take() {
             return Err(ThreadGroupError::Affinity(error));
+        }
+        for (index, &cpu) in cpus.iter().enumerate() {
+            let given_up = || board.broken.load(Ordering::Acquire);
+            let tolerance = options.ahead / OFF;
+            if let Some(ticks) = board.clocks.difference(index, tolerance, start, given_up) {
+                return Err(ThreadGroupError::Clock(cpu, ticks));
+            }
         }
         Ok(lead(&mut ThreadGroup {
             board: &board,
@@ -197,13 +235,15 @@ impl Board {
         }
     }
 
-    /// Waits for a round other than `seen`. Yields the CPU soon: other threads may share it.
-    fn next_after(&self, seen: u64) -> u64 {
+    /// Waits for a round other than `seen`, and answers questions to member number `index` meanwhile. Yields
+    /// the CPU soon: other threads may share it.
+    fn next_after(&self, seen: u64, index: usize) -> u64 {
         for look in 0u32.. {
             let round = self.round.load(Ordering::Acquire);
             if round != seen {
                 return round;
             }
+            self.clocks.answer(index, self.clock);
             if look < 100 {
                 core::hint::spin_loop();
             } else {
@@ -248,7 +288,7 @@ fn serve(board: &Board, index: usize, member: &mut Worker<'_>) {
     let members = board.turns.len() as u64;
     let mut round = 0;
     loop {
-        round = board.next_after(round);
+        round = board.next_after(round, index);
         if round == OVER {
             return;
         }
@@ -382,6 +422,22 @@ mod tests {
         two[1].cpu = 8191;
         let error = team(&mut two, OPTIONS, |_| ()).unwrap_err();
         assert!(error.to_string().contains("8191"), "{error}");
+        assert_eq!(sum.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn members_whose_counters_disagree_with_the_leaders_are_refused() {
+        let sum = AtomicU64::new(0);
+        let hours_ahead = || start() + (1 << 50);
+        let error = team_by(
+            hours_ahead,
+            &mut members(&sum, 2, u64::MAX),
+            OPTIONS,
+            |_| (),
+        );
+        let error = error.unwrap_err().to_string();
+        let cpu = format!("counter of CPU {} differs", allowed()[0]);
+        assert!(error.contains(&cpu), "{error}");
         assert_eq!(sum.load(Ordering::Relaxed), 0);
     }
 

@@ -2,10 +2,9 @@
 //!
 //! The core clock varies (turbo, power saving) while the time-stamp counter's rate does not, and without
 //! performance counters nothing reports the core clock. A chain of dependent `imul` of 32 bits measures
-//! it: each `imul` waits three cycles for the one before it (Intel since Nehalem and Silvermont, AMD Jaguar
-//! and Zen 1 to 5; Agner Fog's instruction tables, uops.info, LLVM's scheduling models), and no renamer can
-//! eliminate a multiplication, as Golden Cove does additions of immediates. With 64 bits it would wait five
-//! cycles on Silvermont to Tremont and six on Jaguar.
+//! it: each `imul` waits three cycles for the one before it on nearly every core, as [`ticks`] says, and no
+//! renamer can eliminate a multiplication, as Golden Cove does additions of immediates. With 64 bits it would
+//! wait five cycles on Silvermont to Tremont, six on Jaguar and fourteen on Bonnell.
 
 // The instructions of the chain must be exactly these.
 #![allow(unsafe_code)]
@@ -14,9 +13,8 @@ use core::arch::asm;
 use core::ops::RangeInclusive;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use raw_cpuid::CpuId;
-
 use super::{start, stop};
+use crate::cpu::{Identity, Vendor};
 
 /// Core cycles whose ticks [`ticks`] returns.
 pub const CYCLES: u64 = 3 * CHAIN;
@@ -33,37 +31,46 @@ const BLOCK: u64 = 50;
 /// Returns the ticks that [`CYCLES`] core cycles take now.
 ///
 /// Times a chain and a second one of twice the length; the difference excludes the start, the stop and
-/// the loop entry. The call takes about three times [`CYCLES`]. The result is 0 only if an interruption
-/// of the shorter chain exceeds the difference, so callers take a median over several results.
+/// the loop entry. The call takes about three times [`CYCLES`].
+///
+/// The result is 0, which is no value, if an interruption of the shorter chain exceeds the difference, so
+/// callers take a median over several results. It is always 0 on a CPU whose `imul` has no known latency:
+/// one of a vendor other than Intel, AMD and Hygon.
 pub fn ticks() -> u64 {
+    let Some(latency) = latency() else { return 0 };
     let short = timed(CHAIN);
     let long = timed(2 * CHAIN);
-    3 * long.saturating_sub(short) / latency()
+    3 * long.saturating_sub(short) / latency
 }
 
-/// Returns the cycles that a multiplication waits for the one before it: 4 on AMD's family 15h (Bulldozer to
-/// Excavator), and 3 on all other cores. CPUID is read once: in a virtual machine it takes a microsecond or more.
-fn latency() -> u64 {
-    static KNOWN: AtomicU64 = AtomicU64::new(0);
-    match KNOWN.load(Ordering::Relaxed) {
-        0 => {
-            let cpuid = CpuId::new();
-            let vendor = cpuid.get_vendor_info();
-            let cycles = latency_of(
-                vendor.as_ref().map_or("", |vendor| vendor.as_str()),
-                cpuid.get_feature_info().map_or(0, |of| of.family_id()),
-            );
-            KNOWN.store(cycles, Ordering::Relaxed);
-            cycles
-        }
-        known => known,
+/// Returns the cycles that a multiplication waits for the one before it, if they are known. CPUID is read
+/// once: in a virtual machine it takes a microsecond or more.
+fn latency() -> Option<u64> {
+    const UNREAD: u64 = u64::MAX;
+    const UNKNOWN: u64 = 0;
+    static KNOWN: AtomicU64 = AtomicU64::new(UNREAD);
+    let mut known = KNOWN.load(Ordering::Relaxed);
+    if known == UNREAD {
+        known = latency_of(&Identity::detect()).unwrap_or(UNKNOWN);
+        KNOWN.store(known, Ordering::Relaxed);
     }
+    (known != UNKNOWN).then_some(known)
 }
 
-fn latency_of(vendor: &str, family: u8) -> u64 {
-    match (vendor, family) {
-        ("AuthenticAMD", 0x15) => 4,
-        _ => 3,
+/// Sources: the measurements of InstLatx64 ("IMUL r32, r32") from Conroe to Arrow Lake, from K8 to Zen 5 and of
+/// Hygon's Zen; for Bonnell also LLVM's `X86ScheduleAtom.td`. Newer cores of these vendors are taken to be as
+/// fast, as all have been since Nehalem and Zen.
+fn latency_of(identity: &Identity) -> Option<u64> {
+    match (identity.vendor, identity.family, identity.model) {
+        // NetBurst. Virtual CPUs such as QEMU's kvm64 report its family too, on cores that are newer.
+        (Vendor::Intel, 0x0f, _) if identity.hypervisor.is_none() => Some(10),
+        // Bonnell and Saltwell.
+        (Vendor::Intel, 6, 0x1c | 0x26 | 0x27 | 0x35 | 0x36) => Some(5),
+        // Bulldozer to Excavator.
+        (Vendor::Amd, 0x15, _) => Some(4),
+        (Vendor::Intel | Vendor::Amd | Vendor::Hygon, ..) => Some(3),
+        // Centaur's and Zhaoxin's take two to four, by the core.
+        (Vendor::Other, ..) => None,
     }
 }
 
@@ -97,19 +104,52 @@ pub(super) fn chain(multiplications: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::Text;
 
     #[test]
     fn the_yardstick_takes_time() {
         let mut seen = [0; 9];
         seen.fill_with(ticks);
         seen.sort_unstable();
-        assert!(seen[4] > 0);
+        assert_eq!(seen[4] > 0, latency().is_some());
     }
 
     #[test]
-    fn only_bulldozer_and_its_successors_multiply_in_four_cycles() {
-        assert_eq!(latency_of("AuthenticAMD", 0x15), 4);
-        assert_eq!(latency_of("AuthenticAMD", 0x19), 3);
-        assert_eq!(latency_of("GenuineIntel", 0x15), 3);
+    fn a_multiplication_takes_the_cycles_of_its_core() {
+        for (vendor, family, model, cycles) in [
+            (Vendor::Intel, 6, 0x0f, Some(3)),
+            (Vendor::Intel, 6, 0x1c, Some(5)),
+            (Vendor::Intel, 6, 0x36, Some(5)),
+            (Vendor::Intel, 6, 0x37, Some(3)),
+            (Vendor::Intel, 6, 0xcf, Some(3)),
+            (Vendor::Intel, 0x0f, 0x06, Some(10)),
+            (Vendor::Intel, 0x13, 0x01, Some(3)),
+            (Vendor::Amd, 0x0f, 0x41, Some(3)),
+            (Vendor::Amd, 0x15, 0x02, Some(4)),
+            (Vendor::Amd, 0x19, 0x1c, Some(3)),
+            (Vendor::Hygon, 0x18, 0x00, Some(3)),
+            (Vendor::Other, 6, 0x0f, None),
+        ] {
+            let identity = Identity {
+                vendor,
+                family,
+                model,
+                hypervisor: None,
+                ..Identity::detect()
+            };
+            assert_eq!(
+                latency_of(&identity),
+                cycles,
+                "{vendor:?} {family:x}h {model:x}h"
+            );
+        }
+        let kvm64 = Identity {
+            vendor: Vendor::Intel,
+            family: 0x0f,
+            model: 6,
+            hypervisor: Some(Text::new(b"KVMKVMKVM")),
+            ..Identity::detect()
+        };
+        assert_eq!(latency_of(&kvm64), Some(3));
     }
 }

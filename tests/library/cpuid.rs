@@ -8,14 +8,16 @@ use linefill::cpu::{
     Cache, CacheKind, Caches, CoreType, Identity, PageSize, TlbKind, Tlbs, Vendor, read_tsc_hz,
     tsc_hz,
 };
+use raw_cpuid::CpuIdReader;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Every dump in the folder, so that a test uses each of them.
-const ALL: [&str; 11] = [
+const ALL: [&str; 12] = [
     "alder-lake-e",
     "alder-lake-p",
+    "arrow-lake-h-lp-e",
     "coffee-lake",
     "dothan",
     "empty-leaves",
@@ -129,6 +131,65 @@ fn sapphire_rapids_is_a_server_core_with_translation_leaves() {
 
     // The base frequency of the product page is 2.20 GHz.
     assert_eq!(read_tsc_hz(dump), Some(2_200_000_000));
+}
+
+#[test]
+fn arrow_lake_h_has_efficient_cores_of_two_designs() {
+    let dump = Dump::of("arrow-lake-h-lp-e");
+    let id = Identity::read(dump.clone());
+    assert_eq!(
+        (id.core_type, id.native_model, id.microarch()),
+        (Some(CoreType::Efficient), Some(2), "Arrow Lake")
+    );
+    assert_eq!(
+        (id.core().unwrap().name, id.load_to_use()),
+        ("Crestmont", Some(3))
+    );
+    assert_eq!(
+        shape(&Caches::read(dump.clone())),
+        [
+            (1, CacheKind::Data, 32 * KIB, 8),
+            (1, CacheKind::Instruction, 64 * KIB, 8),
+            (2, CacheKind::Unified, 2 * MIB, 16),
+        ]
+    );
+    // The same CPU's other cores, and a design that no row has.
+    let with = |leaf_1a: u32| {
+        let dump = dump.clone();
+        let id = Identity::read(move |leaf, subleaf| {
+            let mut result = dump.cpuid2(leaf, subleaf);
+            if leaf == 0x1a {
+                result.eax = leaf_1a;
+            }
+            result
+        });
+        id.core().map(|core| core.name)
+    };
+    assert_eq!(with(0x2000_0003), Some("Skymont"));
+    assert_eq!(with(0x4000_0003), Some("Lion Cove"));
+    assert_eq!(with(0x2000_0004), None);
+}
+
+#[test]
+fn a_register_that_cpuid_does_not_announce_is_not_accessed() {
+    // KVM does not announce PrefetchControl; Genoa itself does.
+    let dump = Dump::of("zen4-guest");
+    let guest = Identity::read(dump.clone());
+    let genoa = Identity::read(move |leaf, subleaf| {
+        let mut result = dump.cpuid2(leaf, subleaf);
+        if leaf == 0x8000_0021 {
+            result.eax = 0x0006_2fcf;
+        }
+        result
+    });
+    assert_eq!(guest.core(), genoa.core());
+    assert!(guest.prefetchers().unwrap_err().contains("PrefetchControl"));
+    assert_eq!(genoa.prefetchers().unwrap().register, 0xc000_0108);
+    // Intel's register needs no announcement, and a core without a known one says why.
+    let intel = Identity::read(Dump::of("coffee-lake"));
+    assert_eq!(intel.prefetchers().unwrap().register, 0x1a4);
+    let reason = Identity::read(Dump::of("zen2")).prefetchers().unwrap_err();
+    assert!(reason.contains("before Zen 3"), "{reason}");
 }
 
 #[test]

@@ -14,8 +14,8 @@ impl Ready {
     /// The register of this CPU.
     ///
     /// # Errors
-    /// If the ring is not 0, in a virtual machine, where the register may be missing, and on a core whose
-    /// register is unknown.
+    /// If the ring is not 0, in a virtual machine, where the register may be missing, and on a CPU whose
+    /// register is unknown or not announced.
     pub fn here(ring: u16) -> Result<Self, Lack> {
         if ring != 0 {
             return Err(Lack::refused(format_args!(
@@ -28,10 +28,10 @@ impl Ready {
                 "the prefetchers are the host's: this is a virtual machine of {name}"
             )));
         }
-        let core = identity.core();
-        let switches = core.and_then(|core| core.prefetchers.value());
-        switches.map(Ready).ok_or_else(|| {
-            Lack::refused("no register is known that switches the prefetchers of this CPU off")
+        identity.prefetchers().map(Ready).map_err(|reason| {
+            Lack::refused(format_args!(
+                "no register is known that switches the prefetchers of this CPU off: {reason}"
+            ))
         })
     }
 }
@@ -40,7 +40,7 @@ impl Prefetchers for Ready {
     fn switch_off(self: Box<Self>) -> Result<Box<dyn Guard>, Lack> {
         let Ready(switches) = *self;
         let register = switches.register;
-        // SAFETY: this is ring 0 of a core that has the register, and no other code writes it.
+        // SAFETY: this is ring 0 of a CPU that has the register, and no other code writes it.
         let (before, found) = unsafe {
             let before = Cpu.read(register);
             Cpu.write(register, before | switches.mask());

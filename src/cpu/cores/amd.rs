@@ -64,7 +64,7 @@ const ZEN_5_EVENTS: EventTable = list("Zen 5", "ZEN5", "amdzen5 v1");
 /// 9 set how far ahead the prefetchers run, and are left unchanged.
 const PREFETCHERS: Fact<PrefetchSwitches> = known(
     PrefetchSwitches {
-        register: 0xC000_0108,
+        register: PrefetchSwitches::PREFETCH_CONTROL,
         bits: &[
             (0, "L1 stream"),
             (1, "L1 stride"),

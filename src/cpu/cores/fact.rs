@@ -144,6 +144,14 @@ pub struct PrefetchSwitches {
 }
 
 impl PrefetchSwitches {
+    /// AMD's `Core::X86::Msr::PrefetchControl`.
+    pub(super) const PREFETCH_CONTROL: u32 = 0xC000_0108;
+
+    /// Returns whether the register is one that CPUID announces. All others exist on all CPUs of a core.
+    pub(in crate::cpu) const fn is_prefetch_control(&self) -> bool {
+        self.register == Self::PREFETCH_CONTROL
+    }
+
     /// Returns the mask of all prefetcher bits.
     pub fn mask(&self) -> u64 {
         self.bits.iter().fold(0, |mask, (bit, _)| mask | 1 << bit)

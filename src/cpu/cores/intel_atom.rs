@@ -186,6 +186,10 @@ const CRESTMONT: Core = Core {
             .events(&CRESTMONT_EVENTS),
         product("Sierra Forest", &[model(6, 0xaf)]).events(&CRESTMONT_EVENTS),
         product("Arrow Lake-U", &[model(6, 0xb5)]).efficient(),
+        // The LP-E cores of Arrow Lake-H.
+        product("Arrow Lake", &[model(6, 0xc5)])
+            .efficient()
+            .native_model(2),
     ],
     load_to_use: known(3, CHIPS_AND_CHEESE_SKYMONT),
     ports: GRACEMONT.ports,
@@ -201,7 +205,10 @@ const SKYMONT: Core = Core {
     vectors: Vectors::Avx2,
     vendor: Vendor::Intel,
     products: &[
-        product("Arrow Lake", &[models(6, 0xc5, 0xc6)]).efficient(),
+        product("Arrow Lake", &[model(6, 0xc5)])
+            .efficient()
+            .native_model(3),
+        product("Arrow Lake", &[model(6, 0xc6)]).efficient(),
         product("Lunar Lake", &[model(6, 0xbd)])
             .efficient()
             .events(&list("Skymont", "SKT", "lunarlake v1.01, cpu_atom")),

@@ -191,7 +191,7 @@ fn is_both(text: &str, product: &str, core: &str) -> bool {
     rest == Some(")")
 }
 
-/// Returns the rows that match a CPU: one, or in a hybrid CPU one for each kind of core.
+/// Returns the rows that match a CPU: one, or in a hybrid CPU one for each design of core.
 fn rows(identity: &Identity) -> impl Iterator<Item = (&'static Core, &'static Product)> {
     let vendor = match identity.vendor {
         // Hygon's are Zen cores under licence.
@@ -211,16 +211,15 @@ pub(super) fn generation(identity: &Identity) -> Option<&'static str> {
 }
 
 /// Returns the core of a CPU and the product that contains it. `None` if no row matches, or if the CPU
-/// may be either kind of core of a hybrid CPU.
+/// may be any core of a hybrid CPU.
 pub(super) fn row(identity: &Identity) -> Option<(&'static Core, &'static Product)> {
     use super::identity::CoreType::Performance;
     let core_type = match identity.core_type {
-        // A guest's leaf 1Ah may be empty, and then its CPU may be either kind of core.
+        // A guest's leaf 1Ah may be empty, and then its CPU may be any core.
         None if identity.hypervisor.is_some() => None,
         known => Some(known.unwrap_or(Performance)),
     };
-    rows(identity)
-        .find(|(_, product)| product.core_type.is_none() || product.core_type == core_type)
+    rows(identity).find(|(_, product)| product.is_kind(core_type, identity.native_model))
 }
 
 #[cfg(test)]
@@ -316,6 +315,8 @@ mod tests {
                 hypervisor: None,
                 vectors: Vectors::Sse,
                 core_type: None,
+                native_model: None,
+                prefetch_control: false,
             })
         })
     }
@@ -326,18 +327,27 @@ mod tests {
         let mut found = 0;
         for identity in identities() {
             let rows: Vec<_> = rows(&identity).collect();
-            let is =
-                |core_type| move |(_, product): &(&Core, &Product)| product.core_type == core_type;
-            match rows.as_slice() {
-                [] => continue,
-                [only] => assert!(is(None)(only), "{}: half a hybrid", only.0.name),
-                [one, other] => {
-                    assert_eq!(one.1.name, other.1.name);
-                    for core_type in [CoreType::Performance, CoreType::Efficient] {
-                        assert!(rows.iter().any(is(Some(core_type))), "{}", one.1.name);
-                    }
+            let Some((_, first)) = rows.first() else {
+                continue;
+            };
+            assert!(rows.iter().all(|(_, product)| product.name == first.name));
+            let natives = |core_type| {
+                let of_kind = rows
+                    .iter()
+                    .filter(|(_, of)| of.core_type == Some(core_type));
+                let mut natives: Vec<_> = of_kind.map(|(_, of)| of.native_model).collect();
+                natives.sort_unstable();
+                natives
+            };
+            if first.core_type.is_none() {
+                assert_eq!(rows.len(), 1, "{}: half a hybrid", first.name);
+            } else {
+                for core_type in [CoreType::Performance, CoreType::Efficient] {
+                    let natives = natives(core_type);
+                    let differ = natives.windows(2).all(|pair| pair[0] < pair[1]);
+                    let told = natives.len() == 1 || (differ && !natives.contains(&None));
+                    assert!(!natives.is_empty() && told, "{}", first.name);
                 }
-                more => panic!("{more:?}"),
             }
             found += 1;
         }

@@ -12,6 +12,8 @@ pub(in crate::cpu) struct Product {
     signatures: &'static [Signature],
     /// In a hybrid product, the kind of this core.
     pub core_type: Option<CoreType>,
+    /// In a product with several designs of this kind, the core's [`Identity::native_model`].
+    pub native_model: Option<u32>,
     /// TLB entries, if they differ from those of the core's other products.
     pub translations: Option<Translations>,
     /// The table of the events that the product's PMU counts.
@@ -66,6 +68,7 @@ pub(super) const fn product(name: &'static str, signatures: &'static [Signature]
         name,
         signatures,
         core_type: None,
+        native_model: None,
         translations: None,
         events: unknown("src/pmu/events has no list of its events"),
     }
@@ -84,6 +87,14 @@ impl Product {
     pub(super) const fn efficient(self) -> Self {
         Product {
             core_type: Some(CoreType::Efficient),
+            ..self
+        }
+    }
+
+    /// Sets the native model, by which this core differs from the product's other cores of its kind.
+    pub(super) const fn native_model(self, native_model: u32) -> Self {
+        Product {
+            native_model: Some(native_model),
             ..self
         }
     }
@@ -108,6 +119,12 @@ impl Product {
     pub(super) fn is(&self, identity: &Identity) -> bool {
         let mut signatures = self.signatures.iter();
         signatures.any(|signature| signature.is(identity))
+    }
+
+    /// Returns whether this is the row of a kind of core and a native model of the product.
+    pub(super) fn is_kind(&self, core_type: Option<CoreType>, native_model: Option<u32>) -> bool {
+        (self.core_type.is_none() || self.core_type == core_type)
+            && (self.native_model.is_none() || self.native_model == native_model)
     }
 }
 

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::Refusal;
+use super::event::PMUS;
 use crate::os::root::{Root, read};
 
 /// An event whose samples carry the address of an access.
@@ -49,7 +50,7 @@ pub(crate) fn access_events(root: &Root) -> Result<Vec<Sampled>, String> {
         return Ok(vec![by_ibs(&devices.join("ibs_op"), kind)?]);
     }
     let (mut found, mut cores) = (Vec::new(), false);
-    for name in ["cpu", "cpu_core", "cpu_atom"] {
+    for name in PMUS {
         let at = devices.join(name);
         let Some(kind) = kind(&at) else { continue };
         cores = true;
@@ -315,12 +316,18 @@ mod tests {
                 .chain([(format!("{name}type"), number.to_owned())])
                 .collect()
         };
-        let files = [of_kind("cpu_core/", "4"), of_kind("cpu_atom/", "10")].concat();
+        let files = [
+            of_kind("cpu_core/", "4"),
+            of_kind("cpu_atom/", "10"),
+            of_kind("cpu_lowpower/", "11"),
+        ]
+        .concat();
         let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (&**a, &**b)).collect();
         let found = of("hybrid", &files).unwrap();
         let kinds: Vec<(&str, u32)> = found.iter().map(|one| (&*one.name, one.kind)).collect();
         assert_eq!(kinds[0], ("cpu_core/mem-loads/", 4));
         assert_eq!(kinds[2], ("cpu_atom/mem-loads/", 10));
+        assert_eq!(kinds[4], ("cpu_lowpower/mem-loads/", 11));
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl Event {
 /// A PMU of the cores: one in most machines, one per kind of core in hybrid machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The kernel's name: `cpu`, or `cpu_core` and `cpu_atom`.
+    /// The kernel's name: `cpu`, or `cpu_core`, `cpu_atom` and `cpu_lowpower`.
     pub name: &'static str,
     /// The PMU's number for `perf_event_open`.
     pub kind: u32,
@@ -153,13 +153,18 @@ impl Source {
     }
 }
 
+/// The kernel's names for the PMUs of the cores: of all cores, or of each kind in a hybrid machine. Arrow
+/// Lake-H's efficient cores are of two designs: Skymont has `cpu_atom`, and Crestmont has `cpu_lowpower` if the
+/// kernel tells them apart (`intel_hybrid_pmu_type_map` in Linux's `arch/x86/events/intel/core.c`).
+pub(super) const PMUS: [&str; 4] = ["cpu", "cpu_core", "cpu_atom", "cpu_lowpower"];
+
 /// Returns the PMU that counts the events of `cpu`.
 ///
 /// # Errors
 /// If the kernel lists no PMU for this CPU; names the file that is missing or malformed.
 pub fn source_of(root: &Root, cpu: usize) -> Result<Source, Unreadable> {
     let devices = root.sys.join("bus/event_source/devices");
-    for name in ["cpu_core", "cpu_atom"] {
+    for name in PMUS.into_iter().filter(|name| *name != "cpu") {
         let at = devices.join(name);
         let listed = read(&at.join("cpus")).unwrap_or_default();
         if list::parse(&listed).is_some_and(|cpus| cpus.contains(&cpu)) {
@@ -289,9 +294,7 @@ impl Event {
 /// Splits a name such as `cpu_atom/NAME/`, as perf writes it, into PMU and event.
 fn asked_source(name: &str) -> Option<(&'static str, &str)> {
     let (pmu, rest) = name.split_once('/')?;
-    let pmu = ["cpu", "cpu_core", "cpu_atom"]
-        .into_iter()
-        .find(|known| *known == pmu)?;
+    let pmu = PMUS.into_iter().find(|known| *known == pmu)?;
     Some((pmu, rest.strip_suffix('/').unwrap_or(rest)))
 }
 
@@ -310,20 +313,29 @@ fn general(name: &str) -> Option<Event> {
 /// Returns the core whose events a PMU counts. On a hybrid CPU the PMU's name decides: CPUID may not
 /// report the kind of core, or reports that of the core that executes the instruction.
 pub fn core_of(identity: &Identity, source: Option<&Source>) -> Option<Microarch> {
-    let core_type = match source.map(|source| source.name) {
-        Some("cpu_core") => Some(CoreType::Performance),
-        Some("cpu_atom") => Some(CoreType::Efficient),
-        _ => identity.core_type,
+    Microarch::of(&counted_core(identity, source))
+}
+
+/// Returns `identity` with the kind of core that the PMU's name gives.
+fn counted_core(identity: &Identity, source: Option<&Source>) -> Identity {
+    // The native model matters on Arrow Lake-H alone: 3 is Skymont and 2 is Crestmont.
+    let (core_type, native_model) = match source.map(|source| source.name) {
+        Some("cpu_core") => (Some(CoreType::Performance), None),
+        Some("cpu_atom") => (Some(CoreType::Efficient), Some(3)),
+        Some("cpu_lowpower") => (Some(CoreType::Efficient), Some(2)),
+        _ => (identity.core_type, identity.native_model),
     };
-    Microarch::of(&Identity {
+    Identity {
         core_type,
+        native_model,
         ..*identity
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::{Vectors, Vendor};
     use crate::os::root::Planted;
 
     /// Returns a machine with these files under its list of event sources.
@@ -351,6 +363,40 @@ mod tests {
         assert_eq!(found.flavour, Flavour::Intel);
         let missing = source_of(&machine.root(), 24).unwrap_err();
         assert!(missing.path.ends_with("devices/cpu/type"), "{missing}");
+    }
+
+    #[test]
+    fn the_low_power_cores_of_arrow_lake_h_have_a_source_of_their_own() {
+        let machine = machine(
+            "low-power",
+            &[
+                ("cpu_core/type", "4\n"),
+                ("cpu_core/cpus", "0-5\n"),
+                ("cpu_atom/type", "10\n"),
+                ("cpu_atom/cpus", "6-13\n"),
+                ("cpu_lowpower/type", "11\n"),
+                ("cpu_lowpower/cpus", "14-15\n"),
+            ],
+        );
+        let arrow_lake_h = Identity {
+            vendor: Vendor::Intel,
+            family: 6,
+            model: 0xc5,
+            vectors: Vectors::Avx2,
+            ..Identity::detect()
+        };
+        for (cpu, name, core) in [
+            (0, "cpu_core", "Lion Cove"),
+            (13, "cpu_atom", "Skymont"),
+            (14, "cpu_lowpower", "Crestmont"),
+        ] {
+            let source = source_of(&machine.root(), cpu).unwrap();
+            assert_eq!(source.name, name);
+            let counted = counted_core(&arrow_lake_h, Some(&source));
+            assert_eq!(counted.core().unwrap().name, core);
+        }
+        let (pmu, event) = asked_source("cpu_lowpower/cycles/").unwrap();
+        assert_eq!((pmu, event), ("cpu_lowpower", "cycles"));
     }
 
     #[test]

@@ -64,10 +64,10 @@ pub enum Refused {
     },
     /// The process that would restore the register could not be started.
     NoGuardian(String),
-    /// The CPUs are of two kinds of core, whose registers have different bits.
+    /// The CPUs are of two or more kinds of core, whose registers have different bits.
     TwoKinds {
-        /// The CPUs of performance cores.
-        performance: Vec<usize>,
+        /// The CPUs of one of these kinds.
+        alike: Vec<usize>,
     },
 }
 
@@ -93,10 +93,10 @@ messages! { Refused:
     Refused::NoGuardian(problem) => (
         "no process could be started that would put the register back: {problem}"
     );
-    Refused::TwoKinds { performance } => (
-        "the cores of this CPU are of two kinds, whose registers have different bits: keep the run on one \
+    Refused::TwoKinds { alike } => (
+        "the cores of this CPU are of several kinds, whose registers have different bits: keep the run on one \
          kind, such as by `taskset -c {}`",
-        performance.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
+        alike.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
     );
 }
 
@@ -198,17 +198,19 @@ impl Off {
     ///
     /// # Errors
     /// As [`Ready::at`] and [`Ready::switch_off`]. The prefetchers already switched off are then on again.
-    /// Also if a hybrid CPU's `cpus` are of both kinds: `switches` are those of one.
+    /// Also if a hybrid CPU's `cpus` are of several kinds: `switches` are those of one.
     pub fn on(
         root: &Root,
         cpus: &[usize],
         switches: Option<PrefetchSwitches>,
     ) -> Result<Self, Refused> {
         let switches = switches.ok_or(Refused::Unknown)?;
-        let mut performance = affinity::performance_cores(root);
-        performance.retain(|cpu| cpus.contains(cpu));
-        if (1..cpus.len()).contains(&performance.len()) {
-            return Err(Refused::TwoKinds { performance });
+        for kind in [affinity::performance_cores, affinity::low_power_cores] {
+            let mut alike = kind(root);
+            alike.retain(|cpu| cpus.contains(cpu));
+            if (1..cpus.len()).contains(&alike.len()) {
+                return Err(Refused::TwoKinds { alike });
+            }
         }
         let ready = cpus.iter().map(|&cpu| Ready::at(root, cpu, switches));
         Off::of(ready.collect::<Result<_, _>>()?)

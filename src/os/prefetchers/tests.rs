@@ -87,21 +87,24 @@ fn those_of_several_cpus_are_off_together_or_not_at_all() {
     assert_eq!(Off::on(&root, &[3], None).unwrap_err(), Refused::Unknown);
 }
 
-/// The bits of a performance core are not those of an efficient one.
+/// The bits of a performance core are not those of an efficient one, nor are those of the two designs of
+/// efficient cores the same.
 #[test]
 fn cores_of_two_kinds_are_not_switched_together() {
-    let mock = Mock::new("hybrid");
-    let root = mock.root();
-    fs::create_dir_all(mock.0.path().join("dev/cpu/4")).unwrap();
-    fs::copy(mock.device(), mock.0.path().join("dev/cpu/4/msr")).unwrap();
-    let source = mock.0.path().join("sys/devices/cpu_core");
-    fs::create_dir_all(&source).unwrap();
-    fs::write(source.join("cpus"), "0-3\n").unwrap();
-    let refused = Off::on(&root, &[3, 4], Some(SWITCHES)).unwrap_err();
-    assert!(refused.to_string().contains("`taskset -c 3`"), "{refused}");
-    assert_eq!(mock.value(), BEFORE);
-    for alike in [3, 4] {
-        drop(Off::on(&root, &[alike], Some(SWITCHES)).unwrap());
+    for pmu in ["cpu_core", "cpu_lowpower"] {
+        let mock = Mock::new(pmu);
+        let root = mock.root();
+        fs::create_dir_all(mock.0.path().join("dev/cpu/4")).unwrap();
+        fs::copy(mock.device(), mock.0.path().join("dev/cpu/4/msr")).unwrap();
+        let source = mock.0.path().join("sys/devices").join(pmu);
+        fs::create_dir_all(&source).unwrap();
+        fs::write(source.join("cpus"), "0-3\n").unwrap();
+        let refused = Off::on(&root, &[3, 4], Some(SWITCHES)).unwrap_err();
+        assert!(refused.to_string().contains("`taskset -c 3`"), "{refused}");
+        assert_eq!(mock.value(), BEFORE);
+        for alike in [3, 4] {
+            drop(Off::on(&root, &[alike], Some(SWITCHES)).unwrap());
+        }
     }
 }
 
