@@ -142,7 +142,7 @@ impl Page {
         let counter = unsafe { counters.rdpmc(index - 1) };
         let unused = 64 - u32::from(width);
         let counter = (counter << unused).cast_signed() >> unused;
-        let mut reading = Reading {
+        let reading = Reading {
             value: offset.wrapping_add(counter).cast_unsigned(),
             enabled: self.time_enabled.load(Ordering::Relaxed),
             running: self.time_running.load(Ordering::Relaxed),
@@ -150,15 +150,24 @@ impl Page {
         // The count is of this moment, while the times are of the last update. This matters only to an
         // event that has been without a counter.
         if reading.multiplexed() {
-            let since = self.since_update().ok_or(Unread::Turns)?;
-            reading.enabled = reading.enabled.wrapping_add(since);
-            reading.running = reading.running.wrapping_add(since);
+            return self.until_now(reading);
         }
         Ok(reading)
     }
 
-    /// Returns the nanoseconds since the kernel's last update, if the page tells them.
+    /// Returns a reading whose times go on from the kernel's last update to this moment.
     #[cold]
+    #[inline(never)]
+    fn until_now(&self, reading: Reading) -> Result<Reading, Unread> {
+        let since = self.since_update().ok_or(Unread::Turns)?;
+        Ok(Reading {
+            enabled: reading.enabled.wrapping_add(since),
+            running: reading.running.wrapping_add(since),
+            ..reading
+        })
+    }
+
+    /// Returns the nanoseconds since the kernel's last update, if the page tells them.
     fn since_update(&self) -> Option<u64> {
         if self.capabilities.load(Ordering::Relaxed) & USER_TIME == 0 {
             return None;
