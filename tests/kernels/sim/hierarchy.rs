@@ -333,3 +333,14 @@ fn a_line_that_was_cleaned_becomes_dirty_again() {
         assert_eq!(caches.clean(), 0);
     }
 }
+
+/// Two short lines of L1d are one line of memory.
+#[test]
+fn short_lines_are_written_back_as_one_long_line() {
+    let mut caches = hierarchy("L1d=512/2/64,L2=2K/4/128");
+    for address in [0, 64, 128] {
+        caches.reference(Reference::store(address, 8));
+    }
+    assert_eq!(caches.clean(), 2);
+    assert_eq!(caches.memory().writes, 2);
+}
