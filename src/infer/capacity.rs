@@ -185,20 +185,35 @@ pub fn size_of_both(ladders: [&Curve; 2], index: usize) -> Option<Found<f64>> {
     })
 }
 
-/// Returns the smallest and the largest size over curves drawn within the intervals, for levels where
-/// [`size`] is not sure. Returns `None` if no drawn curve shows the level's end.
-pub fn size_range(ladder: &Curve, index: usize) -> Option<[f64; 2]> {
-    let sizes = drawn(ladder).filter_map(|points| likely(&points, index));
-    let range = |[least, most]: [f64; 2], size: f64| [least.min(size), most.max(size)];
+/// Returns the possible sizes in ascending order, for levels where [`size`] is not sure: for each of the curves
+/// drawn within the intervals, the size that [`size`] would take, and those that explain the curve no worse.
+/// Empty if no drawn curve shows the level's end.
+pub fn sizes(ladder: &Curve, index: usize) -> Vec<f64> {
+    let mut sizes = Vec::new();
+    for points in drawn(ladder) {
+        let fits = fits(&points, index);
+        let taken = best(&fits).map(|best| best.off);
+        let as_good = |fit: &&Fit| taken.is_some_and(|taken| fit.off <= ALIKE * taken);
+        sizes.extend(fits.iter().filter(as_good).map(|fit| fit.bytes));
+    }
+    sizes.sort_unstable_by(f64::total_cmp);
+    sizes.dedup();
     sizes
-        .map(|size| [size, size])
-        .reduce(|all, [size, _]| range(all, size))
+}
+
+/// Returns the smallest and the largest of the possible [`sizes`]. Returns `None` if no drawn curve shows the
+/// level's end.
+pub fn size_range(ladder: &Curve, index: usize) -> Option<[f64; 2]> {
+    let sizes = sizes(ladder, index);
+    Some([*sizes.first()?, *sizes.last()?])
 }
 
 fn likely(points: &[(f64, f64)], index: usize) -> Option<f64> {
-    let fits = fits(points, index);
-    let best = fits.into_iter().min_by(|a, b| a.doubt.total_cmp(&b.doubt));
-    best.map(|best| best.bytes)
+    best(&fits(points, index)).map(|best| best.bytes)
+}
+
+fn best(fits: &[Fit]) -> Option<&Fit> {
+    fits.iter().min_by(|a, b| a.doubt.total_cmp(&b.doubt))
 }
 
 /// The error of a size as an explanation of a ladder.

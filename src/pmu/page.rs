@@ -30,23 +30,16 @@ pub struct Page {
     capabilities: AtomicU64,
     /// Width of the hardware counter in bits.
     width: AtomicU16,
-    /// Nanoseconds since the last update are `time_offset + (ticks * time_mult >> time_shift)`.
-    time_shift: AtomicU16,
-    time_mult: AtomicU32,
-    time_offset: AtomicU64,
 }
 
 /// The fields must lie at the offsets of the kernel's structure.
 const _: () = assert!(core::mem::offset_of!(Page, capabilities) == 40);
 const _: () = assert!(core::mem::offset_of!(Page, width) == 48);
-const _: () = assert!(core::mem::offset_of!(Page, time_offset) == 56);
 
 /// `cap_bit0_is_deprecated`: the capability bits have their present meaning (Linux 3.12 and later).
 const MEANT: u64 = 1 << 1;
 /// `cap_user_rdpmc`: `rdpmc` may be executed.
 const USER_RDPMC: u64 = 1 << 2;
-/// `cap_user_time`: the page tells the time since its last update.
-const USER_TIME: u64 = 1 << 3;
 
 /// Attempts before a reader gives up because the kernel wrote during each of them. The kernel writes at
 /// context switches and interrupts: two failures in a row are rare, a hundred are a defect.
@@ -57,8 +50,7 @@ const PATIENCE: u32 = 100;
 pub struct Reading {
     /// The count.
     pub value: u64,
-    /// Nanoseconds for which the event was enabled: up to this moment if events have taken turns, otherwise
-    /// up to the kernel's last update or later.
+    /// Nanoseconds for which the event was enabled: from a page, up to the kernel's last update.
     pub enabled: u64,
     /// Nanoseconds for which the event had a counter: less than `enabled` if events took turns.
     pub running: u64,
@@ -74,7 +66,8 @@ pub enum Unread {
     NotCounting,
     /// The page gives this width in bits, which no counter has.
     Width(u16),
-    /// Events take turns on the counters, and the page does not tell for how long.
+    /// The event has been without a counter: events take turns, and the page's times are of the kernel's last
+    /// update, so that they do not fit the count.
     Turns,
     /// The kernel wrote to the page during every attempt.
     Torn,
@@ -84,7 +77,7 @@ messages! { Unread:
     Unread::Forbidden => ("the kernel does not allow rdpmc in user mode");
     Unread::NotCounting => ("the event has no counter at the moment");
     Unread::Width(bits) => ("the kernel speaks of counters of {bits} bits; they have 1 to 64");
-    Unread::Turns => ("events take turns on the counters, and the page does not tell for how long");
+    Unread::Turns => ("events take turns on the counters, and the page's times are older than the count");
     Unread::Torn => ("the kernel rewrote the page during every attempt");
 }
 
@@ -147,38 +140,12 @@ impl Page {
             enabled: self.time_enabled.load(Ordering::Relaxed),
             running: self.time_running.load(Ordering::Relaxed),
         };
-        // The count is of this moment, while the times are of the last update. This matters only to an
-        // event that has been without a counter.
-        if reading.multiplexed() {
-            return self.until_now(reading);
+        // The count is of this moment, while the times are of the kernel's last update. This matters only to
+        // an event that has been without a counter.
+        match reading.multiplexed() {
+            true => Err(Unread::Turns),
+            false => Ok(reading),
         }
-        Ok(reading)
-    }
-
-    /// Returns a reading whose times go on from the kernel's last update to this moment.
-    #[cold]
-    #[inline(never)]
-    fn until_now(&self, reading: Reading) -> Result<Reading, Unread> {
-        let since = self.since_update().ok_or(Unread::Turns)?;
-        Ok(Reading {
-            enabled: reading.enabled.wrapping_add(since),
-            running: reading.running.wrapping_add(since),
-            ..reading
-        })
-    }
-
-    /// Returns the nanoseconds since the kernel's last update, if the page tells them.
-    fn since_update(&self) -> Option<u64> {
-        if self.capabilities.load(Ordering::Relaxed) & USER_TIME == 0 {
-            return None;
-        }
-        // SAFETY: every x86-64 CPU has the instruction. Where the kernel forbids it (prctl(2),
-        // PR_SET_TSC), it forbids the clock of all kernels, too.
-        let ticks = unsafe { core::arch::x86_64::_rdtsc() };
-        let shift = u32::from(self.time_shift.load(Ordering::Relaxed));
-        let multiplier = u128::from(self.time_mult.load(Ordering::Relaxed));
-        let scaled = (u128::from(ticks) * multiplier).checked_shr(shift)? as u64;
-        Some(scaled.wrapping_add(self.time_offset.load(Ordering::Relaxed)))
     }
 }
 

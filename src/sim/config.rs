@@ -434,6 +434,11 @@ mod tests {
                 "exclusive",
             ),
             (
+                "L1d=32K/8:next,L2=1M/8:excl:stream",
+                "L1d=32K/8:next,L2=1M/8:excl:stream",
+                "level 2 is exclusive and has a prefetcher",
+            ),
+            (
                 "L1d=32K/8,STLB=1536/12",
                 "L1d=32K/8,STLB=1536/12",
                 "without a dTLB",

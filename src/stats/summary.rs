@@ -100,6 +100,10 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let below = place as usize;
     let above = (below + 1).min(last);
     let share = place - below as f64;
+    // The neighbour may be infinite, and no part of it is a number.
+    if share == 0.0 {
+        return Some(sorted[below]);
+    }
     Some(sorted[below] * (1.0 - share) + sorted[above] * share)
 }
 
@@ -181,6 +185,7 @@ mod tests {
         assert_eq!(quantile(&sorted, 0.25), Some(10.0));
         assert_eq!(quantile(&sorted, 0.1), Some(4.0));
         assert_eq!(quantile(&sorted, 1.0), Some(40.0));
+        assert_eq!(quantile(&[1.0, 2.0, f64::INFINITY], 0.5), Some(2.0));
     }
 
     #[test]

@@ -170,6 +170,10 @@ fn the_sheet_says_what_l2_replaces_or_why_that_cannot_be_told() {
             "a hash chooses the sets: 512 lines",
         ),
         (Reason::Scattered, "lines 16 to 256 KiB apart"),
+        (
+            Reason::Unsized { period: 65536.0 },
+            "lines 64 KiB apart meet in sets",
+        ),
     ];
     for (reason, words) in reasons {
         let text = told(Some(Err(reason))).expect("a row");

@@ -268,6 +268,11 @@ fn what_cannot_be_simulated_is_refused() {
     let run = |args: &[&str]| folder.run(&[&["simulate"], args].concat());
     run(&["--config", "L1d=32Q/8", "--trace", TRACE]).refused(&["`L1d=32Q/8`", "SIZE/WAYS"]);
     run(&["--config", "L1d=32K/8:lfu", "--trace", TRACE]).refused(&["`lfu`", "plru"]);
+    run(&["--config", "L1d=1K/2,L2=8K/4:excl:next", "--trace", TRACE]).refused(&[
+        "L2=8K/4:excl:next",
+        "level 2 is exclusive",
+        "ni or incl",
+    ]);
     run(&["--config", "L1d=32K/8", "--trace", "absent"]).refused(&["absent cannot be opened"]);
     run(&["--config", "L1d=32K/8"]).refused(&["--trace"]);
     run(&["--trace", TRACE]).refused(&["--config"]);

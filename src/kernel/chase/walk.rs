@@ -73,7 +73,10 @@ impl Step {
             sink(Access::load(address - base, WORD));
             word(address)
         };
-        load(at);
+        // The kernel of `Inc` loads the pointer after the increment, the other kernels load it first.
+        if self != Step::Inc {
+            load(at);
+        }
         let added = match self {
             Step::Follow => return None,
             Step::Inc => 1,
@@ -83,6 +86,9 @@ impl Step {
         let counter = at.wrapping_add_signed(first);
         let sum = load(counter).wrapping_add(added);
         sink(Access::store(counter - base, WORD));
+        if self == Step::Inc {
+            sink(Access::load(at - base, WORD));
+        }
         Some((counter, sum))
     }
 }
@@ -399,6 +405,32 @@ mod checks {
                     None => then(&mut SharedWalk::new(ring.share()?, Visit::Step(step)).ok()?),
                 }
             });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mem::Region;
+    use crate::pattern::Order;
+
+    /// The order of the instructions in `asm/walk.S`, from the first element to the second of 64 bytes.
+    #[test]
+    fn a_trace_has_the_accesses_in_the_order_of_the_kernel() {
+        let load = |address| Access::load(address, WORD);
+        let store = |address| Access::store(address, WORD);
+        for (step, wanted) in [
+            (Step::Inc, &[load(8), store(8), load(0)][..]),
+            (Step::Addnext0, &[load(0), load(72), load(8), store(8)]),
+        ] {
+            let mut memory = [0; 64 * 5];
+            let region = Region::new(&mut memory).unwrap();
+            let ring = Ring::new(region, Layout::npad(7), 4, Order::Sequential).unwrap();
+            let mut walk = Walk::new(ring, step).unwrap();
+            let mut seen = std::vec::Vec::new();
+            walk.trace(1, &mut |access| seen.push(access));
+            assert_eq!(seen, wanted, "{step:?}");
         }
     }
 }

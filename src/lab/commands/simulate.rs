@@ -26,7 +26,8 @@ use crate::sim::HierarchyDesign;
 ///
 /// Counts hits, misses, evictions and write-backs of each level, for one or more configurations at a time. The
 /// trace is read once and not kept in memory. For a trace of valgrind's lackey the counts equal those of
-/// cachegrind. Nothing is timed.
+/// cachegrind, unless an access is longer than a line, such as that of FXSAVE: cachegrind shortens it to a line.
+/// Nothing is timed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A configuration lists caches, separated by commas: NAME=SIZE/WAYS/LINE:OPTION:...

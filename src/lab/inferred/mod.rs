@@ -17,6 +17,7 @@ use crate::experiment::{
 use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::kernel::MOST_PENDING;
 use crate::lab::record::{MACHINE, Record};
+use crate::lab::size::show;
 use crate::order::least_first;
 use crate::stats::Interval;
 use crate::time::Rate;
@@ -37,6 +38,9 @@ const SEQUENCES: &str = "D32";
 const NODES: &str = "X19";
 /// Taken jumps.
 const BRANCHES: &str = "E20";
+
+/// Up to this confidence an inferred size is a range, and a replacement policy only a candidate.
+pub(super) const UNSURE: f64 = 0.5;
 
 /// A series of the loads across the end of a line.
 const LOADS_OF_8: &str = "8 bytes";
@@ -100,6 +104,11 @@ pub enum Reason {
     },
     /// Lines in 2 MiB pages do not conflict in sets, and no hash shows.
     Scattered,
+    /// Lines in 2 MiB pages conflict in sets, and no number of ways agrees with the size of L2.
+    Unsized {
+        /// Bytes after which the sets repeat.
+        period: f64,
+    },
 }
 
 impl core::fmt::Display for Reason {
@@ -116,6 +125,11 @@ impl core::fmt::Display for Reason {
             Reason::Scattered => f.write_str(
                 "lines 16 to 256 KiB apart in 2 MiB pages do not meet in sets: a host may back a \
                  guest's large pages with small ones",
+            ),
+            Reason::Unsized { period } => write!(
+                f,
+                "lines {} apart meet in sets, but no number of ways agrees with the size of L2",
+                show(*period)
             ),
         }
     }
@@ -145,25 +159,38 @@ impl Inferred {
         let l1 = sets::of_l1(machine, points(CONFLICTS));
         let pages = points(PAGES);
         let levels = infer::levels(&rungs);
-        let l2 = size_of_l2(&rungs, &sparse);
-        let doubt = l2.as_ref().is_some_and(|l2| l2.confidence < 1.0);
-        let ranges = [&rungs, &sparse].map(|ladder| {
-            let wanted = doubt.then_some(ladder)?;
-            infer::size_range(wanted, 1)
-        });
+        let mut l2 = size_of_l2(&rungs, &sparse);
+        let confidence = l2.as_ref().map_or(1.0, |l2| l2.confidence);
+        let unsure = confidence <= UNSURE;
+        let ladders = [&rungs, &sparse].into_iter().filter(|_| confidence < 1.0);
+        let mut sizes: Vec<f64> = ladders.flat_map(|of| infer::sizes(of, 1)).collect();
+        least_first(&mut sizes, |size| *size);
+        let mut l2_range = sizes.first().zip(sizes.last()).map(|(a, b)| [*a, *b]);
+        if !unsure {
+            sizes.clear();
+        }
+        sizes.extend(l2.iter().map(|l2| l2.value));
         let by_lists = || {
             let found = sets::by_lists(machine, points(CONFLICTS), l1.as_ref()?.value)?;
             Some(found.map(|policies| vec![policies]))
         };
-        let l2_sets = sets::of_size(sets::of_l2(machine, points(MACHINE), &levels), l2.as_ref());
-        let of_both = (l1.as_ref(), l2_sets.as_ref());
         let probed = points(MACHINE);
+        let lists = sets::far_lists(machine, probed);
+        let ways_of_l1 = l1.as_ref().map(|l1| l1.value.ways);
+        let l2_sets = sets::of_l2(&lists, &levels, ways_of_l1, &sizes);
+        let sure = l2_sets.clone().filter(|sets| sets.confidence > UNSURE);
+        if let Some(sets) = sure.filter(|_| unsure) {
+            // The sets tell apart the sizes that end between the same rungs.
+            l2 = Some(sets.map(|sets| sets.size()));
+            l2_range = None;
+        }
+        let of_both = (l1.as_ref(), l2_sets.as_ref());
         Inferred {
             l2_policy: sets::replaced(machine, probed, &levels, l2.as_ref(), of_both),
             line: infer::line(&of(OFFSETS, LOADS_OF_8), 8.0),
             policy: sets::by_sequences(machine, points(SEQUENCES)).or_else(by_lists),
             l1,
-            l2_range: hull(ranges.into_iter().flatten()),
+            l2_range,
             l2_sets,
             l2,
             levels,
@@ -400,11 +427,6 @@ fn either(
         })),
         (dense, sparse) => sparse.or(dense),
     }
-}
-
-/// Returns the smallest range that contains all ranges.
-fn hull(ranges: impl Iterator<Item = [f64; 2]>) -> Option<[f64; 2]> {
-    ranges.reduce(|one, other| [one[0].min(other[0]), one[1].max(other[1])])
 }
 
 /// Infers the core cycles per tick from all points of the ladder. The points agree if neither clock rate

@@ -76,28 +76,83 @@ pub(super) fn far_lists(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f
         .collect()
 }
 
-/// Infers the sets and ways of L2 from lists that exceed a set. Uses only lists in 2 MiB pages, where the
-/// bits of a virtual address choose the set.
-pub(super) fn of_l2(machine: &Machine, points: &[Point], levels: &[Level]) -> Option<Found<Sets>> {
-    let [_, l2, next, ..] = levels else {
-        return None;
-    };
-    // Three quarters of the way from the latency of L2 to that of the next level. An L2 hit on a line that
-    // L1d has just evicted takes twice as long as other L2 hits. When a list exceeds its sets of L2, all its
-    // loads miss.
-    let limit = (l2.latency.value + 3.0 * next.latency.value) / 4.0;
-    let all = far_lists(machine, points);
-    let borrowed: Vec<(f64, &Curve)> = all
+/// Returns the sets that `lists` show, each list given by its length and time for each distance between two lines,
+/// where they take longer than `limit` per step if they exceed a set of L2.
+fn met(lists: &[(f64, Vec<(f64, Interval)>)], limit: f64) -> Option<Found<Sets>> {
+    let borrowed: Vec<(f64, &Curve)> = lists
         .iter()
         .map(|(distance, times)| (*distance, times.as_slice()))
         .collect();
     infer::sets_within(&borrowed, limit)
 }
 
-/// Returns the sets if they agree with the size that the ladders found, or if the ladders found none. A host
-/// may back a guest's large pages with small pages. Then chance chooses the sets, and the lists show nothing.
-pub(super) fn of_size(sets: Option<Found<Sets>>, size: Option<&Found<f64>>) -> Option<Found<Sets>> {
-    sets.filter(|sets| size.is_none_or(|size| sets.value.size() == size.value))
+/// The share of steps that miss L2 above which a list exceeds its sets. An L2 hit on a line that L1d has just
+/// evicted takes twice as long as other L2 hits. When a list exceeds its sets of L2, all its loads miss.
+const EXCEEDED: f64 = 0.75;
+
+/// The same share where a list is at least a quarter too long for its sets: some policies lose only half of it.
+const QUARTER_TOO_LONG: f64 = 0.5;
+
+/// Returns the time per step of a list of which this share of steps misses L2.
+fn missing(levels: &[Level], share: f64) -> Option<f64> {
+    let [_, l2, next, ..] = levels else {
+        return None;
+    };
+    Some(l2.latency.value + share * (next.latency.value - l2.latency.value))
+}
+
+/// Infers the sets and ways of L2 from the [`far_lists`]: in 2 MiB pages the bits of a virtual address choose the
+/// set. Returns `None` if the sets agree with none of the possible `sizes` of L2. A host may back a guest's large
+/// pages with small pages. Then chance chooses the sets, and the lists show nothing.
+///
+/// A set of L1d that has as many ways as a set of L2, or more, holds every list that L2 does. Then the lists show
+/// only after how many bytes the sets repeat. The ways are those of one of the sizes: at half this distance,
+/// the lines of a list fall into two sets of L2, and the lists that fit there are twice as long.
+pub(super) fn of_l2(
+    lists: &[(f64, Vec<(f64, Interval)>)],
+    levels: &[Level],
+    ways_of_l1: Option<u32>,
+    sizes: &[f64],
+) -> Option<Found<Sets>> {
+    let found = met(lists, missing(levels, EXCEEDED)?)?;
+    let Sets { period, ways } = found.value;
+    let Some(hidden) = ways_of_l1.filter(|of_l1| ways <= *of_l1) else {
+        let agrees = sizes.is_empty() || sizes.contains(&found.value.size());
+        return agrees.then_some(found);
+    };
+    let halves = lists.iter().find(|(distance, _)| *distance == period / 2.0);
+    let limit = missing(levels, QUARTER_TOO_LONG)?;
+    let both = met(core::slice::from_ref(halves?), limit)?;
+    let possible = (1..=hidden).filter(|ways| sizes.contains(&(period * f64::from(*ways))));
+    // One line more exceeds one of the two sets only. L1d may hold longer lists than both.
+    let held = |ways: &u32| 2 * ways..=hidden.max(2 * ways + 1);
+    let ways = possible
+        .rev()
+        .find(|ways| held(ways).contains(&both.value.ways))?;
+    Some(Found {
+        value: Sets { period, ways },
+        confidence: found.confidence.min(both.confidence),
+    })
+}
+
+/// Returns after how many bytes the sets of L2 repeat, if every list takes longer than L2 at this distance and at
+/// greater ones that is longer than the lists that fit, whether in L1d or in L2. Where chance chooses the sets,
+/// some of these lists fit.
+fn meeting(
+    lists: &[(f64, Vec<(f64, Interval)>)],
+    levels: &[Level],
+    ways_of_l1: Option<u32>,
+) -> Option<f64> {
+    let limit = missing(levels, EXCEEDED)?;
+    let Sets { period, ways } = met(lists, limit)?.value;
+    let fitting = f64::from(ways.max(ways_of_l1.unwrap_or(0)));
+    let apart = lists.iter().filter(|(distance, _)| *distance >= period);
+    let mut longer = apart
+        .flat_map(|(_, times)| times)
+        .filter(|of| of.0 > fitting);
+    longer
+        .all(|(_, time)| time.middle() > limit)
+        .then_some(period)
 }
 
 /// Returns the cases that [`of_l2`] needs.
@@ -235,11 +290,14 @@ pub(super) fn replaced(
     if !in_large_pages(points)? {
         return Some(Err(Reason::SmallPages));
     }
+    let lists = far_lists(machine, points);
     if let Some(sets) = l2 {
-        let lists = far_lists(machine, points);
         let (_, lists) = lists.into_iter().find(|(at, _)| *at == sets.value.period)?;
         let times = behind_l1(&lists, latencies[0], sets.value.ways, l1?.value.ways);
         return by_times(&times, sets.value.ways).map(Ok);
+    }
+    if let Some(period) = meeting(&lists, levels, l1.map(|l1| l1.value.ways)) {
+        return Some(Err(Reason::Unsized { period }));
     }
     let walks = curve(machine, points, ONE_OFFSET);
     unseen(&walks, size?.value, latencies).map(Err)
@@ -277,30 +335,109 @@ fn unseen(walks: &[(f64, Interval)], size: f64, [near, far]: [f64; 2]) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::Hierarchy;
+
+    const KIB: f64 = 1024.0;
+    const MIB: f64 = 1024.0 * KIB;
+
+    /// Core cycles of a step in each level of a planted machine.
+    const COSTS: [f64; 3] = [4.0, 14.0, 53.0];
+
+    fn levels() -> Vec<Level> {
+        let level = |value| Level {
+            latency: Found {
+                value,
+                confidence: 1.0,
+            },
+            ends: None,
+        };
+        COSTS.map(level).to_vec()
+    }
+
+    type Lists = Vec<(f64, Vec<(f64, Interval)>)>;
+
+    /// Returns the times of the lists as a simulated L1d and L2 serve them.
+    fn planted(caches: &str) -> Lists {
+        let time = |distance: usize, length: usize| {
+            let mut caches = Hierarchy::new(&caches.parse().unwrap()).unwrap();
+            let round = (0..length).map(|element| Reference::load((element * distance) as u64, 8));
+            let rounds: Vec<Reference> = (0..20).flat_map(|_| round.clone()).collect();
+            caches.references(&rounds);
+            caches.forget_counts();
+            caches.references(&rounds);
+            let [l1, l2] = [0, 1].map(|level| caches.counters(level).reads);
+            let served = [l1.hits, l2.hits, l2.misses].map(|steps| steps as f64);
+            let cycles: f64 = served
+                .iter()
+                .zip(COSTS)
+                .map(|(steps, cost)| steps * cost)
+                .sum();
+            (length as f64, Interval::exact(cycles / l1.total() as f64))
+        };
+        let lists = |distance| {
+            (
+                distance as f64,
+                LENGTHS.map(|length| time(distance, length)).to_vec(),
+            )
+        };
+        DISTANCES.map(lists).to_vec()
+    }
+
+    /// Skylake, Ice Lake and Alder Lake have fewer ways in L2 than in L1d, a Zen as many, and servers more. Each of
+    /// these sizes ends between the same rungs of a ladder as another, if the sets are filled evenly.
+    #[test]
+    fn sets_of_l2_are_found_behind_an_l1d_of_any_ways() {
+        for (caches, of_l1, sizes, period, ways) in [
+            ("L1d=32K/8,L2=256K/4", 8, [256.0, 320.0], 64.0, 4),
+            (
+                "L1d=32K/8:plru,L2=256K/4:QLRU_H00_M1_R0_U1",
+                8,
+                [256.0, 320.0],
+                64.0,
+                4,
+            ),
+            ("L1d=48K/12,L2=512K/8", 12, [512.0, 640.0], 64.0, 8),
+            ("L1d=48K/12,L2=1280K/10", 12, [1024.0, 1280.0], 128.0, 10),
+            ("L1d=32K/8,L2=1M/8", 8, [1024.0, 1280.0], 128.0, 8),
+            ("L1d=48K/12,L2=1280K/20", 12, [1024.0, 1280.0], 64.0, 20),
+            ("L1d=48K/12,L2=2M/16", 12, [2048.0, 2560.0], 128.0, 16),
+        ] {
+            let lists = planted(caches);
+            let found = of_l2(&lists, &levels(), Some(of_l1), &sizes.map(|kib| kib * KIB));
+            let period = period * KIB;
+            assert_eq!(
+                found.map(|of| of.value),
+                Some(Sets { period, ways }),
+                "{caches}"
+            );
+            // Of another size, the lists still meet in sets.
+            let (sizes, of_l1) = ([768.0 * KIB], Some(of_l1));
+            assert_eq!(of_l2(&lists, &levels(), of_l1, &sizes), None, "{caches}");
+            assert_eq!(meeting(&lists, &levels(), of_l1), Some(period), "{caches}");
+        }
+    }
 
     /// On a guest whose 2 MiB pages were not backed by large pages, lists of lines 16 KiB apart once gave 12
     /// ways.
     #[test]
-    fn sets_that_come_to_another_size_than_the_ladders_are_none() {
-        let of = |ways| {
-            let period = 131_072.0;
-            Some(Found {
-                value: Sets { period, ways },
-                confidence: 0.9,
-            })
-        };
-        let size = |value| {
-            let confidence = 1.0;
-            Found { value, confidence }
-        };
-        let mebibyte = size(1_048_576.0);
-        assert_eq!(of_size(of(8), Some(&mebibyte)), of(8));
-        assert_eq!(of_size(of(12), Some(&mebibyte)), None);
-        assert_eq!(of_size(of(12), None), of(12));
-        assert_eq!(of_size(None, Some(&mebibyte)), None);
+    fn lists_that_chance_puts_into_one_set_are_no_sets() {
+        let mut lists = planted("L1d=48K/12,L2=16M/16");
+        for (length, time) in &mut lists[0].1 {
+            let cost = if *length > 12.0 { COSTS[2] } else { COSTS[0] };
+            *time = Interval::exact(cost);
+        }
+        let limit = missing(&levels(), EXCEEDED).unwrap();
+        let period = 16.0 * KIB;
+        assert_eq!(met(&lists, limit).unwrap().value, Sets { period, ways: 12 });
+        assert_eq!(of_l2(&lists, &levels(), Some(12), &[MIB]), None);
+        assert_eq!(of_l2(&lists, &levels(), Some(8), &[MIB]), None);
+        for (_, times) in &mut lists[1..] {
+            times
+                .iter_mut()
+                .for_each(|(_, time)| *time = Interval::exact(COSTS[1]));
+        }
+        assert_eq!(meeting(&lists, &levels(), Some(12)), None);
     }
-
-    const MIB: f64 = 1_048_576.0;
 
     /// On a Zen 4 whose L2 takes 14 core cycles and whose L3 takes 53, loads of 512 lines at one offset took
     /// 21.

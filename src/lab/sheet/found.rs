@@ -6,16 +6,12 @@ use crate::cpu::{Core, Fact};
 use crate::experiment::topics::hierarchy::replacement;
 use crate::host::MemoryNode;
 use crate::infer::{Found, Sets};
-use crate::lab::inferred::Inferred;
+use crate::lab::inferred::{Inferred, UNSURE};
 use crate::lab::record::{CacheLine, Header};
 use crate::lab::size::show;
 use crate::os::sysfs::list;
 use crate::recorded::core_of;
 use crate::stats::Interval;
-
-/// Up to this confidence, an inferred size may differ from the stated size without a note, and a replacement
-/// policy is only a candidate.
-const UNSURE: f64 = 0.5;
 
 /// Adds the inferred parameters to the sheet.
 pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {

@@ -44,17 +44,6 @@ fn page(index: u32, offset: i64, width: u16) -> Page {
     }
 }
 
-/// A page of an event that had a counter for a third of the time until the kernel's last update, which was
-/// `ago` nanoseconds ago.
-fn taking_turns(ago: u64) -> Page {
-    Page {
-        capabilities: (MEANT | USER_RDPMC | USER_TIME).into(),
-        time_running: 100.into(),
-        time_offset: ago.into(),
-        ..page(1, 50, 48)
-    }
-}
-
 fn read(page: &Page, counters: &Fake<'_>) -> Result<Reading, Unread> {
     // SAFETY: page and counters are made up.
     unsafe { page.read(counters) }
@@ -228,7 +217,11 @@ fn no_reader_mixes_two_counters() {
 
 #[test]
 fn shared_counters_are_extrapolated_and_say_so() {
-    let reading = read(&taking_turns(0), &Fake::of(0)).unwrap();
+    let reading = Reading {
+        value: 50,
+        enabled: 300,
+        running: 100,
+    };
     assert!(reading.multiplexed());
     assert_eq!(reading.scaled(), Some(150.0));
     let alone = Reading {
@@ -247,45 +240,16 @@ fn shared_counters_are_extrapolated_and_say_so() {
     assert_eq!(short.scaled(), Some(0.0));
 }
 
-/// The count grows with the times. Between two updates an event has its counter all the time.
+/// The count is of this moment, and the times are of the last update.
 #[test]
-fn times_go_on_after_the_last_update() {
-    let [first, second] = [10, 60].map(|ago| read(&taking_turns(ago), &Fake::of(0)).unwrap());
-    assert_eq!((first.enabled, first.running), (310, 110));
-    let between = second.since(&first);
-    assert_eq!((between.enabled, between.running), (50, 50));
-    assert!(!between.multiplexed());
-}
-
-/// A tick takes half a nanosecond. The time of the update is subtracted by an offset that goes round.
-#[test]
-fn ticks_are_scaled_to_nanoseconds() {
-    // SAFETY: every x86-64 CPU has the instruction.
-    let updated = unsafe { core::arch::x86_64::_rdtsc() };
-    let page = Page {
-        time_mult: (1 << 30).into(),
-        time_shift: 31.into(),
-        ..taking_turns((updated / 2).wrapping_neg())
+fn what_took_turns_is_not_read_from_the_page() {
+    let turns = Page {
+        time_running: 100.into(),
+        ..page(1, 50, 48)
     };
-    // SAFETY: as above.
-    let least = unsafe { core::arch::x86_64::_rdtsc() } / 2 - updated / 2;
-    let since = read(&page, &Fake::of(0)).unwrap().enabled - 300;
-    assert!((least..1 << 40).contains(&since), "{since}");
-    let shifted = Page {
-        time_shift: 128.into(),
-        ..taking_turns(0)
-    };
-    assert_eq!(read(&shifted, &Fake::of(0)), Err(Unread::Turns));
-}
-
-#[test]
-fn turns_without_a_time_are_not_read_from_the_page() {
-    let page = taking_turns(0);
-    page.capabilities
-        .store(MEANT | USER_RDPMC, Ordering::Relaxed);
-    assert_eq!(read(&page, &Fake::of(0)), Err(Unread::Turns));
-    page.time_running.store(300, Ordering::Relaxed);
-    assert_eq!(read(&page, &Fake::of(0)).unwrap().value, 50);
+    assert_eq!(read(&turns, &Fake::of(0)), Err(Unread::Turns));
+    turns.time_running.store(300, Ordering::Relaxed);
+    assert_eq!(read(&turns, &Fake::of(0)).unwrap().value, 50);
 }
 
 #[test]

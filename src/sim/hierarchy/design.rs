@@ -27,7 +27,7 @@ pub struct LevelDesign {
     pub cache: Design,
     /// The relation to the levels nearer to the core.
     pub inclusion: Inclusion,
-    /// Its prefetchers.
+    /// Its prefetchers. An exclusive level has none.
     pub prefetchers: Vec<Prefetcher>,
 }
 
@@ -83,6 +83,8 @@ pub enum HierarchyError {
     Large(u64),
     /// A level, counted from 1, has the same prefetcher twice.
     Prefetcher(usize),
+    /// A level, counted from 1, is exclusive and has prefetchers. Such a level receives only victims.
+    VictimsOnly(usize),
 }
 
 /// The longest line of a cache in bytes. It is limited because a level that gives up a line removes all
@@ -105,6 +107,10 @@ messages! { HierarchyError:
     );
     HierarchyError::Prefetcher(level) => (
         "level {level} has a prefetcher twice: each kind can be there once"
+    );
+    HierarchyError::VictimsOnly(level) => (
+        "level {level} is exclusive and has a prefetcher: it receives only victims, and prefetchers \
+            are for L1d and for levels that are ni or incl"
     );
     HierarchyError::Inclusion(level) => (
         "level {level} is exclusive: it takes only levels before it with lines of the same \
@@ -174,6 +180,12 @@ impl HierarchyDesign {
         };
         if let Some(index) = self.levels.iter().position(twice) {
             return Err(HierarchyError::Prefetcher(index + 1));
+        }
+        let idle = |level: &LevelDesign| {
+            level.inclusion == Inclusion::Exclusive && !level.prefetchers.is_empty()
+        };
+        if let Some(index) = self.levels.iter().position(idle) {
+            return Err(HierarchyError::VictimsOnly(index + 1));
         }
         if first.inclusion != Inclusion::NonInclusive {
             return Err(HierarchyError::Inclusion(1));

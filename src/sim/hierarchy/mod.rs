@@ -188,18 +188,20 @@ impl Hierarchy {
         MemoryCounters { reads, writes }
     }
 
-    /// Writes back every dirty line, as at the end of a program, and returns their number. The lines
-    /// stay, clean.
+    /// Writes back every dirty line, as at the end of a program, and returns their number, in lines of the
+    /// last level. The lines stay, clean.
     pub fn clean(&mut self) -> u64 {
         let mut lines = BTreeSet::new();
+        let last = self.levels.len() - 1;
+        // A line of memory is as long as those of the last level. Shorter lines in it are written together.
+        let whole = self.levels[last].cache.geometry();
         let levels = self.levels.iter_mut().map(|level| &mut level.cache);
         for cache in levels.chain(&mut self.instructions) {
             let bytes = cache.geometry().line();
             cache.clean_each(|line| {
-                lines.insert(line * bytes);
+                lines.insert(whole.line_of(line * bytes));
             });
         }
-        let last = self.levels.len() - 1;
         for _ in &lines {
             self.levels[last].cache.count_write_back();
         }

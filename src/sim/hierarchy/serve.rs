@@ -289,7 +289,9 @@ impl Hierarchy {
         }
     }
 
-    /// Brings a line to `depth` from the nearest level that holds it, or from memory.
+    /// Brings a line to `depth` from the nearest level that holds it, or from memory. Victims stay on their
+    /// way: an exclusive level may hold the line of the reference that is being served, and must not evict
+    /// it for them.
     fn bring(&mut self, depth: usize, line: u64) {
         let geometry = self.levels[depth].cache.geometry();
         let reference = Reference {
@@ -321,7 +323,6 @@ impl Hierarchy {
         if let Some(evicted) = self.levels[depth].cache.insert(line, dirty, true) {
             self.evicted(Side::Data, depth, evicted);
         }
-        self.settle(self.levels.len());
     }
 
     /// Serves a non-temporal store: its lines are removed from all levels, and it waits in a

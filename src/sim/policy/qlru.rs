@@ -255,6 +255,11 @@ impl Policy for Ages {
         }
         way
     }
+
+    fn remove(&mut self, set: usize, entries: &mut [Entry], way: usize) {
+        entries[way] = EMPTY;
+        self.set(set)[way] = OLDEST;
+    }
 }
 
 /// Ages the lines of a set if none has the greatest age.
@@ -322,18 +327,16 @@ mod tests {
         }
     }
 
+    /// Returns which of `lines` hit in a set.
+    fn loads(ages: &mut Ages, entries: &mut [Entry], lines: &str) -> Vec<bool> {
+        let keys = lines.bytes().map(|line| u64::from(line) << FLAG_BITS);
+        keys.map(|key| ages.reach(0, entries, key).1.is_none())
+            .collect()
+    }
+
     /// Returns which of `lines` hit in an initially empty set of four ways.
     fn hits(name: &str, lines: &str) -> Vec<bool> {
-        let mut ages = Ages::new(qlru(name), 1, 4);
-        let mut entries = [EMPTY; 4];
-        lines
-            .bytes()
-            .map(|line| {
-                let key = u64::from(line) << FLAG_BITS;
-                let (_, replaced) = ages.reach(0, &mut entries, key);
-                replaced.is_none()
-            })
-            .collect()
+        loads(&mut Ages::new(qlru(name), 1, 4), &mut [EMPTY; 4], lines)
     }
 
     #[test]
@@ -349,6 +352,20 @@ mod tests {
         // last: d has age 1, the others 3, and the lowest way of those, c's, is evicted first.
         let wanted = [false, false, false, false, false, true, true, false];
         assert_eq!(hits("QLRU_H00_M1_R2_U1", "abcdeabc"), wanted);
+    }
+
+    /// While a way is empty, no line ages: an empty way has the greatest age, also after a line was removed
+    /// from it.
+    #[test]
+    fn a_removed_line_leaves_no_age_behind() {
+        let mut ages = Ages::new(qlru("QLRU_H00_M1_R0_U0_UMO"), 1, 4);
+        let mut entries = [EMPTY; 4];
+        // e, f, d and b come in with age 1. a takes the place of e without making the others older; e then
+        // makes all lines older, and replaces a, in the lowest way.
+        assert_eq!(loads(&mut ages, &mut entries, "efdb"), [false; 4]);
+        ages.remove(0, &mut entries, 0);
+        let wanted = [false, false, true];
+        assert_eq!(loads(&mut ages, &mut entries, "aef"), wanted);
     }
 
     #[test]

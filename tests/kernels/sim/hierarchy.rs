@@ -201,6 +201,19 @@ fn a_level_behind_changes_nothing_before_it_unless_it_is_inclusive() {
     assert!(second * 100 >= first * 99, "{second} of {first}");
 }
 
+/// L1d and an exclusive L2 hold 24 lines together. A walk over 23 reads each from memory only once, and so does
+/// the prefetcher of L1d with the line behind the last.
+#[test]
+fn victims_wait_while_a_prefetcher_is_served() {
+    let mut caches = hierarchy("L1d=512/full:next,L2=1K/full:excl");
+    for _ in 0..50 {
+        for line in 0..23 {
+            caches.reference(Reference::load(line * 64, 8));
+        }
+    }
+    assert_eq!(caches.memory().reads, 24);
+}
+
 #[test]
 fn a_sweep_costs_a_stream_prefetcher_a_few_misses_a_page() {
     let sweep: Vec<Reference> = (0..64 << 10)
@@ -319,4 +332,15 @@ fn a_line_that_was_cleaned_becomes_dirty_again() {
         assert_eq!(caches.clean(), 1);
         assert_eq!(caches.clean(), 0);
     }
+}
+
+/// Two short lines of L1d are one line of memory.
+#[test]
+fn short_lines_are_written_back_as_one_long_line() {
+    let mut caches = hierarchy("L1d=512/2/64,L2=2K/4/128");
+    for address in [0, 64, 128] {
+        caches.reference(Reference::store(address, 8));
+    }
+    assert_eq!(caches.clean(), 2);
+    assert_eq!(caches.memory().writes, 2);
 }

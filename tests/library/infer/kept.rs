@@ -20,7 +20,7 @@ const CACHES: [(f64, f64, f64); 6] = [
     (48.0 * KIB, 3.0 * MIB, 12.0),
 ];
 
-fn walk((l1, l2, ways): (f64, f64, f64)) -> Walk {
+fn walk((l1, l2, ways): (f64, f64, f64), placement: Placement) -> Walk {
     let level = |bytes, ways, placement, cost| Level {
         bytes,
         ways,
@@ -30,7 +30,7 @@ fn walk((l1, l2, ways): (f64, f64, f64)) -> Walk {
     Walk {
         levels: vec![
             level(l1, 8.0, Placement::Even, 4.0),
-            level(l2, ways, Placement::ByChance, 14.0),
+            level(l2, ways, placement, 14.0),
             level(32.0 * MIB, 16.0, Placement::ByChance, 53.0),
         ],
         memory: 400.0,
@@ -83,7 +83,7 @@ fn sizes_of_l2_are_found_under_the_noise_of_kept_records() {
     for stored in all() {
         let kept = stored.record();
         for caches in CACHES {
-            let record = planted(kept.clone(), &walk(caches));
+            let record = planted(kept.clone(), &walk(caches, Placement::ByChance));
             assert!(!record.points.is_empty());
             let found = Analysis::of(record).inferred.l2.expect("an end of L2");
             let name = stored.path.display();
@@ -91,5 +91,29 @@ fn sizes_of_l2_are_found_under_the_noise_of_kept_records() {
             // A result with a confidence of at most 0.5 is shown as a range.
             assert!(found.confidence > 0.5, "{name}: {found:?}");
         }
+    }
+}
+
+/// In 2 MiB pages the sets are filled evenly, and an L2 of 1 MiB ends between the same rungs as one of 1.25 MiB: the
+/// sheet says so, and does not contradict what CPUID reports.
+#[test]
+fn sizes_of_l2_that_end_between_the_same_rungs_are_a_range() {
+    for stored in all() {
+        let (l1, l2, ways) = (48.0 * KIB, 1.25 * MIB, 20.0);
+        let mut record = planted(
+            stored.record().clone(),
+            &walk((l1, l2, ways), Placement::Even),
+        );
+        let caches = &mut record.header.cpu.caches;
+        let reported = caches.iter_mut().find(|cache| cache.level == 2);
+        reported.expect("an L2").bytes = l2 as u64;
+        let analysis = Analysis::of(record);
+        let (name, found) = (stored.path.display(), &analysis.inferred);
+        assert_eq!(found.l2_range, Some([1.0 * MIB, l2]), "{name}");
+        let sheet = analysis.sheet();
+        let row = sheet.iter().find(|row| row.name == "L2").expect("a row");
+        let measured = row.measured.as_deref().expect("a size");
+        assert!(measured.starts_with("1 MiB to 1.2"), "{name}: {measured}");
+        assert_eq!(row.differs, None, "{name}");
     }
 }

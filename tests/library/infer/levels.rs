@@ -1,6 +1,6 @@
 //! Cache levels and their sizes, from ladders.
 
-use linefill::infer::{levels, size};
+use linefill::infer::{levels, size, size_range, sizes};
 use linefill::model::{Level, Placement, Translation, Walk};
 use linefill::stats::Interval;
 
@@ -151,12 +151,16 @@ fn a_level_that_ends_within_a_rung_leaves_a_choice() {
     // points.
     let mut machine = machine((32.0 * KIB, 8.0), (1.0 * MIB, 8.0), 32.0 * MIB);
     machine.levels[1].placement = Placement::Even;
-    let found = size(&Noise::new(1, 0.001).curve(ladder(&machine)), 1).expect("an end");
+    let noisy = |machine: &Walk| Noise::new(1, 0.001).curve(ladder(machine));
+    let found = size(&noisy(&machine), 1).expect("an end");
     assert_eq!((found.value, found.confidence), (1.0 * MIB, 0.5));
     machine.levels[1].bytes = 1.25 * MIB;
     machine.levels[1].ways = 20.0;
-    let found = size(&Noise::new(1, 0.001).curve(ladder(&machine)), 1).expect("an end");
+    let ladder = noisy(&machine);
+    let found = size(&ladder, 1).expect("an end");
     assert!(found.confidence <= 0.5, "{found:?}");
+    assert_eq!(sizes(&ladder, 1), [1.0 * MIB, 1.25 * MIB]);
+    assert_eq!(size_range(&ladder, 1), Some([1.0 * MIB, 1.25 * MIB]));
 }
 
 #[test]

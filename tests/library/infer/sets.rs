@@ -118,10 +118,10 @@ fn the_policy_comes_out_of_lists_that_are_too_long() {
     );
 }
 
-/// L2 is behind an L1d with 8 ways. A miss in L2 takes four times as long.
+/// L2 is behind an L1d with 8 ways, and has no fewer. A miss in L2 takes four times as long.
 #[test]
 fn ways_and_sets_of_the_second_level_come_out_of_lists_far_apart() {
-    for (ways, sets_of) in [(8, 2048), (16, 2048), (4, 1024), (20, 1024)] {
+    for (ways, sets_of) in [(8, 2048), (16, 2048), (20, 1024)] {
         let truth = (f64::from(sets_of) * 64.0, ways);
         let wrong = errors(0.05, &truth, |noise| {
             let distances = [16, 32, 64, 128, 256].map(|kib| kib * 1024);
