@@ -137,9 +137,9 @@ pub fn remembered(costs: &Curve) -> Option<Found<[u32; 2]>> {
 
 /// Returns the smallest number of users whose total bandwidth is at least `share` of the highest: the
 /// number of cores that saturate memory, from the total bandwidth over the number of cores, in ascending
-/// order. Between two numbers the curve is assumed to be concave: it lies above the straight line
-/// between the points, and below the line from zero through the point before. Returns `None` with fewer
-/// than two numbers, or if a bandwidth is not positive.
+/// order. Between two numbers, no user adds more than the highest bandwidth per user, and the curve lies
+/// above the straight line between the points: users may come group by group, each with a limit of its
+/// own. Returns `None` with fewer than two numbers, or if a bandwidth is not positive.
 pub fn saturation(totals: &Curve, share: f64) -> Option<Interval> {
     let positive = totals
         .iter()
@@ -149,6 +149,8 @@ pub fn saturation(totals: &Curve, share: f64) -> Option<Interval> {
         return None;
     }
     let level = highest.scaled(share);
+    let each = totals.iter().map(|(users, total)| total.hi / users);
+    let each = each.fold(0.0, f64::max);
     // Rounding of a quotient must not add a user.
     let whole = |users: f64| {
         let fewer = users as u64 as f64;
@@ -165,7 +167,7 @@ pub fn saturation(totals: &Curve, share: f64) -> Option<Interval> {
         0 => totals[0].0,
         index => {
             let (users, total) = totals[index - 1];
-            (users * level.lo / total.hi).min(totals[index].0)
+            (users + (level.lo - total.hi) / each).min(totals[index].0)
         }
     };
     let most = match first_at(level.hi, late) {

@@ -120,6 +120,11 @@ impl CpuOrder {
         &self.seats
     }
 
+    /// Returns the CPUs of the first `threads` threads.
+    pub(crate) fn first(&self, threads: usize) -> &[CpuLocation] {
+        &self.seats[..threads.min(self.seats.len())]
+    }
+
     /// Returns the number of CPUs.
     pub fn cpus(&self) -> usize {
         self.seats.len()
@@ -178,6 +183,20 @@ impl CpuOrder {
         let near = others.iter().map(|seat| first.to(seat));
         near.filter(|near| *near != Nearness::Core).min()
     }
+}
+
+/// Returns the smallest and the largest number of these threads that share a part of the machine,
+/// which `of` names.
+pub(crate) fn sharers(seats: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> [usize; 2] {
+    let with = |seat| {
+        seats
+            .iter()
+            .filter(|other| of(other) == of(seat))
+            .count()
+            .max(1)
+    };
+    let counts = || seats.iter().map(with);
+    [counts().min().unwrap_or(1), counts().max().unwrap_or(1)]
 }
 
 #[cfg(test)]
@@ -254,6 +273,17 @@ mod tests {
         // The efficient cores alone, as `taskset` chooses them.
         let efficient = CpuOrder::around(None, sockets()[2..4].to_vec());
         assert!(efficient.with_performance(vec![0, 1]).one_kind(2).is_ok());
+    }
+
+    #[test]
+    fn threads_that_share_a_part_of_the_machine_are_counted() {
+        let cpu_order = CpuOrder::around(None, sockets());
+        let shared = |threads, of| sharers(cpu_order.first(threads), of);
+        assert_eq!(shared(1, |seat| seat.last_level), [1, 1]);
+        assert_eq!(shared(3, |seat| seat.last_level), [1, 2]);
+        assert_eq!(shared(4, |seat| seat.l2), [1, 1]);
+        assert_eq!(shared(8, |seat| seat.l2), [2, 2]);
+        assert_eq!(shared(99, |seat| seat.package), [4, 4]);
     }
 
     #[test]

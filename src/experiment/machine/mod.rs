@@ -128,6 +128,12 @@ impl Machine {
         self.place_in_memory(self.in_memory())
     }
 
+    /// Returns the memory node next to a CPU, if the system reports it.
+    pub(crate) fn node_of(&self, cpu: usize) -> Option<usize> {
+        let mut nodes = self.nodes.iter();
+        Some(nodes.find(|node| node.cpus.contains(&cpu))?.id)
+    }
+
     /// Returns the published load-to-use latency of L1d in core cycles. The reason for its absence
     /// mentions `measured`.
     ///

@@ -66,8 +66,7 @@ impl Setup for LoadSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let features = context.features;
-        let vector = Vector::of(self.width, features)
-            .ok_or_else(|| Untestable(format!("this CPU has no loads of {} bytes", self.width)))?;
+        let vector = Vector::of(self.width, features).ok_or_else(|| no_loads(self.width))?;
         let way = if self.non_temporal {
             let token = features.sse41().ok_or_else(|| {
                 Untestable::because("movntdqa needs SSE4.1, which this CPU lacks")
@@ -98,6 +97,11 @@ static LINES: Model = Model {
     bar: 0.25,
     leaves_out: "dependent additions, where lines arrive fast",
 };
+
+/// Returns the reason why loads of this width are not measured.
+pub(crate) fn no_loads(bytes: usize) -> Untestable {
+    Untestable(format!("this CPU has no loads of {bytes} bytes"))
+}
 
 /// Accesses of one width at chosen places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

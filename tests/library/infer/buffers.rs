@@ -151,6 +151,20 @@ fn the_cores_that_saturate_memory_come_out_of_the_bandwidth_of_all() {
     };
     assert_eq!(exact(&[10.0, 10.0]), Some(Interval::exact(1.0)));
     assert_eq!(exact(&[10.0, 20.0]), Some(Interval::exact(2.0)));
+    // A second group of cores has a limit of its own: 78 cores of 128 read 360.
+    let groups = [
+        (1, 12),
+        (2, 24),
+        (4, 48),
+        (8, 96),
+        (16, 192),
+        (32, 200),
+        (64, 200),
+        (128, 400),
+    ];
+    let groups = groups.map(|(x, y)| (f64::from(x), Interval::exact(f64::from(y))));
+    let found = saturation(&groups, 0.9).unwrap();
+    assert!(found.lo <= 78.0 && found.hi >= 78.0, "{found}");
     // If the bandwidth falls again, its maximum counts.
     assert_eq!(exact(&[10.0, 18.0, 20.0, 12.0]), Some(Interval::exact(2.0)));
     assert_eq!(exact(&[10.0]), None);

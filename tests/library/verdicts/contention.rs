@@ -3,6 +3,7 @@
 use linefill::experiment::Quality::{Clean, Disturbed, SharedCore};
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
+use linefill::os::sysfs::CpuLocation;
 
 use super::planted::{Planted, Row, noisy, row, time};
 
@@ -119,6 +120,19 @@ fn row_of(id: &str, machine: &Machine, of: Contended) -> Planted {
     })
 }
 
+/// The same machine, whose CPUs all share one last level.
+fn near(machine: &Machine) -> Machine {
+    let seats = machine.cpu_order.seats().iter().map(|seat| CpuLocation {
+        last_level: 0,
+        package: 0,
+        ..*seat
+    });
+    Machine {
+        cpu_order: CpuOrder::around(None, seats.collect()),
+        ..machine.clone()
+    }
+}
+
 /// The same machine with only its first `cpus` CPUs.
 fn few(machine: &Machine, cpus: usize) -> Machine {
     let seats = machine.cpu_order.seats()[..cpus].to_vec();
@@ -227,10 +241,13 @@ pub fn rows() -> Vec<Row> {
             contended(m, USUAL).with_runs(|_| Vec::new())
         })
         .says("by itself"),
-        row("X18", QUEUE, Holds, |m| contended(m, USUAL)).says("8 threads"),
+        row("X18", QUEUE, Holds, |m| contended(&near(m), USUAL)).says("8 threads"),
+        // The first two threads share a last level, and the others do not.
+        row("X18", QUEUE, Untestable, |m| contended(m, USUAL))
+            .says("first two threads (same last level)"),
         row("X18", QUEUE, DoesNotHold, |m| {
             contended(
-                m,
+                &near(m),
                 Contended {
                     trip: 60.0,
                     ..USUAL
@@ -238,11 +255,11 @@ pub fn rows() -> Vec<Row> {
             )
         }),
         row("X18", QUEUE, DoesNotHold, |m| {
-            contended(m, Contended { trip: 6.0, ..USUAL })
+            contended(&near(m), Contended { trip: 6.0, ..USUAL })
         }),
         row("X18", QUEUE, Inconclusive, |m| {
             contended(
-                m,
+                &near(m),
                 Contended {
                     trip: 16.0,
                     ..USUAL
@@ -250,7 +267,7 @@ pub fn rows() -> Vec<Row> {
             )
         }),
         row("X18", QUEUE, Untestable, |m| {
-            contended(m, USUAL).with_round_trip(None)
+            contended(&near(m), USUAL).with_round_trip(None)
         })
         .says("no round trip"),
         row("X23", KEPT, Holds, |m| mcs(m, 100.0, 400.0)).says("8 threads"),

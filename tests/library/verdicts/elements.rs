@@ -30,6 +30,14 @@ fn paper(machine: &Machine) -> Planted {
     spread(machine, [1.0, 1.17, 1.2, 1.27], [1.0, 1.3, 1.2, 1.1])
 }
 
+/// The same machine without room for a working set in memory.
+fn little(machine: &Machine) -> Machine {
+    Machine {
+        largest: 16 << 20,
+        ..machine.clone()
+    }
+}
+
 const NONE: [f64; 4] = [1.0; 4];
 
 pub fn rows() -> Vec<Row> {
@@ -67,6 +75,15 @@ pub fn rows() -> Vec<Row> {
             paper(m).without(|_, x| x >= beyond)
         })
         .says("no working set beyond L1d"),
+        // The rise in memory is not seen.
+        row("E11", SOMEWHERE, Untestable, |m| {
+            spread(&little(m), NONE, NONE)
+        })
+        .says("is not in the range"),
+        row("E11", SOMEWHERE, Holds, |m| {
+            spread(&little(m), NONE, [1.0, 1.1, 1.0, 1.0])
+        }),
+        row("E11", NOWHERE, Untestable, |m| paper(&little(m))).says("is not in the range"),
         row("E11", NOWHERE, Holds, paper),
         row("E11", NOWHERE, DoesNotHold, |m| {
             spread(m, [1.0, 1.2, 1.2, 0.5], [1.0, 1.3, 1.2, 1.1])

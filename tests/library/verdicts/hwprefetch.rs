@@ -47,13 +47,14 @@ fn streams(machine: &Machine, most: f64) -> Planted {
     })
 }
 
-/// Every run starts with a line that costs 100. The first line of the next page costs `first`. All others
-/// cost 20.
+/// Every run starts with a line that costs 100. The first line behind a multiple of 4 KiB costs `first` in
+/// pages of 2 MiB, and a page walk of 400 more in pages of 4 KiB. All others cost 20.
 fn boundary(machine: &Machine, first: f64) -> Planted {
     Planted::new("E31", machine, |series, length| {
         let run = 100.0 + 20.0 * (length - 1.0);
+        let walk = if series.contains("2 MiB") { 0.0 } else { 400.0 };
         let crossing = if series.contains("across") {
-            (first - 20.0) / 2.0
+            (first + walk - 20.0) / 2.0
         } else {
             0.0
         };
@@ -139,6 +140,17 @@ pub fn rows() -> Vec<Row> {
         row("E30", STREAMS, DoesNotHold, |m| streams(m, 1.0)),
         row("E30", STREAMS, DoesNotHold, |m| streams(m, 32.0)),
         row("E30", STREAMS, Untestable, |m| streams(m, 128.0)).says("no knee"),
+        // A cost that falls, and one that rises only in between.
+        row("E30", STREAMS, Untestable, |m| {
+            Planted::new("E30", m, |_, streams| time(500.0 / streams))
+        })
+        .says("no knee"),
+        row("E30", STREAMS, Untestable, |m| {
+            Planted::new("E30", m, |_, streams| {
+                time(if streams == 4.0 { 50.0 } else { 20.0 })
+            })
+        })
+        .says("no knee"),
         row("E30", STREAMS, Inconclusive, |m| streams(m, 16.0)),
         row("E30", STREAMS, Inconclusive, |m| {
             Planted::new("E30", m, |_, _| noisy(50.0, 0.5))
@@ -147,11 +159,16 @@ pub fn rows() -> Vec<Row> {
             streams(m, 16.0).without(|_, streams| streams > 1.0)
         })
         .says("at least two measured numbers of streams"),
-        row("E31", FIRST, Holds, |m| boundary(m, 500.0)).says("core cycles"),
+        row("E31", FIRST, Holds, |m| boundary(m, 500.0)).says("core cycles in pages of 2 MiB"),
+        // Without pages of 2 MiB, the page walk counts.
+        row("E31", FIRST, Holds, |m| {
+            boundary(m, 20.0).without(|series, _| series.contains("2 MiB"))
+        })
+        .says("core cycles in pages of 4 KiB, with the page walk"),
         row("E31", FIRST, DoesNotHold, |m| boundary(m, 20.0)),
         row("E31", FIRST, Inconclusive, |m| boundary(m, 60.0)),
         row("E31", FIRST, Untestable, |m| {
-            boundary(m, 500.0).without(|series, _| series == "runs of 16 lines")
+            boundary(m, 500.0).without(|series, _| series.starts_with("runs of 16 lines"))
         })
         .says("`runs of 16 lines` was not measured"),
         row("E32", BACKWARDS, Holds, |m| backwards(m, 22.0)).says("backwards over forwards 1."),

@@ -115,6 +115,15 @@ fn table() -> Vec<Row> {
             Planted::new("B12", m, |_, _| Value::Untestable("refused"))
         })
         .says("refused"),
+        // The largest array lies in the last level.
+        row("B12", SPAN, Untestable, |m| {
+            let small = Machine {
+                largest: 16 << 20,
+                ..m.clone()
+            };
+            jumps(&small, LEVELS, [1.0; 4])
+        })
+        .says("is not in the range"),
         row("B12", NEVER, Holds, |m| jumps(m, LEVELS, [1.0; 4])),
         row("B12", NEVER, DoesNotHold, |m| first(m, time(2.0)))
             .says("KiB over the size before it 0.75"),

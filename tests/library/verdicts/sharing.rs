@@ -154,6 +154,8 @@ pub fn rows() -> Vec<Row> {
         }),
         row("B9", FLAT, Holds, |m| flat(m, 1.0)),
         row("B9", FLAT, DoesNotHold, |m| flat(m, 3.0)).says("4 threads over two 0.33"),
+        // A lock that becomes slower does not scale.
+        row("B9", FLAT, Holds, |m| flat(m, 0.2)).says("4 threads over two 5.0"),
         row("B9", FLAT, Inconclusive, |m| flat(m, 2.0)),
         row("B9", FLAT, Untestable, |m| alone(flat(m, 1.0))),
         row("B9", APART, Holds, |m| times("B9", m, NOTE)),
@@ -221,6 +223,18 @@ pub fn rows() -> Vec<Row> {
             row("B8", way, Holds, |m| longer(m, 4000.0)),
             row("B8", way, DoesNotHold, |m| longer(m, 100.0))
                 .says("nanoseconds longer, divided by 8 threads"),
+            // Of twelve threads, four have another line.
+            row("B8", way, Holds, |m| {
+                let full = Machine {
+                    full: true,
+                    ..with_cores(m, 12)
+                };
+                Planted::new("B8", &full, |series, threads| {
+                    let dense = series.ends_with("dense") && threads <= 8.0;
+                    time(if dense { 4000.0 } else { 20.0 })
+                })
+            })
+            .says("divided by 8 threads"),
             row("B8", way, Inconclusive, cycles),
             row("B8", way, Untestable, |m| alone(times("B8", m, NOTE))),
         ]);

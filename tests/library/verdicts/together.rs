@@ -2,6 +2,7 @@
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
+use linefill::os::sysfs::CpuLocation;
 
 use super::machines::{guest, of_two_kinds, with_cores};
 use super::planted::{Planted, Row, by_level, row, time};
@@ -352,6 +353,20 @@ fn bus() -> Vec<Row> {
             .says("each of 12 threads over one alone"),
         ]);
     }
+    rows.push(
+        row("D25", BUS_L2, Untestable, |m| {
+            let pairs = m.cpu_order.seats().iter().map(|seat| CpuLocation {
+                l2: seat.core / 2,
+                ..*seat
+            });
+            let machine = Machine {
+                cpu_order: CpuOrder::around(None, pairs.collect()),
+                ..m.clone()
+            };
+            bus_keeps(&machine, 0.5, 0.6, 0.6)
+        })
+        .says("up to 2 of the 8 threads share an L2"),
+    );
     for claim in [BUS_READ, BUS_WRITE] {
         // The threads under one last level need the memory size together, and there are sixteen.
         rows.push(

@@ -29,10 +29,12 @@ pub const EXACT: &[super::Exact] = &[
     ("E43", ".3"),
 ];
 
-fn ratio(machine: &Machine, cache: f64, memory: f64) -> Planted {
+/// So many last-level caches of this size, and memory.
+fn ratio(machine: &Machine, caches: f64, cache: f64, memory: f64) -> Planted {
     Planted::new("D2", machine, |series, _| {
         Value::Counted(match series {
             "bytes of memory" => memory,
+            "last-level caches" => caches,
             _ => cache,
         })
     })
@@ -156,11 +158,21 @@ pub fn rows() -> Vec<Row> {
 
 fn schematics() -> Vec<Row> {
     vec![
-        row("D2", RATIO, Holds, |m| ratio(m, 32e6, 32e9)),
-        row("D2", RATIO, DoesNotHold, |m| ratio(m, 260e6, 32e9)),
-        row("D2", RATIO, DoesNotHold, |m| ratio(m, 2e6, 32e9)),
-        row("D2", RATIO, Untestable, |m| ratio(m, 0.0, 32e9)).says("not positive"),
-        row("D2", RATIO, Untestable, |m| ratio(&guest(m), 32e6, 32e9)).says("whose host chooses"),
+        row("D2", RATIO, Holds, |m| ratio(m, 1.0, 32e6, 32e9)),
+        // 24 last levels of a server.
+        row("D2", RATIO, Holds, |m| ratio(m, 24.0, 32e6, 768e9)).says("last-level caches: 24"),
+        row("D2", RATIO, DoesNotHold, |m| ratio(m, 24.0, 32e6, 32e9)),
+        row("D2", RATIO, DoesNotHold, |m| ratio(m, 1.0, 260e6, 32e9)),
+        row("D2", RATIO, DoesNotHold, |m| ratio(m, 1.0, 2e6, 32e9)),
+        row("D2", RATIO, Untestable, |m| ratio(m, 1.0, 0.0, 32e9)).says("not positive"),
+        row("D2", RATIO, Untestable, |m| {
+            ratio(m, 1.0, 32e6, 32e9).without(|series, _| series == "last-level caches")
+        })
+        .says("`last-level caches` was not measured"),
+        row("D2", RATIO, Untestable, |m| {
+            ratio(&guest(m), 1.0, 32e6, 32e9)
+        })
+        .says("whose host chooses"),
         row("D3", LEVELS, Holds, |m| figure(m, &[])),
         row("D3", LEVELS, DoesNotHold, |m| {
             figure(m, &[("levels of cache", 2.0)])

@@ -2,7 +2,7 @@
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
-use linefill::os::sysfs::CpuLocation;
+use linefill::os::sysfs::{CpuLocation, MemoryNode};
 
 use super::machines::with_cores;
 use super::planted::{Planted, Row, Value, row, time};
@@ -125,8 +125,30 @@ fn unreported(machine: &Machine, far: f64) -> Planted {
     });
     pairs(machine, 50.0, far).on(Machine {
         cpu_order: CpuOrder::around(None, one.collect()),
+        nodes: Vec::new(),
         ..machine.clone()
     })
+}
+
+/// The same points on a machine that reports a memory node for each last level.
+fn in_nodes(planted: Planted, seats: &[CpuLocation]) -> Planted {
+    let mut nodes: Vec<MemoryNode> = Vec::new();
+    for seat in seats {
+        match nodes.iter_mut().find(|node| node.id == seat.last_level) {
+            Some(node) => node.cpus.push(seat.cpu),
+            None => nodes.push(MemoryNode {
+                id: seat.last_level,
+                cpus: vec![seat.cpu],
+                distances: Vec::new(),
+                memory: None,
+            }),
+        }
+    }
+    let machine = Machine {
+        nodes,
+        ..planted.machine.clone()
+    };
+    planted.on(machine)
 }
 
 const TEN: &str = ".1";
@@ -246,6 +268,10 @@ pub fn rows() -> Vec<Row> {
         })
         .says("the test needs two cores"),
         row("X14", REPORTED, Holds, |m| pairs(m, 50.0, 100.0)).says("2 groups of"),
+        row("X14", REPORTED, Holds, |m| {
+            in_nodes(unreported(m, 100.0), m.cpu_order.seats())
+        })
+        .says("2 groups of"),
         row("X14", REPORTED, DoesNotHold, |m| unreported(m, 100.0)).says("not reported: 2 groups"),
         row("X14", REPORTED, Inconclusive, |m| unreported(m, 62.5)),
         row("X14", REPORTED, Untestable, |m| {

@@ -2,6 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthTeamSetup, Mover, Owner};
+use crate::experiment::topics::bandwidth::scaling::own_l2;
 use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
 use crate::experiment::topics::coherence::sharing::{on_all_cores, up_to_all_cores};
 use crate::kernel::Motion;
@@ -153,7 +154,10 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
             ours("the control: a cache that threads do not share must be as fast as before"),
             "with a thread on each core, each thread reads as much per cycle from its own L2 as \
              one thread alone (0.9 to 1.1)",
-            |e| kept(e, READ_L2, |what, each| between(what, each, 0.9, 1.1)),
+            |e| {
+                own_l2(e.machine, e.machine.cpu_order.cores())?;
+                kept(e, READ_L2, |what, each| between(what, each, 0.9, 1.1))
+            },
         ),
     ],
     ..Experiment::PLAIN

@@ -1,6 +1,7 @@
 //! The bandwidth of one core, of some cores, and of all cores at once.
 
 use crate::experiment::claim::verdict::unless_strangers;
+use crate::experiment::machine::cpu_order::sharers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
 use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Llc, Memory};
@@ -11,6 +12,7 @@ use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::host::CpuLocation;
 use crate::infer::saturation;
 use crate::kernel::Motion;
+use crate::order;
 use crate::stats::Interval;
 
 const NON_TEMPORAL: &str = "non-temporal write";
@@ -40,7 +42,7 @@ fn series(what: &str, place: Place) -> String {
 }
 
 /// Numbers of threads: the powers of two below the number of cores, in a full run also one and a
-/// half times each, then all cores, and all hyper-threads if there are some.
+/// half times each, the cores at one memory, all cores, and all hyper-threads if there are some.
 fn numbers(machine: &Machine) -> Vec<usize> {
     let order = &machine.cpu_order;
     let cores = order.cores().max(1);
@@ -51,30 +53,39 @@ fn numbers(machine: &Machine) -> Vec<usize> {
         let halves: Vec<usize> = halves.filter(|&threads| threads < cores).collect();
         numbers.extend(halves);
     }
-    numbers.extend([cores, order.cpus().max(cores)]);
+    let near = cores_of(&at_one_memory(machine)).max(1);
+    numbers.extend([near, cores, order.cpus().max(cores)]);
     numbers.sort_unstable();
     numbers.dedup();
     numbers
 }
 
-/// Returns the locations of the CPUs of the first `threads` threads.
-fn seats(machine: &Machine, threads: usize) -> &[CpuLocation] {
-    let seats = machine.cpu_order.seats();
-    &seats[..threads.min(seats.len())]
+/// Returns the CPUs in the package and at the memory node of the first thread: they share the
+/// channels of its memory.
+fn at_one_memory(machine: &Machine) -> Vec<CpuLocation> {
+    let mut seats = machine.cpu_order.seats().to_vec();
+    let place = |seat: &CpuLocation| (seat.package, machine.node_of(seat.cpu));
+    let first = seats.first().map(place);
+    seats.retain(|seat| Some(place(seat)) == first);
+    seats
 }
 
-/// Returns the smallest and the largest number of these threads that share a part of the machine,
-/// which `of` names.
-fn sharers(seats: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> [usize; 2] {
-    let with = |seat| {
-        seats
-            .iter()
-            .filter(|other| of(other) == of(seat))
-            .count()
-            .max(1)
-    };
-    let counts = || seats.iter().map(with);
-    [counts().min().unwrap_or(1), counts().max().unwrap_or(1)]
+/// Returns the number of cores of these CPUs.
+fn cores_of(seats: &[CpuLocation]) -> usize {
+    order::distinct(seats.iter().map(|seat| seat.core)).len()
+}
+
+/// Checks that no two of the first `threads` threads share an L2.
+///
+/// # Errors
+/// If they do.
+pub(super) fn own_l2(machine: &Machine, threads: usize) -> Testable<()> {
+    match sharers(machine.cpu_order.first(threads), |seat| seat.l2) {
+        [_, 1] => Ok(()),
+        [_, most] => Err(Untestable(format!(
+            "up to {most} of the {threads} threads share an L2"
+        ))),
+    }
 }
 
 /// Returns the largest number of these threads that share a cache of a place.
@@ -92,7 +103,7 @@ fn most_sharers(place: Place, seats: &[CpuLocation]) -> usize {
 /// range.
 fn in_cache(machine: &Machine, place: Place) -> Option<usize> {
     let range = place.range(machine);
-    let cores = seats(machine, machine.cpu_order.cores());
+    let cores = machine.cpu_order.first(machine.cpu_order.cores());
     let most = most_sharers(place, cores);
     let usual = a_size_a_level(machine).into_iter();
     let mut usual = usual.filter(|&bytes| range.holds(bytes as f64));
@@ -107,7 +118,7 @@ fn in_cache(machine: &Machine, place: Place) -> Option<usize> {
 /// Returns the bytes per thread in a place. All threads that share a cache together fit in it, or
 /// exceed it if the place is memory. `None` if there is no such size.
 fn bytes(machine: &Machine, place: Place, threads: usize) -> Option<usize> {
-    let seats = seats(machine, threads);
+    let seats = machine.cpu_order.first(threads);
     let range = place.range(machine);
     if place != Memory {
         let bytes = in_cache(machine, place)?;
@@ -155,7 +166,7 @@ fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval)> {
     let points = e.series(label)?.into_iter().rev();
     let mut numbers = points.map(|(threads, _)| threads);
     let alone = |threads: &f64| {
-        let seats = seats(e.machine, *threads as usize);
+        let seats = e.machine.cpu_order.first(*threads as usize);
         *threads > 1.0 && sharers(seats, |seat| seat.core)[1] == 1
     };
     let threads = numbers.find(alone).ok_or_else(|| {
@@ -172,10 +183,14 @@ fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval)> {
 /// # Errors
 /// As for [`all_cores`], or if fewer cores were measured than there are.
 fn all_cores_in_memory(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval)> {
-    let (threads, each) = all_cores(e, label)?;
-    let cores = e.machine.cpu_order.cores();
+    in_memory_on(e, label, e.machine.cpu_order.cores())
+}
+
+/// Does the same for the first `cores` cores.
+fn in_memory_on(e: &Evidence<'_>, label: &str, cores: usize) -> Testable<(f64, Interval)> {
+    let (threads, _) = all_cores(e, label)?;
     if threads >= cores as f64 {
-        return Ok((threads, each));
+        return Ok((cores as f64, e.at(label, cores as f64)?));
     }
     let why = match bytes(e.machine, Memory, cores) {
         Some(_) => "no point has a thread on each of them",
@@ -215,10 +230,21 @@ fn totals(points: Vec<(f64, Interval)>) -> Vec<(f64, Interval)> {
     points.into_iter().map(total).collect()
 }
 
-/// Judges the share of the cores that saturates memory.
+/// Judges the share of the cores at one memory that saturates it. Cores elsewhere have memory of their
+/// own: beyond the first node the bandwidth rises again.
 fn saturating(e: &Evidence<'_>) -> Judged {
     let label = series(READ, Memory);
-    let (threads, _) = all_cores_in_memory(e, &label)?;
+    at_least_cores(&e.machine.cpu_order, 2)?;
+    let near = at_one_memory(e.machine);
+    let cores = cores_of(&near);
+    let first = e.machine.cpu_order.first(cores);
+    if cores < 2 || !first.iter().all(|seat| near.contains(seat)) {
+        return Err(Untestable(format!(
+            "of the first {} threads, not all are on cores of one package and memory node",
+            cores.max(2)
+        )));
+    }
+    let (threads, _) = in_memory_on(e, &label, cores)?;
     let mut points = e.series(&label)?;
     points.retain(|point| point.0 <= threads);
     let totals = totals(points);
@@ -232,9 +258,10 @@ fn saturating(e: &Evidence<'_>) -> Judged {
         false => format!("{} to {}", cores.lo, cores.hi),
     };
     noted(
-        at_most("cores that saturate memory over all cores", share, 0.75),
+        at_most("cores that saturate memory over all its cores", share, 0.75),
         format!(
-            "{count} of {threads} cores read at {:.0} % of the highest bandwidth, {:.1} GB/s",
+            "{count} of {threads} cores of one package and memory node read at {:.0} % of their \
+             highest bandwidth, {:.1} GB/s",
             100.0 * SATURATED,
             highest.middle()
         ),
@@ -257,8 +284,10 @@ pub(super) const SCALING: Experiment = Experiment {
             belongs to one core, so its bandwidth should grow in proportion to the cores, unless \
             the clock falls when more cores work. The last level is shared, and its bandwidth may \
             grow more slowly. The bandwidth of memory grows until its channels are busy. The \
-            number of cores that reach 90 % of the highest bandwidth is inferred from the curve, \
-            which is taken to bend down only. A write to memory reads its line first; a non- \
+            number of cores that reach 90 % of the highest bandwidth is inferred from the curve up to \
+            the cores of one package and memory node, because others have memory of their own. \
+            Between two points of the curve, no core adds more than the fastest reads, and the \
+            bandwidth is no lower than on the straight line. A write to memory reads its line first; a non- \
             temporal write does not, and should be faster as soon as the channels limit both. \
             Where memory for the test is short, many threads have smaller buffers, which together \
             exceed each last level. Where it does not suffice for that, the curve ends early, and \
@@ -298,9 +327,7 @@ pub(super) const SCALING: Experiment = Experiment {
              one core alone",
             |e| {
                 let (threads, _) = all_cores(e, &series(READ, L2))?;
-                if sharers(seats(e.machine, threads as usize), |seat| seat.l2)[1] > 1 {
-                    return Err(Untestable("cores of this CPU share an L2".to_owned()));
-                }
+                own_l2(e.machine, threads as usize)?;
                 all_of([READ, WRITE].map(|what| kept(e, what, L2, 0.9)))
             },
         )
@@ -315,11 +342,15 @@ pub(super) const SCALING: Experiment = Experiment {
                 "the channels of memory limit all cores together, the outstanding misses of one \
                  core limit that core: on servers with many cores, some should be enough",
             ),
-            "at most three quarters of the cores read memory at 90 % of the highest bandwidth",
+            "of the cores of one package and memory node, at most three quarters read memory at 90 % \
+             of the highest bandwidth of all of them",
             saturating,
         )
-        .holding("More threads than that gain nothing in a program that streams through memory.")
-        .failing("Memory has bandwidth for all cores: a program that streams needs all of them."),
+        .holding("More threads than that on these cores gain little in a program that streams through memory.")
+        .failing(
+            "Memory has bandwidth for nearly all of its cores: a program that streams needs more than three \
+             quarters of them.",
+        ),
         measured(
             "X17.3",
             ours("work that is divided evenly waits for the slowest core"),
@@ -387,7 +418,7 @@ mod tests {
             core: cpu % cores,
             l2: cpu % cores,
             last_level: cpu % cores / 8 * 8,
-            package: 0,
+            package: cpu % cores / 48 * 48,
         };
         Machine {
             cpu_order: CpuOrder::around(None, (0..2 * cores).map(seat).collect()),
@@ -402,18 +433,8 @@ mod tests {
         assert_eq!(numbers(&machine(2, false)), [1, 2, 4]);
         assert_eq!(numbers(&machine(12, false)), [1, 2, 4, 8, 12, 24]);
         assert_eq!(numbers(&machine(12, true)), [1, 2, 3, 4, 6, 8, 12, 24]);
+        // Also all cores of the first package.
         let many = numbers(&machine(128, false));
-        assert_eq!(many, [1, 2, 4, 8, 16, 32, 64, 128, 256]);
-    }
-
-    #[test]
-    fn threads_that_share_a_cache_are_counted() {
-        let machine = machine(12, false);
-        let shared = |threads, of| sharers(seats(&machine, threads), of);
-        assert_eq!(shared(1, |seat| seat.last_level), [1, 1]);
-        assert_eq!(shared(12, |seat| seat.last_level), [4, 8]);
-        assert_eq!(shared(12, |seat| seat.l2), [1, 1]);
-        assert_eq!(shared(24, |seat| seat.l2), [2, 2]);
-        assert_eq!(shared(99, |seat| seat.package), [24, 24]);
+        assert_eq!(many, [1, 2, 4, 8, 16, 32, 48, 64, 128, 256]);
     }
 }

@@ -78,6 +78,29 @@ fn over(e: &Evidence<'_>, of: &str, to: &str, threads: f64) -> Testable<Interval
     ratio(at(of)?, at(to)?)
 }
 
+/// Checks that every two of so many threads are as near to each other as the first two, between which
+/// the round trip of a line is timed.
+///
+/// # Errors
+/// If they are not.
+fn equally_near(e: &Evidence<'_>, threads: f64) -> Testable<()> {
+    let seats = e.machine.cpu_order.first(threads as usize);
+    let mut pairs = seats.iter().enumerate().flat_map(|(index, one)| {
+        let before = &seats[..index];
+        before.iter().map(move |other| one.to(other))
+    });
+    let first = pairs.next();
+    match (first, pairs.find(|near| Some(*near) != first)) {
+        (Some(first), Some(other)) => Err(Untestable(format!(
+            "the round trip was timed between the first two threads ({}), and others of the \
+             {threads} threads lie elsewhere ({})",
+            first.name(),
+            other.name()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 const CONTENTION: Experiment = Experiment {
     id: "X18",
     name: "contended-line",
@@ -272,6 +295,7 @@ const CONTENTION: Experiment = Experiment {
             |e| {
                 let threads = most(e, 2)?;
                 let trips = e.round_trips(&series(MCS, SHARED), threads)?;
+                equally_near(e, threads)?;
                 let what = format!("round trips in a turn over {threads} threads");
                 between(&what, Ok(trips.scaled(1.0 / threads)), 0.7, 1.5)
             },

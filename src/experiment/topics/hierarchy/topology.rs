@@ -12,9 +12,10 @@ use crate::stats::Interval;
 pub(crate) static ALL: &[Experiment] = &[CACHE_RATIO, SCHEMATICS, ARRANGEMENT, SIBLINGS];
 
 const CACHE: &str = "bytes of the last level by CPUID";
+const INSTANCES: &str = "last-level caches";
 const MEMORY: &str = "bytes of memory";
 
-/// Returns the bytes of the last level, or 0 if CPUID reports no cache.
+/// Returns the bytes of a last-level cache, or 0 if CPUID reports no cache.
 fn last_level(machine: &Machine) -> u64 {
     let last = (1..=4).rev().find_map(|level| machine.data_cache(level));
     last.map_or(0, |cache| cache.size)
@@ -27,8 +28,9 @@ const CACHE_RATIO: Experiment = Experiment {
     question: "Is the cache still about a thousandth of main memory?",
     source: "Drepper 3: \"the cache size has always been around 1/1000th of the size of the main \
              memory (about: 4MB cache and 4GB main memory)\"",
-    about: "The size of main memory, as the kernel reports it, is divided by the size of the \
-            last-level cache, as CPUID reports it. Desktops with 32 GiB of memory and 32 MiB of \
+    about: "The size of main memory, as the kernel reports it, is divided by the size of a \
+            last-level cache, as CPUID reports it, times the number of such caches that the kernel \
+            reports. Desktops with 32 GiB of memory and 32 MiB of \
             last level follow the paper's rule. Servers have a last level of a few hundred MiB to \
             more than a GiB, beside TiBs of memory. A virtual machine sees the whole cache of its \
             host and only its own part of the memory, so its ratio says nothing about the \
@@ -40,6 +42,14 @@ const CACHE_RATIO: Experiment = Experiment {
                 bytes => Ok(bytes as f64),
             })
             .at(0.0),
+            CountSetup::asked(INSTANCES, 0, |host, _| {
+                let sharing = host.sharing()?;
+                match sharing.last_levels * sharing.packages {
+                    0 => Err(Untestable("the system describes no cache".to_owned())),
+                    caches => Ok(caches as f64),
+                }
+            })
+            .at(0.0),
             CountSetup::asked(MEMORY, 0, |host, _| Ok(host.told(Told::Memory)?)).at(0.0),
         ]
     },
@@ -47,12 +57,18 @@ const CACHE_RATIO: Experiment = Experiment {
     claims: &[reported(
         "D2.1",
         drepper("3"),
-        "main memory is around 1000 times as large as the last-level cache (500 to 2000 times)",
+        "main memory is around 1000 times as large as all last-level caches together (500 to 2000 \
+         times)",
         |e| {
-            let ratio = e.at(MEMORY, 0.0)?.ratio(e.at(CACHE, 0.0)?);
+            let (memory, cache) = (e.at(MEMORY, 0.0)?, e.at(CACHE, 0.0)?);
             told_by_hardware(e)?;
+            let caches = count(e, INSTANCES)?.middle();
+            let ratio = memory.ratio(cache.scaled(caches));
             let ratio = ratio.ok_or_else(|| Untestable("a size is not positive".to_owned()))?;
-            between("memory over last level", ratio, 500.0, 2000.0)
+            noted(
+                between("memory over all last levels", ratio, 500.0, 2000.0),
+                format!("last-level caches: {caches}"),
+            )
         },
     )
     .then(1024.0, "4 MB of cache, 4 GB of memory (2007)")],

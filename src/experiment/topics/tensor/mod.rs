@@ -118,8 +118,8 @@ pub(crate) const SERIES: Experiment = Experiment {
     ),
     cases: |machine| {
         let mut cases = vec![
-            Case::new(NESTED, 0.0, BOXES).in_its_own_pages(),
-            Case::new(FLAT, 0.0, STRIDES).in_its_own_pages(),
+            Case::new(NESTED, 0.0, BOXES).in_its_own_pages().in_turn(),
+            Case::new(FLAT, 0.0, STRIDES).in_its_own_pages().in_turn(),
             Case::new(NESTED_2, 0.0, BOXES).in_huge_pages(),
             Case::new(FLAT_2, 0.0, STRIDES).in_huge_pages(),
             Case::new(SHUFFLED, 0.0, shuffled(machine)).in_its_own_pages(),

@@ -75,11 +75,18 @@ fn threads(machine: &Machine) -> Vec<usize> {
 }
 
 /// Returns the smallest and the largest memory of the walks, in bytes.
+///
+/// # Errors
+/// If the walks differ in nothing, or if their lines, half as many as memory begins with, do not exceed
+/// the last level.
 fn ends(e: &Evidence<'_>) -> Testable<[f64; 2]> {
     let strides = strides(e.machine);
     let at = |stride: usize| spread(e.machine, stride) as f64;
     match strides.as_slice() {
-        [first, .., last] => Ok([at(*first), at(*last)]),
+        [first, .., last] => {
+            e.machine.memory_size()?;
+            Ok([at(*first), at(*last)])
+        }
         _ => Err(Untestable(format!(
             "{} MiB leave no room to spread the lines over: --memory gives more",
             e.machine.largest >> 20

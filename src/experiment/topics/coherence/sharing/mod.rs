@@ -5,6 +5,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::words::Spacing;
 use crate::experiment::topics::coherence::locks::{Library, Way};
 use crate::kernel::IncrementWay;
+use crate::mem::LINE;
 use crate::stats::Interval;
 
 mod figures;
@@ -42,6 +43,9 @@ const PLACES: [(&str, Spacing); 4] = [
     ("64 B apart", Spacing::Apart(64)),
     ("128 B apart", Spacing::Apart(128)),
 ];
+
+/// Number of words side by side that share a line.
+const ON_A_LINE: usize = LINE / 8;
 
 /// Index of the lock of another crate in `WAYS`.
 const PEER: usize = 5;
@@ -172,8 +176,9 @@ const COHERENCE: Experiment = Experiment {
             fetches lines in pairs: neighbouring lines then disturb each other slightly, and 128 \
             bytes are needed. A lock of parking_lot has one byte, so that 64 such locks share a \
             line, compared with 8 locks of the standard library. A thread that waits for a line \
-            waits for all other threads, so that an additional time grows with their number. Three \
-            claims therefore divide it by the number of threads. This divisor is ours: the note \
+            waits for all other threads on it, so that an additional time grows with their number. \
+            Three claims therefore divide it by the number of threads, of which 8 at most share a \
+            line. This divisor is ours: the note \
             states what each thread sees, for its locks with 16 threads and for its atomic \
             operations without a number of threads, for which 16 is assumed. The bars show the \
             largest number of threads that each had a core.",
@@ -346,7 +351,8 @@ const COHERENCE: Experiment = Experiment {
             "B8.11",
             sestoft("4.2"),
             "the additional time of taking and releasing a Mutex, with locks side by side instead of \
-             apart, divided by the number of competing threads (our divisor), is at least 24.4 ns",
+             apart, divided by the number of threads on the line, 8 at most (our divisor), is at \
+             least 24.4 ns",
             |e| overhead(e, WAYS[4].0, 390.0),
         )
         .then(390.0 / NOTE_THREADS, "2 x Xeon E5-2680 v3, 16 threads")
@@ -356,7 +362,7 @@ const COHERENCE: Experiment = Experiment {
             "B8.12",
             sestoft("4.2"),
             "the additional time of a fetch_add, with words side by side instead of apart, divided \
-             by the number of competing threads (our divisor), is at least 45.6 ns",
+             by the number of threads on the line, 8 at most (our divisor), is at least 45.6 ns",
             |e| overhead(e, WAYS[1].0, 730.0),
         )
         .then(730.0 / NOTE_THREADS, "2 x Xeon E5-2680 v3")
@@ -366,7 +372,8 @@ const COHERENCE: Experiment = Experiment {
             "B8.13",
             sestoft("4.2"),
             "the additional time of a compare_exchange, with words side by side instead of apart, \
-             divided by the number of competing threads (our divisor), is at least 48.1 ns",
+             divided by the number of threads on the line, 8 at most (our divisor), is at least \
+             48.1 ns",
             |e| overhead(e, WAYS[2].0, 770.0),
         )
         .then(770.0 / NOTE_THREADS, "2 x Xeon E5-2680 v3")
@@ -413,9 +420,13 @@ const NOTE_THREADS: f64 = 16.0;
 
 /// Judges whether the nanoseconds that an operation takes longer side by side than apart, divided by the
 /// number of threads, are at least as many as the note's `nanos`, divided by `NOTE_THREADS`. Both are what
-/// each thread sees. The divisor is ours: a thread that waits for the line waits for all other threads.
+/// each thread sees. The divisor is ours: a thread that waits for the line waits for all other threads on
+/// it. With more threads than words on a line, some would wait for other lines.
 fn overhead(e: &Evidence<'_>, way: &str, nanos: f64) -> Judged {
-    let threads = most(e)?;
+    most(e)?;
+    let mut numbers = on_cores(e.machine);
+    numbers.retain(|&threads| threads <= ON_A_LINE);
+    let threads = numbers.into_iter().max().unwrap_or(1);
     let e = &Evidence {
         unit: Unit::Nanoseconds,
         ..*e

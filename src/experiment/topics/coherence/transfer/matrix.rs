@@ -89,14 +89,16 @@ pub(super) const MATRIX: Experiment = Experiment {
                  does not report is one that no scheduler and no program uses",
             ),
             "groups of CPUs that are near each other by their round trips are groups that the \
-             system reports: cores, level-2 caches, last levels or packages",
+             system reports: cores, level-2 caches, last levels, memory nodes or packages",
             |e| {
                 let (found, seats) = groups(e)?;
                 if found.value.is_empty() && found.confidence >= SURE {
                     return Err(Untestable("the round trips show no groups".to_owned()));
                 }
-                let hidden =
-                    |level: &&Groups| !REPORTED.iter().any(|of| **level == shared(&seats, *of));
+                let nodes = shared(&seats, |seat| e.machine.node_of(seat.cpu));
+                let hidden = |level: &&Groups| {
+                    **level != nodes && !REPORTED.iter().any(|of| **level == shared(&seats, of))
+                };
                 let hidden: Vec<&Groups> = found.value.iter().filter(hidden).collect();
                 let numbers = match hidden.first() {
                     Some(level) => format!("not reported: {}", in_words(level)),
@@ -174,7 +176,7 @@ fn matrix_cpus(machine: &Machine) -> Vec<usize> {
     cpus
 }
 
-/// The parts of the machine that the system reports as shared by CPUs.
+/// The parts of the machine that the system reports as shared by CPUs, besides memory nodes.
 const REPORTED: [fn(&CpuLocation) -> usize; 4] = [
     |seat| seat.core,
     |seat| seat.l2,
@@ -186,15 +188,15 @@ const REPORTED: [fn(&CpuLocation) -> usize; 4] = [
 const SURE: f64 = 0.9;
 
 /// Returns the CPUs, grouped by the part of the machine that `of` names.
-fn shared(seats: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> Groups {
-    let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
+fn shared<P: PartialEq>(seats: &[CpuLocation], of: impl Fn(&CpuLocation) -> P) -> Groups {
+    let mut groups: Vec<(P, Vec<usize>)> = Vec::new();
     for seat in seats {
         match groups.iter_mut().find(|(shared, _)| *shared == of(seat)) {
             Some((_, cpus)) => cpus.push(seat.cpu),
             None => groups.push((of(seat), vec![seat.cpu])),
         }
     }
-    let sorted = |(_, mut cpus): (usize, Vec<usize>)| {
+    let sorted = |(_, mut cpus): (P, Vec<usize>)| {
         cpus.sort_unstable();
         cpus
     };

@@ -49,9 +49,9 @@ pub(super) fn ends(machine: &Machine) -> Testable<Ends> {
     }
     let mut from: Vec<(usize, usize)> = Vec::new();
     for seat in machine.cpu_order.seats() {
-        let near = nodes.iter().find(|node| node.cpus.contains(&seat.cpu));
-        if let Some(node) = near.filter(|node| from.iter().all(|(known, _)| *known != node.id)) {
-            from.push((node.id, seat.cpu));
+        let near = machine.node_of(seat.cpu);
+        if let Some(node) = near.filter(|node| from.iter().all(|(known, _)| known != node)) {
+            from.push((node, seat.cpu));
         }
     }
     let Some(&(home, _)) = from.iter().find(|(node, _)| with_memory.contains(node)) else {
