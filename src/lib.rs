@@ -89,7 +89,8 @@
 //! The README shows every command, and how to embed a kernel on Linux. `docs/EMBED.md` shows how to
 //! embed it elsewhere.
 //!
-//! The modules in layers, each of which uses only the layers to its right:
+//! The modules in layers, each of which uses its own layer and those to its right (`time::make_lfence_wait`
+//! alone takes a port of `pmu`):
 //!
 //! ```text
 //! lab -> recorded -> record -> experiment -> { bench, counters } -> os -> host

@@ -13,7 +13,7 @@ use linefill::lab::read::parse;
 use linefill::lab::record::{MACHINE, PointLine, Record, ThenLine, VerdictLine};
 use linefill::stats::Interval;
 
-use super::records::last;
+use super::records::{self, last};
 
 fn line(experiment: &Experiment, claim: &Claim, verdict: Verdict) -> VerdictLine {
     VerdictLine {
@@ -339,4 +339,41 @@ fn a_transfer_that_took_less_than_nothing_is_no_number() {
     };
     assert!(reason.contains("came out negative"), "{reason}");
     assert_eq!(wrong.machine.calibration.round_trip(), None);
+}
+
+/// The README's table of claims that hold, and its findings, are those of the records that it names.
+#[test]
+fn the_readme_shows_the_kept_records() {
+    const README: &str = include_str!("../../README.md");
+    let zen_5 = records::all()
+        .iter()
+        .find(|of| of.path.ends_with("2026-11-23-zen5-guest.jsonl.zst"));
+    let sides = [last(), zen_5.expect("a kept record")].map(|of| Summary::of(of.analysis()));
+    for paper in &sides[0].papers {
+        let counts = sides.each_ref().map(|side| {
+            let same = side
+                .papers
+                .iter()
+                .find(|of| of.name == paper.name)
+                .expect("a document");
+            let claims = same
+                .chapters
+                .iter()
+                .flat_map(|of| &of.parts)
+                .flat_map(|of| &of.claims);
+            let counts = Counts::of(claims);
+            format!("{} of {}", counts.holds(), counts.decided())
+        });
+        let row = format!("| {} | {} | {} |", paper.name, counts[0], counts[1]);
+        assert!(README.contains(&row), "no `{row}`");
+    }
+    for finding in sides[0].findings.iter().take(5) {
+        let row = format!(
+            "| {} | {} | {} |",
+            finding.takeaway.subject,
+            finding.then_text(),
+            finding.now_text()
+        );
+        assert!(README.contains(&row), "no `{row}`");
+    }
 }

@@ -52,8 +52,14 @@ impl Bench {
     /// A bench named `subject`, unless the command line excludes it.
     pub fn new(subject: &'static str) -> Option<Self> {
         let driver = Driver::new(subject)?;
+        let machine = machine(driver.rate());
+        if let Err(reason) = machine.memory_size() {
+            driver.say(&format!(
+                "what is called memory here may lie in the last level: {reason}"
+            ));
+        }
         Some(Bench {
-            machine: machine(driver.rate()),
+            machine,
             driver,
             context: Context {
                 features: Features::detect(),
