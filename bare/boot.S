@@ -15,7 +15,7 @@
     .set CR0_CLEAR,         0x6000000c  # CD, NW (turns the caches on); TS, EM (enables the FPU)
     .set CR0_SET,           0x00000022  # MP, NE
     .set CR0_PAGING,        0x80010000  # PG, WP
-    .set CR4_SET,           0x00000620  # PAE, OSFXSR, OSXMMEXCPT
+    .set CR4,               0x00000620  # PAE, OSFXSR, OSXMMEXCPT
     .set CR4_OSXSAVE,       0x00040000
     .set MSR_EFER,          0xc0000080
     .set EFER_LME,          0x100
@@ -92,8 +92,8 @@ start32:
     andl $~CR0_CLEAR, %eax
     orl $CR0_SET, %eax
     movl %eax, %cr0
-    movl %cr4, %eax
-    orl $CR4_SET, %eax
+    # No bit of the loader's is kept: under SMEP and SMAP user pages are no kernel's, and LA57 means five levels.
+    movl $CR4, %eax
     movl %eax, %cr4
     movl $pml4, %eax
     movl %eax, %cr3
