@@ -161,20 +161,25 @@ start64:
     loop 4b
     lidt idt_pointer
 
-    # Is `ring=3` anywhere on a PVH loader's command line?
+    # Is `ring=3` a word of a PVH loader's command line?
     movl boot_info, %esi
     cmpl $START_MAGIC, (%rsi)
     jne enter_rust
     movq START_CMDLINE(%rsi), %rsi
     testq %rsi, %rsi
     jz enter_rust
+    movb $' ', %al                      # the byte before (%rsi)
 5:  cmpb $0, (%rsi)
     je enter_rust
+    cmpb $' ', %al
+    jne 6f
     cmpl $0x676e6972, (%rsi)            # "ring"
     jne 6f
     cmpw $0x333d, 4(%rsi)               # "=3"
-    je 7f
-6:  incq %rsi
+    jne 6f
+    testb $0xdf, 6(%rsi)                # a space, or the end
+    jz 7f
+6:  lodsb
     jmp 5b
 7:  pushq $USER_DATA
     pushq $stack_top
