@@ -15,7 +15,7 @@
     .set CR0_CLEAR,         0x6000000c  # CD, NW (turns the caches on); TS, EM (enables the FPU)
     .set CR0_SET,           0x00000022  # MP, NE
     .set CR0_PAGING,        0x80010000  # PG, WP
-    .set CR4_SET,           0x00000620  # PAE, OSFXSR, OSXMMEXCPT
+    .set CR4,               0x00000620  # PAE, OSFXSR, OSXMMEXCPT
     .set CR4_OSXSAVE,       0x00040000
     .set MSR_EFER,          0xc0000080
     .set EFER_LME,          0x100
@@ -92,8 +92,8 @@ start32:
     andl $~CR0_CLEAR, %eax
     orl $CR0_SET, %eax
     movl %eax, %cr0
-    movl %cr4, %eax
-    orl $CR4_SET, %eax
+    # No bit of the loader's is kept: under SMEP and SMAP user pages are no kernel's, and LA57 means five levels.
+    movl $CR4, %eax
     movl %eax, %cr4
     movl $pml4, %eax
     movl %eax, %cr3
@@ -161,20 +161,25 @@ start64:
     loop 4b
     lidt idt_pointer
 
-    # Is `ring=3` anywhere on a PVH loader's command line?
+    # Is `ring=3` a word of a PVH loader's command line?
     movl boot_info, %esi
     cmpl $START_MAGIC, (%rsi)
     jne enter_rust
     movq START_CMDLINE(%rsi), %rsi
     testq %rsi, %rsi
     jz enter_rust
+    movb $' ', %al                      # the byte before (%rsi)
 5:  cmpb $0, (%rsi)
     je enter_rust
+    cmpb $' ', %al
+    jne 6f
     cmpl $0x676e6972, (%rsi)            # "ring"
     jne 6f
     cmpw $0x333d, 4(%rsi)               # "=3"
-    je 7f
-6:  incq %rsi
+    jne 6f
+    testb $0xdf, 6(%rsi)                # a space, or the end
+    jz 7f
+6:  lodsb
     jmp 5b
 7:  pushq $USER_DATA
     pushq $stack_top

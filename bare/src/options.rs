@@ -2,6 +2,8 @@
 
 use core::fmt::Arguments;
 
+use crate::walk::SMALLEST;
+
 /// The default seed of all random layouts.
 const SEED: u64 = 1;
 
@@ -45,8 +47,9 @@ pub enum Plant {
 }
 
 impl<'w> Options<'w> {
-    /// Parses `words`. The platform handles those in `own`. `say` gets a line for every unknown word.
-    pub fn parse(words: &'w str, own: &str, mut say: impl FnMut(Arguments<'_>)) -> Self {
+    /// Parses `words`. The platform handles those in `own`. `refuse` gets a sentence for every word
+    /// that is not understood.
+    pub fn parse(words: &'w str, own: &str, mut refuse: impl FnMut(Arguments<'_>)) -> Self {
         let mut options = Options {
             largest: None,
             seed: SEED,
@@ -59,8 +62,8 @@ impl<'w> Options<'w> {
         for word in words.split_ascii_whitespace() {
             let understood = own.split(' ').any(|own| own == word) || options.take(word);
             if !understood {
-                say(format_args!(
-                    "not understood: {word} (accepted: largest=BYTES, seed=NUMBER, run=NAMES, \
+                refuse(format_args!(
+                    "not understood: {word} (accepted: largest=BYTES from {SMALLEST}, seed=NUMBER, run=NAMES, \
                      profile=quick, profile=smoke, verify=off, plant=failure, plant=exception, \
                      plant=panic, plant=pmu; and {own})"
                 ));
@@ -73,8 +76,8 @@ impl<'w> Options<'w> {
     fn take(&mut self, word: &'w str) -> bool {
         match word.split_once('=') {
             Some(("largest", bytes)) => match bytes.parse() {
-                Ok(bytes) => self.largest = Some(bytes),
-                Err(_) => return false,
+                Ok(bytes) if bytes >= SMALLEST => self.largest = Some(bytes),
+                _ => return false,
             },
             Some(("seed", seed)) => match seed.parse() {
                 Ok(seed) => self.seed = seed,

@@ -13,7 +13,7 @@ use linefill::time::yardstick;
 use crate::counters::{COUNTED, Count, Programmed};
 
 /// The smallest working set.
-const SMALLEST: usize = 4 << 10;
+pub const SMALLEST: usize = 4 << 10;
 
 /// Seconds per working set, without the warm-up, if the samples do not agree earlier.
 const BUDGET: f64 = 0.12;

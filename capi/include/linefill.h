@@ -3,8 +3,8 @@
  * Link with what `pkg-config --libs linefill` prints, or load liblinefill_c.so. x86-64 Linux.
  *
  * Functions that can fail return a code: LF_OK or an error. lf_message names a code. lf_detail gives the
- * reason why the last call of this thread failed, with the values. No call unwinds. Handles share nothing:
- * several threads may each use one. */
+ * reason why the last call of this thread failed, with the values. A call that fails sets the handle that it
+ * would make to null. No call unwinds. Handles share nothing: several threads may each use one. */
 
 #ifndef LINEFILL_H
 #define LINEFILL_H

@@ -65,6 +65,18 @@ fn given<T>(pointer: *mut T, name: &str) -> Result<NonNull<T>, Error> {
     NonNull::new(pointer).ok_or_else(|| Error::new(Code::Null, format!("`{name}` is null")))
 }
 
+/// The place for a handle, if it is not null. It holds null until the call succeeds, so that no call leaves
+/// an old handle there.
+///
+/// # Safety
+/// `place` is null or valid for writes.
+unsafe fn place_for<T>(place: *mut *mut T, name: &str) -> Result<NonNull<*mut T>, Error> {
+    let place = given(place, name)?;
+    // SAFETY: `place` is not null, so it is valid for writes.
+    unsafe { place.write(std::ptr::null_mut()) };
+    Ok(place)
+}
+
 /// The caller's memory as a region.
 ///
 /// # Safety
@@ -160,7 +172,8 @@ pub unsafe extern "C" fn lf_ring_new(
     ring: *mut *mut lf_ring,
 ) -> i32 {
     guarded(|| {
-        let into = given(ring, "ring")?;
+        // SAFETY: `ring` is null or valid for writes.
+        let into = unsafe { place_for(ring, "ring") }?;
         let order = match order {
             0 => Order::Sequential,
             1 => Order::Random { seed },
@@ -214,10 +227,12 @@ pub unsafe extern "C" fn lf_walk_new(
     kernel: *mut *mut lf_kernel,
 ) -> i32 {
     guarded(|| {
+        // SAFETY: `kernel` is null or valid for writes.
+        let into = unsafe { place_for(kernel, "kernel") };
         let ring = given(ring, "ring")?;
         // SAFETY: `lf_ring_new` boxed the ring, and the caller passes its ownership.
         let ring = unsafe { Box::from_raw(ring.as_ptr()) }.0;
-        let into = given(kernel, "kernel")?;
+        let into = into?;
         let step = match step {
             0 => Step::Follow,
             1 => Step::Inc,
@@ -243,7 +258,8 @@ pub unsafe extern "C" fn lf_stream_new(
     kernel: *mut *mut lf_kernel,
 ) -> i32 {
     guarded(|| {
-        let into = given(kernel, "kernel")?;
+        // SAFETY: `kernel` is null or valid for writes.
+        let into = unsafe { place_for(kernel, "kernel") }?;
         let motion = match motion {
             0 => Motion::Read,
             1 => Motion::Write,

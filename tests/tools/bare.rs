@@ -70,7 +70,7 @@ pub fn boot_on(machine: [&str; 6], command_line: &str) -> Boot {
 }
 
 /// Boots `image` on a machine emulated by QEMU.
-pub fn boot_image(image: &Path, machine: [&str; 6], command_line: &str) -> Boot {
+pub fn boot_image<const N: usize>(image: &Path, machine: [&str; N], command_line: &str) -> Boot {
     let output = assert_cmd::Command::new(QEMU)
         .args(machine)
         .args([
@@ -398,6 +398,13 @@ fn planted_faults_end_the_run_with_their_own_status() {
             FAILED,
             "# check planted on purpose: FAILED",
         ),
+        // Words that are not understood are failed checks. `ring=3` must be a whole word.
+        ("ring=30 plant=panic", PANICKED, "in ring 0"),
+        (
+            "largest=4095 plant=panic",
+            PANICKED,
+            "# check not understood: largest=4095 (accepted: largest=BYTES from 4096, ",
+        ),
         ("plant=exception", EXCEPTION, "# exception: vector 6 (#UD"),
         (
             "ring=3 plant=exception",
@@ -410,4 +417,67 @@ fn planted_faults_end_the_run_with_their_own_status() {
         assert_eq!(boot.status, Some(status), "{plant}");
         assert!(boot.serial.contains(trace), "{plant}: no `{trace}`");
     }
+}
+
+/// A Multiboot2 loader enters the image with bits of CR4 that do not fit its page tables, and with words. It
+/// cannot ask for ring 3. The loader is code beside the image, which the entry of its PVH note leads to.
+#[test]
+fn a_multiboot2_loader_may_leave_bits_of_cr4() {
+    if !have_qemu() {
+        return;
+    }
+    let folder = Folder::new("bare-multiboot2");
+    let mut elf = std::fs::read(image()).unwrap();
+    let note = b"\x04\0\0\0\x08\0\0\0\x12\0\0\0Xen\0";
+    let at = elf.windows(note.len()).position(|bytes| bytes == note);
+    let at = at.expect("a PVH note") + note.len();
+    let start32: [u8; 4] = elf[at..at + 4].try_into().unwrap();
+    elf[at..at + 4].copy_from_slice(&LOADER.to_le_bytes());
+    let image = folder.at("image");
+    std::fs::write(&image, elf).unwrap();
+    let loader = folder.at("loader");
+    std::fs::write(&loader, multiboot2_loader(start32, b"ring=3 plant=panic\0")).unwrap();
+
+    let device = format!(
+        "loader,file={},addr={LOADER},force-raw=on",
+        loader.display()
+    );
+    let machine = [
+        "-accel", "tcg", "-cpu", "max", "-m", "128", "-device", &device,
+    ];
+    let boot = boot_image(&image, machine, "");
+    assert_eq!(boot.status, Some(PANICKED));
+    let ring_3 = "ring=3 works with a PVH loader alone, such as QEMU's -kernel";
+    assert_eq!(boot.checks(), [(ring_3, false)]);
+}
+
+/// The address of the loader, far behind the image.
+const LOADER: u32 = 64 << 20;
+
+/// A loader that sets CR4, passes `words` (with their 0), and jumps to `start32`.
+fn multiboot2_loader(start32: [u8; 4], words: &[u8]) -> Vec<u8> {
+    const INFORMATION: u32 = 64;
+    const CR4_LA57_SMEP_SMAP: u32 = 1 << 12 | 1 << 20 | 1 << 21;
+    const MAGIC: u32 = 0x36d7_6289;
+    let mut loader = [
+        &[0xb8][..], // mov eax, ...
+        &CR4_LA57_SMEP_SMAP.to_le_bytes(),
+        &[0x0f, 0x22, 0xe0, 0xbb], // mov cr4, eax; mov ebx, ...
+        &(LOADER + INFORMATION).to_le_bytes(),
+        &[0xb8], // mov eax, ...
+        &MAGIC.to_le_bytes(),
+        &[0xba], // mov edx, ...
+        &start32,
+        &[0xff, 0xe2], // jmp edx
+    ]
+    .concat();
+    loader.resize(INFORMATION as usize, 0);
+    // The size of all, 0; a tag of type 1 with the words; an end tag (Multiboot2 specification, section 3.4).
+    let padded = words.len().next_multiple_of(8);
+    let head = [24 + padded, 0, 1, 8 + words.len()];
+    loader.extend(head.iter().flat_map(|&word| (word as u32).to_le_bytes()));
+    loader.extend(words);
+    loader.resize(INFORMATION as usize + 16 + padded, 0);
+    loader.extend([0, 8u32].iter().flat_map(|word| word.to_le_bytes()));
+    loader
 }

@@ -16,15 +16,17 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// Builds the library once for all tests, and installs it for pkg-config.
+/// Builds the library once for all tests, and installs it for pkg-config. A setting of cargo for other builds and
+/// special letters in the prefix are no obstacle.
 fn installed() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
-        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi-prefix");
+        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi&|prefix");
         let _ = fs::remove_dir_all(&prefix);
         let mut install = Command::new(file("capi/install"));
         install.env("CARGO_TARGET_DIR", programs::folder());
-        Ran::of(install.env_remove("CARGO_BUILD_TARGET").arg(&prefix)).ok();
+        install.env("CARGO_BUILD_TARGET", "x86_64-unknown-none");
+        Ran::of(install.arg(&prefix)).ok();
         prefix
     })
 }
@@ -35,7 +37,9 @@ fn flags(kinds: &[&str]) -> Vec<String> {
     config.args(kinds).arg("linefill");
     config.env("PKG_CONFIG_PATH", installed().join("lib/pkgconfig"));
     let printed = Ran::of(&mut config).ok().out;
-    printed.split_whitespace().map(str::to_owned).collect()
+    // Spaces do not occur, and backslashes only protect letters from a shell.
+    let words = printed.split_whitespace();
+    words.map(|word| word.replace('\\', "")).collect()
 }
 
 /// Compiles a C program against the shared or the static library.

@@ -1,6 +1,9 @@
 //! Makes a stick with `bare/stick`, boots it on UEFI firmware in QEMU, and reads its record back.
 #![cfg(feature = "lab")]
 
+#[path = "../../bare/src/firmware/words.rs"]
+mod words;
+
 use std::process::{Command, Output};
 
 use super::uefi;
@@ -50,8 +53,14 @@ fn a_stick_boots_and_its_record_is_reported() {
         return;
     }
     let folder = Folder::new("stick");
-    let made = stick(&folder, &[&["stick.img"][..], &SHORT].concat());
+    let made = stick(&folder, &[&["stick.img", "BOM"][..], &SHORT].concat());
     assert!(made.status.success(), "bare/stick: {}", made.status);
+    // An editor's byte order mark before the words.
+    let mut disk = std::fs::read(folder.at("stick.img")).unwrap();
+    let file = disk.windows(11).position(|bytes| bytes == b"BOM largest");
+    let at = file.expect("the words");
+    disk[at..at + 3].copy_from_slice("\u{feff}".as_bytes());
+    std::fs::write(folder.at("stick.img"), disk).unwrap();
     let Some(screen) = screen(&folder) else {
         return;
     };
@@ -155,9 +164,26 @@ fn an_exception_is_reported_and_no_record_is_written_over() {
         let record = read(&folder, name);
         let trace = "exception: vector 6 (#UD";
         assert!(screen.contains(trace) && record.contains(trace), "{record}");
-        let word = "not understood: ring=3 (accepted: ";
+        let word = "FAILED: not understood: ring=3 (accepted: ";
         assert!(screen.contains(word) && record.contains(word), "{record}");
     }
+}
+
+/// Words that the program cannot read whole are refused. A longer file fills the program's buffer.
+#[test]
+fn words_are_utf_8_and_not_cut() {
+    let full = "x".repeat(words::BYTES);
+    assert_eq!(words::words(full.as_bytes()), Ok(&*full));
+    let long = [full.as_bytes(), b"x"].concat();
+    assert_eq!(words::words(&long), Err(words::Invalid::TooLong));
+    let utf_16: Vec<u8> = "\u{feff}run=all"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    assert_eq!(words::words(&utf_16), Err(words::Invalid::Encoding));
+    assert_eq!(words::words("\u{feff}run=all".as_bytes()), Ok("run=all"));
+    let reasons = [words::Invalid::TooLong, words::Invalid::Encoding].map(|why| why.to_string());
+    assert_eq!(reasons, ["longer than 1024 bytes", "not UTF-8"]);
 }
 
 /// Invalid requests end with status 2 and a sentence that names what is accepted.
@@ -178,7 +204,7 @@ fn a_stick_refuses_what_it_cannot_do() {
             &["--read", "short.img"],
             "short.img has 8 bytes; accepted: ",
         ),
-        (&["stick.img", &long], "accepted: fewer than 1024 letters"),
+        (&["stick.img", &long], "accepted: at most 1022 letters"),
     ] {
         let output = stick(&folder, arguments);
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -27,10 +27,10 @@ const FAT32_LBA: u8 = 0x0c;
 /// specification 2.10, section 3.5.1.1).
 const FOLDER: [&str; 2] = ["EFI", "BOOT"];
 const PROGRAM: &str = "BOOTX64.EFI";
-/// The file that the program reads its options from (`bare/src/firmware/folder.rs`), and the size of its
-/// buffer.
+/// The file that the program reads its options from, and its maximum size (`bare/src/firmware/words.rs`).
 const WORDS: &str = "linefill.txt";
 const WORDS_BYTES: usize = 1024;
+const LINE_END: &str = "\r\n";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -52,9 +52,10 @@ fn main() -> ExitCode {
 /// Writes an image with the program and its options.
 fn make(image: &str, program: &str, words: &[&str]) -> Result<()> {
     let words = words.join(" ");
+    let most = WORDS_BYTES - LINE_END.len();
     ensure!(
-        words.is_ascii() && words.len() < WORDS_BYTES,
-        "the words are `{words}`; accepted: fewer than {WORDS_BYTES} letters of ASCII"
+        words.is_ascii() && words.len() <= most,
+        "the words are `{words}`; accepted: at most {most} letters of ASCII"
     );
     let program = fs::read(program).with_context(|| format!("cannot read {program}"))?;
     let mut disk = vec![0; START + BYTES];
@@ -73,7 +74,7 @@ fn make(image: &str, program: &str, words: &[&str]) -> Result<()> {
         folder = folder.create_dir(name)?;
     }
     folder.create_file(PROGRAM)?.write_all(&program)?;
-    let words = format!("{words}\r\n");
+    let words = format!("{words}{LINE_END}");
     folder.create_file(WORDS)?.write_all(words.as_bytes())?;
     drop(folder);
     files.unmount()?;

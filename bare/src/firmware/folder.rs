@@ -10,10 +10,12 @@ use uefi::proto::media::file::{
 };
 use uefi::{CStr16, Status, boot};
 
+use super::words::{self, Invalid};
+
 /// The file with words for the program.
 const WORDS: &str = "linefill.txt";
-/// The maximum size of that file.
-pub const WORDS_BYTES: usize = 1024;
+/// One byte more than the maximum, to notice a longer file.
+pub const WORDS_ROOM: usize = words::BYTES + 1;
 /// The number of names that are tried for a record. One stick is used on many machines.
 const RECORDS: u32 = 9999;
 /// Code units of a path, including the terminator.
@@ -22,6 +24,23 @@ const BACKSLASH: u16 = b'\\' as u16;
 
 /// The folder of the program's file.
 pub struct Folder(Directory);
+
+/// Why the words in [`WORDS`] cannot be used.
+pub enum Refused {
+    /// The file cannot be read.
+    Unreadable(Status),
+    /// Its bytes are no words.
+    Invalid(Invalid),
+}
+
+impl Display for Refused {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Unreadable(status) => write!(f, "{WORDS} cannot be read ({status})"),
+            Refused::Invalid(reason) => write!(f, "{WORDS} is {reason}"),
+        }
+    }
+}
 
 /// The name of a record: `record.jsonl`, `record-2.jsonl` and so on.
 #[derive(Clone, Copy)]
@@ -56,12 +75,15 @@ impl Folder {
     }
 
     /// The words in [`WORDS`], or none if there is no such file.
-    pub fn words<'r>(&mut self, room: &'r mut [u8; WORDS_BYTES]) -> &'r str {
-        let Ok(mut file) = self.open(format_args!("{WORDS}"), FileMode::Read) else {
-            return "";
+    pub fn words<'r>(&mut self, room: &'r mut [u8; WORDS_ROOM]) -> Result<&'r str, Refused> {
+        let mut file = match self.open(format_args!("{WORDS}"), FileMode::Read) {
+            Ok(file) => file,
+            Err(Status::NOT_FOUND) => return Ok(""),
+            Err(status) => return Err(Refused::Unreadable(status)),
         };
-        let bytes = file.read(room).unwrap_or(0);
-        str::from_utf8(&room[..bytes]).unwrap_or("")
+        let bytes = file.read(room);
+        let bytes = bytes.map_err(|error| Refused::Unreadable(error.status()))?;
+        words::words(&room[..bytes]).map_err(Refused::Invalid)
     }
 
     /// Creates a new file for a record. Existing records are kept.

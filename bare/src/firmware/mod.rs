@@ -8,6 +8,7 @@ mod folder;
 mod pages;
 mod screen;
 mod takeover;
+mod words;
 
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -54,12 +55,13 @@ fn begin() -> Status {
 /// Measures. Returns whether all checks passed.
 fn run(screen: &mut Screen) -> bool {
     let mut folder = Folder::of_program();
-    let mut room = [0; folder::WORDS_BYTES];
+    let mut room = [0; folder::WORDS_ROOM];
     let words = match &mut folder {
         Ok(folder) => folder.words(&mut room),
-        Err(_) => "",
+        Err(_) => Ok(""),
     };
-    if words.split_ascii_whitespace().any(|word| word == END_OFF) {
+    let asked = words.as_ref().map_or("", |words| words);
+    if asked.split_ascii_whitespace().any(|word| word == END_OFF) {
         SWITCH_OFF.store(true, Ordering::Relaxed);
     }
     match folder
@@ -76,8 +78,20 @@ fn run(screen: &mut Screen) -> bool {
         "linefill {} on UEFI firmware",
         env!("CARGO_PKG_VERSION")
     ));
-    screen.say(format_args!("words: {words}"));
-    let options = Options::parse(words, OWN, |line| screen.say(line));
+    let mut console = Console::new(screen);
+    match words {
+        Ok(words) => measure(&mut console, words),
+        Err(reason) => console.check(format_args!("{reason}: nothing is measured"), false),
+    }
+    let passed = console.finish();
+    screen.tell_record();
+    passed
+}
+
+/// Measures what `words` ask for.
+fn measure(console: &mut Console<'_>, words: &str) {
+    console.say(format_args!("words: {words}"));
+    let options = Options::parse(words, OWN, |word| console.check(word, false));
     let here = Here {
         rate: clock::tsc_rate(),
         ring: 0,
@@ -87,8 +101,8 @@ fn run(screen: &mut Screen) -> bool {
     let mut arena = match Arena::of(options.largest) {
         Ok(arena) => arena,
         Err(status) => {
-            screen.say(format_args!("The firmware lends no memory ({status})"));
-            return false;
+            let why = format_args!("the firmware lends no memory ({status})");
+            return console.check(why, false);
         }
     };
     if let Some(largest) = options
@@ -96,28 +110,23 @@ fn run(screen: &mut Screen) -> bool {
         .filter(|&largest| largest > arena.bytes().len())
     {
         let lent = arena.bytes().len();
-        screen.say(format_args!(
+        console.say(format_args!(
             "largest={largest} is more than the firmware lends: {lent} bytes"
         ));
     }
     let mut tables = match Tables::identity() {
         Ok(tables) => tables,
         Err(status) => {
-            screen.say(format_args!(
-                "Page tables of our own cannot be made here ({status})"
-            ));
-            return false;
+            let why = format_args!("page tables of our own cannot be made here ({status})");
+            return console.check(why, false);
         }
     };
-    let mut console = Console::new(screen);
     // SAFETY: this function runs once, and the tables live until it ends.
     let pages = unsafe { tables.pages() };
     takeover::begin(tables.root());
-    measure::everything(&mut console, arena.bytes(), pages, &options, &here);
-    let passed = console.finish();
+    measure::everything(console, arena.bytes(), pages, &options, &here);
+    // The CPU must not use the tables any more when they are dropped.
     takeover::end();
-    screen.tell_record();
-    passed
 }
 
 /// Switches the machine off, or waits so that people can read the screen.

@@ -30,6 +30,7 @@ core::arch::global_asm!(
 
 /// Words that `boot.S` handles.
 const OWN: &str = "ring=0 ring=3";
+const RING_3: &str = "ring=3";
 
 const NOTES_RING_0: &[&str] = &[
     "no operating system: ring 0, interrupts off",
@@ -52,7 +53,14 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
     let ring = exit::ring();
     console.say(format_args!("linefill bare image {version} in ring {ring}"));
     console.say(format_args!("command line: {command_line}"));
-    let options = Options::parse(command_line, OWN, |line| console.say(line));
+    let options = Options::parse(command_line, OWN, |word| console.check(word, false));
+    let mut words = command_line.split_ascii_whitespace();
+    if ring != 3 && words.any(|word| word == RING_3) {
+        console.check(
+            format_args!("{RING_3} works with a PVH loader alone, such as QEMU's -kernel"),
+            false,
+        );
+    }
     let here = Here {
         rate: pit::tsc_rate(),
         ring,
