@@ -60,7 +60,10 @@ impl<'w> Options<'w> {
             plant_pmu: false,
         };
         for word in words.split_ascii_whitespace() {
-            let understood = own.split(' ').any(|own| own == word) || options.take(word);
+            // QEMU's microvm adds its devices to the command line.
+            let device = word.starts_with("virtio_mmio.device=");
+            let known = own.split(' ').any(|own| own == word);
+            let understood = device || known || options.take(word);
             if !understood {
                 refuse(format_args!(
                     "not understood: {word} (accepted: largest=BYTES from {SMALLEST}, seed=NUMBER, run=NAMES, \
