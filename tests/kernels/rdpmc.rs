@@ -54,7 +54,7 @@ fn reading_a_page_takes_few_instructions() {
     }
     let most = Code::of(read as *const () as usize).most(1);
     println!("a page: {most:?} instructions");
-    assert!(most.is_some_and(|most| most <= 45), "{most:?}");
+    assert!(most.is_some_and(|most| most <= 50), "{most:?}");
 }
 
 #[test]
