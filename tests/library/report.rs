@@ -2,7 +2,7 @@
 #![cfg(feature = "lab")]
 
 use linefill::counters::Quantity;
-use linefill::experiment::{Claim, Count, Verdict, all, find_claim};
+use linefill::experiment::{Claim, Count, Document, Origin, Verdict, all, find_claim};
 use linefill::lab::analysis::Analysis;
 use linefill::lab::answer::{Counts, Summary, findings, papers};
 use linefill::lab::read::parse;
@@ -317,6 +317,35 @@ fn the_answer_comes_first_and_every_claim_stands_once_in_the_annotated_papers() 
         .iter()
         .filter(|line| line.verdict == Verdict::Inconclusive);
     assert!(open.count() > 9 && markup.contains(" undecided</summary>"));
+}
+
+/// The head names the documents of which a claim was decided.
+#[test]
+fn the_head_has_no_document_of_which_nothing_was_decided() {
+    let mut verdicts = registry();
+    let head = |verdicts: &[VerdictLine]| {
+        let page = markup(&render(&judged(verdicts)));
+        let (_, rest) = page.split_once("Also here: ").expect("other documents");
+        rest.split("</p>").next().unwrap_or_default().to_owned()
+    };
+    assert!(head(&verdicts).contains("Sestoft"));
+    for line in &mut verdicts {
+        let origin = find_claim(&line.id).expect("a claim").origin;
+        if matches!(
+            origin,
+            Origin::Document {
+                document: Document::Sestoft,
+                ..
+            }
+        ) {
+            line.verdict = Verdict::Inconclusive;
+        }
+    }
+    let head = head(&verdicts);
+    assert!(
+        head.contains("Startin") && !head.contains("Sestoft"),
+        "{head}"
+    );
 }
 
 #[test]

@@ -12,12 +12,6 @@ use crate::lab::answer::{Chapter, Counts, Finding, Paper};
 pub(super) fn masthead(view: &ReportView) -> Markup {
     let answer = &view.summary;
     let machine = &answer.machine;
-    let others = answer
-        .papers
-        .iter()
-        .filter(|paper| paper.document.is_some())
-        .count()
-        > 1;
     html! {
         header.masthead {
             p.eyebrow {
@@ -42,7 +36,7 @@ pub(super) fn masthead(view: &ReportView) -> Markup {
                     " · " a href="#notes" { (view.caveats.join(", ")) ": what that means" }
                 }
             }
-            @if others {
+            @if rest(view).next().is_some() {
                 p.others {
                     "Also here: "
                     @for (index, paper) in rest(view).enumerate() {
@@ -58,11 +52,14 @@ pub(super) fn masthead(view: &ReportView) -> Markup {
     }
 }
 
-/// Returns the documents other than the foremost.
+/// Returns the documents other than the foremost of which a claim was decided.
 fn rest(view: &ReportView) -> impl Iterator<Item = &Paper> {
     let foremost = view.summary.foremost().and_then(|paper| paper.document);
     let papers = view.summary.papers.iter();
-    papers.filter(move |paper| paper.document.is_some() && paper.document != foremost)
+    papers.filter(move |paper| {
+        let other = paper.document.is_some() && paper.document != foremost;
+        other && paper.counts().decided() > 0
+    })
 }
 
 /// Renders what changed most, as cards.
