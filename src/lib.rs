@@ -186,8 +186,6 @@ pub mod record;
 #[cfg(all(hosted, feature = "record"))]
 #[doc(hidden)]
 pub mod recorded;
-#[cfg(target_arch = "x86_64")]
-mod series;
 #[cfg(all(feature = "alloc", target_arch = "x86_64"))]
 pub mod sim;
 #[cfg(hosted)]
@@ -196,6 +194,11 @@ mod spelling;
 pub mod stats;
 #[cfg(target_arch = "x86_64")]
 pub mod time;
+
+/// The series of the ladder, which the experiments and the boot image both measure.
+#[cfg(target_arch = "x86_64")]
+#[doc(hidden)]
+pub const LADDER: &str = "random walk, one line an element";
 
 /// Compiles the README's code and runs it as a test.
 #[cfg(all(doctest, feature = "std"))]

@@ -15,8 +15,8 @@ pub use lines::{
 #[cfg(all(feature = "record", any(feature = "std", feature = "experiments")))]
 pub use lines::{IsolationLine, SettingLine};
 
+pub use crate::LADDER;
 use crate::measure::{Ended, Sample};
-pub use crate::series::LADDER;
 
 /// The version of the format; readers reject other versions.
 pub const FORMAT: u32 = 1;

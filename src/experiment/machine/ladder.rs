@@ -9,12 +9,12 @@
 //! outgrow L2 later than a dense walk, as it does on Zen 4 from one line of sixteen on. A walk over one
 //! line of two or four has no advantage: the prefetcher of the adjacent line loads the lines left out.
 
+pub use crate::LADDER;
 use crate::experiment::machine::half_octaves;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::{Case, LapsFrom, Point, Rung, State, Unit};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
-pub use crate::series::LADDER;
 use crate::time::Rate;
 
 /// The series of the sparse walks.
