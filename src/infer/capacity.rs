@@ -186,7 +186,7 @@ pub fn size_of_both(ladders: [&Curve; 2], index: usize) -> Option<Found<f64>> {
 }
 
 /// Returns the possible sizes in ascending order, for levels where [`size`] is not sure: for each of the curves
-/// drawn within the intervals, the size that [`size`] would take, and those that explain the curve no worse.
+/// drawn within the intervals, the size that [`size`] would take, and all sizes that explain the curve as well.
 /// Empty if no drawn curve shows the level's end.
 pub fn sizes(ladder: &Curve, index: usize) -> Vec<f64> {
     let mut sizes = Vec::new();

@@ -21,8 +21,7 @@ const fn obeyed(letter: char) -> bool {
     )
 }
 
-/// Returns a text as one word of a shell's command line: quoted if it has other characters than those that
-/// every shell takes as they are.
+/// Returns a text as one word for a shell. Quotes the text if it has characters that a shell may act on.
 pub fn for_shell(text: &str) -> Cow<'_, str> {
     let taken = |letter: char| letter.is_ascii_alphanumeric() || "_-./,:=@%+".contains(letter);
     match !text.is_empty() && text.chars().all(taken) {
