@@ -53,6 +53,9 @@ pub(super) fn report(args: &ReportArgs) -> Result<Status> {
         if !gates.is_empty() {
             bail!("--fail-if: a record of `linefill watch` has no verdicts");
         }
+        if args.shown.all {
+            bail!("--all: a record of `linefill watch` has no verdicts");
+        }
         return over_time(args, &reading.record, record, out);
     }
     let analysis = Analysis::of(reading.record);
