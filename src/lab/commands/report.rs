@@ -70,13 +70,9 @@ fn over_time(args: &ReportArgs, record: &Record, path: PathBuf, out: PathBuf) ->
     write_page(record, &timeline, &out)?;
     let summary = WatchSummary {
         command: "linefill report",
-        header: &record.header,
-        end: record
-            .end
-            .as_ref()
-            .map(|end| (end.seconds, end.interrupted)),
+        record,
         timeline: &timeline,
-        record: path,
+        path,
         page: Some(out),
     };
     print(&summary, args.shown.format())?;
