@@ -147,7 +147,7 @@ mod tests {
         let mut hierarchy = Hierarchy::new(&design).unwrap().with_heat();
         // Three lines that share set 5, in a cycle.
         for round in 0..30 {
-            hierarchy.reference(Reference::load(5 * 64 + (round % 3 << 20), 8));
+            hierarchy.reference(Reference::load(5 * 64 + ((round % 3) << 20), 8));
         }
         vec![Config {
             text: text.to_owned(),
