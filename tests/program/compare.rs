@@ -169,6 +169,17 @@ fn a_gate_that_cannot_be_read_is_refused_by_its_part() {
 }
 
 #[test]
+fn a_gate_on_values_of_zero_is_refused_for_that_reason() {
+    let folder = Folder::new("compare-zero");
+    for name in ["before.jsonl", "after.jsonl"] {
+        plant(&folder, name, |line| slower(line, "D15", 0.0, 0.0));
+    }
+    folder
+        .run(&with(&["--fail-if", "D15 > 1.05"]))
+        .refused(&["`D15 > 1.05` matches only `D15`", "may be zero"]);
+}
+
+#[test]
 fn what_is_no_record_is_refused() {
     let folder = two("compare-no-record");
     fs::write(folder.at("text.jsonl"), "hello\n").unwrap();

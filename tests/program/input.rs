@@ -171,6 +171,16 @@ fn no_option_is_passed_over_in_silence() {
             "--debug-file",
         ),
         ("sharing --debug-file d -- true", "--debug-file"),
+        ("sharing --way plain -- true", "--way"),
+        ("sharing --way plain --pid 1", "--way"),
+        (
+            "sharing --way plain --predict --offset 0 --offset 8",
+            "--way",
+        ),
+        ("layout a --expand --list", "--expand"),
+        ("layout a --expand --top", "--expand"),
+        ("layout a --expand --json --type b", "--expand"),
+        ("counters --list --memory 1MiB", "--memory"),
     ] {
         folder.run(&words(line)).refused(&[option]);
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use crate::common::cli::{Folder, Ran, Record, UnderWay};
+use crate::common::cli::{Folder, Ran, Record, UnderWay, words};
 use crate::common::untested;
 use linefill::experiment::{State, Untestable};
 
@@ -211,6 +211,8 @@ fn a_refused_sleep_is_done_without() {
     let args = ["run", "D11", "F1", "--memory", "1MiB", "--budget", "1s"];
     under(&NO_SLEEP, &folder, &args).unwrap().ok();
     assert_eq!(folder.record().interrupted, Some(false));
+    let args = words("watch D14 --memory 1MiB --every 1s --rounds 2");
+    under(&NO_SLEEP, &folder, &args).unwrap().ok();
 }
 
 #[test]

@@ -106,6 +106,13 @@ fn a_packed_trace_holds_the_same_and_writes_over_nothing() {
     let of_packed = simulate("packed", "").ok().json();
     assert_eq!(of_text["configs"], of_packed["configs"]);
 
+    let args = [
+        "simulate", "--config", CONFIG, "--trace", "text", "--pack", "both", "--html", "both",
+    ];
+    folder
+        .run(&args)
+        .refused(&["--html and --pack", "same file"]);
+    assert!(!folder.at("both").exists());
     let refused = simulate("text", "text");
     assert_eq!(refused.status, Some(2));
     assert!(

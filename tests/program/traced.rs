@@ -5,7 +5,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::common::cli::{Folder, assert_has, words};
+use crate::common::cli::{Folder, UnderWay, assert_has, words};
 use crate::common::untested;
 use serde_json::{Value, json};
 
@@ -149,6 +149,22 @@ fn the_text_says_who_touches_what_and_what_to_do_next() {
         "{}",
         seldom.out
     );
+}
+
+/// The program makes no access between the signal and its end.
+#[test]
+fn an_idle_program_is_stopped() {
+    if !untested::starts("valgrind") {
+        return;
+    }
+    let folder = Folder::new("traced-idle");
+    let made = Command::new("mkfifo").arg(folder.at("pipe")).status();
+    assert!(made.unwrap().success());
+    let idle = words("sharing --by valgrind -- sh -c");
+    let idle = [&idle[..], &["echo > ready; read nothing < pipe"]].concat();
+    let mut run = UnderWay::go_on(folder.at("ready"), &mut folder.linefill(&idle));
+    run.until(1);
+    assert_eq!(run.signal("TERM").status, Some(130));
 }
 
 #[test]

@@ -71,6 +71,10 @@ fn rounds_are_recorded_with_their_times_and_drawn() {
         fs::read_to_string(folder.at("linefill-watch/report.html")).unwrap()
     );
 
+    folder
+        .run(&["report", "linefill-watch", "--all"])
+        .refused(&["--all", "no verdicts"]);
+
     let rows = folder
         .run(&["export", "linefill-watch", "--what", "rounds"])
         .ok()

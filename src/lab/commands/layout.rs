@@ -54,7 +54,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size)]
     line: u64,
     /// Also print the members of members.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["list", "top", "json"])]
     expand: bool,
     /// Print JSON.
     #[arg(long)]

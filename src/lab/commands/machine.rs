@@ -183,7 +183,7 @@ pub(super) struct CountersArgs {
     #[arg(long)]
     json: bool,
     /// Print the event names that this CPU knows, and count nothing.
-    #[arg(long, conflicts_with_all = ["patterns", "events", "series", "json"])]
+    #[arg(long, conflicts_with_all = ["patterns", "events", "series", "memory", "json"])]
     list: bool,
 }
 

@@ -22,7 +22,9 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 
 use super::plain;
 use super::record::Header;
@@ -269,26 +271,13 @@ Examples:
   linefill completions fish > ~/.config/fish/completions/linefill.fish")]
 struct Completions {
     /// The shell.
-    #[arg(value_enum)]
+    #[arg(value_parser = PossibleValuesParser::new(["bash", "zsh", "fish"]).try_map(|name| name.parse::<Shell>()))]
     shell: Shell,
 }
 
-/// A shell.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Shell {
-    Bash,
-    Zsh,
-    Fish,
-}
-
 fn completions(args: &Completions) -> Result<Status> {
-    let shell = match args.shell {
-        Shell::Bash => clap_complete::Shell::Bash,
-        Shell::Zsh => clap_complete::Shell::Zsh,
-        Shell::Fish => clap_complete::Shell::Fish,
-    };
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "linefill", &mut script);
+    clap_complete::generate(args.shell, &mut Cli::command(), "linefill", &mut script);
     say(&String::from_utf8(script)?)?;
     Ok(Status::Done)
 }

@@ -53,6 +53,9 @@ pub(super) fn report(args: &ReportArgs) -> Result<Status> {
         if !gates.is_empty() {
             bail!("--fail-if: a record of `linefill watch` has no verdicts");
         }
+        if args.shown.all {
+            bail!("--all: a record of `linefill watch` has no verdicts");
+        }
         return over_time(args, &reading.record, record, out);
     }
     let analysis = Analysis::of(reading.record);
@@ -67,13 +70,9 @@ fn over_time(args: &ReportArgs, record: &Record, path: PathBuf, out: PathBuf) ->
     write_page(record, &timeline, &out)?;
     let summary = WatchSummary {
         command: "linefill report",
-        header: &record.header,
-        end: record
-            .end
-            .as_ref()
-            .map(|end| (end.seconds, end.interrupted)),
+        record,
         timeline: &timeline,
-        record: path,
+        path,
         page: Some(out),
     };
     print(&summary, args.shown.format())?;

@@ -255,6 +255,8 @@ fn profile_of(header: &Header) -> Result<Profile> {
 /// If an option differs from the record's.
 fn agree(args: &Args, old: &Header) -> Result<()> {
     let scene = &args.scene;
+    let word_if = |word: &str, given: bool| given.then(|| word.to_owned());
+    let or_none = |of: Option<String>| of.unwrap_or_else(|| "none".to_owned());
     let given = [
         (
             "selection",
@@ -269,39 +271,32 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
         (
             "--budget",
             args.budget.map(|budget| format!("{}s", budget.as_secs())),
-            old.budget
-                .map_or("none".into(), |seconds| format!("{seconds}s")),
+            or_none(old.budget.map(|seconds| format!("{seconds}s"))),
         ),
         (
             "--pages",
             scene.pages.map(|pages| Pages::from(pages).to_string()),
-            old.pages.clone().unwrap_or_else(|| "none".into()),
+            or_none(old.pages.clone()),
         ),
         (
             "--node",
-            args.scene.node.map(|node| node.to_string()),
-            old.node.map_or("none".into(), |node| node.to_string()),
+            scene.node.map(|node| node.to_string()),
+            or_none(old.node.map(|node| node.to_string())),
         ),
         (
             "--cpu",
             scene.measuring()?.map(|cpu| cpu.to_string()),
-            old.pinned.map_or("none".into(), |cpu| cpu.to_string()),
+            or_none(old.pinned.map(|cpu| cpu.to_string())),
         ),
         (
             "--isolated",
-            scene.isolated.map(|_| "given".to_owned()),
-            match old.isolation {
-                Some(_) => "given".to_owned(),
-                None => "none".to_owned(),
-            },
+            word_if("given", scene.isolated.is_some()),
+            or_none(word_if("given", old.isolation.is_some())),
         ),
         (
             "--prefetchers",
-            scene.prefetchers.map(|_| "off".to_owned()),
-            match old.prefetchers_off {
-                Some(_) => "off".to_owned(),
-                None => "none".to_owned(),
-            },
+            word_if("off", scene.prefetchers.is_some()),
+            or_none(word_if("off", old.prefetchers_off.is_some())),
         ),
         (
             "--threads",

@@ -95,7 +95,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size)]
     line: u64,
     /// How fields are written.
-    #[arg(long, value_enum, default_value = "atomic")]
+    #[arg(long, value_enum, default_value = "atomic",
+          conflicts_with_all = ["predict", "pid", "command"])]
     way: Way,
     /// Predict the cost without measuring it.
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use glob::Pattern;
 
 use super::{Status, say, tell};
@@ -215,7 +215,11 @@ fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) ->
     };
     let mut packed = args.pack.as_ref().map(create).transpose()?;
     let pack = packed.as_mut().map(|file| file as &mut dyn Write);
-    let fed = feed(from, &name, &mut configs, pack);
+    let same = |(page, pack): (&PathBuf, &PathBuf)| is_no_input("--html", page, [&**pack]).is_err();
+    let fed = match args.html.as_ref().zip(args.pack.as_ref()).is_some_and(same) {
+        true => Err(anyhow!("--html and --pack name the same file")),
+        false => feed(from, &name, &mut configs, pack),
+    };
     if let (Err(_), Some(path)) = (&fed, &args.pack) {
         // Removes the incomplete file, which would look like a complete trace.
         let _ = std::fs::remove_file(path);

@@ -86,14 +86,9 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     })?;
     let summary = WatchSummary {
         command: "linefill watch",
-        header: &watched.record.header,
-        end: watched
-            .record
-            .end
-            .as_ref()
-            .map(|end| (end.seconds, end.interrupted)),
+        record: &watched.record,
         timeline: &Timeline::of(&watched.record),
-        record: watched.path,
+        path: watched.path,
         page: watched.page,
     };
     print(&summary, args.format)?;

@@ -177,8 +177,8 @@ pub struct Changed {
     pub verdicts: Vec<Option<Verdict>>,
 }
 
-/// Returns the claims on which at least two records have verdicts, and these differ.
-pub(super) fn changed(sides: &[Side]) -> Vec<Changed> {
+/// Returns the verdicts on each claim, one per record; `None` if the record has none on this claim.
+pub(super) fn joined(sides: &[Side]) -> Vec<Vec<Option<&VerdictLine>>> {
     let mut seen: Vec<&VerdictLine> = Vec::new();
     for (_, claim) in sides.iter().flat_map(|side| side.view.claims()) {
         if !seen.iter().any(|other| other.is_on(claim)) {
@@ -186,24 +186,36 @@ pub(super) fn changed(sides: &[Side]) -> Vec<Changed> {
         }
     }
     let row = |claim: &VerdictLine| {
-        let of = |side: &Side| {
-            let mut claims = side.view.claims().map(|(_, claim)| claim);
-            Some(claims.find(|other| other.is_on(claim))?.verdict)
-        };
-        Changed {
+        let claims = sides.iter().map(|side| side.view.claims());
+        let on = claims.map(|mut all| Some(all.find(|(_, other)| other.is_on(claim))?.1));
+        on.collect()
+    };
+    seen.into_iter().map(row).collect()
+}
+
+/// Returns whether at least two records have verdicts, and these differ.
+pub(super) fn differs(row: &[Option<&VerdictLine>]) -> bool {
+    let mut verdicts = row.iter().flatten().map(|line| line.verdict);
+    let first = verdicts.next();
+    verdicts.any(|verdict| Some(verdict) != first)
+}
+
+/// Returns the claims on which at least two records have verdicts, and these differ.
+pub(super) fn changed(sides: &[Side]) -> Vec<Changed> {
+    let rows = joined(sides).into_iter().filter(|row| differs(row));
+    let changed = rows.filter_map(|row| {
+        let claim = row.iter().flatten().next()?;
+        Some(Changed {
             experiment: claim.experiment.clone(),
             id: claim.name().to_owned(),
             claim: claim.claim.clone(),
-            verdicts: sides.iter().map(of).collect(),
-        }
-    };
-    let mut changed: Vec<Changed> = seen.into_iter().map(row).collect();
-    changed.retain(|row| {
-        let mut judged = row.verdicts.iter().flatten();
-        let first = judged.next();
-        judged.any(|verdict| Some(verdict) != first)
+            verdicts: row
+                .iter()
+                .map(|line| Some(line.as_ref()?.verdict))
+                .collect(),
+        })
     });
-    changed
+    changed.collect()
 }
 
 /// The meaning of larger values of a unit.
@@ -222,7 +234,7 @@ impl Larger {
     pub fn of(unit: &str) -> Self {
         match unit {
             "GB/s" | "GFLOP/s" | "bytes per cycle" => Larger::Faster,
-            unit if unit.starts_with("ns ") || unit.starts_with("cycles ") => Larger::Slower,
+            unit if unit.starts_with("ns ") || unit.starts_with("cycles per ") => Larger::Slower,
             _ => Larger::More,
         }
     }
@@ -344,6 +356,7 @@ mod tests {
         assert_eq!(words(0.05, Unit::GigabytesPerSecond), "20.0x slower");
         assert_eq!(words(1.25, Unit::BytesPerCycle), "1.25x faster");
         assert_eq!(words(3.0, Unit::Percent), "3.00x more");
+        assert_eq!(words(2.0, Unit::Events), "2.00x more");
         assert_eq!(words(1.001, Unit::Count), "the same");
     }
 }

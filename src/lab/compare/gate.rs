@@ -9,7 +9,7 @@ use crate::experiment::topics::families;
 use crate::experiment::{Named, all, find, nearest};
 use crate::lab::chart::place as at;
 use crate::lab::record::MACHINE;
-use crate::order::greatest_first;
+use crate::order::{greatest_first, unique};
 use crate::spelling::distance;
 use crate::stats::Interval;
 
@@ -76,7 +76,7 @@ pub enum GateError {
     Nothing(String),
     /// No function that both sources have matches.
     NoFunction(String),
-    /// The functions that match, the second text, may have a value of zero and thus no ratio.
+    /// The functions or experiments that match, the second text, may have a value of zero and thus no ratio.
     MaybeZero(String, String),
 }
 
@@ -293,6 +293,7 @@ impl Gate {
     /// If nothing matches, because a gate that can never fail is a mistake.
     pub fn judge(&self, records: &[(&str, &[Difference])]) -> Result<Outcome, GateError> {
         let mut outcome = Outcome::default();
+        let mut without: Vec<&str> = Vec::new();
         for (side, differences) in records {
             let matching = differences
                 .iter()
@@ -300,6 +301,7 @@ impl Gate {
             for difference in matching {
                 for place in &difference.places {
                     let (Some(ratio), Some(times)) = (place.ratio, place.times()) else {
+                        without.push(&difference.id);
                         continue;
                     };
                     outcome.points += 1;
@@ -318,7 +320,10 @@ impl Gate {
             }
         }
         if outcome.points == 0 {
-            return Err(GateError::Nothing(self.text.clone()));
+            return Err(match &unique(without)[..] {
+                [] => GateError::Nothing(self.text.clone()),
+                of => GateError::MaybeZero(self.text.clone(), of.join("`, `")),
+            });
         }
         // Failures are ordered by the end of the interval that is nearer to the limit.
         let far = |failure: &Failure| match self.beyond {

@@ -62,19 +62,13 @@ pub fn load(paths: &[PathBuf]) -> Result<Vec<Side>> {
 /// # Errors
 /// If a record gives no report.
 pub fn sides(readings: Vec<(String, Reading)>) -> Result<Vec<Side>> {
+    let (names, readings): (Vec<String>, Vec<Reading>) = readings.into_iter().unzip();
     let mut sides: Vec<Side> = Vec::new();
-    for (name, reading) in readings {
-        let again = sides
-            .iter()
-            .filter(|side| side.name == name || side.name.starts_with(&format!("{name} #")))
-            .count();
+    for (name, reading) in numbered(names).into_iter().zip(readings) {
         let analysis = Analysis::of(reading.record);
         let view = build(&analysis).with_context(|| name.clone())?;
         sides.push(Side {
-            name: match again {
-                0 => name,
-                again => format!("{name} #{}", again + 1),
-            },
+            name,
             view: ReportView {
                 sections: ladder(&analysis).into_iter().chain(view.sections).collect(),
                 ..view
@@ -145,9 +139,13 @@ pub(crate) fn each_names_one(names: &[&str], labelled: usize) -> Result<()> {
 
 /// Returns the names of the records at `paths`. Names that occur again are numbered.
 pub(crate) fn names_of(paths: &[PathBuf]) -> Vec<String> {
+    numbered(paths.iter().map(|path| name_of(path)))
+}
+
+/// Numbers the names that occur again.
+fn numbered(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut counts: HashMap<String, usize> = HashMap::new();
-    let numbered = |path: &PathBuf| {
-        let name = name_of(path);
+    let numbered = |name: String| {
         let count = counts.entry(name.clone()).or_default();
         *count += 1;
         match count {
@@ -155,7 +153,7 @@ pub(crate) fn names_of(paths: &[PathBuf]) -> Vec<String> {
             count => format!("{name} #{count}"),
         }
     };
-    paths.iter().map(numbered).collect()
+    names.into_iter().map(numbered).collect()
 }
 
 /// Returns the name of a run's folder, or of a record's file without the endings.

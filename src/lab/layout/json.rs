@@ -182,6 +182,15 @@ impl<'a> TypeJson<'a> {
     pub fn of(definition: &'a Definition, line: u64) -> Self {
         let aggregate = &*definition.aggregate;
         let origins = &definition.origins;
+        let holes = Holes::of(aggregate);
+        let holes = holes.between.iter().chain(&holes.behind);
+        let variants = aggregate.variants.iter().map(|variant| VariantJson {
+            name: &variant.name,
+            value: variant.value,
+            members: members(variant.members.iter(), 0, line),
+        });
+        let values = aggregate.values.iter();
+        let label = |member: &Member| member.label().to_owned();
         TypeJson {
             path: &aggregate.path,
             kind: aggregate.kind.word(),
@@ -195,14 +204,21 @@ impl<'a> TypeJson<'a> {
             packed: aggregate.packed,
             line,
             numbers: Summary::of(aggregate, line),
-            holes: holes(aggregate),
-            members: members(&aggregate.members, 0, line),
-            variants: variants(aggregate, line),
-            values: values(aggregate),
+            holes: holes
+                .map(|hole| HoleJson {
+                    offset: hole.span.offset(),
+                    bits: hole.span.bits(),
+                })
+                .collect(),
+            members: members(aggregate.members.iter(), 0, line),
+            variants: variants.collect(),
+            values: values
+                .map(|&(ref name, value)| ValueJson { name, value })
+                .collect(),
             reorganised: match Reorder::of(aggregate, line) {
                 Reorder::No(_) => None,
                 Reorder::Better(better) => Some(BetterJson {
-                    order: labels(&better.aggregate),
+                    order: better.aggregate.members.iter().map(label).collect(),
                     size: better.aggregate.size,
                     lines: better.aggregate.size.div_ceil(line),
                     saves_bytes: better.bytes,
@@ -213,24 +229,13 @@ impl<'a> TypeJson<'a> {
     }
 }
 
-fn holes(aggregate: &Aggregate) -> Vec<HoleJson> {
-    let holes = Holes::of(aggregate);
-    let all = holes.between.iter().chain(&holes.behind);
-    all.map(|hole| HoleJson {
-        offset: hole.span.offset(),
-        bits: hole.span.bits(),
-    })
-    .collect()
-}
-
-fn labels(aggregate: &Aggregate) -> Vec<String> {
-    let members = aggregate.members.iter();
-    members.map(|member| member.label().to_owned()).collect()
-}
-
 /// Converts the members of a type that starts at byte `base` of the outermost type.
-fn members(members: &[Member], base: u64, line: u64) -> Vec<MemberJson<'_>> {
-    members.iter().map(|one| member(one, base, line)).collect()
+fn members<'a>(
+    members: impl Iterator<Item = &'a Member>,
+    base: u64,
+    line: u64,
+) -> Vec<MemberJson<'a>> {
+    members.map(|one| member(one, base, line)).collect()
 }
 
 fn member(member: &Member, base: u64, line: u64) -> MemberJson<'_> {
@@ -261,7 +266,7 @@ fn member(member: &Member, base: u64, line: u64) -> MemberJson<'_> {
         elements: member.elements.clone(),
         // For an array, these are the members of its first element.
         members: match (inner, span) {
-            (Some(inner), Some(span)) => members_of(inner, span.offset(), line),
+            (Some(inner), Some(span)) => members(inner.used(), span.offset(), line),
             _ => Vec::new(),
         },
     }
@@ -274,30 +279,4 @@ fn listed(lines: RangeInclusive<u64>) -> Vec<u64> {
         0..MOST => lines.collect(),
         _ => vec![*lines.start(), *lines.end()],
     }
-}
-
-fn members_of(aggregate: &Aggregate, base: u64, line: u64) -> Vec<MemberJson<'_>> {
-    let used = aggregate.used();
-    used.map(|one| member(one, base, line)).collect()
-}
-
-fn variants(aggregate: &Aggregate, line: u64) -> Vec<VariantJson<'_>> {
-    let variants = aggregate.variants.iter();
-    variants
-        .map(|variant| VariantJson {
-            name: &variant.name,
-            value: variant.value,
-            members: members(&variant.members, 0, line),
-        })
-        .collect()
-}
-
-fn values(aggregate: &Aggregate) -> Vec<ValueJson<'_>> {
-    let values = aggregate.values.iter();
-    values
-        .map(|(name, value)| ValueJson {
-            name,
-            value: *value,
-        })
-        .collect()
 }

@@ -4,7 +4,7 @@
 use anyhow::{Context as _, Result, bail};
 use glob::{MatchOptions, Pattern};
 
-use super::{Aggregate, Member, Span};
+use super::{Aggregate, Member, Span, Variant};
 use crate::spelling::distance;
 
 /// The name of a type as the user typed it, or a glob.
@@ -152,20 +152,34 @@ impl Aggregate {
     /// If there is no such field. If a member is not found, the message lists the members that exist.
     pub fn field(&self, words: &str) -> Result<Span> {
         let mut at = Span::of_bytes(0, self.size);
-        let mut within = Some(self);
+        let mut within = Some(Inside::of(self));
+        let mut variant = None;
         for step in words.split('.') {
             let (name, indices) = split(step)?;
-            let Some(aggregate) = within else {
+            let Some(inside) = within else {
                 bail!("`{words}`: what is before `.{step}` has no members");
             };
-            let (member, base) = find(aggregate, name).ok_or_else(|| {
-                let there = names(aggregate).join("`, `");
+            let (found, base) = find(inside, name).ok_or_else(|| {
+                let there = names(inside).join("`, `");
                 anyhow::anyhow!("`{words}`: no member `{name}`; there are `{there}`")
             })?;
-            let Found::Member(member) = member else {
+            let member = match found {
+                Found::Member(member) => member,
                 // A variant has no place of its own. Its members lie in the enum.
-                return variant(aggregate, words, name);
+                Found::Variant(of) => {
+                    at = at.moved(base);
+                    within = Some(Inside {
+                        members: &of.members,
+                        variants: &[],
+                    });
+                    variant = Some(name);
+                    if !indices.is_empty() {
+                        break;
+                    }
+                    continue;
+                }
             };
+            variant = None;
             let Some(span) = member.span else {
                 bail!("`{words}`: the place of `{name}` is known only when the program runs");
             };
@@ -174,70 +188,70 @@ impl Aggregate {
             }
             at = element(member, span.moved(base), &indices, words)?.moved(at.offset());
             let whole = indices.len() == member.elements.len();
-            within = member.inner.as_deref().filter(|_| whole);
+            within = member.inner.as_deref().filter(|_| whole).map(Inside::of);
+        }
+        if let Some(name) = variant {
+            bail!("`{words}`: `{name}` is a variant; name a field of it, `{name}.FIELD`");
         }
         Ok(at)
     }
 }
 
+/// The members and variants of a type, or the members of a variant.
+#[derive(Clone, Copy)]
+struct Inside<'a> {
+    members: &'a [Member],
+    variants: &'a [Variant],
+}
+
+impl<'a> Inside<'a> {
+    fn of(aggregate: &'a Aggregate) -> Self {
+        Inside {
+            members: &aggregate.members,
+            variants: &aggregate.variants,
+        }
+    }
+}
+
 enum Found<'a> {
     Member(&'a Member),
-    Variant,
+    Variant(&'a Variant),
 }
 
 /// Finds a member or variant by name, also inside members without a name. Returns it with the offset of its
 /// parent in bytes.
-fn find<'a>(aggregate: &'a Aggregate, name: &str) -> Option<(Found<'a>, u64)> {
-    for member in &aggregate.members {
+fn find<'a>(inside: Inside<'a>, name: &str) -> Option<(Found<'a>, u64)> {
+    let members = inside.members.iter();
+    for member in members.clone() {
         if member.name.as_deref() == Some(name) {
             return Some((Found::Member(member), 0));
         }
     }
-    for member in aggregate
-        .members
-        .iter()
-        .filter(|member| member.name.is_none())
-    {
+    for member in members.filter(|member| member.name.is_none()) {
         let (Some(inner), Some(span)) = (member.inner.as_deref(), member.span) else {
             continue;
         };
-        if let Some((found, base)) = find(inner, name) {
+        if let Some((found, base)) = find(Inside::of(inner), name) {
             return Some((found, base + span.offset()));
         }
     }
-    let variants = &aggregate.variants;
-    let variant = variants.iter().find(|variant| variant.name == name);
-    variant.map(|_| (Found::Variant, 0))
-}
-
-/// Returns the place of a field inside a variant, such as `Circle.radius`.
-fn variant(aggregate: &Aggregate, words: &str, name: &str) -> Result<Span> {
-    let found = aggregate
+    let variant = inside
         .variants
         .iter()
-        .find(|variant| variant.name == name);
-    let rest = words.split_once('.').filter(|(first, _)| *first == name);
-    let (Some(found), Some((_, rest))) = (found, rest) else {
-        bail!("`{words}`: `{name}` is a variant; name a field of it, `{name}.FIELD`");
-    };
-    let inside = Aggregate {
-        members: found.members.clone(),
-        variants: Vec::new(),
-        ..aggregate.clone()
-    };
-    inside.field(rest)
+        .find(|variant| variant.name == name)?;
+    Some((Found::Variant(variant), 0))
 }
 
 /// Returns the names that [`find`] accepts.
-fn names(aggregate: &Aggregate) -> Vec<&str> {
-    let members = aggregate.members.iter().flat_map(|member| {
+fn names(inside: Inside<'_>) -> Vec<&str> {
+    let members = inside.members.iter().flat_map(|member| {
         match (member.name.as_deref(), member.inner.as_deref()) {
             (Some(name), _) => vec![name],
-            (None, Some(inner)) => names(inner),
+            (None, Some(inner)) => names(Inside::of(inner)),
             (None, None) => Vec::new(),
         }
     });
-    let variants = aggregate.variants.iter().map(|variant| &*variant.name);
+    let variants = inside.variants.iter().map(|variant| &*variant.name);
     members.chain(variants).collect()
 }
 
@@ -366,6 +380,35 @@ mod tests {
             let span = sample.field(words).unwrap();
             assert_eq!(span, Span::of_bytes(offset, size), "{words}");
         }
+    }
+
+    /// `struct { long id; Shape shape[2]; union { Shape; } }` with the enum `Shape { Circle { x, y } }`.
+    #[test]
+    fn fields_of_a_variant_are_found_inside_members() {
+        let mut shape = structure("Shape", 16, Vec::new());
+        shape.variants = vec![Variant {
+            name: "Circle".to_owned(),
+            value: None,
+            members: vec![member("x", 4, 4), array("y", 8, 8, 2)],
+        }];
+        let mut shapes = inner("shape", 8, 32, shape.clone());
+        shapes.elements = vec![2];
+        let mut nameless = inner("", 40, 16, shape);
+        nameless.name = None;
+        let all = structure("all", 56, vec![member("id", 0, 8), shapes, nameless]);
+        for (words, offset) in [
+            ("shape[0].Circle.x", 12),
+            ("shape[1].Circle.y[1]", 36),
+            ("Circle.x", 44),
+        ] {
+            assert_eq!(
+                all.field(words).unwrap(),
+                Span::of_bytes(offset, 4),
+                "{words}"
+            );
+        }
+        let error = all.field("shape[0].Circle").unwrap_err().to_string();
+        assert!(error.contains("`Circle` is a variant"), "{error}");
     }
 
     #[test]

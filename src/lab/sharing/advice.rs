@@ -107,14 +107,18 @@ fn gain(scheme: &Scheme, measured: &Measured) -> String {
 fn pairs(scheme: &Scheme, measured: &Measured) -> Option<String> {
     let (line, pair) = (scheme.line, 2 * scheme.line);
     let over: Interval = measured.over(1, 2)?;
-    Some(match over.lo > PAYS {
-        true => format!(
+    Some(match over {
+        over if over.lo > PAYS => format!(
             "{pair} bytes are better still, by {over} times: neighbouring lines disturb each other \
              here."
         ),
-        false => {
+        over if over.hi < PAYS => {
             format!("{line} bytes suffice on this CPU. CPUs that fetch lines in pairs need {pair}.")
         }
+        over => format!(
+            "Whether {pair} bytes are better still is not decided: a round takes {over} times as long \
+             with {line} bytes. Measure again on a quiet machine."
+        ),
     })
 }
 
@@ -161,6 +165,12 @@ mod tests {
         assert!(open.contains("is not decided"), "{open}");
         let better = of([80.0, 20.0, 10.0], 0.01);
         assert!(better.contains("128 bytes are better still"), "{better}");
+        let unclear = of([800.0, 10.0, 10.0], 0.3);
+        assert!(
+            unclear.contains("Whether 128 bytes are better still is not decided")
+                && !unclear.contains("suffice"),
+            "{unclear}"
+        );
         let none = text(&counters(), None);
         assert!(
             none.contains("Keep `f0` and `f8`") && !none.contains("pays"),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use super::MOST_THREADS;
 use super::model::{MOST, Turns};
 use super::program::{How, Sampling, Traced, Variable};
 use super::trace::{Bytes, Part, SharedLine, stretches};
@@ -331,9 +332,9 @@ impl Sampling {
 }
 
 /// Returns the command that measures the cost of sharing a line as these threads do. `None` if two of the
-/// threads touch the same bytes.
+/// threads touch the same bytes, or there are more threads than the command accepts.
 fn measured_by(shared: &SharedLine, line: u64) -> Option<String> {
-    if shared.truly {
+    if shared.truly || shared.parts.len() > MOST_THREADS {
         return None;
     }
     // The longest stretch of each first byte: an offset is named once.
@@ -451,5 +452,10 @@ mod tests {
         assert_eq!(command(64), usual);
         let start = "--start 0 --line 128 --writes";
         assert_eq!(command(128), usual.replace("--start 0 --writes", start));
+        let many = SharedLine {
+            parts: (0..=MOST_THREADS).map(|of| part(of, 1, 0)).collect(),
+            ..shared
+        };
+        assert_eq!(measured_by(&many, 64), None);
     }
 }

@@ -67,14 +67,14 @@ pub fn requests(scheme: &Scheme, layout: &Layout) -> Requests {
         let own = asked.iter().filter(|((of, _), _)| *of == core);
         a_round(own.map(|(_, requests)| requests).sum())
     };
+    let mut of_line: BTreeMap<u64, u64> = BTreeMap::new();
+    for ((_, line), requests) in &asked {
+        *of_line.entry(*line).or_default() += requests;
+    }
     let waited_for = |core: usize| {
         let own = asked.iter();
         let lines = own.filter(|((of, _), requests)| *of == core && **requests > 0);
-        let of_all = |line: u64| {
-            let all = asked.iter().filter(|((_, of), _)| *of == line);
-            all.map(|(_, requests)| requests).sum::<u64>()
-        };
-        a_round(lines.map(|((_, line), _)| of_all(*line)).sum())
+        a_round(lines.map(|((_, line), _)| of_line[line]).sum())
     };
     Requests {
         of_thread: (0..threads.len()).map(of_thread).collect(),

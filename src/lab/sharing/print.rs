@@ -126,7 +126,7 @@ fn predicted(scheme: &Scheme, layout: &Layout, measured: Option<&Measured>) -> S
         text += &format!("\n  thread {thread} asks for a line {own:.2} times per round");
         if let Some(trip) = trip.filter(|_| waited > 0.0) {
             text += &format!(
-                ", and waits for {waited:.2} ways of a line: at most {} ns",
+                ", and waits for {waited:.2} ways of a line: {} ns",
                 trip.scaled(waited / 2.0)
             );
         }
@@ -136,7 +136,8 @@ fn predicted(scheme: &Scheme, layout: &Layout, measured: Option<&Measured>) -> S
         text += &match &measured.trip.nanos {
             Ok(trip) => format!(
                 "\nA way is half a round trip between CPU {first} and {second}, which takes {trip} ns. \
-                 A core that keeps a line for several accesses waits less often."
+                 Between cores that are farther apart it takes longer. A core that keeps a line for \
+                 several accesses waits less often."
             ),
             Err(reason) => format!("\nThe round trip of a line was not measured: {reason}."),
         };

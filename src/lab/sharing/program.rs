@@ -1,16 +1,22 @@
 //! Runs a program under valgrind, and reads the accesses of its threads.
 
+// Waits for the pipe through C.
+#![allow(unsafe_code)]
+
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead as _, BufReader, ErrorKind};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read};
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
 
 use super::trace::Trace;
+use crate::os::clock::pause;
 
 /// Passes valgrind the pipe as file descriptor 9. The program's output goes to the standard error.
 const SHELL: &str = "exec valgrind --tool=lackey --trace-mem=yes --trace-sched=yes --fair-sched=try \
@@ -18,6 +24,9 @@ const SHELL: &str = "exec valgrind --tool=lackey --trace-mem=yes --trace-sched=y
 
 /// Number of valgrind's own last lines that are kept, to explain why there was no trace.
 const KEPT: usize = 3;
+
+/// The longest wait before the next check whether to stop.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// A variable of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,13 +102,16 @@ pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Trac
     let mut trace = Trace::new(line);
     let mut variables: Option<Vec<Variable>> = None;
     let mut said: Vec<String> = Vec::new();
-    let mut reader = BufReader::new(child.stdout.take().context("no pipe from valgrind")?);
+    let pipe = child.stdout.take().context("no pipe from valgrind")?;
+    let mut reader = BufReader::new(UntilStopped { pipe, stop });
     let mut text = Vec::new();
     let mut read = || -> Result<()> {
         while !stop.load(Ordering::Relaxed) {
             text.clear();
             match reader.read_until(b'\n', &mut text) {
                 Ok(0) => break,
+                // The line may be cut off.
+                Ok(_) if stop.load(Ordering::Relaxed) => break,
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error.into()),
@@ -119,6 +131,10 @@ pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Trac
         Ok(())
     };
     let outcome = read();
+    // A program that replaced itself by another, untraced one has closed the pipe and goes on.
+    while !stop.load(Ordering::Relaxed) && child.try_wait().context("valgrind")?.is_none() {
+        pause(LOOK);
+    }
     if outcome.is_err() || stop.load(Ordering::Relaxed) {
         // An error is ignored: the child may have ended by itself.
         let _ = child.kill();
@@ -141,18 +157,37 @@ pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Trac
     })
 }
 
+/// A pipe that ends when `stop` is set, even if nothing is written to it.
+struct UntilStopped<'s> {
+    pipe: ChildStdout,
+    stop: &'s AtomicBool,
+}
+
+impl Read for UntilStopped<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        while !self.stop.load(Ordering::Relaxed) {
+            let mut poll = libc::pollfd {
+                fd: self.pipe.as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            };
+            // SAFETY: one descriptor, which is open, in a structure that is valid to write.
+            let ready = unsafe { libc::poll(&mut poll, 1, LOOK.as_millis() as libc::c_int) };
+            let error = (ready < 0).then(|| io::Error::last_os_error().kind());
+            if ready != 0 && error != Some(ErrorKind::Interrupted) {
+                return self.pipe.read(bytes);
+            }
+        }
+        Ok(0)
+    }
+}
+
 /// Returns the variables of the program at `path` in process `id`. `None` if the system or the program's
 /// file does not show them.
 pub(super) fn variables_of(path: &Path, id: u32) -> Option<Vec<Variable>> {
     let path = path.canonicalize().ok()?;
     let maps = fs::read_to_string(format!("/proc/{id}/maps")).ok()?;
-    let start = maps.lines().find_map(|line| {
-        let mut words = line.split_whitespace();
-        let (range, offset) = (words.next()?, words.nth(1)?);
-        let is_it = line.ends_with(path.to_str()?) && u64::from_str_radix(offset, 16) == Ok(0);
-        let first = range.split('-').next().filter(|_| is_it)?;
-        u64::from_str_radix(first, 16).ok()
-    })?;
+    let start = start_of(path.to_str()?, &maps)?;
     let bytes = fs::read(&path).ok()?;
     let file = object::File::parse(&*bytes).ok()?;
     let linked = file.segments().map(|segment| segment.address()).min()?;
@@ -171,6 +206,20 @@ pub(super) fn variables_of(path: &Path, id: u32) -> Option<Vec<Variable>> {
     Some(data.filter_map(variable).collect())
 }
 
+/// Returns the address at which the first byte of the file `path` is mapped, from the text of
+/// `/proc/PID/maps`.
+fn start_of(path: &str, maps: &str) -> Option<u64> {
+    maps.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let (range, offset) = (words.next()?, words.nth(1)?);
+        // The path is the last field, the only one with slashes, and may contain spaces.
+        let file = line.find('/').map(|at| &line[at..]);
+        let is_it = file == Some(path) && u64::from_str_radix(offset, 16) == Ok(0);
+        let first = range.split('-').next().filter(|_| is_it)?;
+        u64::from_str_radix(first, 16).ok()
+    })
+}
+
 /// Returns the file of a command, as the shell would find it.
 pub(super) fn found(command: &OsString) -> Option<PathBuf> {
     let path = Path::new(command);
@@ -180,4 +229,20 @@ pub(super) fn found(command: &OsString) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     let mut places = std::env::split_paths(&folders).map(|folder| folder.join(path));
     places.find(|place| place.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_mapped_where_its_whole_path_is() {
+        let maps = "\
+7f00-7f01 r--p 00000000 08:01 11    /usr/lib/app
+5500-5501 r--p 00000000 08:01 12    /app
+5501-5502 r-xp 00001000 08:01 12    /app
+";
+        assert_eq!(start_of("/app", maps), Some(0x5500));
+        assert_eq!(start_of("/lib/app", maps), None);
+    }
 }

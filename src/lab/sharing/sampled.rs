@@ -8,13 +8,13 @@ use std::io;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
 use super::program::{How, Sampling, Traced, Variable, found, variables_of};
 use super::trace::Trace;
+use crate::os::clock::pause;
 use crate::os::perf::{Record, Refusal, Sampled, Sampler, access_events};
 use crate::os::resume;
 use crate::os::root::Root;
@@ -102,7 +102,7 @@ fn run_child(
         if let Some(status) = child.try_wait()? {
             bail!("sh did not wait to be watched ({status})");
         }
-        sleep(Duration::from_millis(1));
+        pause(Duration::from_millis(1));
     }
     let mut watch = Watch::new(id, events, line)?;
     resume(id).context("sh does not go on")?;
@@ -114,7 +114,7 @@ fn run_child(
         if over {
             break;
         }
-        sleep(LOOK);
+        pause(LOOK);
     }
     let mut traced = watch.done();
     traced.file = file;
@@ -142,7 +142,7 @@ pub(crate) fn watch(
         && !matches!(state(id), None | Some('Z'))
     {
         watch.look(file.as_deref())?;
-        sleep(LOOK);
+        pause(LOOK);
     }
     watch.look(file.as_deref())?;
     let mut traced = watch.done();

@@ -20,6 +20,7 @@ use crate::experiment::{
     Arena, Case, Context, Experiment, Machine, PageRequest, Untestable, Workload,
 };
 use crate::kernel::Kernel;
+use crate::lab::size;
 use crate::order;
 use crate::sim::{Cache, Hierarchy, HierarchyDesign, HierarchyError, Reference};
 
@@ -234,8 +235,8 @@ fn laid_out<'m>(
 ) -> Result<Workload<'m>, Untestable> {
     let bytes = case.setup.bytes();
     if bytes > choice.largest {
-        let mib = bytes >> 20;
-        return Err(Untestable(format!("{mib} MiB are more than --memory")));
+        let bytes = size::show(bytes as f64);
+        return Err(Untestable(format!("{bytes} are more than --memory")));
     }
     let (region, _) = arena.region(bytes, PageRequest::Base)?;
     case.setup.traced(region, context)

@@ -8,7 +8,6 @@ mod timeline;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -24,6 +23,7 @@ use super::session::Session;
 use super::terminal::tell;
 use super::whole::write_whole;
 use crate::experiment::Experiment;
+use crate::os::clock::pause;
 use crate::recorded::machine_of;
 use screen::Live;
 
@@ -189,7 +189,7 @@ fn sleep_until(due: Instant, stop: &AtomicBool) -> bool {
         if left.is_zero() {
             return true;
         }
-        thread::sleep(left.min(NAP));
+        pause(left.min(NAP));
     }
 }
 

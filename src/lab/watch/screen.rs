@@ -11,7 +11,7 @@ use super::timeline::{Timeline, TrackedFigure, some};
 use crate::lab::chart::number;
 use crate::lab::date::Date;
 use crate::lab::format::{Check, Output, Sheet};
-use crate::lab::record::Header;
+use crate::lab::record::Record;
 use crate::lab::table::width;
 use crate::lab::terminal::{BAD, FAINT, STRONG, Screen, say, show};
 use crate::order::greatest_first;
@@ -200,14 +200,12 @@ const SUMMARY_ROWS: usize = 20;
 pub(crate) struct WatchSummary<'a> {
     /// The command: `linefill watch`.
     pub command: &'static str,
-    /// The header of the record.
-    pub header: &'a Header,
-    /// The duration in seconds, and whether the watch was stopped early; `None` if the record has no end.
-    pub end: Option<(f64, bool)>,
+    /// The record.
+    pub record: &'a Record,
     /// The figures of the record.
     pub timeline: &'a Timeline,
     /// Path of the record.
-    pub record: PathBuf,
+    pub path: PathBuf,
     /// Path of the page, if there is one.
     pub page: Option<PathBuf>,
 }
@@ -287,7 +285,7 @@ impl Output for WatchSummary<'_> {
             "{rounds} round{}, {outside} of them with a figure outside\n",
             if rounds == 1 { "" } else { "s" }
         ));
-        screen.add(&format!("record: {}\n", self.record.display()));
+        screen.add(&format!("record: {}\n", self.path.display()));
         if let Some(page) = &self.page {
             screen.add(&format!("report: {}\n", page.display()));
         }
@@ -316,18 +314,20 @@ impl Output for WatchSummary<'_> {
                 "values": values.collect::<Vec<_>>(), "outside": outside.collect::<Vec<_>>(),
             }))
         };
+        let Record { header, end, .. } = self.record;
+        let end = end.as_ref();
         json!({
-            "machine": self.header.cpu.brand,
-            "core": self.header.cpu.core,
-            "started": self.header.started,
-            "every": self.header.watch,
-            "seconds": self.end.map(|(seconds, _)| seconds),
-            "interrupted": self.end.is_none_or(|(_, interrupted)| interrupted),
+            "machine": header.cpu.brand,
+            "core": header.cpu.core,
+            "started": header.started,
+            "every": header.watch,
+            "seconds": end.map(|end| end.seconds),
+            "interrupted": end.is_none_or(|end| end.interrupted),
             "rounds": times.len(),
-            "record": self.record,
+            "record": self.path,
             "report": self.page,
             "figures": self.timeline.figures.iter().filter_map(figure).collect::<Vec<_>>(),
-            "warnings": self.header.notes,
+            "warnings": header.notes,
         })
     }
 

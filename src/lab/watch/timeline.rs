@@ -23,8 +23,11 @@ pub(crate) struct Timeline {
     pub times: Vec<Time>,
     /// The figures, in the order in which they first occur.
     pub figures: Vec<TrackedFigure>,
-    places: HashMap<(String, String, u64), usize>,
+    places: HashMap<Key, usize>,
 }
+
+/// Experiment, series, position and unit.
+type Key = (String, String, u64, &'static str);
 
 /// The time of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,7 +104,7 @@ impl Timeline {
         let points = round.points.iter().filter_map(|of| of.point.measured());
         if let Some(ratio) = median_of(points.filter_map(|of| of.core_per_tick)) {
             let clock = ratio * self.machine.rate.hz() / 1e9;
-            let found = || TrackedFigure {
+            let found = TrackedFigure {
                 experiment: None,
                 id: MACHINE.to_owned(),
                 label: CLOCK.to_owned(),
@@ -109,7 +112,7 @@ impl Timeline {
                 unit: "GHz",
                 figure: Figure::default(),
             };
-            self.value(MACHINE, CLOCK, 0.0, Interval::exact(clock), found);
+            self.value(found, Interval::exact(clock));
         }
     }
 
@@ -138,10 +141,10 @@ impl Timeline {
             let counted = matches!(point.state, State::Counted(_));
             let unit = if counted { "" } else { unit.label() };
             let mut follow = |label: String, unit, value| {
-                let found = || TrackedFigure {
+                let found = TrackedFigure {
                     experiment: Some(experiment),
                     id: experiment.id.to_owned(),
-                    label: label.clone(),
+                    label,
                     axis: axis.clone(),
                     unit,
                     figure: Figure {
@@ -149,7 +152,7 @@ impl Timeline {
                         values: Vec::new(),
                     },
                 };
-                self.value(experiment.id, &label, point.x, value, found);
+                self.value(found, value);
             };
             follow(point.series.clone(), unit, value);
             // The tail of runs that were timed one by one.
@@ -166,19 +169,13 @@ impl Timeline {
         }
     }
 
-    /// Stores a value of the last round.
-    fn value(
-        &mut self,
-        id: &str,
-        label: &str,
-        x: f64,
-        value: Interval,
-        found: impl FnOnce() -> TrackedFigure,
-    ) {
-        let key = (id.to_owned(), label.to_owned(), (x + 0.0).to_bits());
+    /// Stores a value of the last round in its figure, which is `found` in the first round that has it.
+    fn value(&mut self, found: TrackedFigure, value: Interval) {
+        let x = (found.figure.x + 0.0).to_bits();
+        let key = (found.id.clone(), found.label.clone(), x, found.unit);
         let figures = &mut self.figures;
         let index = *self.places.entry(key).or_insert_with(|| {
-            figures.push(found());
+            figures.push(found);
             figures.len() - 1
         });
         let host = u32::try_from(self.times.len() - 1).unwrap_or(u32::MAX);
@@ -333,6 +330,25 @@ mod tests {
         let of_one = point.interval(Unit::GigabytesPerSecond, timeline.machine.rate);
         let times = f64::from(all.figure.values[0].mid) / of_one.unwrap().middle();
         assert!((times - 8.0).abs() < 0.01, "{times}");
+    }
+
+    /// Without a core clock, the times of a round are in nanoseconds instead of cycles.
+    #[test]
+    fn values_in_another_unit_are_another_figure() {
+        let mut record = planted(20, |_| 1.0);
+        for line in &mut record.rounds[7].points {
+            line.point.measured_mut().unwrap().core_per_tick = None;
+        }
+        let timeline = Timeline::of(&record);
+        assert!(timeline.rounds_outside().is_empty());
+        let count = |unit: &str, rounds: usize| {
+            let figures = timeline.figures.iter();
+            let of = figures.filter(|of| of.unit == unit && of.figure.values.len() == rounds);
+            of.count()
+        };
+        let points = record.rounds[0].points.len();
+        assert_eq!(count("cycles per operation", 19), points);
+        assert_eq!(count("ns per operation", 1), points);
     }
 
     #[test]

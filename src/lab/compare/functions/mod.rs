@@ -27,7 +27,7 @@ pub(crate) struct Pair {
     pub name: String,
     /// The first source's value, and the other's.
     pub values: [Value; 2],
-    /// Unit of the values.
+    /// Unit of the values; empty if it is unknown.
     pub unit: &'static str,
     /// The other source's value over the first's; `None` if a value may be zero.
     pub ratio: Option<Interval>,
@@ -38,7 +38,14 @@ impl Pair {
         // Core cycles do not depend on the clock rate.
         let (values, unit) = match (first.cycles, other.cycles) {
             (Some(first), Some(other)) => ([first, other], "cycles"),
-            _ => ([first.value, other.value], "ns"),
+            _ => {
+                let unit = if first.unit == other.unit {
+                    first.unit
+                } else {
+                    ""
+                };
+                ([first.value, other.value], unit)
+            }
         };
         let [before, now] = values.map(|value| value.range.widened(BETWEEN_RUNS));
         Pair {
@@ -74,7 +81,9 @@ impl Pair {
         let (name, [before, now]) = (&self.name, self.values);
         match (self.times(), self.ratio) {
             (Some(times), Some(ratio)) => format!("{name}: {}", ratio_text(times, ratio)),
-            _ => format!("{name}: {before} -> {now} {}", self.unit),
+            _ => format!("{name}: {before} -> {now} {}", self.unit)
+                .trim_end()
+                .to_owned(),
         }
     }
 
@@ -258,7 +267,8 @@ impl Functions {
         let headings = ["function", "first", "other", "", "other over first"];
         let mut sheet = Sheet::new(&title, &headings);
         for pair in &self.pairs {
-            let [before, now] = pair.values.map(|value| format!("{value} {}", pair.unit));
+            let with_unit = |value| format!("{value} {}", pair.unit).trim_end().to_owned();
+            let [before, now] = pair.values.map(with_unit);
             let (words, ratio) = match (pair.ratio, pair.times()) {
                 (Some(ratio), Some(times)) => {
                     let words = match (pair.effect().0 > 0.0, times) {

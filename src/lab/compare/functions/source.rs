@@ -38,8 +38,10 @@ impl core::fmt::Display for Value {
 pub struct Function {
     /// Name, which identifies the function in both sources.
     pub name: String,
-    /// The value in the unit of the measurement: nanoseconds, unless Criterion measured something else.
+    /// The value.
     pub value: Value,
+    /// The unit of the value; empty if it is unknown, because Criterion does not store it.
+    pub unit: &'static str,
     /// The same value in core cycles, if known.
     pub cycles: Option<Value>,
 }
@@ -154,6 +156,7 @@ fn benchmark(folder: &Path, estimates: &Path) -> Result<Function> {
         name: id.full_id,
         value: checked([lower_bound, point_estimate, upper_bound])
             .with_context(|| folder.display().to_string())?,
+        unit: "",
         cycles: None,
     })
 }
@@ -203,6 +206,7 @@ fn in_file(path: &Path) -> Result<Vec<Function>> {
         functions.push(Function {
             name,
             value: checked(nanoseconds).with_context(place)?,
+            unit: "ns",
             cycles: cycles.with_context(place)?,
         });
     }

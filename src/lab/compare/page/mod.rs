@@ -199,19 +199,9 @@ fn figure_of<'a>(side: &'a Side, id: &str) -> Option<&'a Figure> {
 
 /// Draws a chart per unit. A machine without a core clock has values in another unit.
 fn drawn(section: &Section, figures: &[Named<'_>]) -> Markup {
-    let mut units: Vec<&str> = Vec::new();
-    for (_, figure) in figures {
-        if !units.contains(&figure.unit.as_str()) {
-            units.push(&figure.unit);
-        }
-    }
+    let by_unit = grouped(figures.iter().map(|of| (&of.1.unit, *of)));
     html! {
-        @for unit in units {
-            @let same: Vec<Named<'_>> = figures
-                .iter()
-                .filter(|(_, figure)| figure.unit == unit)
-                .copied()
-                .collect();
+        @for (_, same) in by_unit {
             @if let Some(chart) = chart(&section.title, &same) { (chart) }
         }
     }

@@ -2,55 +2,17 @@
 
 use maud::{Markup, html};
 
-use crate::experiment::Verdict;
 use crate::lab::compare::Side;
+use crate::lab::compare::difference::{differs, joined};
 use crate::lab::record::VerdictLine;
 use crate::lab::report::page::table;
 use crate::lab::report::text::{badge, prose};
 use crate::lab::sheet::Row;
 use crate::order::unique;
 
-/// A claim and its verdict in each record.
-struct Judged<'a> {
-    id: &'a str,
-    claim: &'a str,
-    views: Vec<Option<&'a VerdictLine>>,
-}
-
-impl Judged<'_> {
-    /// Returns whether the records with a verdict on the claim disagree.
-    fn differs(&self) -> bool {
-        let mut verdicts = self.views.iter().flatten().map(|view| view.verdict);
-        let first: Option<Verdict> = verdicts.next();
-        verdicts.any(|verdict| Some(verdict) != first)
-    }
-}
-
-fn judged(sides: &[Side]) -> Vec<Judged<'_>> {
-    let mut rows: Vec<Judged<'_>> = Vec::new();
-    for (index, side) in sides.iter().enumerate() {
-        for (section, view) in side.view.claims() {
-            let seen = |row: &&mut Judged<'_>| row.id == section.id && row.claim == view.claim;
-            match rows.iter_mut().find(seen) {
-                Some(row) => row.views[index] = Some(view),
-                None => {
-                    let mut views = vec![None; sides.len()];
-                    views[index] = Some(view);
-                    rows.push(Judged {
-                        id: &section.id,
-                        claim: &view.claim,
-                        views,
-                    });
-                }
-            }
-        }
-    }
-    rows
-}
-
 /// Renders every claim, first those on which the records have different verdicts.
 pub(super) fn verdicts(sides: &[Side]) -> Markup {
-    let (differ, same): (Vec<_>, Vec<_>) = judged(sides).into_iter().partition(Judged::differs);
+    let (differ, same): (Vec<_>, Vec<_>) = joined(sides).into_iter().partition(|row| differs(row));
     html! {
         section #claims aria-labelledby="claims-title" {
             h2 #claims-title { "Verdicts" }
@@ -79,17 +41,19 @@ pub(super) fn verdicts(sides: &[Side]) -> Markup {
     }
 }
 
-fn verdict_row(row: &Judged<'_>) -> Markup {
+fn verdict_row(row: &[Option<&VerdictLine>]) -> Markup {
     html! {
         tr {
-            td.id { a href={ "#" (row.id) } { (row.id) } }
-            td.text { (prose(row.claim)) }
-            @for view in &row.views {
+            @if let Some(of) = row.iter().flatten().next() {
+                td.id { a href={ "#" (of.experiment) } { (of.experiment) } }
+                td.text { (prose(&of.claim)) }
+            }
+            @for view in row {
                 td.figures {
                     @match view {
                         Some(view) => {
                             (badge(view.verdict))
-                            @if row.differs() { br; (prose(&view.numbers)) }
+                            @if differs(row) { br; (prose(&view.numbers)) }
                         },
                         None => span.none { "–" },
                     }
@@ -144,5 +108,29 @@ fn sheet_cell(row: Option<&Row>) -> Markup {
         @if row.measured.is_some() && stated.is_some() { br; }
         @if let Some(stated) = stated { small { (stated) } }
         @if let Some(differs) = &row.differs { br; small { (differs) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::compare::sides;
+    use crate::lab::read::parse;
+
+    /// A later version may word a claim in another way.
+    #[test]
+    fn claims_are_joined_by_their_ids() {
+        let planted = include_bytes!("../../../../tests/fixtures/record/planted.jsonl");
+        let named = ["a", "b"].map(|name| {
+            let mut reading = parse(planted).unwrap();
+            for line in &mut reading.record.verdicts {
+                line.claim += name;
+            }
+            (name.to_owned(), reading)
+        });
+        let sides = sides(named.into()).unwrap();
+        let claims = sides[0].view.claims().count();
+        let page = verdicts(&sides).into_string();
+        assert_eq!(page.matches("<td class=\"id\">").count(), claims);
     }
 }

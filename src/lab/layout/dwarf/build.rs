@@ -184,7 +184,7 @@ impl<'a> Types<'_, 'a> {
     }
 
     /// Returns the dimensions of a type if it is an array, and the element type if that has members.
-    fn inside(&self, at: At, depth: u32) -> Result<(Vec<u64>, Option<Rc<Aggregate>>)> {
+    pub(super) fn inside(&self, at: At, depth: u32) -> Result<(Vec<u64>, Option<Rc<Aggregate>>)> {
         let (mut at, mut entry) = self.bare(at)?;
         let mut lengths = Vec::new();
         let mut depth = depth;

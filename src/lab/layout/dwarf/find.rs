@@ -7,14 +7,14 @@ use std::rc::Rc;
 use anyhow::{Result, anyhow, bail};
 use gimli::{
     AttributeValue, DW_AT_decl_file, DW_AT_decl_line, DW_AT_location, DW_AT_name,
-    DW_AT_specification, DW_AT_type, DW_OP_addr, DW_TAG_array_type, DW_TAG_typedef,
-    DW_TAG_variable, Expression, Reader as _, UnitOffset,
+    DW_AT_specification, DW_AT_type, DW_TAG_typedef, DW_TAG_variable, DwarfFileType, Expression,
+    Operation, UnitOffset,
 };
 
 use super::super::file::Slice;
 use super::super::name::{Answer, Wanted};
 use super::super::{Aggregate, Contents, Definition, Origin};
-use super::types::{Types, number};
+use super::types::{Types, is_declaration, number};
 use super::{At, Node, Scopes, UnitAt, is_aggregate};
 use crate::lab::plain;
 use crate::order;
@@ -91,10 +91,9 @@ impl<'a> Types<'_, 'a> {
             at: At { unit, offset },
         };
         if node.tag == DW_TAG_typedef {
-            let (at, entry) = self.bare(candidate.at)?;
-            if !is_aggregate(entry.tag()) || super::types::is_declaration(&entry) {
+            let Some(at) = self.behind(candidate.at)? else {
                 return Ok(None);
-            }
+            };
             candidate.at = at;
             if let Some(path) = self.path(at) {
                 // A glob finds a named type by its own name, not by its typedefs.
@@ -105,6 +104,13 @@ impl<'a> Types<'_, 'a> {
             }
         }
         Ok(Some(candidate))
+    }
+
+    /// Returns the type behind a typedef, if it has members or values and is defined.
+    fn behind(&self, at: At) -> Result<Option<At>> {
+        let (at, entry) = self.bare(at)?;
+        let is_it = is_aggregate(entry.tag()) && !is_declaration(&entry);
+        Ok(is_it.then_some(at))
     }
 
     /// Returns the different definitions among the types at `places`, which all have the name `path`.
@@ -186,14 +192,10 @@ impl<'a> Types<'_, 'a> {
                 let offset = node.offset;
                 let mut at = At { unit, offset };
                 if node.tag == DW_TAG_typedef {
-                    let (target, entry) = self.bare(at)?;
-                    if !is_aggregate(entry.tag())
-                        || super::types::is_declaration(&entry)
-                        || self.path(target).is_some()
-                    {
-                        continue;
+                    match self.behind(at)? {
+                        Some(target) if self.path(target).is_none() => at = target,
+                        _ => continue,
                     }
-                    at = target;
                 }
                 let variant = scopes.is_variant(node);
                 let asked =
@@ -317,7 +319,7 @@ impl<'a> Types<'_, 'a> {
                     let attribute = entries.read_attribute(*specification)?;
                     if attribute.name() == DW_AT_location
                         && let AttributeValue::Exprloc(expression) = attribute.value()
-                        && let Some(address) = address(expression)
+                        && let Some(address) = self.address(unit_at, expression)?
                         && addresses.contains(&address)
                     {
                         places.push((address, offset));
@@ -351,31 +353,29 @@ impl<'a> Types<'_, 'a> {
             (of, _) => of,
         };
         let Some(of) = of else { return Ok(None) };
-        let (mut at, mut entry) = self.bare(of)?;
-        let mut elements = Vec::new();
-        if entry.tag() == DW_TAG_array_type {
-            elements = self.dimensions(at)?;
-            let Some(element) = self.type_of(at.unit, &entry) else {
-                return Ok(None);
-            };
-            (at, entry) = self.bare(element)?;
-        }
-        let inner: Option<Rc<Aggregate>> = match is_aggregate(entry.tag()) {
-            true => Some(self.aggregate(at, 0)?),
-            false => None,
-        };
+        let (elements, inner) = self.inside(of, 0)?;
         Ok(Some(Contents {
             name,
             elements,
             inner,
         }))
     }
-}
 
-/// Returns the address in an expression that consists of one address and nothing else.
-fn address(expression: Expression<Slice<'_>>) -> Option<u64> {
-    let mut bytes = expression.0;
-    let is_address = bytes.read_u8().ok()? == DW_OP_addr.0;
-    let address = bytes.read_u64().ok().filter(|_| is_address)?;
-    bytes.is_empty().then_some(address)
+    /// Returns the address in an expression that consists of one address and nothing else.
+    fn address(&self, at: UnitAt, expression: Expression<Slice<'_>>) -> Result<Option<u64>> {
+        let (dwarf, unit) = (self.program.dwarf(at), self.program.unit(at)?);
+        let mut operations = expression.operations(unit.encoding());
+        let Ok(Some(first)) = operations.next() else {
+            return Ok(None);
+        };
+        let address = match first {
+            Operation::Address { address } => Some(address),
+            // A split unit does not say where its part of the table begins.
+            Operation::AddressIndex { index } if dwarf.file_type == DwarfFileType::Main => {
+                Some(dwarf.address(unit, index)?)
+            }
+            _ => None,
+        };
+        Ok(address.filter(|_| matches!(operations.next(), Ok(None))))
+    }
 }

@@ -10,7 +10,7 @@ use gimli::{
 
 use super::super::Language;
 use super::At;
-use super::types::{Types, is_declaration, is_qualifier};
+use super::types::{Types, is_declaration};
 
 /// Maximum depth to which a type is written out, such as pointers to pointers.
 const DEEPEST: u32 = 30;
@@ -186,7 +186,7 @@ impl Types<'_, '_> {
         if let Some(path) = self.path(at).or_else(|| self.name(at.unit, &entry)) {
             return path;
         }
-        if is_qualifier(entry.tag()) {
+        if qualifier(entry.tag()).is_some() {
             return self.rust(target, depth + 1);
         }
         match is_indirect(entry.tag()) {
@@ -196,7 +196,7 @@ impl Types<'_, '_> {
     }
 }
 
-fn qualifier(tag: DwTag) -> Option<&'static str> {
+pub(super) fn qualifier(tag: DwTag) -> Option<&'static str> {
     match tag {
         DW_TAG_const_type => Some("const"),
         DW_TAG_volatile_type => Some("volatile"),
@@ -216,6 +216,6 @@ fn mark(tag: DwTag) -> Option<&'static str> {
     }
 }
 
-fn is_indirect(tag: DwTag) -> bool {
+pub(super) fn is_indirect(tag: DwTag) -> bool {
     mark(tag).is_some()
 }

@@ -10,14 +10,14 @@ use gimli::{
     DW_AT_declaration, DW_AT_encoding, DW_AT_language, DW_AT_name, DW_AT_signature, DW_AT_type,
     DW_AT_upper_bound, DW_LANG_C_plus_plus, DW_LANG_C_plus_plus_03, DW_LANG_C_plus_plus_11,
     DW_LANG_C_plus_plus_14, DW_LANG_C_plus_plus_17, DW_LANG_C_plus_plus_20, DW_LANG_Rust,
-    DW_TAG_array_type, DW_TAG_atomic_type, DW_TAG_base_type, DW_TAG_const_type,
-    DW_TAG_pointer_type, DW_TAG_ptr_to_member_type, DW_TAG_reference_type, DW_TAG_restrict_type,
-    DW_TAG_rvalue_reference_type, DW_TAG_subrange_type, DW_TAG_subroutine_type, DW_TAG_typedef,
-    DW_TAG_volatile_type, DebuggingInformationEntry, DwAt, DwTag, UnitOffset,
+    DW_TAG_array_type, DW_TAG_atomic_type, DW_TAG_base_type, DW_TAG_ptr_to_member_type,
+    DW_TAG_subrange_type, DW_TAG_subroutine_type, DW_TAG_typedef, DebuggingInformationEntry, DwAt,
+    UnitOffset,
 };
 
 use super::super::file::Slice;
 use super::super::{Aggregate, Language};
+use super::spell::{is_indirect, qualifier};
 use super::{At, Node, Program, Scopes, UnitAt, is_aggregate};
 use crate::lab::plain;
 
@@ -201,7 +201,7 @@ impl<'p, 'a> Types<'p, 'a> {
         let mut at = from;
         for _ in 0..DEEPEST {
             let entry = self.entry(at)?;
-            let next = match is_qualifier(entry.tag()) || entry.tag() == DW_TAG_typedef {
+            let next = match qualifier(entry.tag()).is_some() || entry.tag() == DW_TAG_typedef {
                 true => self.type_of(at.unit, &entry),
                 false if is_declaration(&entry) => self.definition(at, &entry)?,
                 false => None,
@@ -263,9 +263,6 @@ impl<'p, 'a> Types<'p, 'a> {
             return Ok(Some(size));
         }
         let tag = entry.tag();
-        if is_pointer(tag) {
-            return Ok(Some(self.pointer(at.unit)?));
-        }
         if tag == DW_TAG_ptr_to_member_type {
             // Itanium C++ ABI 2.3: a pointer to a member function consists of a pointer and an adjustment.
             let target = self
@@ -278,6 +275,9 @@ impl<'p, 'a> Types<'p, 'a> {
                 1
             };
             return Ok(Some(words * self.pointer(at.unit)?));
+        }
+        if is_indirect(tag) {
+            return Ok(Some(self.pointer(at.unit)?));
         }
         if tag != DW_TAG_array_type {
             return Ok(None);
@@ -417,23 +417,4 @@ pub(super) fn number(attribute: Option<&Attribute<Slice<'_>>>) -> Option<u64> {
 pub(super) fn is_declaration(entry: &Entry<'_>) -> bool {
     entry.attr(DW_AT_signature).is_some()
         || entry.attr_value(DW_AT_declaration) == Some(AttributeValue::Flag(true))
-}
-
-pub(super) fn is_qualifier(tag: DwTag) -> bool {
-    [
-        DW_TAG_const_type,
-        DW_TAG_volatile_type,
-        DW_TAG_restrict_type,
-        DW_TAG_atomic_type,
-    ]
-    .contains(&tag)
-}
-
-pub(super) fn is_pointer(tag: DwTag) -> bool {
-    [
-        DW_TAG_pointer_type,
-        DW_TAG_reference_type,
-        DW_TAG_rvalue_reference_type,
-    ]
-    .contains(&tag)
 }
