@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::Region;
 
@@ -328,38 +329,30 @@ family! {
     linefill_forward16_8_general
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use super::ROUTES;
-    use crate::cpu::Features;
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{Forward, Passing, Trip};
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn forwards(&mut self, features: Features) {
-            for route in &ROUTES {
-                let trip = route.trip;
-                let Trip { store, load, .. } = trip;
-                let widest = store.max(load);
-                if (widest == 64 && features.avx512().is_none())
-                    || (widest == 32 && features.avx2().is_none())
-                {
-                    continue;
-                }
-                // Load distances: the same address, one shared byte at either end, the upper part, no
-                // shared byte. Stores: within a line, across two lines, across two pages.
-                let (store, load) = (store as isize, load as isize);
-                let distances = [0, 1 - load, store - 1, store - load, 200];
-                let apart: &[isize] = match trip.passing {
-                    Passing::Renamed => &distances[..1],
-                    _ => &distances,
-                };
-                let stores = [256, 256 + 63, 2 * 4096 - 1].into_iter();
-                let cases = stores.flat_map(|store| apart.iter().map(move |&load| (store, load)));
-                self.check(route.name, cases, |&(store, load), memory, then| {
-                    then(&mut Forward::new(memory, trip, store, load, features).ok()?)
-                });
+impl Oracle<'_, '_> {
+    pub(crate) fn forwards(&mut self, features: Features) {
+        for route in &ROUTES {
+            let trip = route.trip;
+            let Trip { store, load, .. } = trip;
+            let widest = store.max(load);
+            if (widest == 64 && features.avx512().is_none())
+                || (widest == 32 && features.avx2().is_none())
+            {
+                continue;
             }
+            // Load distances: the same address, one shared byte at either end, the upper part, no
+            // shared byte. Stores: within a line, across two lines, across two pages.
+            let (store, load) = (store as isize, load as isize);
+            let distances = [0, 1 - load, store - 1, store - load, 200];
+            let apart: &[isize] = match trip.passing {
+                Passing::Renamed => &distances[..1],
+                _ => &distances,
+            };
+            let stores = [256, 256 + 63, 2 * 4096 - 1].into_iter();
+            let cases = stores.flat_map(|store| apart.iter().map(move |&load| (store, load)));
+            self.check(route.name, cases, |&(store, load), memory, then| {
+                then(&mut Forward::new(memory, trip, store, load, features).ok()?)
+            });
         }
     }
 }

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use crate::kernel::chase::walk::padding_offsets;
+use crate::kernel::verify::{Oracle, PADDED};
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::{LINE, Region};
 use crate::pattern::{Ring, Rng};
@@ -287,29 +288,23 @@ family! {
     linefill_speculate_miss_ordered
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::verify::{Oracle, PADDED};
-    use crate::kernel::{Issue, Speculate, SpeculateMiss};
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn speculations(&mut self) {
-            for (issue, chains, misses) in [
-                (Issue::Free, "linefill_speculate", "linefill_speculate_miss"),
-                (
-                    Issue::Ordered,
-                    "linefill_speculate_ordered",
-                    "linefill_speculate_miss_ordered",
-                ),
-            ] {
-                let shared = [0, 1, 16, 128, 255, 256];
-                self.check(chains, shared, |&shared, memory, then| {
-                    then(&mut Speculate::new(memory, issue, shared, 7).ok()?)
-                });
-                self.check(misses, PADDED, |ring, memory, then| {
-                    then(&mut SpeculateMiss::new(ring.build(memory)?, issue).ok()?)
-                });
-            }
+impl Oracle<'_, '_> {
+    pub(crate) fn speculations(&mut self) {
+        for (issue, chains, misses) in [
+            (Issue::Free, "linefill_speculate", "linefill_speculate_miss"),
+            (
+                Issue::Ordered,
+                "linefill_speculate_ordered",
+                "linefill_speculate_miss_ordered",
+            ),
+        ] {
+            let shared = [0, 1, 16, 128, 255, 256];
+            self.check(chains, shared, |&shared, memory, then| {
+                then(&mut Speculate::new(memory, issue, shared, 7).ok()?)
+            });
+            self.check(misses, PADDED, |ring, memory, then| {
+                then(&mut SpeculateMiss::new(ring.build(memory)?, issue).ok()?)
+            });
         }
     }
 }
