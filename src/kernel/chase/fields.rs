@@ -7,11 +7,8 @@
 
 use crate::kernel::verify::{Oracle, PADDED, lines};
 use crate::kernel::{Access, Assembled, Kernel, Work};
-use crate::mem::LINE;
+use crate::mem::{LINE, WORD};
 use crate::pattern::Ring;
-
-/// Bytes of a word.
-const WORD: usize = 8;
 
 /// Byte offset of the last word of a line.
 const LAST: usize = LINE - WORD;

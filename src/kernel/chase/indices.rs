@@ -6,6 +6,7 @@
 
 use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Kernel, Work};
+use crate::mem::WORD;
 use crate::pattern::{Chain, Fill, Order, Picks};
 
 /// A walk along an array of indices. An operation is one `k = a[k]`.
@@ -89,8 +90,7 @@ unsafe extern "sysv64" {
     pub fn linefill_jump_checked(slots: *const u32, index: u64, steps: u64, len: u64) -> u64;
 }
 
-/// Bytes of a word.
-const WORD: usize = 8;
+/// Bytes of an index.
 const INDEX: usize = 4;
 
 /// Adds up the first and the last word of every picked element, round and round. An operation is a

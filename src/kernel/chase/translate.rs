@@ -6,10 +6,7 @@
 use crate::kernel::intrinsics::walk as intrinsics;
 use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Form, Kernel, Work};
-use crate::mem::{LINE, PAGE, Region};
-
-/// Bytes of a load.
-const WORD: usize = 8;
+use crate::mem::{LINE, PAGE, Region, WORD};
 
 /// Bytes from one place to the next: the next page, and another set of every cache.
 const STRIDE: usize = PAGE + LINE;

@@ -9,7 +9,7 @@
 use crate::kernel::stores::lock;
 use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, IncrementWay, Kernel, Work};
-use crate::mem::{LINE, Region};
+use crate::mem::{LINE, Region, WORD};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// How the word is incremented: a row of Sestoft's table.
@@ -130,9 +130,6 @@ unsafe extern "sysv64" {
 /// Bytes from the lock to the first node, and from each node to the next: two lines, because some CPUs
 /// fetch lines in pairs.
 const APART: usize = 2 * LINE;
-
-/// Bytes of a word.
-const WORD: usize = size_of::<AtomicU64>();
 
 /// The kind of lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

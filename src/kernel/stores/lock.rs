@@ -7,10 +7,7 @@
 use crate::cpu::SplitLocks;
 use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Kernel, Work};
-use crate::mem::{LINE, Region};
-
-/// Bytes of a word.
-const WORD: usize = 8;
+use crate::mem::{LINE, Region, WORD};
 
 /// Why the additions to a word are rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Kernel, Work};
-use crate::mem::Region;
+use crate::mem::{Region, WORD};
 
 /// The maximum number of stores per round.
 pub const MOST_PENDING: u32 = 128;
@@ -86,9 +86,6 @@ unsafe extern "sysv64" {
     /// most 128.
     pub fn linefill_pending(at: *mut u64, rounds: u64, stores: u64, before: u64) -> u64;
 }
-
-/// Bytes of a word.
-const WORD: usize = 8;
 
 /// Why two words cannot be stored to and loaded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use crate::kernel::chase::walk::padding_offsets;
 use crate::kernel::verify::{Oracle, PADDED};
 use crate::kernel::{Access, Kernel, Work};
-use crate::mem::{LINE, Region};
+use crate::mem::{LINE, Region, WORD};
 use crate::pattern::{Ring, Rng};
 
 /// Whether a load has to wait for the address of the preceding store.
@@ -20,9 +20,6 @@ pub enum Issue {
     /// The load's address depends on the store's address. No CPU can load earlier.
     Ordered,
 }
-
-/// Bytes of a word.
-const WORD: usize = 8;
 
 /// Byte offsets of the stored word, of the other word to load, and of the table of load addresses.
 const STORE: usize = 0;

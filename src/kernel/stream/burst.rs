@@ -185,12 +185,10 @@ impl<'m> Burst<'m> {
             return Err(BurstError::Window(places.window));
         }
         let needed = places.needed(width.bytes());
-        if !needed.fits(region.len()) {
-            return Err(BurstError::RegionTooSmall {
-                needed: needed.bytes(),
-                region: region.len(),
-            });
-        }
+        needed.within(region.len(), |needed, region| BurstError::RegionTooSmall {
+            needed,
+            region,
+        })?;
         if transfer.aligned() {
             if width.bytes() != 16 {
                 return Err(BurstError::Width(width.bytes()));
