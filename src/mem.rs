@@ -11,6 +11,9 @@ use core::sync::atomic::AtomicU64;
 /// Bytes in a cache line of every x86-64 CPU to date (CPUID leaf 1, EBX bits 15..8, times 8).
 pub const LINE: usize = 64;
 
+/// Bytes of a word: a pointer, or an integer of 64 bits.
+pub(crate) const WORD: usize = 8;
+
 /// Bytes in a base page (Intel SDM volume 3A, table 4-14).
 pub const PAGE: usize = 4096;
 
@@ -241,6 +244,14 @@ impl Span {
             Some(bytes) => bytes <= room,
             None => false,
         }
+    }
+
+    /// Returns the error that `error` makes of the bytes and of `room` if the bytes do not fit into `room`.
+    pub(crate) fn within<E>(self, room: usize, error: fn(usize, usize) -> E) -> Result<(), E> {
+        if self.fits(room) {
+            return Ok(());
+        }
+        Err(error(self.bytes(), room))
     }
 
     /// Returns the number of bytes, or `usize::MAX` if it is too large.

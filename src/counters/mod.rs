@@ -16,7 +16,7 @@ use crate::host::Group as _;
 use crate::os::perf::{Group, Software};
 use crate::pmu::Reading;
 
-/// The most events that one [`Counters`] can hold.
+/// The most events that one [`Counters`] counts.
 #[doc(hidden)]
 pub const MOST: usize = 16;
 
@@ -98,18 +98,18 @@ pub struct Counts {
 }
 
 impl Counters {
-    /// Opens the first [`MOST`] events of `named`. If the kernel refuses an event, the [`Counts`]
-    /// contain the reason, and the other events are counted.
-    pub fn open(mut named: Vec<Named>) -> Self {
-        named.truncate(MOST);
+    /// Opens the events of `named`, up to [`MOST`] of them. If an event is refused, the [`Counts`] contain the
+    /// reason, and the other events are counted.
+    pub fn open(named: Vec<Named>) -> Self {
         let events: Vec<Event> = named
             .iter()
             .filter_map(|named| named.event.clone().ok())
+            .take(MOST)
             .collect();
         let group = Group::open(&events);
         let mut places = 0..events.len();
         let opened = named.into_iter().map(|Named { name, event }| {
-            let place = event.map(|_| places.next().expect("a place an event"));
+            let place = event.and_then(|_| places.next().ok_or(Refusal::TooMany(MOST)));
             let place = place.and_then(|place| match group.refusal(place) {
                 None => Ok(place),
                 Some(refusal) => Err(refusal.clone()),

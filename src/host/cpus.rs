@@ -120,7 +120,7 @@ pub struct Sharing {
 /// those of Drepper, "What Every Programmer Should Know About Memory", 3.5.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Arrangement {
-    /// Each core has its own last-level cache: early multi-core processors.
+    /// Each core has its own level-2 cache, which is the last: early multi-core processors.
     Separate,
     /// All cores share the level-2 cache, which is the last: Intel's dual cores of 2006.
     SharedL2,
@@ -128,9 +128,11 @@ pub enum Arrangement {
     L2OfGroups,
     /// Each core has a level-2 cache, and all share the level-3 cache: AMD's family 10h, and most since.
     SharedL3,
-    /// Each core has a level-2 cache, and groups share a level-3 cache: core complexes of Zen.
+    /// Each core has a level-2 cache, and groups share a level-3 cache: core complexes of Zen. A group may be
+    /// a single core.
     L3OfGroups,
-    /// Groups of cores share a level-2 cache, and larger groups a level-3 cache: clusters of efficient cores.
+    /// Groups of cores share a level-2 cache below a level-3 cache: clusters of efficient cores. All cores may
+    /// be one group.
     L2InL3,
     /// Each processor has one core.
     OneCore,
@@ -148,8 +150,9 @@ impl Arrangement {
         Arrangement::OneCore,
     ];
 
-    /// Returns the arrangement of CPUs at these locations; `None` if there are none.
-    pub fn of(seats: &[CpuLocation]) -> Option<Arrangement> {
+    /// Returns the arrangement of CPUs at these locations, whose caches have `levels` levels that hold data;
+    /// `None` if there are no CPUs.
+    pub fn of(seats: &[CpuLocation], levels: usize) -> Option<Arrangement> {
         // The most different values of `counted` among CPUs with the same value of `shared`.
         let most = |shared: fn(&CpuLocation) -> usize, counted: fn(&CpuLocation) -> usize| {
             let pairs: BTreeSet<_> = seats.iter().map(|of| (shared(of), counted(of))).collect();
@@ -161,11 +164,13 @@ impl Arrangement {
         let cores_per_last = most(|seat| seat.last_level, |seat| seat.core)?;
         let l2s_per_last = most(|seat| seat.last_level, |seat| seat.l2)?;
         let lasts_per_package = most(|seat| seat.package, |seat| seat.last_level)?;
+        // One L2 and one L3 may serve the same cores, so that their locations are equal.
+        let l2_is_last = levels < 3 && l2s_per_last == 1;
         Some(match () {
             () if cores_per_package == 1 => Arrangement::OneCore,
-            () if cores_per_last == 1 => Arrangement::Separate,
-            () if l2s_per_last == 1 && lasts_per_package == 1 => Arrangement::SharedL2,
-            () if l2s_per_last == 1 => Arrangement::L2OfGroups,
+            () if l2_is_last && cores_per_last == 1 => Arrangement::Separate,
+            () if l2_is_last && lasts_per_package == 1 => Arrangement::SharedL2,
+            () if l2_is_last => Arrangement::L2OfGroups,
             () if cores_per_l2 > 1 => Arrangement::L2InL3,
             () if lasts_per_package == 1 => Arrangement::SharedL3,
             () => Arrangement::L3OfGroups,

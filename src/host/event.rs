@@ -55,16 +55,9 @@ impl Software {
         }
     }
 
-    /// Returns the event's number (PERF_COUNT_SW_*).
+    /// Returns the event's number (PERF_COUNT_SW_*). The variants stand in the order of the numbers, from 1 on.
     const fn config(self) -> u64 {
-        match self {
-            Software::TaskClock => 1,
-            Software::PageFaults => 2,
-            Software::ContextSwitches => 3,
-            Software::Migrations => 4,
-            Software::MinorFaults => 5,
-            Software::MajorFaults => 6,
-        }
+        self as u64 + 1
     }
 }
 
@@ -159,6 +152,12 @@ impl Event {
         self.kind == TYPE_SOFTWARE
     }
 
+    /// Returns whether the event is one of perf's own that a PMU counts, if it has such an event.
+    #[cfg(feature = "std")]
+    pub(crate) const fn is_general(&self) -> bool {
+        matches!(self.kind, TYPE_HARDWARE | TYPE_CACHE)
+    }
+
     /// Returns whether the event occurs in the kernel alone, so that its count in user mode is always 0.
     #[cfg(feature = "std")]
     pub(crate) const fn is_in_kernel_alone(&self) -> bool {
@@ -180,7 +179,8 @@ pub enum Refusal {
     Paranoid(Option<i64>),
     /// A sandbox forbids the call (`EPERM` though the setting allows it, or `ENOSYS`).
     Sandbox,
-    /// This CPU's PMU does not know the event, or cannot count it with this counter (`EINVAL`).
+    /// This CPU's PMU does not know the event (also `ENOENT` if there is a PMU), or cannot count it with this
+    /// counter (`EINVAL`).
     Event,
     /// The tables have no event of this name for this core.
     Unknown(UnknownEvent),
@@ -188,6 +188,8 @@ pub enum Refusal {
     NoTable,
     /// Another user has exclusive use of the counter (`EBUSY`).
     Busy,
+    /// More events were requested than are counted at once, which are this many.
+    TooMany(usize),
     /// The host counts no events at all.
     #[doc(hidden)]
     Lacking(Lack),
@@ -219,6 +221,7 @@ impl Refusal {
             Self::Busy => {
                 "stop whoever counts there: sudo lsof /dev/cpu/*/msr, or the NMI watchdog: sudo sysctl kernel.nmi_watchdog=0"
             }
+            Self::TooMany(_) => "count these events in another run",
             Self::Lacking(_) => "count on a host that has counters",
             Self::Other(_) => "look for perf in the kernel log: sudo dmesg | grep -i perf",
         }
@@ -234,6 +237,7 @@ messages! { Refusal:
     Refusal::Unknown(unknown) => ("{unknown}");
     Refusal::NoTable => ("no table has the events of this CPU");
     Refusal::Busy => ("somebody else has the counter for himself");
+    Refusal::TooMany(most) => ("at most {most} events are counted at once");
     Refusal::Lacking(lack) => ("{lack}");
     Refusal::Other(answer) => ("perf_event_open: {answer}");
 }

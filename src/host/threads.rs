@@ -72,10 +72,10 @@ pub struct RunAhead {
     pub most: u32,
 }
 
-/// How long a runner sleeps before it checks the walker again, and the number of checks without progress
-/// after which it gives up.
+/// How long a runner sleeps before it checks the walker again, and how long it waits for progress before it
+/// gives up.
 const NAP: Duration = Duration::from_millis(20);
-const NAPS: u32 = 50;
+const PATIENCE: Duration = Duration::from_secs(1);
 
 impl RunAheadLimit {
     /// Creates a bound of `bound` steps, at least 1, for a walker that has made none. The runner sleeps by
@@ -130,7 +130,7 @@ impl RunAheadLimit {
     /// Returns what a runner that has made `own` steps may do on its way to `goal` steps. Sleeps at the
     /// bound.
     pub fn slack(&self, own: u64, goal: u64) -> RunAheadBudget {
-        let mut naps = 0;
+        let mut waited = Duration::ZERO;
         let mut seen = None;
         loop {
             let (steps, place) = self.walker(own);
@@ -146,12 +146,13 @@ impl RunAheadLimit {
                 let room = left.min(self.bound - lead);
                 return RunAheadBudget::Ahead { lead, room };
             }
-            naps = if seen == Some(steps) { naps + 1 } else { 0 };
-            seen = Some(steps);
-            if naps > NAPS {
+            if seen != Some(steps) {
+                (waited, seen) = (Duration::ZERO, Some(steps));
+            }
+            if waited > PATIENCE {
                 return RunAheadBudget::Over;
             }
-            self.sleep(own);
+            waited += self.sleep(own);
         }
     }
 
@@ -193,7 +194,10 @@ impl RunAheadLimit {
         (own.saturating_add_signed(apart.into()), packed as u32)
     }
 
-    fn sleep(&self, own: u64) {
+    /// Sleeps, and returns for how long: at most a nap, so that a process that was stopped does not count that
+    /// time. The host may return early. Without a clock, every sleep counts as a whole nap.
+    fn sleep(&self, own: u64) -> Duration {
+        let began = self.host.now();
         // At this step of the walker, half of the bound is left to the runner.
         let due = own - u64::from(self.bound / 2);
         self.due.store(due as u32, Ordering::Relaxed);
@@ -203,6 +207,10 @@ impl RunAheadLimit {
             self.host.sleep(&self.asleep.0, 1, NAP);
         }
         self.asleep.0.store(0, Ordering::Relaxed);
+        match (began, self.host.now()) {
+            (Ok(began), Ok(ended)) => ended.saturating_sub(began).min(NAP),
+            _ => NAP,
+        }
     }
 }
 
@@ -312,6 +320,7 @@ mod tests {
 
     use super::*;
     use crate::experiment::Linux;
+    use crate::host::Lack;
 
     /// Runs to `goal` within `leash`, in parts of up to `batch` steps, and publishes the position in `at`.
     fn run(leash: &RunAheadLimit, goal: u64, batch: u32, at: &AtomicU64) {
@@ -371,6 +380,32 @@ mod tests {
             leash.let_go();
         });
         assert_eq!(leash.slack(0, 10), RunAheadBudget::Over);
+    }
+
+    /// A host whose sleep returns after 10 ms.
+    #[derive(Debug)]
+    struct Hasty(AtomicU64);
+
+    impl Host for Hasty {
+        fn name(&self) -> &'static str {
+            "a hasty host"
+        }
+
+        fn now(&self) -> Result<Duration, Lack> {
+            Ok(Duration::from_millis(10) * self.0.load(Ordering::Relaxed) as u32)
+        }
+
+        fn sleep(&self, _: &AtomicU32, _: u32, _: Duration) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_runner_waits_for_a_time_and_not_for_a_number_of_sleeps() {
+        static HASTY: Hasty = Hasty(AtomicU64::new(0));
+        let leash = RunAheadLimit::new(&HASTY, 3);
+        assert_eq!(leash.slack(3, 10), RunAheadBudget::Over);
+        assert_eq!(HASTY.0.load(Ordering::Relaxed), 101);
     }
 
     #[test]

@@ -38,18 +38,8 @@ pub fn entries(curve: &Curve, few: f64, many: f64) -> Option<Interval> {
     if before.lo <= 0.0 || behind.lo < STEP * before.hi {
         return None;
     }
-    // The mean by bisection: a square root needs std.
-    let product = before.middle() * behind.middle();
-    let (mut lo, mut hi) = (before.middle(), behind.middle());
-    for _ in 0..60 {
-        let middle = (lo + hi) / 2.0;
-        if middle * middle < product {
-            lo = middle;
-        } else {
-            hi = middle;
-        }
-    }
-    let found = crossing(within, lo)?;
+    let mean = Interval::new(before.middle(), behind.middle()).center();
+    let found = crossing(within, mean)?;
     Some(Interval::new(found.lo, (found.hi - 1.0).max(found.lo)))
 }
 

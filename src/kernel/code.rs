@@ -11,16 +11,10 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Assembled, Kernel, Work};
 use crate::mem::LINE;
 use crate::pattern::Listing;
-
-/// Checks every kernel of this subject against its model.
-pub(super) fn verify(oracle: &mut Oracle<'_, '_>, _: Features) {
-    oracle.codealigns();
-}
 
 /// The code that [`CodeAlign`] places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -318,19 +312,12 @@ impl<M> Kernel for Routine<M> {
     }
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{CodeAlign, Placed};
-    use crate::mem::LINE;
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn codealigns(&mut self) {
-            for placed in Placed::ALL {
-                self.check(placed.kernel().name, 0..LINE, |&offset, _, then| {
-                    then(&mut CodeAlign::new(placed, offset).ok()?)
-                });
-            }
+impl Oracle<'_, '_> {
+    pub(crate) fn codealigns(&mut self) {
+        for placed in Placed::ALL {
+            self.check(placed.kernel().name, 0..LINE, |&offset, _, then| {
+                then(&mut CodeAlign::new(placed, offset).ok()?)
+            });
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Reading and formatting of memory sizes.
 
 use crate::experiment::Range;
+use crate::sim::number;
 
 /// Parses a size such as `512MiB`, `1GiB`, `64K` or `1048576`. Units are powers of 1024.
 ///
@@ -8,21 +9,7 @@ use crate::experiment::Range;
 /// If the text is not a size, or the size exceeds 64 bits. The message shows accepted forms.
 pub fn parse(text: &str) -> Result<u64, String> {
     let wrong = || "a size is a whole number with a unit: 512MiB, 1GiB, 64K, 1048576".to_owned();
-    let text = text.trim();
-    let digits = text
-        .find(|letter: char| !letter.is_ascii_digit())
-        .unwrap_or(text.len());
-    let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
-    let unit = text[digits..].trim_start();
-    let shift = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 10,
-        "m" | "mb" | "mib" => 20,
-        "g" | "gb" | "gib" => 30,
-        "t" | "tb" | "tib" => 40,
-        _ => return Err(wrong()),
-    };
-    number.checked_mul(1 << shift).ok_or_else(wrong)
+    number(text).ok_or_else(wrong)
 }
 
 /// Formats a number of bytes in the largest unit in which it is at least 1: `48 KiB`, `1.5 GiB`.

@@ -65,7 +65,7 @@ pub enum ChainError {
 messages! { ChainError:
     ChainError::Size(size) => ("a chain has 1 to {} elements, not {size}", u32::MAX);
     ChainError::RegionTooSmall { wanted, room } => (
-        "{wanted} elements of 4 bytes do not fit a region of {room}"
+        "{wanted} elements of 4 bytes do not fit a region with room for {room}"
     );
     ChainError::Outside { index, size } => (
         "index {index} leads out of an array of {size} elements"
@@ -225,7 +225,7 @@ fn fill_cycle(slots: &mut [u32], seed: u64) {
 mod tests {
     extern crate std;
     use super::*;
-    use std::vec;
+    use std::{format, string::ToString as _, vec};
 
     fn length(size: usize, fill: Fill) -> usize {
         let mut bytes = vec![0u8; size * 4 + 256];
@@ -242,6 +242,16 @@ mod tests {
         assert_eq!(length(100, Fill::Stride(33)), 100);
         // A stride counts modulo the size, however large it is.
         assert_eq!(length(101, Fill::Stride(usize::MAX)), 101);
+    }
+
+    #[test]
+    fn a_region_that_is_too_small_says_how_many_elements_it_takes() {
+        let mut bytes = [0u8; 256];
+        let region = Region::new(&mut bytes).unwrap();
+        let room = region.len() / 4;
+        let error = Chain::new(region, 65, Fill::Sequential).unwrap_err();
+        let text = format!("65 elements of 4 bytes do not fit a region with room for {room}");
+        assert_eq!(error.to_string(), text);
     }
 
     #[test]

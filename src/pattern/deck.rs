@@ -97,12 +97,10 @@ impl<'m> Deck<'m> {
             return Err(DeckError::Count(count));
         }
         let needed = Self::needed(count, indices);
-        if !needed.fits(region.len()) {
-            return Err(DeckError::RegionTooSmall {
-                needed: needed.bytes(),
-                region: region.len(),
-            });
-        }
+        needed.within(region.len(), |needed, region| DeckError::RegionTooSmall {
+            needed,
+            region,
+        })?;
         let mut deck = Deck {
             region,
             count,

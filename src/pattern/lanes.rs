@@ -1,10 +1,7 @@
 //! Rings for interleaved walks, which keep as many loads outstanding as there are rings.
 
 use super::{Layout, LayoutError, Order, Ring};
-use crate::mem::{LINE, Region, Span};
-
-/// Bytes of a word.
-const WORD: usize = 8;
+use crate::mem::{LINE, Region, Span, WORD};
 
 /// Byte offset of the first ring, after the cursors.
 const RINGS: usize = Lanes::MOST * WORD;
@@ -69,12 +66,9 @@ impl<'m> Lanes<'m> {
         if count == 0 {
             return Err(LanesError::Layout(LayoutError::NoElements));
         }
-        if !needed.fits(region.len()) {
-            return Err(LanesError::Layout(LayoutError::RegionTooSmall {
-                needed: needed.bytes(),
-                region: region.len(),
-            }));
-        }
+        needed.within(region.len(), |needed, region| {
+            LanesError::Layout(LayoutError::RegionTooSmall { needed, region })
+        })?;
         for lane in 0..lanes {
             let from = RINGS + lane * count * LINE;
             let part = &mut region.bytes_mut()[from..from + count * LINE];

@@ -1,9 +1,6 @@
 //! The places of a list's elements.
 
-use crate::mem::{PAGE, Span};
-
-/// Bytes of a word: a pointer, or one element of `pad`.
-pub(crate) const WORD: usize = 8;
+use crate::mem::{PAGE, Span, WORD};
 
 /// The places of a list's elements: Drepper's `struct l { struct l *n; long pad[NPAD]; }` in an
 /// array, or one per page, or at any other distance.
@@ -199,10 +196,10 @@ impl Layout {
             return Err(LayoutError::NoElements);
         }
         let needed = self.needed(count);
-        if !needed.fits(region) {
-            let needed = needed.bytes();
-            return Err(LayoutError::RegionTooSmall { needed, region });
-        }
+        needed.within(region, |needed, region| LayoutError::RegionTooSmall {
+            needed,
+            region,
+        })?;
         Ok(Elements {
             layout: self,
             count,

@@ -51,12 +51,10 @@ impl<'m> Matrix<'m> {
             return Err(MatrixError::Empty { rows, row_bytes });
         }
         let needed = Span::of(row_bytes).times(rows);
-        if !needed.fits(region.len()) {
-            return Err(MatrixError::RegionTooSmall {
-                needed: needed.bytes(),
-                region: region.len(),
-            });
-        }
+        needed.within(region.len(), |needed, region| MatrixError::RegionTooSmall {
+            needed,
+            region,
+        })?;
         Ok(Matrix {
             region,
             rows,
@@ -156,12 +154,9 @@ impl<'m> Product<'m> {
             return Err(ProductError::Empty);
         }
         let needed = Product::bytes(side);
-        if !Span::of(needed).fits(region.len()) {
-            return Err(ProductError::RegionTooSmall {
-                needed,
-                region: region.len(),
-            });
-        }
+        Span::of(needed).within(region.len(), |needed, region| {
+            ProductError::RegionTooSmall { needed, region }
+        })?;
         let apart = Product::matrix_bytes(side) / size_of::<f64>();
         let (mul1, rest) = region.into_f64s().split_at_mut(apart);
         let (mul2, rest) = rest.split_at_mut(apart);

@@ -107,12 +107,10 @@ impl<'m> Orders<'m> {
             return Err(OrdersError::Count(count));
         }
         let needed = arrangement.bytes(count);
-        if !Span::of(needed).fits(region.len()) {
-            return Err(OrdersError::RegionTooSmall {
-                needed,
-                region: region.len(),
-            });
-        }
+        Span::of(needed).within(region.len(), |needed, region| OrdersError::RegionTooSmall {
+            needed,
+            region,
+        })?;
         let mut orders = Orders {
             region,
             arrangement,

@@ -1,10 +1,9 @@
 //! An array of elements, and indices that pick each element once.
 
 use super::{Order, Rng};
-use crate::mem::{LINE, Region, Span};
+use crate::mem::{LINE, Region, Span, WORD};
 
-/// Bytes of a word, and of an index.
-const WORD: usize = 8;
+/// Bytes of an index.
 const INDEX: usize = 4;
 
 /// Contiguous elements, the first on a line, and before them as many 32-bit indices, which select every
@@ -68,12 +67,10 @@ impl<'m> Picks<'m> {
             return Err(PicksError::Count(count));
         }
         let needed = Self::span(element, count);
-        if !Span::of(needed).fits(region.len()) {
-            return Err(PicksError::RegionTooSmall {
-                needed,
-                region: region.len(),
-            });
-        }
+        Span::of(needed).within(region.len(), |needed, region| PicksError::RegionTooSmall {
+            needed,
+            region,
+        })?;
         let mut picks = Picks {
             region,
             element,

@@ -1,10 +1,10 @@
 //! Circular lists: every element points to the next, and one cycle goes through all elements.
 
 use super::computed::{self, Permutation};
-use super::layout::{Elements, WORD};
+use super::layout::Elements;
 use super::rng::{self, Turn, draw_ahead};
 use super::{Layout, LayoutError, Order, Path, Rng, SharedRing, order};
-use crate::mem::{PAGE, Region};
+use crate::mem::{PAGE, Region, WORD};
 
 /// Paths of a ring that are followed at the same time, so that their cache misses overlap.
 const PATHS: usize = 32;

@@ -3,7 +3,8 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::Layout;
-use super::layout::{Elements, WORD};
+use super::layout::Elements;
+use crate::mem::WORD;
 
 /// A [`Ring`](super::Ring) that several threads walk, each from its own position.
 ///

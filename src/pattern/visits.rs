@@ -1,8 +1,7 @@
 //! Words visited in any order, with repeated visits to a line: access sequences that distinguish
 //! replacement policies.
 
-use super::layout::WORD;
-use crate::mem::Region;
+use crate::mem::{Region, WORD};
 
 /// Words of a region, each of which holds the address of the next word to visit; the last points to
 /// the first.

@@ -26,7 +26,7 @@ use super::reference::{Counters, Op, Outcomes, Reference, SetCounters};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Cache {
-    level: Level,
+    pub(super) level: Level,
     kept: Kept,
 }
 
@@ -139,14 +139,9 @@ impl Cache {
     /// stay.
     pub fn clean(&mut self) -> u64 {
         let mut written = 0;
-        self.clean_each(|_| written += 1);
+        self.level.clean_each(|_| written += 1);
         self.level.lines.write_backs += written;
         written
-    }
-
-    /// Marks every dirty line clean, and calls `each` with it.
-    pub(super) fn clean_each(&mut self, each: impl FnMut(u64)) {
-        self.level.clean_each(each);
     }
 
     #[inline]
@@ -162,19 +157,6 @@ impl Cache {
     #[inline(never)]
     fn access_by_others(&mut self, line: u64, write: bool) -> Outcome {
         with!(&mut self.kept, policy => self.level.access(policy, line, write))
-    }
-
-    /// Returns whether the reference touches only the line that was used last in its set, and changes
-    /// nothing.
-    #[inline]
-    pub(super) fn again(&self, reference: Reference) -> bool {
-        self.level.again(reference)
-    }
-
-    /// Returns whether a repeated reference changes nothing: one whose lines were each used last in
-    /// their sets, except a store to a line that is not dirty.
-    pub(super) fn is_steady(&self) -> bool {
-        self.level.is_steady()
     }
 
     /// Returns this cache as an [`Eight`] for a first level, if it is plain and LRU with eight ways.
@@ -198,16 +180,6 @@ impl Cache {
         [reference.address, reference.last()].map(|address| geometry.line_of(address))
     }
 
-    #[inline]
-    pub(super) fn count(&mut self, op: Op, hit: bool) {
-        self.level.count(op, hit)
-    }
-
-    #[inline]
-    pub(super) fn count_hits(&mut self, op: Op, hits: u64) {
-        self.level.count_hits(op, hits)
-    }
-
     pub(super) fn take(&mut self, line: u64) -> Option<Evicted> {
         with!(&mut self.kept, policy => self.level.take(policy, line))
     }
@@ -225,10 +197,6 @@ impl Cache {
             Kept::LruOfEight(policy) => self.level.write_back(policy, line),
             kept => with!(kept, policy => self.level.write_back(policy, line)),
         }
-    }
-
-    pub(super) fn mark(&mut self, line: u64) {
-        self.level.mark(line)
     }
 
     /// Counts a write-back for the hierarchy, which has removed or cleaned the dirty copy itself.

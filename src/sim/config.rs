@@ -87,6 +87,8 @@ impl Parts {
         let name = name.trim().to_ascii_lowercase();
         let twice = || format!("there is one already; {NAMES}");
         let index = match name.as_str() {
+            "dtlb" if self.tlb.is_some() => return Err(twice()),
+            "stlb" if self.second.is_some() => return Err(twice()),
             "dtlb" | "stlb" => return self.take_tlb(&name, what),
             "l1i" => {
                 if self.instructions != Instructions::Ignored {
@@ -121,19 +123,18 @@ impl Parts {
     }
 
     fn take_tlb(&mut self, name: &str, what: &str) -> Result<(), String> {
-        let wrong = || ENTRIES.to_owned();
         let numbers: Option<Vec<u64>> = what.split('/').map(number).collect();
         match (name, numbers.as_deref()) {
-            ("dtlb", Some(&[entries, ways])) if self.tlb.is_none() => {
+            ("dtlb", Some(&[entries, ways])) => {
                 self.tlb = Some([entries, ways, 4096]);
             }
-            ("dtlb", Some(&[entries, ways, page])) if self.tlb.is_none() => {
+            ("dtlb", Some(&[entries, ways, page])) => {
                 self.tlb = Some([entries, ways, page]);
             }
-            ("stlb", Some(&[entries, ways])) if self.second.is_none() => {
+            ("stlb", Some(&[entries, ways])) => {
                 self.second = Some([entries, ways]);
             }
-            _ => return Err(wrong()),
+            _ => return Err(ENTRIES.to_owned()),
         }
         Ok(())
     }
@@ -248,18 +249,20 @@ fn take_option(level: &mut LevelDesign, option: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Parses a whole number with an optional suffix K, M or G, which are powers of 1024.
-fn number(text: &str) -> Option<u64> {
-    let text = text.trim().to_ascii_lowercase();
-    let digits = text.trim_end_matches("ib").trim_end_matches('b');
-    let (digits, shift) = match digits.as_bytes().last()? {
-        b'k' => (&digits[..digits.len() - 1], 10),
-        b'm' => (&digits[..digits.len() - 1], 20),
-        b'g' => (&digits[..digits.len() - 1], 30),
-        _ => (digits, 0),
+/// Parses a whole number with an optional unit, a power of 1024: `64`, `32K`, `32KB` or `32 KiB`.
+pub(crate) fn number(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let unit = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let digits = &text[..text.len() - unit.len()];
+    let shift = match unit.trim_start().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return None,
     };
-    let plain = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-    plain.then(|| digits.parse::<u64>().ok()?.checked_mul(1 << shift))?
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 impl fmt::Display for LevelDesign {
@@ -395,62 +398,54 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_what_would_do() {
-        for (text, part, says) in [
-            ("", "", "no L1d"),
-            ("L2=1M/8", "L2=1M/8", "no L1d"),
-            ("L1d=32K/8,L3=1M/8", "L1d=32K/8,L3=1M/8", "no L2"),
-            ("L1d", "L1d", "L1d=32K/8/64:lru"),
-            ("L5=1M/8", "L5=1M/8", "L1i, L1d"),
-            ("L1d=32K/8,L1=32K/8", "L1=32K/8", "already"),
-            ("L1i=32K/8,L1i=32K/8,L1d=1K/1", "L1i=32K/8", "already"),
-            ("L1d=32K", "L1d=32K", "SIZE/WAYS"),
-            ("L1d=32Q/8", "L1d=32Q/8", "SIZE/WAYS"),
-            ("L1d=32K/8/64/1", "L1d=32K/8/64/1", "SIZE/WAYS"),
-            ("L1d=32K/0", "L1d=32K/0", "1 to 65535"),
-            ("L1d=32K/7", "L1d=32K/7", "multiple"),
-            ("L1d=32K/8/60", "L1d=32K/8/60", "power of two"),
+        let parts = [
+            ("L1d", "L1d=32K/8/64:lru"),
+            ("L5=1M/8", "L1i, L1d"),
+            ("L1=32K/8", "already"),
+            ("L1d=32K/8", "already"),
+            ("L1i=32K/8", "already"),
+            ("dTLB=32/4/4K", "already"),
+            ("STLB=512/4", "already"),
+            ("L1d=32K", "SIZE/WAYS"),
+            ("L1d=32Q/8", "SIZE/WAYS"),
+            ("L1d=32KBBB/8", "SIZE/WAYS"),
+            ("L1d=32ib/8", "SIZE/WAYS"),
+            ("L1d=64kibb/8", "SIZE/WAYS"),
+            ("L1d=32K/8/64/1", "SIZE/WAYS"),
+            ("L1d=99999999999999999999/8", "SIZE/WAYS"),
+            ("L1d=32K/0", "1 to 65535"),
+            ("L1d=32K/7", "multiple"),
+            ("L1d=32K/8/60", "power of two from 8 to 4096 bytes"),
+            ("L1d=32K/8:lfu", "`lfu`: an option is a policy"),
+            ("L1d=32K/8:lru@3", "an option is"),
+            ("L1d=32K/8:QLRU_H11", "QLRU_H11_M1_R0_U0"),
+            ("L1d=32K/8:stream@99", "1 to 16"),
+            ("L1i=32K/8:next", "neither"),
+            ("dTLB=64", "ENTRIES/WAYS"),
+        ];
+        let parts = parts.map(|(part, says)| {
+            let before = match says {
+                "already" => "L1i=4K/8,L1d=32K/8,dTLB=64/4,STLB=256/4,",
+                _ => "",
+            };
+            (format!("{before}{part}"), part, says)
+        });
+        let wholes = [
+            ("", "no L1d"),
+            ("L2=1M/8", "no L1d"),
+            ("L1d=32K/8,L3=1M/8", "no L2"),
+            ("L1d=32K/8:incl", "no level before"),
+            ("L1d=32K/8/64,L2=1M/8/32", "shorter"),
+            ("L1d=32K/8:wt,L2=1M/8:excl", "exclusive"),
             (
-                "L1d=32K/8:lfu",
-                "L1d=32K/8:lfu",
-                "`lfu`: an option is a policy",
-            ),
-            ("L1d=32K/8:lru@3", "L1d=32K/8:lru@3", "an option is"),
-            (
-                "L1d=32K/8:QLRU_H11",
-                "L1d=32K/8:QLRU_H11",
-                "QLRU_H11_M1_R0_U0",
-            ),
-            ("L1d=32K/8:stream@99", "L1d=32K/8:stream@99", "1 to 16"),
-            ("L1i=32K/8:next,L1d=32K/8", "L1i=32K/8:next", "neither"),
-            ("L1d=32K/8:incl", "L1d=32K/8:incl", "no level before"),
-            (
-                "L1d=32K/8/64,L2=1M/8/32",
-                "L1d=32K/8/64,L2=1M/8/32",
-                "shorter",
-            ),
-            (
-                "L1d=32K/8:wt,L2=1M/8:excl",
-                "L1d=32K/8:wt,L2=1M/8:excl",
-                "exclusive",
-            ),
-            (
-                "L1d=32K/8:next,L2=1M/8:excl:stream",
                 "L1d=32K/8:next,L2=1M/8:excl:stream",
                 "level 2 is exclusive and has a prefetcher",
             ),
-            (
-                "L1d=32K/8,STLB=1536/12",
-                "L1d=32K/8,STLB=1536/12",
-                "without a dTLB",
-            ),
-            ("L1d=32K/8,dTLB=64", "dTLB=64", "ENTRIES/WAYS"),
-            ("L1d=32K/8,dTLB=60/7", "L1d=32K/8,dTLB=60/7", "multiple"),
-            (
-                "L1d=99999999999999999999/8",
-                "L1d=99999999999999999999/8",
-                "SIZE/WAYS",
-            ),
-        ] {
+            ("L1d=32K/8,STLB=1536/12", "without a dTLB"),
+            ("L1d=32K/8,dTLB=60/7", "multiple"),
+        ];
+        let wholes = wholes.map(|(text, says)| (text.to_owned(), text, says));
+        for (text, part, says) in parts.into_iter().chain(wholes) {
             let error = text.parse::<HierarchyDesign>().unwrap_err();
             assert_eq!(error.part, part, "{error}");
             assert!(error.reason.contains(says), "{text}: {error}");

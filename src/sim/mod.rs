@@ -23,6 +23,8 @@ pub mod trace;
 
 pub use cache::{Cache, Tlb, TlbDesign};
 pub use config::ConfigError;
+#[cfg(feature = "lab")]
+pub(crate) use config::number;
 #[doc(hidden)]
 pub use geometry::MOST_LINES;
 pub use geometry::Split;

@@ -62,7 +62,8 @@ enum Memory {
 /// The accesses of an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
-    instruction: u64,
+    /// `None` before the first access. Traces without instructions have the address 0.
+    instruction: Option<u64>,
     last: u64,
     stride: i64,
     agreed: u8,
@@ -145,9 +146,9 @@ impl Engine {
 fn pace(paces: &mut [Pace], seen: Seen) -> Option<u64> {
     let place = (seen.instruction ^ seen.instruction >> 6) as usize % paces.len();
     let pace = &mut paces[place];
-    if pace.instruction != seen.instruction {
+    if pace.instruction != Some(seen.instruction) {
         *pace = Pace {
-            instruction: seen.instruction,
+            instruction: Some(seen.instruction),
             last: seen.address,
             ..Pace::default()
         };
@@ -205,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the lines requested after each of these addresses.
+    /// Returns the lines requested after each of these addresses, which no instruction fetch precedes.
     fn asked(prefetcher: Prefetcher, addresses: &[u64]) -> Vec<Vec<u64>> {
         let mut engine = Engine::new(prefetcher, 6);
         addresses
@@ -215,7 +216,7 @@ mod tests {
                 let seen = Seen {
                     address,
                     line: address >> 6,
-                    instruction: 0x40_1000,
+                    instruction: 0,
                     fresh: true,
                 };
                 engine.see(seen, |line| lines.push(line));
@@ -236,6 +237,12 @@ mod tests {
         let (third, fourth) = (vec![12], vec![16]);
         let wanted = [&none, &none, &third, &fourth, &none, &none];
         assert!(up.iter().eq(wanted));
+        // The first address is no distance.
+        assert!(
+            asked(Prefetcher::Stride, &[4096, 8192])
+                .iter()
+                .all(Vec::is_empty)
+        );
         let down = asked(Prefetcher::Stride, &[4096, 3840, 3584]);
         assert!(down.iter().eq([&none, &none, &vec![52]]));
     }

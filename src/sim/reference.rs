@@ -25,7 +25,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Every operation, in the order of their numbers.
+    /// Every operation, in the order of their numbers, which traces in the compact form contain.
     pub(super) const ALL: [Op; 6] = [
         Op::Fetch,
         Op::Load,

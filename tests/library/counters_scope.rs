@@ -103,7 +103,12 @@ fn what_is_refused_says_why_and_the_others_are_counted() {
         text.contains("CACHE.HITS  (kernel.perf_event_paranoid=3 forbids it)"),
         "{text}"
     );
-    // Only as many events as fit are counted; the others are left out.
+    // Only as many events as fit are counted; the others are refused.
     let many = Counters::open(vec![faults("many"); MOST + 1]);
-    assert_eq!(many.scope(touch).1.iter().count(), MOST);
+    let text = many.scope(touch).1.to_string();
+    assert_eq!(text.lines().count(), MOST + 1, "{text}");
+    assert!(
+        text.ends_with("many  (at most 16 events are counted at once)\n"),
+        "{text}"
+    );
 }

@@ -5,8 +5,9 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::Features;
+use crate::kernel::verify::{Oracle, RANDOM, ring};
 use crate::kernel::{Access, Assembled, Kernel, Work};
-use crate::pattern::{Link, Links, LinksError, Ring};
+use crate::pattern::{Layout, Link, Links, LinksError, Order, Ring};
 
 /// The load of a step: its addressing mode, width and destination register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -265,27 +266,19 @@ family! {
     linefill_chase_zmm64
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::cpu::Features;
-    use crate::kernel::verify::{Oracle, RANDOM, ring};
-    use crate::kernel::{Chase, Mode};
-    use crate::pattern::{Layout, Order};
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn chases(&mut self, features: Features) {
-            // As many lines as 2-byte offsets reach, a single line, and lines at a distance.
-            let rings = [
-                ring(Layout::npad(7), 512, RANDOM),
-                ring(Layout::npad(7), 1, Order::Sequential),
-                ring(Layout::npad(7).spaced(192), 100, RANDOM),
-            ];
-            let there = |mode: &Mode| mode.missing(&features).is_none();
-            for mode in Mode::ALL.into_iter().filter(there) {
-                self.check(mode.kernel().name, rings, |ring, memory, then| {
-                    then(&mut Chase::new(ring.build(memory)?, mode, &features).ok()?)
-                });
-            }
+impl Oracle<'_, '_> {
+    pub(crate) fn chases(&mut self, features: Features) {
+        // As many lines as 2-byte offsets reach, a single line, and lines at a distance.
+        let rings = [
+            ring(Layout::npad(7), 512, RANDOM),
+            ring(Layout::npad(7), 1, Order::Sequential),
+            ring(Layout::npad(7).spaced(192), 100, RANDOM),
+        ];
+        let there = |mode: &Mode| mode.missing(&features).is_none();
+        for mode in Mode::ALL.into_iter().filter(there) {
+            self.check(mode.kernel().name, rings, |ring, memory, then| {
+                then(&mut Chase::new(ring.build(memory)?, mode, &features).ok()?)
+            });
         }
     }
 }

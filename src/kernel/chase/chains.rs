@@ -7,6 +7,7 @@
 
 use crate::kernel::compute::shuffle::reference::on_deck;
 use crate::kernel::compute::shuffle::trace_exchange;
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Assembled, Kernel, Work};
 use crate::pattern::{Deck, Indices, Lanes};
 
@@ -261,21 +262,14 @@ unsafe extern "sysv64" {
     pub fn linefill_lanes(cursors: *mut u64, lanes: u64, rounds: u64);
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::ParallelChase;
-    use crate::kernel::verify::Oracle;
-    use crate::pattern::Lanes;
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn lanes(&mut self) {
-            let shapes = [(1, 100), (2, 2), (7, 1000), (32, 1000), (64, 1000)];
-            self.check("linefill_lanes", shapes, |&(lanes, lines), memory, then| {
-                then(&mut ParallelChase::new(
-                    Lanes::new(memory, lanes, lines, 13).ok()?,
-                ))
-            });
-        }
+impl Oracle<'_, '_> {
+    pub(crate) fn lanes(&mut self) {
+        let shapes = [(1, 100), (2, 2), (7, 1000), (32, 1000), (64, 1000)];
+        self.check("linefill_lanes", shapes, |&(lanes, lines), memory, then| {
+            then(&mut ParallelChase::new(
+                Lanes::new(memory, lanes, lines, 13).ok()?,
+            ))
+        });
     }
 }
 

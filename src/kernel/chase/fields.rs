@@ -5,12 +5,10 @@
 // Calls assembly with addresses that the ring vouches for.
 #![allow(unsafe_code)]
 
+use crate::kernel::verify::{Oracle, PADDED, lines};
 use crate::kernel::{Access, Assembled, Kernel, Work};
-use crate::mem::LINE;
+use crate::mem::{LINE, WORD};
 use crate::pattern::Ring;
-
-/// Bytes of a word.
-const WORD: usize = 8;
 
 /// Byte offset of the last word of a line.
 const LAST: usize = LINE - WORD;
@@ -243,32 +241,25 @@ unsafe extern "sysv64" {
     pub fn linefill_pair(at: usize, steps: u64, first: isize, second: isize) -> Stop;
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use super::walk;
-    use crate::kernel::verify::{Oracle, PADDED, lines};
-    use crate::kernel::{Direction, Fields, Pair};
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn fields(&mut self) {
-            for word in [0, 7] {
-                for direction in [Direction::Ascending, Direction::Descending] {
-                    let name = walk(word == 0, direction).name;
-                    self.check(name, lines(word), |ring, memory, then| {
-                        then(&mut Fields::new(ring.build(memory)?, direction).ok()?)
-                    });
-                }
+impl Oracle<'_, '_> {
+    pub(crate) fn fields(&mut self) {
+        for word in [0, 7] {
+            for direction in [Direction::Ascending, Direction::Descending] {
+                let name = walk(word == 0, direction).name;
+                self.check(name, lines(word), |ring, memory, then| {
+                    then(&mut Fields::new(ring.build(memory)?, direction).ok()?)
+                });
             }
         }
+    }
 
-        pub(crate) fn pairs(&mut self) {
-            let cases = PADDED.into_iter().flat_map(|ring| {
-                let last = ring.layout.padding();
-                [[0, last], [last, 1], [last, last]].map(|words| (ring, words))
-            });
-            self.check("linefill_pair", cases, |&(ring, words), memory, then| {
-                then(&mut Pair::new(ring.build(memory)?, words).ok()?)
-            });
-        }
+    pub(crate) fn pairs(&mut self) {
+        let cases = PADDED.into_iter().flat_map(|ring| {
+            let last = ring.layout.padding();
+            [[0, last], [last, 1], [last, last]].map(|words| (ring, words))
+        });
+        self.check("linefill_pair", cases, |&(ring, words), memory, then| {
+            then(&mut Pair::new(ring.build(memory)?, words).ok()?)
+        });
     }
 }

@@ -4,8 +4,10 @@
 // Calls assembly with elements that the chain or the picks vouch for.
 #![allow(unsafe_code)]
 
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Kernel, Work};
-use crate::pattern::{Chain, Picks};
+use crate::mem::WORD;
+use crate::pattern::{Chain, Fill, Order, Picks};
 
 /// A walk along an array of indices. An operation is one `k = a[k]`.
 #[derive(Debug)]
@@ -88,8 +90,7 @@ unsafe extern "sysv64" {
     pub fn linefill_jump_checked(slots: *const u32, index: u64, steps: u64, len: u64) -> u64;
 }
 
-/// Bytes of a word.
-const WORD: usize = 8;
+/// Bytes of an index.
 const INDEX: usize = 4;
 
 /// Adds up the first and the last word of every picked element, round and round. An operation is a
@@ -166,49 +167,42 @@ unsafe extern "sysv64" {
     pub fn linefill_pick(first: *const u8, indices: *const u8, picks: u64, second: usize) -> u64;
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{Gather, IndexChase};
-    use crate::pattern::{Chain, Fill, Order, Picks};
+impl Oracle<'_, '_> {
+    pub(crate) fn jumps(&mut self) {
+        let chains = [
+            (1, Fill::Sequential),
+            (1000, Fill::Sequential),
+            (1000, Fill::Stride(33)),
+            (1000, Fill::RandomFunction { seed: 7 }),
+            (1000, Fill::Permutation { seed: 8 }),
+            (30_000, Fill::Cycle { seed: 9 }),
+        ];
+        self.check("linefill_jump", chains, |&(size, fill), memory, then| {
+            then(&mut IndexChase::new(Chain::new(memory, size, fill).ok()?))
+        });
+        self.check(
+            "linefill_jump_checked",
+            chains,
+            |&(size, fill), memory, then| {
+                then(&mut IndexChase::new(Chain::new(memory, size, fill).ok()?).checked())
+            },
+        );
+    }
 
-    impl Oracle<'_, '_> {
-        pub(crate) fn jumps(&mut self) {
-            let chains = [
-                (1, Fill::Sequential),
-                (1000, Fill::Sequential),
-                (1000, Fill::Stride(33)),
-                (1000, Fill::RandomFunction { seed: 7 }),
-                (1000, Fill::Permutation { seed: 8 }),
-                (30_000, Fill::Cycle { seed: 9 }),
-            ];
-            self.check("linefill_jump", chains, |&(size, fill), memory, then| {
-                then(&mut IndexChase::new(Chain::new(memory, size, fill).ok()?))
-            });
-            self.check(
-                "linefill_jump_checked",
-                chains,
-                |&(size, fill), memory, then| {
-                    then(&mut IndexChase::new(Chain::new(memory, size, fill).ok()?).checked())
-                },
-            );
-        }
-
-        pub(crate) fn picks(&mut self) {
-            let shapes = [(8, 1), (16, 7), (64, 300), (72, 300)];
-            let orders = [Order::Sequential, Order::Random { seed: 9 }];
-            let cases = shapes
-                .into_iter()
-                .flat_map(|shape| orders.map(|order| (shape, order)));
-            self.check(
-                "linefill_pick",
-                cases,
-                |&((element, count), order), memory, then| {
-                    then(&mut Gather::new(
-                        Picks::new(memory, element, count, order).ok()?,
-                    ))
-                },
-            );
-        }
+    pub(crate) fn picks(&mut self) {
+        let shapes = [(8, 1), (16, 7), (64, 300), (72, 300)];
+        let orders = [Order::Sequential, Order::Random { seed: 9 }];
+        let cases = shapes
+            .into_iter()
+            .flat_map(|shape| orders.map(|order| (shape, order)));
+        self.check(
+            "linefill_pick",
+            cases,
+            |&((element, count), order), memory, then| {
+                then(&mut Gather::new(
+                    Picks::new(memory, element, count, order).ok()?,
+                ))
+            },
+        );
     }
 }

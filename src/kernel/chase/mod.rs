@@ -21,20 +21,3 @@ pub use shared::{SharedWalk, Visit, VisitError};
 pub use straddle::{WideChase, WideChaseError};
 pub use translate::{Reach, Translate, TranslateError};
 pub use walk::{PageAlias, Revisit, Step, Walk, WalkError};
-
-use crate::cpu::Features;
-use crate::kernel::verify::Oracle;
-
-/// Checks every kernel of this subject against its model.
-pub(super) fn verify(oracle: &mut Oracle<'_, '_>, features: Features) {
-    oracle.walks();
-    oracle.jumps();
-    oracle.chases(features);
-    oracle.fields();
-    oracle.pairs();
-    oracle.picks();
-    oracle.lanes();
-    oracle.prefetches();
-    oracle.straddles(features);
-    oracle.translations();
-}

@@ -7,6 +7,7 @@
 use crate::cpu::Hint;
 use crate::kernel::chase::walk::padding_offsets;
 use crate::kernel::intrinsics::walk as intrinsics;
+use crate::kernel::verify::{Oracle, PADDED};
 use crate::kernel::{Access, Assembled, Form, Kernel, Work};
 use crate::pattern::{LayoutError, Ring};
 
@@ -238,28 +239,20 @@ family! {
     linefill_prefetch_w_serial
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use super::assembled;
-    use crate::cpu::Hint;
-    use crate::kernel::verify::{Oracle, PADDED};
-    use crate::kernel::{Ahead, Dependence, Form, PrefetchWalk};
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn prefetches(&mut self) {
-            for hint in Hint::ALL.map(Some).into_iter().chain([None]) {
-                for pace in [Dependence::Independent, Dependence::Serial] {
-                    let rings = PADDED.into_iter().enumerate();
-                    let cases = rings.flat_map(|case| Form::ALL.map(|form| (case, form)));
-                    let name = assembled(pace, hint).name;
-                    self.check(name, cases, |&((elements, ring), form), memory, then| {
-                        let ahead = hint.map(|hint| Ahead { hint, elements });
-                        // Both ends of the range, and values between.
-                        let work = [0, 1, 53, 255, 256][elements % 5];
-                        let walk = PrefetchWalk::new(ring.build(memory)?, ahead, work, pace);
-                        then(&mut walk.ok()?.by(form))
-                    });
-                }
+impl Oracle<'_, '_> {
+    pub(crate) fn prefetches(&mut self) {
+        for hint in Hint::ALL.map(Some).into_iter().chain([None]) {
+            for pace in [Dependence::Independent, Dependence::Serial] {
+                let rings = PADDED.into_iter().enumerate();
+                let cases = rings.flat_map(|case| Form::ALL.map(|form| (case, form)));
+                let name = assembled(pace, hint).name;
+                self.check(name, cases, |&((elements, ring), form), memory, then| {
+                    let ahead = hint.map(|hint| Ahead { hint, elements });
+                    // Both ends of the range, and values between.
+                    let work = [0, 1, 53, 255, 256][elements % 5];
+                    let walk = PrefetchWalk::new(ring.build(memory)?, ahead, work, pace);
+                    then(&mut walk.ok()?.by(form))
+                });
             }
         }
     }

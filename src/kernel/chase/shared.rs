@@ -7,11 +7,8 @@ use crate::kernel::chase::prefetch::MOST_WORK;
 use crate::kernel::chase::walk::padding_of;
 use crate::kernel::chase::{prefetch, walk as asm};
 use crate::kernel::{Access, Kernel, Step, Work};
-use crate::mem::LINE;
+use crate::mem::{LINE, WORD};
 use crate::pattern::{Layout, SharedRing};
-
-/// Bytes of a word.
-const WORD: usize = 8;
 
 /// The accesses and the work of a walk at each element of a shared ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,9 +4,11 @@
 // Calls assembly with addresses that the ring vouches for.
 #![allow(unsafe_code)]
 
+use crate::cpu::Features;
 use crate::kernel::chase::walk::linefill_walk_follow;
+use crate::kernel::verify::{Oracle, RANDOM, RingCase, ring};
 use crate::kernel::{Access, Kernel, Width, Work};
-use crate::pattern::Ring;
+use crate::pattern::{Layout, Order, Ring};
 
 /// Why a ring cannot be walked with loads of some width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,39 +128,31 @@ unsafe extern "sysv64" {
     pub fn linefill_straddle64(at: usize, steps: u64, base: usize) -> usize;
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::cpu::Features;
-    use crate::kernel::verify::{Oracle, RANDOM, RingCase, ring};
-    use crate::kernel::{WideChase, Width};
-    use crate::pattern::{Layout, Order};
+/// Elements of at least a line, placed so that loads of every width straddle lines and pages.
+const RINGS: [RingCase; 5] = [
+    ring(Layout::npad(7), 100, Order::Sequential),
+    ring(Layout::npad(7), 1, RANDOM),
+    ring(Layout::npad(7).spaced(128).skewed(61), 300, RANDOM),
+    ring(Layout::npad(15).pointer_in_word(8), 300, RANDOM),
+    ring(
+        Layout::npad(7).one_a_page().skewed(4093),
+        30,
+        Order::Sequential,
+    ),
+];
 
-    /// Elements of at least a line, placed so that loads of every width straddle lines and pages.
-    const RINGS: [RingCase; 5] = [
-        ring(Layout::npad(7), 100, Order::Sequential),
-        ring(Layout::npad(7), 1, RANDOM),
-        ring(Layout::npad(7).spaced(128).skewed(61), 300, RANDOM),
-        ring(Layout::npad(15).pointer_in_word(8), 300, RANDOM),
-        ring(
-            Layout::npad(7).one_a_page().skewed(4093),
-            30,
-            Order::Sequential,
-        ),
-    ];
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn straddles(&mut self, features: Features) {
-            for (bytes, name) in [
-                (4, "linefill_straddle4"),
-                (16, "linefill_straddle16"),
-                (32, "linefill_straddle32"),
-                (64, "linefill_straddle64"),
-            ] {
-                if let Some(width) = Width::of(bytes, features) {
-                    self.check(name, RINGS, |ring, memory, then| {
-                        then(&mut WideChase::new(ring.build(memory)?, width).ok()?)
-                    });
-                }
+impl Oracle<'_, '_> {
+    pub(crate) fn straddles(&mut self, features: Features) {
+        for (bytes, name) in [
+            (4, "linefill_straddle4"),
+            (16, "linefill_straddle16"),
+            (32, "linefill_straddle32"),
+            (64, "linefill_straddle64"),
+        ] {
+            if let Some(width) = Width::of(bytes, features) {
+                self.check(name, RINGS, |ring, memory, then| {
+                    then(&mut WideChase::new(ring.build(memory)?, width).ok()?)
+                });
             }
         }
     }

@@ -4,11 +4,9 @@
 #![allow(unsafe_code)]
 
 use crate::kernel::intrinsics::walk as intrinsics;
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Form, Kernel, Work};
-use crate::mem::{LINE, PAGE, Region};
-
-/// Bytes of a load.
-const WORD: usize = 8;
+use crate::mem::{LINE, PAGE, Region, WORD};
 
 /// Bytes from one place to the next: the next page, and another set of every cache.
 const STRIDE: usize = PAGE + LINE;
@@ -141,25 +139,19 @@ family! {
     linefill_translate_prefetch
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{Form, Reach, Translate};
+impl Oracle<'_, '_> {
+    pub(crate) fn translations(&mut self) {
+        self.translation("linefill_translate_load", &[Reach::Load]);
+        let prefetches = [Reach::Prefetch, Reach::PrefetchNull];
+        self.translation("linefill_translate_prefetch", &prefetches);
+    }
 
-    impl Oracle<'_, '_> {
-        pub(crate) fn translations(&mut self) {
-            self.translation("linefill_translate_load", &[Reach::Load]);
-            let prefetches = [Reach::Prefetch, Reach::PrefetchNull];
-            self.translation("linefill_translate_prefetch", &prefetches);
-        }
-
-        fn translation(&mut self, name: &'static str, reaches: &[Reach]) {
-            let of = |&reach| [1, 2, 16].map(|pages| (reach, pages));
-            let cases = reaches.iter().flat_map(of);
-            let cases = cases.flat_map(|case| Form::ALL.map(|form| (case, form)));
-            self.check(name, cases, |&((reach, pages), form), memory, then| {
-                then(&mut Translate::new(memory, reach, pages).ok()?.by(form))
-            });
-        }
+    fn translation(&mut self, name: &'static str, reaches: &[Reach]) {
+        let of = |&reach| [1, 2, 16].map(|pages| (reach, pages));
+        let cases = reaches.iter().flat_map(of);
+        let cases = cases.flat_map(|case| Form::ALL.map(|form| (case, form)));
+        self.check(name, cases, |&((reach, pages), form), memory, then| {
+            then(&mut Translate::new(memory, reach, pages).ok()?.by(form))
+        });
     }
 }

@@ -7,7 +7,9 @@
 #![allow(unsafe_code)]
 
 use crate::kernel::intrinsics::walk as intrinsics;
-use crate::kernel::{Access, Form, Kernel, Work};
+use crate::kernel::verify::{BARE, Oracle, PADDED, RingCase};
+use crate::kernel::{Access, Form, Kernel, SharedWalk, Visit, Work};
+use crate::mem::LINE;
 use crate::pattern::{Layout, Ring, Visits};
 
 /// Bytes of a word.
@@ -356,56 +358,44 @@ impl<M> Kernel for PageAlias<M> {
     }
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::verify::{BARE, Oracle, PADDED, RingCase};
-    use crate::kernel::{Form, SharedWalk, Step, Visit, Walk};
-    use crate::mem::LINE;
+impl Oracle<'_, '_> {
+    pub(crate) fn walks(&mut self) {
+        let all = PADDED.into_iter().chain(BARE);
+        self.walk("linefill_walk_follow", all, &[Step::Follow]);
+        self.walk("linefill_walk_inc", PADDED.into_iter(), &[Step::Inc]);
+        let addnext = [Step::Addnext0, Step::Addnextlast];
+        self.walk("linefill_walk_addnext", PADDED.into_iter(), &addnext);
+        let long = PADDED
+            .into_iter()
+            .filter(|ring| ring.layout.element() > LINE);
+        let visits = [Visit::Lines, Visit::Work(53)];
+        let cases = long.flat_map(|ring| visits.map(|visit| (ring, visit)));
+        self.check(
+            "linefill_walk_lines",
+            cases,
+            |(ring, visit), memory, then| {
+                then(&mut SharedWalk::new(ring.build(memory)?.share()?, *visit).ok()?)
+            },
+        );
+    }
 
-    impl Oracle<'_, '_> {
-        pub(crate) fn walks(&mut self) {
-            let all = PADDED.into_iter().chain(BARE);
-            self.walk("linefill_walk_follow", all, &[Step::Follow]);
-            self.walk("linefill_walk_inc", PADDED.into_iter(), &[Step::Inc]);
-            let addnext = [Step::Addnext0, Step::Addnextlast];
-            self.walk("linefill_walk_addnext", PADDED.into_iter(), &addnext);
-            let long = PADDED
-                .into_iter()
-                .filter(|ring| ring.layout.element() > LINE);
-            let visits = [Visit::Lines, Visit::Work(53)];
-            let cases = long.flat_map(|ring| visits.map(|visit| (ring, visit)));
-            self.check(
-                "linefill_walk_lines",
-                cases,
-                |(ring, visit), memory, then| {
-                    then(&mut SharedWalk::new(ring.build(memory)?.share()?, *visit).ok()?)
-                },
-            );
-        }
-
-        /// Checks walks in both forms, and walks along a shared ring if the ring's words lie at multiples
-        /// of 8 bytes.
-        fn walk(
-            &mut self,
-            name: &'static str,
-            rings: impl Iterator<Item = RingCase>,
-            steps: &[Step],
-        ) {
-            let forms = Form::ALL.map(Some).into_iter().chain([None]);
-            let cases = rings.flat_map(|ring| {
-                let of = move |form| steps.iter().map(move |step| (ring, *step, form));
-                let aligned = ring.layout.place(0) == 0;
-                let forms = forms.clone().filter(move |form| form.is_some() || aligned);
-                forms.flat_map(of)
-            });
-            self.check(name, cases, |&(ring, step, form), memory, then| {
-                let ring = ring.build(memory)?;
-                match form {
-                    Some(form) => then(&mut Walk::new(ring, step).ok()?.by(form)),
-                    None => then(&mut SharedWalk::new(ring.share()?, Visit::Step(step)).ok()?),
-                }
-            });
-        }
+    /// Checks walks in both forms, and walks along a shared ring if the ring's words lie at multiples
+    /// of 8 bytes.
+    fn walk(&mut self, name: &'static str, rings: impl Iterator<Item = RingCase>, steps: &[Step]) {
+        let forms = Form::ALL.map(Some).into_iter().chain([None]);
+        let cases = rings.flat_map(|ring| {
+            let of = move |form| steps.iter().map(move |step| (ring, *step, form));
+            let aligned = ring.layout.place(0) == 0;
+            let forms = forms.clone().filter(move |form| form.is_some() || aligned);
+            forms.flat_map(of)
+        });
+        self.check(name, cases, |&(ring, step, form), memory, then| {
+            let ring = ring.build(memory)?;
+            match form {
+                Some(form) => then(&mut Walk::new(ring, step).ok()?.by(form)),
+                None => then(&mut SharedWalk::new(ring.share()?, Visit::Step(step)).ok()?),
+            }
+        });
     }
 }
 

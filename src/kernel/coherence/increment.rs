@@ -7,8 +7,9 @@
 #![allow(unsafe_code)]
 
 use crate::kernel::stores::lock;
-use crate::kernel::{Access, Kernel, Work};
-use crate::mem::{LINE, Region};
+use crate::kernel::verify::Oracle;
+use crate::kernel::{Access, IncrementWay, Kernel, Work};
+use crate::mem::{LINE, Region, WORD};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// How the word is incremented: a row of Sestoft's table.
@@ -129,9 +130,6 @@ unsafe extern "sysv64" {
 /// Bytes from the lock to the first node, and from each node to the next: two lines, because some CPUs
 /// fetch lines in pairs.
 const APART: usize = 2 * LINE;
-
-/// Bytes of a word.
-const WORD: usize = size_of::<AtomicU64>();
 
 /// The kind of lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -269,37 +267,31 @@ unsafe extern "sysv64" {
     pub fn linefill_queue_mcs(lock: *mut u64, operations: u64, node: *mut u64) -> u64;
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{Increment, IncrementWay, QueueLock, QueueWay};
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn increments(&mut self) {
-            for (name, way) in [
-                ("linefill_increment_plain", IncrementWay::Plain),
-                ("linefill_increment_compare", IncrementWay::CompareExchange),
-                ("linefill_increment_spin", IncrementWay::SpinLock),
-            ] {
-                self.check(name, [0, 7, 8, 515], |&index, mut memory, then| {
-                    if way == IncrementWay::SpinLock {
-                        memory.set_word(8 * index, 0);
-                    }
-                    then(&mut Increment::new(memory.into_atomics(), index, way)?)
-                });
-            }
+impl Oracle<'_, '_> {
+    pub(crate) fn increments(&mut self) {
+        for (name, way) in [
+            ("linefill_increment_plain", IncrementWay::Plain),
+            ("linefill_increment_compare", IncrementWay::CompareExchange),
+            ("linefill_increment_spin", IncrementWay::SpinLock),
+        ] {
+            self.check(name, [0, 7, 8, 515], |&index, mut memory, then| {
+                if way == IncrementWay::SpinLock {
+                    memory.set_word(8 * index, 0);
+                }
+                then(&mut Increment::new(memory.into_atomics(), index, way)?)
+            });
         }
+    }
 
-        pub(crate) fn queues(&mut self) {
-            for (name, way) in [
-                ("linefill_queue_ticket", QueueWay::Ticket),
-                ("linefill_queue_mcs", QueueWay::Mcs),
-            ] {
-                self.check(name, [0, 1, 7, 200], |&index, memory, then| {
-                    let mut threads = QueueLock::threads(memory, index + 1, way)?;
-                    then(&mut threads.nth(index)?)
-                });
-            }
+    pub(crate) fn queues(&mut self) {
+        for (name, way) in [
+            ("linefill_queue_ticket", QueueWay::Ticket),
+            ("linefill_queue_mcs", QueueWay::Mcs),
+        ] {
+            self.check(name, [0, 1, 7, 200], |&index, memory, then| {
+                let mut threads = QueueLock::threads(memory, index + 1, way)?;
+                then(&mut threads.nth(index)?)
+            });
         }
     }
 }

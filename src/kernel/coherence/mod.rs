@@ -9,14 +9,3 @@ pub use roundtrip::{RoundTrip, Way as RoundTripWay};
 #[doc(hidden)]
 pub use take::APART;
 pub use take::{AcquireLines, AcquireWay, Fetched};
-
-use crate::cpu::Features;
-use crate::kernel::verify::Oracle;
-
-/// Checks every kernel of this subject against its model.
-pub(super) fn verify(oracle: &mut Oracle<'_, '_>, _: Features) {
-    oracle.increments();
-    oracle.queues();
-    oracle.roundtrips();
-    oracle.takes();
-}

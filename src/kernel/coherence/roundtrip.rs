@@ -3,7 +3,8 @@
 // Calls assembly with the address of an atomic word.
 #![allow(unsafe_code)]
 
-use crate::kernel::{Access, Assembled, Kernel, Work};
+use crate::kernel::verify::Oracle;
+use crate::kernel::{Access, Assembled, Kernel, RoundTripWay, Work};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// How a thread waits for the token and passes it on.
@@ -108,20 +109,14 @@ family! {
     linefill_roundtrip_compare
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{RoundTrip, RoundTripWay};
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn roundtrips(&mut self) {
-            for way in [RoundTripWay::Store, RoundTripWay::CompareExchange] {
-                let name = way.kernel().name;
-                self.check(name, [0, 9, 511], |&word, mut memory, then| {
-                    memory.set_word(8 * word, 0);
-                    then(&mut RoundTrip::new(memory.into_atomics(), word, 0, 1, way)?)
-                });
-            }
+impl Oracle<'_, '_> {
+    pub(crate) fn roundtrips(&mut self) {
+        for way in [RoundTripWay::Store, RoundTripWay::CompareExchange] {
+            let name = way.kernel().name;
+            self.check(name, [0, 9, 511], |&word, mut memory, then| {
+                memory.set_word(8 * word, 0);
+                then(&mut RoundTrip::new(memory.into_atomics(), word, 0, 1, way)?)
+            });
         }
     }
 }

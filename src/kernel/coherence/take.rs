@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::mfence;
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Assembled, Kernel, Work};
 use crate::mem::LINE;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -196,22 +197,15 @@ family! {
     linefill_take_fenced_w
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use super::takes;
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{AcquireLines, AcquireWay, Fetched};
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn takes(&mut self) {
-            for way in AcquireWay::ALL {
-                for fetched in [Fetched::Not, Fetched::ToRead, Fetched::ToWrite] {
-                    let name = takes(way, fetched).name;
-                    self.check(name, [1, 2, 64, 512], |&lines, memory, then| {
-                        let words = memory.into_atomics();
-                        then(&mut AcquireLines::new(words, lines, way, fetched)?)
-                    });
-                }
+impl Oracle<'_, '_> {
+    pub(crate) fn takes(&mut self) {
+        for way in AcquireWay::ALL {
+            for fetched in [Fetched::Not, Fetched::ToRead, Fetched::ToWrite] {
+                let name = takes(way, fetched).name;
+                self.check(name, [1, 2, 64, 512], |&lines, memory, then| {
+                    let words = memory.into_atomics();
+                    then(&mut AcquireLines::new(words, lines, way, fetched)?)
+                });
             }
         }
     }

@@ -18,16 +18,3 @@ pub use register::{Addition, Register};
 pub use shuffle::{Op, Shuffle, ShuffleError};
 pub use tensor::{Get, ReadTensor, ReadTensorError};
 pub use tile::{TileMatmul, TileWay};
-
-use crate::cpu::Features;
-use crate::kernel::verify::Oracle;
-
-/// Checks every kernel of this subject against its model.
-pub(super) fn verify(oracle: &mut Oracle<'_, '_>, features: Features) {
-    oracle.register();
-    oracle.addition();
-    oracle.orders(features);
-    oracle.shuffles();
-    oracle.tensors();
-    oracle.matmuls(features);
-}

@@ -97,12 +97,7 @@ pub fn add_to_nearest(way: NearestWay, xs: &[f64], ys: &[f64], means: Means<'_>,
         // SAFETY: the token proves that the CPU has the instructions.
         NearestWay::Avx512(_) => unsafe { vectors::avx512(xs, ys, means, sums) },
     };
-    crate::kernel::compute::nearest::reference::add_to_nearest(
-        &xs[done..],
-        &ys[done..],
-        means,
-        sums,
-    );
+    reference::add_to_nearest(&xs[done..], &ys[done..], means, sums);
 }
 
 /// The reference implementation.

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::{Avx2, Features};
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Kernel, Work};
 use crate::pattern::{Arrangement, Orders};
 
@@ -157,29 +158,21 @@ unsafe extern "sysv64" {
     pub fn linefill_orders_apart(prices: *const u8, batches: u64, paid: *const u8) -> u64;
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::cpu::Features;
-    use crate::kernel::Outstanding;
-    use crate::kernel::verify::Oracle;
-    use crate::pattern::{Arrangement, Orders};
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn orders(&mut self, features: Features) {
-            for (name, arrangement) in [
-                ("linefill_orders_whole", Arrangement::Whole),
-                ("linefill_orders_split", Arrangement::Split),
-                ("linefill_orders_apart", Arrangement::Apart),
-            ] {
-                if arrangement == Arrangement::Apart && features.avx2().is_none() {
-                    continue;
-                }
-                // One batch, a few, and a number that is not a power of two.
-                self.check(name, [16, 64, 1008], |&count, memory, then| {
-                    let orders = Orders::new(memory, arrangement, count, 11).ok()?;
-                    then(&mut Outstanding::new(orders, &features).ok()?)
-                });
+impl Oracle<'_, '_> {
+    pub(crate) fn orders(&mut self, features: Features) {
+        for (name, arrangement) in [
+            ("linefill_orders_whole", Arrangement::Whole),
+            ("linefill_orders_split", Arrangement::Split),
+            ("linefill_orders_apart", Arrangement::Apart),
+        ] {
+            if arrangement == Arrangement::Apart && features.avx2().is_none() {
+                continue;
             }
+            // One batch, a few, and a number that is not a power of two.
+            self.check(name, [16, 64, 1008], |&count, memory, then| {
+                let orders = Orders::new(memory, arrangement, count, 11).ok()?;
+                then(&mut Outstanding::new(orders, &features).ok()?)
+            });
         }
     }
 }

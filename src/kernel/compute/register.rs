@@ -4,6 +4,7 @@
 // Calls assembly.
 #![allow(unsafe_code)]
 
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Kernel};
 
 /// A chain of dependent one-cycle instructions. An operation is one instruction.
@@ -71,22 +72,16 @@ unsafe extern "sysv64" {
     pub fn linefill_addition(sum: u64, additions: u64) -> u64;
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{Addition, Register};
+impl Oracle<'_, '_> {
+    pub(crate) fn register(&mut self) {
+        self.check("linefill_register", [()], |(), _, then| {
+            then(&mut Register::default())
+        });
+    }
 
-    impl Oracle<'_, '_> {
-        pub(crate) fn register(&mut self) {
-            self.check("linefill_register", [()], |(), _, then| {
-                then(&mut Register::default())
-            });
-        }
-
-        pub(crate) fn addition(&mut self) {
-            self.check("linefill_addition", [()], |(), _, then| {
-                then(&mut Addition::default())
-            });
-        }
+    pub(crate) fn addition(&mut self) {
+        self.check("linefill_addition", [()], |(), _, then| {
+            then(&mut Addition::default())
+        });
     }
 }

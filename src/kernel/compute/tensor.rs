@@ -3,8 +3,11 @@
 // Calls assembly with the address of a tensor whose indices were checked.
 #![allow(unsafe_code)]
 
+use crate::kernel::verify::Oracle;
+use crate::kernel::verify::check::{Built, Case, WithKernel};
 use crate::kernel::{Access, Assembled, Kernel, Work};
-use crate::pattern::{Shape, Storage, Tensor};
+use crate::mem::{LINE, Region};
+use crate::pattern::{Allocation, Shape, Storage, Tensor};
 
 /// How an element's address is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -289,77 +292,68 @@ family! {
     linefill_tensor_vectors
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::verify::check::{Built, Case, WithKernel};
-    use crate::kernel::{Get, ReadTensor};
-    use crate::mem::{LINE, Region};
-    use crate::pattern::{Allocation, Shape, Storage, Tensor};
+struct TensorCase {
+    get: Get,
+    shape: Shape,
+    storage: Storage,
+}
 
-    struct TensorCase {
+impl Case for TensorCase {
+    fn bytes(&self) -> usize {
+        self.storage.bytes(self.shape).next_multiple_of(LINE) + LINE
+    }
+
+    fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+        let tensor = Tensor::new(memory, self.shape, self.storage).ok()?;
+        then(&mut ReadTensor::new(tensor, self.get).ok()?)
+    }
+}
+
+/// A shape with other dimensions than the constants in the code.
+const fn shape(dimensions: [u16; 4]) -> Shape {
+    match Shape::new(dimensions) {
+        Ok(shape) => shape,
+        Err(_) => panic!("no dimension is 0"),
+    }
+}
+
+/// Shapes with few elements and small strides, in which the remainders by the constants stay inside.
+const SMALL: [Shape; 2] = [shape([137, 1, 1, 1]), shape([80, 1, 28, 16])];
+
+/// Dimensions other than the constants, for the kernel that divides.
+const ODD: [Shape; 2] = [shape([1, 1, 1, 1]), shape([7, 11, 3, 13])];
+
+impl Oracle<'_, '_> {
+    pub(crate) fn tensors(&mut self) {
+        for get in [Get::Strides, Get::Masks, Get::Called, Get::Primes] {
+            self.tensor(get, SMALL, [Storage::Flat]);
+        }
+        self.tensor(Get::Divided, ODD, [Storage::Flat]);
+        // The other kernels are made for one shape. Shared arrays take little memory, and
+        // distinguish only the indices of the last dimension; a whole tensor distinguishes all
+        // indices, and takes long.
+        let boxes = [Allocation::Shared, Allocation::Natural].map(Storage::Boxes);
+        self.tensor(Get::Array, [Shape::SERIES], [Storage::Flat]);
+        self.tensor(Get::Boxes, [Shape::SERIES], boxes);
+        self.tensor(Get::BoxesUnchecked, [Shape::SERIES], [boxes[0]]);
+        let vectors = Storage::Vectors(Allocation::Shared);
+        self.tensor(Get::Vectors, [Shape::SERIES], [vectors]);
+    }
+
+    fn tensor<const N: usize, const M: usize>(
+        &mut self,
         get: Get,
-        shape: Shape,
-        storage: Storage,
-    }
-
-    impl Case for TensorCase {
-        fn bytes(&self) -> usize {
-            self.storage.bytes(self.shape).next_multiple_of(LINE) + LINE
-        }
-
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            let tensor = Tensor::new(memory, self.shape, self.storage).ok()?;
-            then(&mut ReadTensor::new(tensor, self.get).ok()?)
-        }
-    }
-
-    /// A shape with other dimensions than the constants in the code.
-    const fn shape(dimensions: [u16; 4]) -> Shape {
-        match Shape::new(dimensions) {
-            Ok(shape) => shape,
-            Err(_) => panic!("no dimension is 0"),
-        }
-    }
-
-    /// Shapes with few elements and small strides, in which the remainders by the constants stay inside.
-    const SMALL: [Shape; 2] = [shape([137, 1, 1, 1]), shape([80, 1, 28, 16])];
-
-    /// Dimensions other than the constants, for the kernel that divides.
-    const ODD: [Shape; 2] = [shape([1, 1, 1, 1]), shape([7, 11, 3, 13])];
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn tensors(&mut self) {
-            for get in [Get::Strides, Get::Masks, Get::Called, Get::Primes] {
-                self.tensor(get, SMALL, [Storage::Flat]);
+        shapes: [Shape; N],
+        storages: [Storage; M],
+    ) {
+        let of = |shape| {
+            move |storage| TensorCase {
+                get,
+                shape,
+                storage,
             }
-            self.tensor(Get::Divided, ODD, [Storage::Flat]);
-            // The other kernels are made for one shape. Shared arrays take little memory, and
-            // distinguish only the indices of the last dimension; a whole tensor distinguishes all
-            // indices, and takes long.
-            let boxes = [Allocation::Shared, Allocation::Natural].map(Storage::Boxes);
-            self.tensor(Get::Array, [Shape::SERIES], [Storage::Flat]);
-            self.tensor(Get::Boxes, [Shape::SERIES], boxes);
-            self.tensor(Get::BoxesUnchecked, [Shape::SERIES], [boxes[0]]);
-            let vectors = Storage::Vectors(Allocation::Shared);
-            self.tensor(Get::Vectors, [Shape::SERIES], [vectors]);
-        }
-
-        fn tensor<const N: usize, const M: usize>(
-            &mut self,
-            get: Get,
-            shapes: [Shape; N],
-            storages: [Storage; M],
-        ) {
-            let of = |shape| {
-                move |storage| TensorCase {
-                    get,
-                    shape,
-                    storage,
-                }
-            };
-            let cases = shapes.into_iter().flat_map(|shape| storages.map(of(shape)));
-            self.check_cases(get.kernel().name, cases);
-        }
+        };
+        let cases = shapes.into_iter().flat_map(|shape| storages.map(of(shape)));
+        self.check_cases(get.kernel().name, cases);
     }
 }

@@ -8,18 +8,25 @@ use crate::cpu::{self, Clflushopt, Clwb, movnti64};
 use crate::kernel::intrinsics::one_at_a_time;
 use crate::mem::LINE;
 
+/// Does `$work` and `$next` this many times. The stores are volatile, as only the last value remains.
+macro_rules! repeat {
+    ($times:ident, $work:expr, $next:expr) => {
+        for _ in 0..$times {
+            // SAFETY: the caller vouches for the line or the word.
+            unsafe { $work };
+            $next;
+            one_at_a_time();
+        }
+    };
+}
+
 /// Evicts `lines` lines with one `clflush` each; returns the address after the last line. No load, no store.
 ///
 /// # Safety
 /// `at` is the address of `lines` lines that are valid for reads.
 #[inline(never)]
 pub unsafe extern "sysv64" fn clflush(mut at: *const u8, lines: u64) -> usize {
-    for _ in 0..lines {
-        // SAFETY: the caller vouches for the line.
-        unsafe { cpu::clflush(at) };
-        at = at.wrapping_add(LINE);
-        one_at_a_time();
-    }
+    repeat!(lines, cpu::clflush(at), at = at.wrapping_add(LINE));
     at.addr()
 }
 
@@ -29,12 +36,7 @@ pub unsafe extern "sysv64" fn clflush(mut at: *const u8, lines: u64) -> usize {
 /// As for [`clflush`].
 #[inline(never)]
 pub unsafe fn clflushopt(has: Clflushopt, mut at: *const u8, lines: u64) -> usize {
-    for _ in 0..lines {
-        // SAFETY: the caller vouches for the line.
-        unsafe { cpu::clflushopt(has, at) };
-        at = at.wrapping_add(LINE);
-        one_at_a_time();
-    }
+    repeat!(lines, cpu::clflushopt(has, at), at = at.wrapping_add(LINE));
     at.addr()
 }
 
@@ -44,12 +46,7 @@ pub unsafe fn clflushopt(has: Clflushopt, mut at: *const u8, lines: u64) -> usiz
 /// As for [`clflush`].
 #[inline(never)]
 pub unsafe fn clwb(has: Clwb, mut at: *const u8, lines: u64) -> usize {
-    for _ in 0..lines {
-        // SAFETY: the caller vouches for the line.
-        unsafe { cpu::clwb(has, at) };
-        at = at.wrapping_add(LINE);
-        one_at_a_time();
-    }
+    repeat!(lines, cpu::clwb(has, at), at = at.wrapping_add(LINE));
     at.addr()
 }
 
@@ -60,12 +57,7 @@ pub unsafe fn clwb(has: Clwb, mut at: *const u8, lines: u64) -> usize {
 /// `at` is a multiple of 8 and valid for a write of 8 bytes.
 #[inline(never)]
 pub unsafe extern "sysv64" fn back(at: *mut u64, stores: u64, mut value: u64) -> u64 {
-    for _ in 0..stores {
-        // SAFETY: the caller vouches for `at`. Volatile, as only the last value remains.
-        unsafe { at.write_volatile(value) };
-        value = value.wrapping_add(1);
-        one_at_a_time();
-    }
+    repeat! { stores, at.write_volatile(value), value = value.wrapping_add(1) }
     value
 }
 
@@ -75,14 +67,10 @@ pub unsafe extern "sysv64" fn back(at: *mut u64, stores: u64, mut value: u64) ->
 /// As for [`back`].
 #[inline(never)]
 pub unsafe fn through(has: Clwb, at: *mut u64, stores: u64, mut value: u64) -> u64 {
-    for _ in 0..stores {
-        // SAFETY: the caller vouches for `at`.
-        unsafe {
-            at.write_volatile(value);
-            cpu::clwb(has, at.cast_const().cast());
-        }
-        value = value.wrapping_add(1);
-        one_at_a_time();
+    repeat! {
+        stores,
+        { at.write_volatile(value); cpu::clwb(has, at.cast_const().cast()) },
+        value = value.wrapping_add(1)
     }
     value
 }
@@ -93,11 +81,6 @@ pub unsafe fn through(has: Clwb, at: *mut u64, stores: u64, mut value: u64) -> u
 /// As for [`back`]; `sfence` follows before any code relies on the word.
 #[inline(never)]
 pub unsafe extern "sysv64" fn stream(at: *mut u64, stores: u64, mut value: u64) -> u64 {
-    for _ in 0..stores {
-        // SAFETY: the caller vouches for `at`.
-        unsafe { movnti64(at, value) };
-        value = value.wrapping_add(1);
-        one_at_a_time();
-    }
+    repeat!(stores, movnti64(at, value), value = value.wrapping_add(1));
     value
 }

@@ -7,6 +7,7 @@
 use crate::cpu::sfence;
 #[cfg(target_feature = "sse2")]
 use crate::kernel::intrinsics::fill as intrinsics;
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Form, Kernel, NoIntrinsics, Work};
 use crate::mem::{LINE, Region};
 
@@ -290,45 +291,38 @@ family! {
     linefill_fill_interleaved
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{FillLines, FillWay, Form};
-    use crate::mem::LINE;
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn fills(&mut self) {
-            for (name, way) in [
-                ("linefill_fill_cached", FillWay::Cached),
-                ("linefill_fill_stream", FillWay::NonTemporal),
-                ("linefill_fill_rep_stosb", FillWay::RepStosb),
-                ("linefill_fill_quarter", FillWay::Part { quarters: 1 }),
-                ("linefill_fill_half", FillWay::Part { quarters: 2 }),
-                (
-                    "linefill_fill_three_quarters",
-                    FillWay::Part { quarters: 3 },
-                ),
-            ] {
-                self.fill(name, &[way]);
-            }
-            let groups = [1, 2, 3, 8, 13, 63, 64];
-            let groups = groups.map(|lines| FillWay::Interleaved { lines });
-            self.fill("linefill_fill_interleaved", &groups);
+impl Oracle<'_, '_> {
+    pub(crate) fn fills(&mut self) {
+        for (name, way) in [
+            ("linefill_fill_cached", FillWay::Cached),
+            ("linefill_fill_stream", FillWay::NonTemporal),
+            ("linefill_fill_rep_stosb", FillWay::RepStosb),
+            ("linefill_fill_quarter", FillWay::Part { quarters: 1 }),
+            ("linefill_fill_half", FillWay::Part { quarters: 2 }),
+            (
+                "linefill_fill_three_quarters",
+                FillWay::Part { quarters: 3 },
+            ),
+        ] {
+            self.fill(name, &[way]);
         }
+        let groups = [1, 2, 3, 8, 13, 63, 64];
+        let groups = groups.map(|lines| FillWay::Interleaved { lines });
+        self.fill("linefill_fill_interleaved", &groups);
+    }
 
-        fn fill(&mut self, name: &'static str, ways: &[FillWay]) {
-            let forms = match ways {
-                [FillWay::RepStosb] => &[Form::Assembly],
-                _ => Form::on_vectors(),
-            };
-            let cases = forms
-                .iter()
-                .flat_map(|form| ways.iter().map(move |way| (*form, *way)));
-            let cases = cases.flat_map(|case| [1, 2, 100].map(|lines| (case, lines)));
-            self.check(name, cases, |&((form, way), lines), memory, then| {
-                let (region, _) = memory.split(lines * LINE)?;
-                then(&mut FillLines::new(region, way).ok()?.by(form).ok()?)
-            });
-        }
+    fn fill(&mut self, name: &'static str, ways: &[FillWay]) {
+        let forms = match ways {
+            [FillWay::RepStosb] => &[Form::Assembly],
+            _ => Form::on_vectors(),
+        };
+        let cases = forms
+            .iter()
+            .flat_map(|form| ways.iter().map(move |way| (*form, *way)));
+        let cases = cases.flat_map(|case| [1, 2, 100].map(|lines| (case, lines)));
+        self.check(name, cases, |&((form, way), lines), memory, then| {
+            let (region, _) = memory.split(lines * LINE)?;
+            then(&mut FillLines::new(region, way).ok()?.by(form).ok()?)
+        });
     }
 }

@@ -4,8 +4,10 @@
 // Calls kernels with addresses of lines inside the region.
 #![allow(unsafe_code)]
 
+use crate::cpu::Features;
 use crate::cpu::{Clflushopt, Clwb, mfence, sfence};
 use crate::kernel::intrinsics::flush as intrinsics;
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Form, Kernel, Work};
 use crate::mem::{LINE, Region};
 
@@ -226,45 +228,37 @@ unsafe extern "sysv64" {
     pub fn linefill_rewrite_stream(at: *mut u64, stores: u64, value: u64) -> u64;
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::cpu::Features;
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{FlushLines, FlushWay, Form, Rewrite, RewriteWay};
-    use crate::mem::LINE;
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn flushes(&mut self, features: Features) {
-            let unordered = features.clflushopt().map(FlushWay::Unordered);
-            for (name, way) in [
-                ("linefill_flush", Some(FlushWay::Ordered)),
-                ("linefill_flush_opt", unordered),
-                ("linefill_flush_back", features.clwb().map(FlushWay::Back)),
-            ] {
-                let Some(way) = way else {
-                    continue;
-                };
-                let forms = Form::ALL.into_iter();
-                let cases = forms.flat_map(|form| [1, 2, 100].map(|lines| (form, lines)));
-                self.check(name, cases, |&(form, lines), memory, then| {
-                    let (region, _) = memory.split(lines * LINE)?;
-                    then(&mut FlushLines::new(region, way).by(form))
-                });
-            }
+impl Oracle<'_, '_> {
+    pub(crate) fn flushes(&mut self, features: Features) {
+        let unordered = features.clflushopt().map(FlushWay::Unordered);
+        for (name, way) in [
+            ("linefill_flush", Some(FlushWay::Ordered)),
+            ("linefill_flush_opt", unordered),
+            ("linefill_flush_back", features.clwb().map(FlushWay::Back)),
+        ] {
+            let Some(way) = way else {
+                continue;
+            };
+            let forms = Form::ALL.into_iter();
+            let cases = forms.flat_map(|form| [1, 2, 100].map(|lines| (form, lines)));
+            self.check(name, cases, |&(form, lines), memory, then| {
+                let (region, _) = memory.split(lines * LINE)?;
+                then(&mut FlushLines::new(region, way).by(form))
+            });
         }
+    }
 
-        pub(crate) fn rewrites(&mut self, features: Features) {
-            let through = features.clwb().map(RewriteWay::Through);
-            for (name, way) in [
-                ("linefill_rewrite", Some(RewriteWay::Back)),
-                ("linefill_rewrite_through", through),
-                ("linefill_rewrite_stream", Some(RewriteWay::NonTemporal)),
-            ] {
-                if let Some(way) = way {
-                    self.check(name, Form::ALL, |form, memory, then| {
-                        then(&mut Rewrite::new(memory, way).by(*form))
-                    });
-                }
+    pub(crate) fn rewrites(&mut self, features: Features) {
+        let through = features.clwb().map(RewriteWay::Through);
+        for (name, way) in [
+            ("linefill_rewrite", Some(RewriteWay::Back)),
+            ("linefill_rewrite_through", through),
+            ("linefill_rewrite_stream", Some(RewriteWay::NonTemporal)),
+        ] {
+            if let Some(way) = way {
+                self.check(name, Form::ALL, |form, memory, then| {
+                    then(&mut Rewrite::new(memory, way).by(*form))
+                });
             }
         }
     }

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::Region;
 
@@ -75,18 +76,41 @@ struct Route {
     kernel: Trips,
 }
 
+/// Defines the kernels and the table of them.
 macro_rules! routes {
     ($($passing:ident $store:literal $load:literal $name:ident,)*) => {
-        [$(Route {
+        /// All trips that have a kernel.
+        static ROUTES: [Route; 37] = [$(Route {
             trip: Trip::new($store, $load).by(Passing::$passing),
             name: stringify!($name),
             kernel: $name,
-        }),*]
+        }),*];
+
+        family! {
+            /// The function type of all round trips. The numbers in a name are the bytes stored and the bytes
+            /// loaded.
+            ///
+            /// Returns the low 8 bytes of the value after the last trip.
+            ///
+            /// # Safety
+            /// Let S and L be the two numbers in the name. S bytes from `store` on are valid for writes, and L
+            /// bytes from `load` bytes after `store` are valid for reads. In the kernels with two stores (`_two`),
+            /// S bytes from `second` bytes after `store` are valid for writes. `trips` is not 0. The CPU has AVX2
+            /// if one of the numbers is 32, and AVX-512 if one is 64.
+            pub type Trips = unsafe extern "sysv64" fn(
+                store: *mut u8,
+                load: isize,
+                trips: u64,
+                value: u64,
+                second: isize,
+            ) -> u64;
+
+            $($name)*
+        }
     };
 }
 
-/// All trips that have a kernel.
-static ROUTES: [Route; 37] = routes![
+routes! {
     One 1 1 linefill_forward1_1,
     One 1 2 linefill_forward1_2,
     One 1 4 linefill_forward1_4,
@@ -124,7 +148,7 @@ static ROUTES: [Route; 37] = routes![
     Two 32 64 linefill_forward32_64_two,
     Renamed 8 8 linefill_forward8_8_renamed,
     General 16 8 linefill_forward16_8_general,
-];
+}
 
 impl Route {
     /// Returns the kernel of `trip`, if it exists and `features` support it.
@@ -270,96 +294,26 @@ impl Kernel for Forward<'_> {
     }
 }
 
-family! {
-    /// The function type of all round trips. The numbers in a name are the bytes stored and the bytes
-    /// loaded.
-    ///
-    /// Returns the low 8 bytes of the value after the last trip.
-    ///
-    /// # Safety
-    /// Let S and L be the two numbers in the name. S bytes from `store` on are valid for writes, and L
-    /// bytes from `load` bytes after `store` are valid for reads. In the kernels with two stores (`_two`),
-    /// S bytes from `second` bytes after `store` are valid for writes. `trips` is not 0. The CPU has AVX2
-    /// if one of the numbers is 32, and AVX-512 if one is 64.
-    pub type Trips = unsafe extern "sysv64" fn(
-        store: *mut u8,
-        load: isize,
-        trips: u64,
-        value: u64,
-        second: isize,
-    ) -> u64;
-
-    linefill_forward1_1
-    linefill_forward1_2
-    linefill_forward1_4
-    linefill_forward1_8
-    linefill_forward2_1
-    linefill_forward2_2
-    linefill_forward2_4
-    linefill_forward2_8
-    linefill_forward4_1
-    linefill_forward4_2
-    linefill_forward4_4
-    linefill_forward4_8
-    linefill_forward8_1
-    linefill_forward8_2
-    linefill_forward8_4
-    linefill_forward8_8
-    linefill_forward8_16
-    linefill_forward8_32
-    linefill_forward8_64
-    linefill_forward16_8
-    linefill_forward16_16
-    linefill_forward16_32
-    linefill_forward16_64
-    linefill_forward32_8
-    linefill_forward32_16
-    linefill_forward32_32
-    linefill_forward32_64
-    linefill_forward64_8
-    linefill_forward64_16
-    linefill_forward64_32
-    linefill_forward64_64
-    linefill_forward4_8_two
-    linefill_forward8_16_two
-    linefill_forward16_32_two
-    linefill_forward32_64_two
-    linefill_forward8_8_renamed
-    linefill_forward16_8_general
-}
-
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use super::ROUTES;
-    use crate::cpu::Features;
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{Forward, Passing, Trip};
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn forwards(&mut self, features: Features) {
-            for route in &ROUTES {
-                let trip = route.trip;
-                let Trip { store, load, .. } = trip;
-                let widest = store.max(load);
-                if (widest == 64 && features.avx512().is_none())
-                    || (widest == 32 && features.avx2().is_none())
-                {
-                    continue;
-                }
-                // Load distances: the same address, one shared byte at either end, the upper part, no
-                // shared byte. Stores: within a line, across two lines, across two pages.
-                let (store, load) = (store as isize, load as isize);
-                let distances = [0, 1 - load, store - 1, store - load, 200];
-                let apart: &[isize] = match trip.passing {
-                    Passing::Renamed => &distances[..1],
-                    _ => &distances,
-                };
-                let stores = [256, 256 + 63, 2 * 4096 - 1].into_iter();
-                let cases = stores.flat_map(|store| apart.iter().map(move |&load| (store, load)));
-                self.check(route.name, cases, |&(store, load), memory, then| {
-                    then(&mut Forward::new(memory, trip, store, load, features).ok()?)
-                });
+impl Oracle<'_, '_> {
+    pub(crate) fn forwards(&mut self, features: Features) {
+        for route in &ROUTES {
+            let trip = route.trip;
+            if Route::of(trip, features).is_err() {
+                continue;
             }
+            // Load distances: the same address, one shared byte at either end, the upper part, no
+            // shared byte. Stores: within a line, across two lines, across two pages.
+            let (store, load) = (trip.store as isize, trip.load as isize);
+            let distances = [0, 1 - load, store - 1, store - load, 200];
+            let apart: &[isize] = match trip.passing {
+                Passing::Renamed => &distances[..1],
+                _ => &distances,
+            };
+            let stores = [256, 256 + 63, 2 * 4096 - 1].into_iter();
+            let cases = stores.flat_map(|store| apart.iter().map(move |&load| (store, load)));
+            self.check(route.name, cases, |&(store, load), memory, then| {
+                then(&mut Forward::new(memory, trip, store, load, features).ok()?)
+            });
         }
     }
 }

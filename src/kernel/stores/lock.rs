@@ -5,11 +5,9 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::SplitLocks;
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Kernel, Work};
-use crate::mem::{LINE, Region};
-
-/// Bytes of a word.
-const WORD: usize = 8;
+use crate::mem::{LINE, Region, WORD};
 
 /// Why the additions to a word are rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,18 +91,12 @@ unsafe extern "sysv64" {
     pub fn linefill_lock_add(at: *mut u8, additions: u64) -> u64;
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::LockAdd;
-    use crate::kernel::verify::Oracle;
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn locks(&mut self) {
-            self.check(
-                "linefill_lock_add",
-                [0, 3, 56, 4096 + 17],
-                |&at, memory, then| then(&mut LockAdd::new(memory, at, None).ok()?),
-            );
-        }
+impl Oracle<'_, '_> {
+    pub(crate) fn locks(&mut self) {
+        self.check(
+            "linefill_lock_add",
+            [0, 3, 56, 4096 + 17],
+            |&at, memory, then| then(&mut LockAdd::new(memory, at, None).ok()?),
+        );
     }
 }

@@ -19,19 +19,3 @@ pub use pending::{Alias4K, Alias4KError, StoreAddress, StoreBufferFill, TooManyS
 pub use speculate::SPECULATE_CHAIN;
 pub use speculate::{Issue, Speculate, SpeculateError, SpeculateMiss};
 pub use store::{Store, StoreError, Sweep, Temporal};
-
-use crate::cpu::Features;
-use crate::kernel::verify::Oracle;
-
-/// Checks every kernel of this subject against its model.
-pub(super) fn verify(oracle: &mut Oracle<'_, '_>, features: Features) {
-    oracle.stores(features);
-    oracle.fills();
-    oracle.flushes(features);
-    oracle.rewrites(features);
-    oracle.pendings();
-    oracle.aliases();
-    oracle.locks();
-    oracle.forwards(features);
-    oracle.speculations();
-}

@@ -4,8 +4,9 @@
 // Calls assembly with addresses inside the region.
 #![allow(unsafe_code)]
 
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Kernel, Work};
-use crate::mem::Region;
+use crate::mem::{Region, WORD};
 
 /// The maximum number of stores per round.
 pub const MOST_PENDING: u32 = 128;
@@ -85,9 +86,6 @@ unsafe extern "sysv64" {
     /// most 128.
     pub fn linefill_pending(at: *mut u64, rounds: u64, stores: u64, before: u64) -> u64;
 }
-
-/// Bytes of a word.
-const WORD: usize = 8;
 
 /// Why two words cannot be stored to and loaded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,29 +209,23 @@ unsafe extern "sysv64" {
     pub fn linefill_alias_late(store: *mut u8, load: *const u8, iterations: u64) -> usize;
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{Alias4K, MOST_PENDING, StoreAddress, StoreBufferFill};
+impl Oracle<'_, '_> {
+    pub(crate) fn pendings(&mut self) {
+        let stores = [0, 1, 63, MOST_PENDING];
+        self.check("linefill_pending", stores, |&stores, memory, then| {
+            then(&mut StoreBufferFill::new(memory, stores).ok()?)
+        });
+    }
 
-    impl Oracle<'_, '_> {
-        pub(crate) fn pendings(&mut self) {
-            let stores = [0, 1, 63, MOST_PENDING];
-            self.check("linefill_pending", stores, |&stores, memory, then| {
-                then(&mut StoreBufferFill::new(memory, stores).ok()?)
+    pub(crate) fn aliases(&mut self) {
+        let places = [(0, 4096), (4096, 0), (64, 72), (72, 64), (4099, 8195)];
+        for (kernel, known) in [
+            ("linefill_alias", StoreAddress::Early),
+            ("linefill_alias_late", StoreAddress::Late),
+        ] {
+            self.check(kernel, places, |&(store, load), memory, then| {
+                then(&mut Alias4K::new(memory, store, load, known).ok()?)
             });
-        }
-
-        pub(crate) fn aliases(&mut self) {
-            let places = [(0, 4096), (4096, 0), (64, 72), (72, 64), (4099, 8195)];
-            for (kernel, known) in [
-                ("linefill_alias", StoreAddress::Early),
-                ("linefill_alias_late", StoreAddress::Late),
-            ] {
-                self.check(kernel, places, |&(store, load), memory, then| {
-                    then(&mut Alias4K::new(memory, store, load, known).ok()?)
-                });
-            }
         }
     }
 }

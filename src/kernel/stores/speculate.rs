@@ -5,8 +5,9 @@
 #![allow(unsafe_code)]
 
 use crate::kernel::chase::walk::padding_offsets;
+use crate::kernel::verify::{Oracle, PADDED};
 use crate::kernel::{Access, Kernel, Work};
-use crate::mem::{LINE, Region};
+use crate::mem::{LINE, Region, WORD};
 use crate::pattern::{Ring, Rng};
 
 /// Whether a load has to wait for the address of the preceding store.
@@ -19,9 +20,6 @@ pub enum Issue {
     /// The load's address depends on the store's address. No CPU can load earlier.
     Ordered,
 }
-
-/// Bytes of a word.
-const WORD: usize = 8;
 
 /// Byte offsets of the stored word, of the other word to load, and of the table of load addresses.
 const STORE: usize = 0;
@@ -287,29 +285,23 @@ family! {
     linefill_speculate_miss_ordered
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::kernel::verify::{Oracle, PADDED};
-    use crate::kernel::{Issue, Speculate, SpeculateMiss};
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn speculations(&mut self) {
-            for (issue, chains, misses) in [
-                (Issue::Free, "linefill_speculate", "linefill_speculate_miss"),
-                (
-                    Issue::Ordered,
-                    "linefill_speculate_ordered",
-                    "linefill_speculate_miss_ordered",
-                ),
-            ] {
-                let shared = [0, 1, 16, 128, 255, 256];
-                self.check(chains, shared, |&shared, memory, then| {
-                    then(&mut Speculate::new(memory, issue, shared, 7).ok()?)
-                });
-                self.check(misses, PADDED, |ring, memory, then| {
-                    then(&mut SpeculateMiss::new(ring.build(memory)?, issue).ok()?)
-                });
-            }
+impl Oracle<'_, '_> {
+    pub(crate) fn speculations(&mut self) {
+        for (issue, chains, misses) in [
+            (Issue::Free, "linefill_speculate", "linefill_speculate_miss"),
+            (
+                Issue::Ordered,
+                "linefill_speculate_ordered",
+                "linefill_speculate_miss_ordered",
+            ),
+        ] {
+            let shared = [0, 1, 16, 128, 255, 256];
+            self.check(chains, shared, |&shared, memory, then| {
+                then(&mut Speculate::new(memory, issue, shared, 7).ok()?)
+            });
+            self.check(misses, PADDED, |ring, memory, then| {
+                then(&mut SpeculateMiss::new(ring.build(memory)?, issue).ok()?)
+            });
         }
     }
 }

@@ -4,8 +4,10 @@
 // Calls kernels with addresses inside the matrix.
 #![allow(unsafe_code)]
 
+use crate::cpu::Features;
 use crate::cpu::sfence;
 use crate::kernel::intrinsics::store as intrinsics;
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Assembled, Form, Kernel, NoIntrinsics, Width, Work};
 use crate::pattern::Matrix;
 
@@ -313,43 +315,34 @@ family! {
     linefill_stream64
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use super::assembled;
-    use crate::cpu::Features;
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{Form, Store, Sweep, Temporal, Width};
-    use crate::pattern::Matrix;
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn stores(&mut self, features: Features) {
-            let widths = Width::BYTES.into_iter();
-            for width in widths.filter_map(|bytes| Width::of(bytes, features)) {
-                self.store(width, Temporal::Cached);
-                self.store(width, Temporal::NonTemporal);
-            }
+impl Oracle<'_, '_> {
+    pub(crate) fn stores(&mut self, features: Features) {
+        let widths = Width::BYTES.into_iter();
+        for width in widths.filter_map(|bytes| Width::of(bytes, features)) {
+            self.store(width, Temporal::Cached);
+            self.store(width, Temporal::NonTemporal);
         }
+    }
 
-        fn store(&mut self, width: Width, temporal: Temporal) {
-            let matrices = [(1, 1), (1, 40), (40, 1), (7, 3), (23, 61)];
-            let forms = match width {
-                Width::W4 | Width::W8 => &Form::ALL,
-                _ => Form::on_vectors(),
-            };
-            let sweeps = [Sweep::Row, Sweep::Column];
-            let cases = forms
-                .iter()
-                .flat_map(|form| sweeps.map(|sweep| (form, sweep)));
-            let cases = cases.flat_map(|case| matrices.map(|matrix| (case, matrix)));
-            self.check(
-                assembled(temporal, width).name,
-                cases,
-                |&((form, sweep), (rows, columns)), memory, then| {
-                    let matrix = Matrix::new(memory, rows, columns * width.bytes()).ok()?;
-                    let store = Store::new(matrix, sweep, width, temporal).ok()?;
-                    then(&mut store.by(*form).ok()?)
-                },
-            );
-        }
+    fn store(&mut self, width: Width, temporal: Temporal) {
+        let matrices = [(1, 1), (1, 40), (40, 1), (7, 3), (23, 61)];
+        let forms = match width {
+            Width::W4 | Width::W8 => &Form::ALL,
+            _ => Form::on_vectors(),
+        };
+        let sweeps = [Sweep::Row, Sweep::Column];
+        let cases = forms
+            .iter()
+            .flat_map(|form| sweeps.map(|sweep| (form, sweep)));
+        let cases = cases.flat_map(|case| matrices.map(|matrix| (case, matrix)));
+        self.check(
+            assembled(temporal, width).name,
+            cases,
+            |&((form, sweep), (rows, columns)), memory, then| {
+                let matrix = Matrix::new(memory, rows, columns * width.bytes()).ok()?;
+                let store = Store::new(matrix, sweep, width, temporal).ok()?;
+                then(&mut store.by(*form).ok()?)
+            },
+        );
     }
 }

@@ -3,10 +3,12 @@
 // Calls kernels with addresses of lines inside the region.
 #![allow(unsafe_code)]
 
+use crate::cpu::Features;
 use crate::cpu::Sse41;
 #[cfg(target_feature = "sse2")]
 use crate::kernel::intrinsics::load as intrinsics;
-use crate::kernel::{Access, Assembled, Form, Kernel, NoIntrinsics, Vector, Work};
+use crate::kernel::verify::Oracle;
+use crate::kernel::{Access, Assembled, Blocked, Form, Kernel, NoIntrinsics, Vector, Work};
 use crate::mem::{LINE, Region};
 
 /// The load instruction.
@@ -244,47 +246,39 @@ family! {
     linefill_load_blocks_stream64
 }
 
-/// The patterns on which the kernels are checked against their model.
-mod checks {
-    use crate::cpu::Features;
-    use crate::kernel::verify::Oracle;
-    use crate::kernel::{Blocked, Form, LoadLines, LoadWay, Vector};
-    use crate::mem::LINE;
-
-    impl Oracle<'_, '_> {
-        pub(crate) fn loads(&mut self, features: Features) {
-            let vectors = Vector::BYTES.into_iter();
-            for vector in vectors.filter_map(|bytes| Vector::of(bytes, features)) {
-                self.load(LoadWay::Cached(vector), vector == Vector::Sse2);
-                if let Some(sse41) = features.sse41() {
-                    self.load(LoadWay::NonTemporal(sse41, vector), false);
-                }
+impl Oracle<'_, '_> {
+    pub(crate) fn loads(&mut self, features: Features) {
+        let vectors = Vector::BYTES.into_iter();
+        for vector in vectors.filter_map(|bytes| Vector::of(bytes, features)) {
+            self.load(LoadWay::Cached(vector), vector == Vector::Sse2);
+            if let Some(sse41) = features.sse41() {
+                self.load(LoadWay::NonTemporal(sse41, vector), false);
             }
         }
+    }
 
-        /// Checks lines read one after the other. With `in_blocks` also [`Blocked`] reads: blocks that
-        /// divide the region, blocks that leave lines over, and blocks of one line.
-        fn load(&mut self, way: LoadWay, in_blocks: bool) {
-            let blocks = way.in_blocks().name;
-            self.check(blocks, [8, 24, 64], |&lines, memory, then| {
+    /// Checks lines read one after the other. With `in_blocks` also [`Blocked`] reads: blocks that
+    /// divide the region, blocks that leave lines over, and blocks of one line.
+    fn load(&mut self, way: LoadWay, in_blocks: bool) {
+        let blocks = way.in_blocks().name;
+        self.check(blocks, [8, 24, 64], |&lines, memory, then| {
+            let (region, _) = memory.split(lines * LINE)?;
+            then(&mut LoadLines::new(region, way))
+        });
+        let forms = Form::on_vectors().iter();
+        let lines = forms.flat_map(|form| [1, 2, 100].map(|lines| (lines, Ok(*form))));
+        let parts = [(100, 2), (7, 3), (1, 1)].map(|part| (100, Err(part)));
+        let parts = parts.into_iter().filter(|_| in_blocks);
+        self.check(
+            way.assembled().name,
+            lines.chain(parts),
+            |&(lines, reading), memory, then| {
                 let (region, _) = memory.split(lines * LINE)?;
-                then(&mut LoadLines::new(region, way))
-            });
-            let forms = Form::on_vectors().iter();
-            let lines = forms.flat_map(|form| [1, 2, 100].map(|lines| (lines, Ok(*form))));
-            let parts = [(100, 2), (7, 3), (1, 1)].map(|part| (100, Err(part)));
-            let parts = parts.into_iter().filter(|_| in_blocks);
-            self.check(
-                way.assembled().name,
-                lines.chain(parts),
-                |&(lines, reading), memory, then| {
-                    let (region, _) = memory.split(lines * LINE)?;
-                    match reading {
-                        Ok(form) => then(&mut LoadLines::new(region, way).by(form).ok()?),
-                        Err((lines, times)) => then(&mut Blocked::new(region, lines, times).ok()?),
-                    }
-                },
-            );
-        }
+                match reading {
+                    Ok(form) => then(&mut LoadLines::new(region, way).by(form).ok()?),
+                    Err((lines, times)) => then(&mut Blocked::new(region, lines, times).ok()?),
+                }
+            },
+        );
     }
 }

@@ -14,13 +14,3 @@ pub use blocked::{Blocked, BlockedError};
 pub use burst::BURST;
 pub use burst::{Burst, BurstError, Places, Transfer};
 pub use load::{LoadLines, LoadWay};
-
-use crate::cpu::Features;
-use crate::kernel::verify::Oracle;
-
-/// Checks every kernel of this subject against its model.
-pub(super) fn verify(oracle: &mut Oracle<'_, '_>, features: Features) {
-    oracle.bandwidths(features);
-    oracle.bursts(features);
-    oracle.loads(features);
-}

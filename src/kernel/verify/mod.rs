@@ -13,7 +13,6 @@ pub(super) mod check;
 
 use crate::cpu::Features;
 use crate::kernel::verify::check::{Built, Case, Parts, Pattern, WithKernel};
-use crate::kernel::{chase, code, coherence, compute, stores, stream};
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
 pub use check::{Difference, Mismatch};
@@ -32,12 +31,39 @@ pub fn check_all(
     report: &mut dyn FnMut(&'static str, Result<(), Mismatch>),
 ) {
     let mut oracle = Oracle::new(region.reborrow(), report);
-    chase::verify(&mut oracle, *features);
-    stream::verify(&mut oracle, *features);
-    stores::verify(&mut oracle, *features);
-    compute::verify(&mut oracle, *features);
-    code::verify(&mut oracle, *features);
-    coherence::verify(&mut oracle, *features);
+    oracle.walks();
+    oracle.jumps();
+    oracle.chases(*features);
+    oracle.fields();
+    oracle.pairs();
+    oracle.picks();
+    oracle.lanes();
+    oracle.prefetches();
+    oracle.straddles(*features);
+    oracle.translations();
+    oracle.bandwidths(*features);
+    oracle.bursts(*features);
+    oracle.loads(*features);
+    oracle.stores(*features);
+    oracle.fills();
+    oracle.flushes(*features);
+    oracle.rewrites(*features);
+    oracle.pendings();
+    oracle.aliases();
+    oracle.locks();
+    oracle.forwards(*features);
+    oracle.speculations();
+    oracle.register();
+    oracle.addition();
+    oracle.orders(*features);
+    oracle.shuffles();
+    oracle.tensors();
+    oracle.matmuls(*features);
+    oracle.codealigns();
+    oracle.increments();
+    oracle.queues();
+    oracle.roundtrips();
+    oracle.takes();
 }
 
 /// Passes the cases to the check and the results to the caller.

@@ -7,9 +7,8 @@ use std::io::{self, Read};
 use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
 
-use super::explain;
 use super::group::MOST;
-use super::{Event, Refusal, paranoid};
+use super::{Event, Refusal, refusal};
 use crate::mem::PAGE;
 use crate::os::memory::Mapped;
 use crate::pmu::{Cpu, Page, Rdpmc, Reading, Unread};
@@ -33,8 +32,7 @@ impl Counter {
     /// # Errors
     /// Why the kernel does not count it.
     pub fn open(event: &Event) -> Result<Counter, Refusal> {
-        Counter::open_in(event, None)
-            .map_err(|error| explain(&error, paranoid(std::path::Path::new("/proc"))))
+        Counter::open_in(event, None).map_err(|error| refusal(event, &error))
     }
 
     /// `ioctl(PERF_EVENT_IOC_DISABLE)` and `ioctl(PERF_EVENT_IOC_ENABLE)`: restarts the group of a

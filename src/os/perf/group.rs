@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::counter::Counter;
-use super::{Event, Refusal, explain, paranoid};
+use super::{Event, Refusal, refusal};
 use crate::host::{self, Lack, Meter};
 use crate::pmu::Reading;
 
@@ -182,8 +182,7 @@ impl Group {
             true => &mut self.software,
             false => &mut self.hardware,
         };
-        seat(&Kernel, groups, event, place, may_take_turns)
-            .map_err(|error| explain(&error, paranoid(std::path::Path::new("/proc"))))
+        seat(&Kernel, groups, event, place, may_take_turns).map_err(|error| refusal(event, &error))
     }
 
     /// Runs `work`, and writes the counts of that time into `after`, without allocating. `before` and `after`

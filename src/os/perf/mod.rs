@@ -13,7 +13,7 @@ mod sampler;
 use std::io;
 use std::path::Path;
 
-use super::root::read;
+use super::root::{Root, read};
 pub use crate::host::{Event, Refusal, Software};
 #[cfg(all(test, feature = "lab"))]
 pub(crate) use access::DataSource;
@@ -41,7 +41,7 @@ pub enum Pmu {
 pub fn probe() -> Pmu {
     match Event::CYCLES.open(None) {
         Ok(_event) => Pmu::Available,
-        Err(error) => Pmu::Refused(explain(&error, paranoid(Path::new("/proc")))),
+        Err(error) => Pmu::Refused(refusal(&Event::CYCLES, &error)),
     }
 }
 
@@ -50,11 +50,10 @@ pub fn probe() -> Pmu {
 /// # Errors
 /// Why it does not count.
 pub fn probe_software() -> Result<(), Refusal> {
-    let clock = Counter::open(&Event::software(Software::TaskClock))?;
+    let event = Event::software(Software::TaskClock);
+    let clock = Counter::open(&event)?;
     // The clock runs while this thread does. The calls themselves take long enough.
-    let reading = clock
-        .read()
-        .map_err(|error| explain(&error, paranoid(Path::new("/proc"))))?;
+    let reading = clock.read().map_err(|error| refusal(&event, &error))?;
     if reading.value == 0 {
         return Err(Refusal::Other(
             "the task clock opened, and stands still".into(),
@@ -71,9 +70,20 @@ pub fn paranoid(proc: &Path) -> Option<i64> {
         .ok()
 }
 
-/// Translates an error of `perf_event_open` (its manual page, section ERRORS).
-fn explain(error: &io::Error, paranoid: Option<i64>) -> Refusal {
+/// Returns why the kernel did not open `event`, by its answer.
+fn refusal(event: &Event, error: &io::Error) -> Refusal {
+    let root = Root::live();
+    let listed = |name| event::named_source(&root, name).is_ok();
+    let lacks = event.is_general() && event::PMUS.into_iter().any(listed);
+    explain(error, paranoid(&root.proc), lacks)
+}
+
+/// Translates an error of `perf_event_open` (its manual page, section ERRORS). `lacks`: the event is one of
+/// perf's own and there is a PMU, so that `ENOENT` says that this PMU has no such event (`set_ext_hw_attr` in
+/// Linux's `arch/x86/events/core.c`).
+fn explain(error: &io::Error, paranoid: Option<i64>, lacks: bool) -> Refusal {
     match error.raw_os_error() {
+        Some(libc::ENOENT) if lacks => Refusal::Event,
         Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => Refusal::NoPmu,
         Some(libc::EACCES) => Refusal::Paranoid(paranoid),
         // Up to 2, user mode may be counted. Distributions add 3 and 4, which also answer EPERM.
@@ -105,7 +115,12 @@ mod tests {
 
     #[test]
     fn each_answer_has_its_meaning() {
-        let meaning = |code, setting| explain(&io::Error::from_raw_os_error(code), setting);
+        let answer = io::Error::from_raw_os_error;
+        let meaning = |code, setting| explain(&answer(code), setting, false);
+        assert_eq!(
+            explain(&answer(libc::ENOENT), Some(2), true),
+            Refusal::Event
+        );
         assert_eq!(meaning(libc::ENOENT, Some(2)), Refusal::NoPmu);
         assert_eq!(meaning(libc::ENODEV, Some(2)), Refusal::NoPmu);
         assert_eq!(meaning(libc::EOPNOTSUPP, Some(2)), Refusal::NoPmu);

@@ -44,7 +44,7 @@ impl Sampler {
     /// Why it may not.
     pub(crate) fn probe(event: &Sampled) -> Result<(), Refusal> {
         let answer = Sampler::open(event, 0).map(|_| ());
-        answer.map_err(|error| explain(&error, paranoid(Path::new("/proc"))))
+        answer.map_err(|error| explain(&error, paranoid(Path::new("/proc")), false))
     }
 
     /// Starts sampling `thread` (0: the calling thread).

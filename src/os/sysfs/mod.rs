@@ -8,7 +8,7 @@
 mod cache;
 pub(crate) mod list;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::limits::meminfo_bytes;
@@ -249,10 +249,14 @@ impl Sysfs {
     /// [`Unreadable`] if the kernel does not describe the caches of an online CPU.
     pub fn arrangement(&self) -> Result<Arrangement, Unreadable> {
         let online = self.online()?;
+        let mut levels = BTreeSet::new();
         for cpu in &online {
-            self.caches(*cpu)?;
+            let caches = self.caches(*cpu)?;
+            let data = caches.iter().filter(|cache| cache.holds_data());
+            levels.extend(data.map(|cache| cache.level));
         }
         // The list of CPUs is never empty.
-        Ok(Arrangement::of(&self.seats(&online)).unwrap_or(Arrangement::OneCore))
+        let arrangement = Arrangement::of(&self.seats(&online), levels.len());
+        Ok(arrangement.unwrap_or(Arrangement::OneCore))
     }
 }

@@ -139,12 +139,10 @@ impl<'m> Tensor<'m> {
             }
         }
         let needed = storage.bytes(shape);
-        if !Span::of(needed).fits(region.len()) {
-            return Err(TensorError::RegionTooSmall {
-                needed,
-                region: region.len(),
-            });
-        }
+        Span::of(needed).within(region.len(), |needed, region| TensorError::RegionTooSmall {
+            needed,
+            region,
+        })?;
         let mut tensor = Tensor {
             region,
             shape,

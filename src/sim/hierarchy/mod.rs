@@ -198,7 +198,7 @@ impl Hierarchy {
         let levels = self.levels.iter_mut().map(|level| &mut level.cache);
         for cache in levels.chain(&mut self.instructions) {
             let bytes = cache.geometry().line();
-            cache.clean_each(|line| {
+            cache.level.clean_each(|line| {
                 lines.insert(whole.line_of(line * bytes));
             });
         }
@@ -270,7 +270,7 @@ impl Hierarchy {
         }
         for (op, hits) in trace.dropped() {
             if let Some(side) = self.side(op) {
-                self.at_mut(side, 0).count_hits(op, hits);
+                self.at_mut(side, 0).level.count_hits(op, hits);
             }
         }
         Ok(())

@@ -53,8 +53,8 @@ impl Hierarchy {
             return true;
         };
         let first = self.at_mut(side, 0);
-        if first.again(reference) {
-            first.count(reference.op, true);
+        if first.level.again(reference) {
+            first.level.count(reference.op, true);
             return true;
         }
         self.serve_other(side, reference)
@@ -81,7 +81,7 @@ impl Hierarchy {
                 self.look_up(side, depth, reference, write)
             };
             let hit = answer.missed == 0;
-            self.at_mut(side, depth).count(reference.op, hit);
+            self.at_mut(side, depth).level.count(reference.op, hit);
             self.settle(depth);
             if depth == 0 {
                 hit_first = hit;
@@ -126,7 +126,7 @@ impl Hierarchy {
                 }
                 line += 1;
             }
-            cache.count(reference.op, hit);
+            cache.level.count(reference.op, hit);
             let hit_first = *hit_first.get_or_insert(hit);
             match behind.split_first_mut() {
                 Some((next, behind_it)) if !hit || writes_on => {
@@ -172,7 +172,7 @@ impl Hierarchy {
                 continue;
             }
             match self.take(depth, line) {
-                Some(Evicted { dirty: true, .. }) => self.at_mut(side, depth - 1).mark(line),
+                Some(Evicted { dirty: true, .. }) => self.at_mut(side, depth - 1).level.mark(line),
                 Some(_) => {}
                 None => {
                     answer.missed |= bit(line - first);
@@ -315,7 +315,7 @@ impl Hierarchy {
                 }
                 outcome.hit()
             };
-            self.levels[next].cache.count(Op::Prefetch, hit);
+            self.levels[next].cache.level.count(Op::Prefetch, hit);
             if hit {
                 break;
             }
@@ -336,7 +336,7 @@ impl Hierarchy {
                 self.levels[last].cache.count_write_back();
             }
         }
-        self.levels[0].cache.count(reference.op, false);
+        self.levels[0].cache.level.count(reference.op, false);
         self.combining.reference(Reference {
             op: Op::Store,
             ..reference
@@ -363,7 +363,7 @@ impl Hierarchy {
     fn shape(&self) -> Option<Shape> {
         let data = &self.levels[0].cache;
         let instructions = self.instructions.as_ref();
-        let steady = |cache: &Cache| cache.is_steady();
+        let steady = |cache: &Cache| cache.level.is_steady();
         if self.watched || !self.apart || self.joint() || !steady(data) {
             return None;
         }
@@ -388,6 +388,7 @@ impl Hierarchy {
         for op in Op::ALL {
             if let Some(side) = self.side(op) {
                 self.at_mut(side, 0)
+                    .level
                     .count_hits(op, served.hits[op as usize]);
             }
         }

@@ -143,7 +143,6 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::pattern::Rng;
 
     #[test]
     fn a_line_is_found_in_whatever_way_it_lies_and_whatever_its_flags() {
@@ -186,30 +185,5 @@ mod tests {
         fills_what_was_removed(Random::new(1));
         let qlru = "QLRU_H11_M1_R0_U0".parse().unwrap();
         fills_what_was_removed(Ages::new(qlru, 1, 4));
-    }
-
-    /// Compares LRU with the list that defines it.
-    #[test]
-    fn lru_is_the_list_it_is_defined_by() {
-        for ways in [1, 2, 7, 8, 16, 20] {
-            let mut rng = Rng::new(ways as u64);
-            let mut entries = vec![EMPTY; ways];
-            let mut list: vec::Vec<Entry> = vec::Vec::new();
-            for _ in 0..2000 {
-                let key = (rng.below(ways + 3) as u64) << FLAG_BITS;
-                let (way, old) = Lru.reach(0, &mut entries, key);
-                assert_eq!(way, 0);
-                let place = list.iter().position(|&entry| entry == key);
-                assert_eq!(old.is_none(), place.is_some());
-                if let Some(place) = place {
-                    list.remove(place);
-                }
-                list.insert(0, key);
-                if list.len() > ways {
-                    assert_eq!(old, list.pop());
-                }
-                assert_eq!(entries[..list.len()], list);
-            }
-        }
     }
 }

@@ -175,13 +175,6 @@ mod tests {
     }
 
     #[test]
-    fn a_single_way_is_the_victim() {
-        let mut trees = Trees::new(1, 1);
-        trees.point_away(0, 0);
-        assert_eq!(trees.pointed_to(0), 0);
-    }
-
-    #[test]
     fn the_last_bit_clears_the_others() {
         for ways in [2, 8, 12, 64, 65, 200] {
             let mut bits = Bits::new(3, ways);
@@ -195,12 +188,5 @@ mod tests {
             bits.set_bit(2, 0);
             assert_eq!(bits.lowest_clear(2), 1);
         }
-    }
-
-    #[test]
-    fn of_bits_a_single_way_is_the_victim() {
-        let mut bits = Bits::new(1, 1);
-        bits.set_bit(0, 0);
-        assert_eq!(bits.lowest_clear(0), 0);
     }
 }

@@ -367,20 +367,4 @@ mod tests {
         let wanted = [false, false, true];
         assert_eq!(loads(&mut ages, &mut entries, "aef"), wanted);
     }
-
-    #[test]
-    fn one_way_holds_the_last_line() {
-        for name in [
-            "QLRU_H11_M1_R0_U0",
-            "QLRU_H00_M1_R2_U1",
-            "QLRU_H11_M0_R1_U3",
-        ] {
-            let mut ages = Ages::new(qlru(name), 1, 1);
-            let mut entries = [EMPTY; 1];
-            for line in 1..5 {
-                ages.reach(0, &mut entries, line << 2);
-                assert!(ages.hit(0, &mut entries, line << 2).is_some(), "{name}");
-            }
-        }
-    }
 }

@@ -19,30 +19,18 @@ pub fn parse(line: &[u8]) -> Option<Reference> {
         [b' ', b'M', b' ', rest @ ..] => (Op::Modify, rest),
         _ => return None,
     };
-    let mut address = 0_u64;
-    let mut digits = rest.iter();
-    let mut read = 0;
-    loop {
-        let digit = match digits.next()? {
-            b',' => break,
-            digit @ b'0'..=b'9' => digit - b'0',
-            digit @ b'a'..=b'f' => digit - b'a' + 10,
-            _ => return None,
-        };
-        read += 1;
-        address = address << 4 | u64::from(digit);
+    let comma = rest.iter().position(|&byte| byte == b',')?;
+    let (digits, size) = (&rest[..comma], rest[comma + 1..].trim_ascii_end());
+    if !(1..=16).contains(&digits.len()) || size.is_empty() {
+        return None;
     }
-    let size = digits.as_slice().trim_ascii_end();
-    let mut bytes = 0_u32;
-    for digit in size {
-        let digit = digit.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        bytes = bytes.checked_mul(10)?.checked_add(u32::from(digit))?;
-    }
-    (1..=16).contains(&read).then_some(())?;
-    (!size.is_empty()).then_some(Reference { address, bytes, op })
+    let address = digits.iter().try_fold(0_u64, |address, &digit| {
+        Some(address << 4 | u64::from(hexadecimal(digit)?))
+    })?;
+    let bytes = size.iter().try_fold(0_u32, |bytes, &digit| {
+        bytes.checked_mul(10)?.checked_add(decimal(digit)?.into())
+    })?;
+    Some(Reference { address, bytes, op })
 }
 
 /// Parses the first line of a text as [`parse`] does, and returns the reference with the length of the

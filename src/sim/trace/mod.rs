@@ -16,16 +16,7 @@ use crate::sim::{Op, Reference};
 /// The first bytes of a file in the compact form.
 pub const MAGIC: &[u8; 8] = b"lftrace1";
 
-/// The kinds, by the number in the upper three bits; 7 is a fetch that directly follows the previous
-/// one.
-const KINDS: [Op; 6] = [
-    Op::Fetch,
-    Op::Load,
-    Op::Store,
-    Op::Modify,
-    Op::NonTemporalStore,
-    Op::Prefetch,
-];
+/// The kind of a fetch that directly follows the previous one. Other kinds are the numbers of [`Op`].
 const NEXT_FETCH: u8 = 7;
 
 /// The lower five bits of a record's first byte if the size follows.
@@ -79,12 +70,7 @@ impl Encoder {
     pub fn encode(&mut self, reference: Reference, out: &mut Vec<u8>) {
         let distance = reference.address.wrapping_sub(*self.from.of(reference.op)) as i64;
         let next = reference.op == Op::Fetch && distance == 0;
-        let kind = if next {
-            NEXT_FETCH
-        } else {
-            // The table contains every kind of reference, so the default is never used.
-            KINDS.iter().position(|&op| op == reference.op).unwrap_or(0) as u8
-        };
+        let kind = if next { NEXT_FETCH } else { reference.op as u8 };
         let short = reference.bytes < u32::from(LONG);
         let size = if short { reference.bytes as u8 } else { LONG };
         out.push(kind << 5 | size);
@@ -154,7 +140,7 @@ impl Decoder {
         };
         *rest = behind;
         let next = head >> 5 == NEXT_FETCH;
-        let op = match KINDS.get(usize::from(head >> 5)) {
+        let op = match Op::ALL.get(usize::from(head >> 5)) {
             Some(&op) => op,
             None if next => Op::Fetch,
             None => return Err(()),
@@ -209,7 +195,7 @@ mod tests {
         let mut rng = Rng::new(5);
         let mut references = Vec::new();
         for index in 0..3000 {
-            let op = KINDS[rng.below(KINDS.len())];
+            let op = Op::ALL[rng.below(Op::ALL.len())];
             let address = match index % 3 {
                 0 => rng.bits(),
                 1 => 0x40_1000 + index,
@@ -265,27 +251,8 @@ mod tests {
         let error = decoder.decode(&[0xE3, 6 << 5], |_| {}).unwrap_err();
         assert_eq!(error, CorruptTrace { at: 1 });
         // A number of more than 64 bits.
-        assert!(
-            decoder
-                .decode(
-                    &[
-                        0x20 | 8,
-                        0xFF,
-                        0xFF,
-                        0xFF,
-                        0xFF,
-                        0xFF,
-                        0xFF,
-                        0xFF,
-                        0xFF,
-                        0xFF,
-                        0xFF,
-                        1
-                    ],
-                    |_| {}
-                )
-                .is_err()
-        );
+        let long = [&[0x20 | 8][..], &[0xFF; 10], &[1]].concat();
+        assert!(decoder.decode(&long, |_| {}).is_err());
         // A size beyond 32 bits.
         let long = [0x20 | LONG, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0];
         assert!(decoder.decode(&long, |_| {}).is_err());

@@ -412,6 +412,14 @@ fn the_four_arrangements_of_2007_and_those_since() {
     assert_eq!(arranged(&complexes), Arrangement::L3OfGroups);
     let guest = Machine::recorded("vm-genoa");
     assert_eq!(arranged(&guest), Arrangement::SharedL3);
+    // An L3 per core, and an L2 of all cores under an L3 of all, are none of the ways without an L3.
+    let own = composed(PAIRS, PAIRS, PAIRS, "0 0 0 0 0 0 0 0");
+    assert_eq!(arranged(&own), Arrangement::L3OfGroups);
+    let l3 = "sys/devices/system/cpu/cpu[0-1]/cache/index3";
+    let cluster = format!("{l3}/level = 3\n{l3}/type = Unified\n{l3}/size = 6144K\n");
+    let cluster = single.with(&format!("{cluster}{l3}/shared_cpu_list = 0-1"));
+    let cluster = cluster.with("sys/devices/system/cpu/online = 0-1");
+    assert_eq!(arranged(&cluster), Arrangement::L2InL3);
 }
 
 /// Table 5.2 of the paper again, and a processor with efficient cores.
@@ -425,16 +433,16 @@ fn separate_caches_and_clusters_under_a_third_level() {
         package: 0,
     };
     let separate: Vec<CpuLocation> = (0..2).map(|cpu| seat(cpu, cpu, cpu)).collect();
-    assert_eq!(Arrangement::of(&separate), Some(Arrangement::Separate));
+    assert_eq!(Arrangement::of(&separate, 2), Some(Arrangement::Separate));
     let clusters: Vec<CpuLocation> = (0..8).map(|cpu| seat(cpu, cpu / 4 * 4, 0)).collect();
-    assert_eq!(Arrangement::of(&clusters), Some(Arrangement::L2InL3));
+    assert_eq!(Arrangement::of(&clusters, 3), Some(Arrangement::L2InL3));
     // Hyper-threads do not count as cores.
     let threads = [0, 1].map(|cpu| CpuLocation {
         core: 0,
         ..seat(cpu, 0, 0)
     });
-    assert_eq!(Arrangement::of(&threads), Some(Arrangement::OneCore));
-    assert_eq!(Arrangement::of(&[]), None);
+    assert_eq!(Arrangement::of(&threads, 2), Some(Arrangement::OneCore));
+    assert_eq!(Arrangement::of(&[], 0), None);
 }
 
 #[test]

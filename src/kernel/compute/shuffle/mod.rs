@@ -133,19 +133,9 @@ impl<'m> Shuffle<'m> {
                 self.assembled_stages(from, exchanges / length, length);
                 self.assembled_stages(from - (exchanges - rest), rest.min(1), rest);
             }
-            (Op::Closure, stage) => crate::kernel::compute::shuffle::reference::on_deck(
-                &mut self.deck,
-                from,
-                exchanges,
-                stage,
-            ),
+            (Op::Closure, stage) => reference::on_deck(&mut self.deck, from, exchanges, stage),
             (Op::Called, stage) => {
-                crate::kernel::compute::shuffle::reference::on_deck_called(
-                    &mut self.deck,
-                    from,
-                    exchanges,
-                    stage,
-                );
+                reference::on_deck_called(&mut self.deck, from, exchanges, stage);
             }
         }
     }
@@ -289,12 +279,7 @@ impl Shuffle<'_> {
             let here = Deck::DATA + (self.next - j - 1) * INT;
             trace_exchange(here, Deck::DATA + index as usize * INT, sink);
         }
-        crate::kernel::compute::shuffle::reference::on_deck(
-            &mut self.deck,
-            self.next,
-            exchanges,
-            self.stage,
-        );
+        reference::on_deck(&mut self.deck, self.next, exchanges, self.stage);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Checks of the kernels that read, write, update, copy or add blocks.
 
+use super::reference::bandwidth;
 use crate::cpu::Features;
 use crate::kernel::stream::blocks::Blocks;
 use crate::kernel::verify::Oracle;
@@ -33,13 +34,7 @@ impl Case for BandwidthCase {
         let (mut run, mut done) = (0, 0);
         then(&mut |blocks| {
             run += 1;
-            let checksum = crate::kernel::stream::bandwidth::reference::bandwidth(
-                &mut part,
-                self.motion,
-                run,
-                done,
-                blocks,
-            );
+            let checksum = bandwidth(&mut part, self.motion, run, done, blocks);
             done += blocks;
             checksum
         })

@@ -375,11 +375,13 @@ pub(crate) mod reference {
             let place = (number % round) as usize * BLOCK;
             let block = place..place + BLOCK;
             match motion {
-                Motion::Read => sum = words(region, block.end - TAIL, TAIL),
+                Motion::Read => sum = region.sum(block.end - TAIL, TAIL),
                 Motion::ReadHalves | Motion::ReadQuarters => {
                     // The last lines read are those of the last two parts.
                     let last = (motion.parts() - 1) * span + block.end - LINE;
-                    sum = words(region, last - span, LINE).wrapping_add(words(region, last, LINE));
+                    sum = region
+                        .sum(last - span, LINE)
+                        .wrapping_add(region.sum(last, LINE));
                 }
                 Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => {
                     region.bytes_mut()[block].fill(run as u8);
@@ -414,13 +416,6 @@ pub(crate) mod reference {
             });
             region.set_word(factors.len() * span + word, sum);
         }
-    }
-
-    /// Returns the wrapping sum of the words in `bytes` bytes from `from` on.
-    fn words(region: &Region<'_>, from: usize, bytes: usize) -> u64 {
-        (from..from + bytes)
-            .step_by(8)
-            .fold(0, |sum, word| region.word(word).wrapping_add(sum))
     }
 }
 
