@@ -26,3 +26,35 @@ fn an_annotated_claim_words_its_numbers_as_its_card_does() {
         assert!(page.contains(&expected), "{expected}");
     }
 }
+
+/// CPUID and the system report other things on other machines.
+#[test]
+fn the_key_calls_no_reported_claim_the_same_everywhere() {
+    let page = markup(&render(&judged(&registry())));
+    let (_, key) = page.split_once("<p class=\"key\">").expect("a key");
+    let key = key.split("</p>").next().unwrap_or_default();
+    assert!(
+        key.contains("computed, simulated or reported by the system") && !key.contains("same"),
+        "{key}"
+    );
+}
+
+#[test]
+fn a_run_without_a_comparison_does_not_say_that_nothing_changed() {
+    for (id, now, compared) in [
+        ("D19.1", Some([30.0, 40.0]), true),
+        ("D19.1", None, false),
+        ("X10.1", Some([9.0, 10.0]), false),
+    ] {
+        let page = page_of(id, now);
+        for (text, said) in [
+            (
+                "None of the numbers compared here is sure to differ",
+                compared,
+            ),
+            ("This run compares no number of this list", !compared),
+        ] {
+            assert_eq!(page.contains(text), said, "{id}: {text}");
+        }
+    }
+}
