@@ -211,14 +211,6 @@ pub(crate) fn gallery(sides: Vec<Side>) -> Result<Gallery> {
     Ok(Gallery { sides, out: None })
 }
 
-/// Formats how many of the decided claims hold.
-fn holds(counts: &Counts) -> String {
-    match counts.decided() {
-        0 => "-".to_owned(),
-        decided => format!("{} of {decided}", counts.holds()),
-    }
-}
-
 impl Output for Gallery {
     fn name(&self) -> String {
         "linefill gallery".to_owned()
@@ -273,7 +265,7 @@ impl Output for Gallery {
         };
         let mut holding = Sheet::new("How much still holds", &headings(&["section"]));
         for column in self.columns() {
-            let cells = column.counts.iter().map(holds);
+            let cells = column.counts.iter().map(|of| of.holding("-"));
             holding
                 .rows
                 .push([column.name.clone()].into_iter().chain(cells).collect());
@@ -341,7 +333,7 @@ fn machines(gallery: &Gallery) -> Markup {
                     @if !column.whole { "\u{2003}" } (column.name)
                 }
                 @for counts in &column.counts {
-                    td { (stack(*counts)) (holds(counts)) }
+                    td { (stack(*counts)) (counts.holding("-")) }
                 }
             }
         }

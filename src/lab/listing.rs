@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::format::{Check, Outcome, Output, Sheet};
 use super::record::{PointLine, Record};
 use super::session::{largest, nodes, seats};
+use super::show::paragraph;
 use super::terminal::{FAINT, STRONG, Screen};
 use crate::cpu::{Caches, Identity, tsc_hz};
 use crate::experiment::{
@@ -71,10 +72,7 @@ impl Output for Listing {
                 let room = usize::from(width).saturating_sub(row.id.len() + 2);
                 let facts = textwrap::wrap(&facts, room).join("\n  ");
                 screen.paint(FAINT, &format!("  {facts}\n"));
-                let options = textwrap::Options::new(usize::from(width))
-                    .initial_indent("  ")
-                    .subsequent_indent("  ");
-                screen.add(&textwrap::fill(&what(row), options)).add("\n");
+                paragraph(&mut screen, None, &format!("  {}", what(row)), width);
             }
             screen.end();
         }

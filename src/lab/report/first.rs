@@ -42,7 +42,7 @@ pub(super) fn masthead(view: &ReportView) -> Markup {
                     "Also here: "
                     @for (index, paper) in rest(view).enumerate() {
                         @if index > 0 { ", " }
-                        (paper.name) " " (paper.counts().holds()) " of " (paper.counts().decided())
+                        (paper.name) " " (paper.counts().holding("–"))
                     }
                     "."
                 }
@@ -155,7 +155,7 @@ fn row(name: &str, id: &str, counts: Counts, whole: bool) -> Markup {
             span.name { (name) }
             (stack(counts))
             span.count {
-                @if counts.decided() > 0 { (counts.holds()) " of " (counts.decided()) } @else { "–" }
+                (counts.holding("–"))
                 @if counts.beside() > 0 { small title="computed, simulated or reported" { " +" (counts.beside()) } }
             }
         }

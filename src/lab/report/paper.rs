@@ -116,7 +116,7 @@ fn section(part: &Part) -> Markup {
             @if counts.measured() > 0 {
                 p.standing title=(in_words(counts)) {
                     (stack(counts)) " "
-                    span { @if counts.decided() > 0 { (counts.holds()) " of " (counts.decided()) } @else { "–" } }
+                    span { (counts.holding("–")) }
                 }
             }
             @for verdict in [Verdict::DoesNotHold, Verdict::Holds] {

@@ -149,12 +149,7 @@ fn claim(screen: &mut Screen, claim: &Claim, line: Option<&VerdictLine>, width: 
         FAINT,
         &format!("  {}, {}, {}\n", claim.id, claim.origin, claim.kind.name()),
     );
-    let mut add = |text: &str| {
-        let options = textwrap::Options::new(usize::from(width))
-            .initial_indent("  ")
-            .subsequent_indent("  ");
-        screen.add(&textwrap::fill(text, options)).end();
-    };
+    let mut add = |text: &str| paragraph(screen, None, &format!("  {text}"), width);
     add(claim.text);
     if let Some(line) = line {
         add(&line.numbers);
