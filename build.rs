@@ -1,7 +1,7 @@
-//! Assembles the kernels in `asm/*.S`, lists their symbols, sets `hosted` if experiments have a host, and
-//! passes the compiler version and the revision to the crate for the records.
+//! Assembles the kernels in `asm/*.S`, lists their symbols and the documents' published numbers, sets `hosted` if
+//! experiments have a host, and passes the compiler version and the revision to the crate for the records.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
@@ -9,6 +9,9 @@ fn main() {
     // On other architectures `src/lib.rs` stops the build with one sentence that says what is supported.
     if variable("CARGO_CFG_TARGET_ARCH") == "x86_64" {
         assemble();
+    }
+    if std::env::var_os("CARGO_FEATURE_LAB").is_some() {
+        embed();
     }
     println!("cargo::rustc-check-cfg=cfg(hosted)");
     if hosted() {
@@ -36,12 +39,7 @@ fn hosted() -> bool {
 /// Assembles all of `asm/*.S`: by a C compiler into one library, or, with the feature `rustc-asm`, by
 /// rustc as part of the crate.
 fn assemble() {
-    let mut paths: Vec<_> = std::fs::read_dir("asm")
-        .expect("asm/ is part of the package")
-        .map(|entry| entry.expect("asm/ is readable").path())
-        .filter(|path| path.extension() == Some("S".as_ref()))
-        .collect();
-    paths.sort();
+    let paths = files("asm", "S");
     let text = |path| std::fs::read_to_string(path).expect("asm/ is readable");
     let sources: Vec<String> = paths
         .iter()
@@ -52,6 +50,30 @@ fn assemble() {
         Some(_) => join(&without_comments(&text(&"asm/linefill.h".into())), &sources),
         None => compile(paths),
     }
+}
+
+/// Returns the files of a folder with this extension, by name.
+fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder is part of the package");
+    let paths = entries.map(|entry| entry.expect("the folder is readable").path());
+    let mut paths: Vec<_> = paths
+        .filter(|path| path.extension() == Some(extension.as_ref()))
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// Lists the files of `reference/` for `src/lab/reference.rs`.
+fn embed() {
+    println!("cargo::rerun-if-changed=reference");
+    let root = variable("CARGO_MANIFEST_DIR");
+    let mut list = String::new();
+    for path in files("reference", "csv") {
+        let name = path.file_name().expect("a file's name");
+        let path = Path::new(&root).join(&path);
+        list += &format!("File {{ name: {name:?}, text: include_str!({path:?}) }},\n");
+    }
+    write("references.rs", &format!("&[{list}]"));
 }
 
 /// Lists the kernels for `src/kernel/symbols.rs`: every word that starts with `linefill_` and does not end
@@ -125,12 +147,12 @@ fn without_comments(source: &str) -> String {
 
 /// Writes a file for the crate to include.
 fn write(name: &str, text: &str) {
-    let out = std::path::PathBuf::from(variable("OUT_DIR"));
+    let out = PathBuf::from(variable("OUT_DIR"));
     std::fs::write(out.join(name), text).expect("OUT_DIR is writable");
 }
 
 /// Assembles the sources by a C compiler.
-fn compile(paths: Vec<std::path::PathBuf>) {
+fn compile(paths: Vec<PathBuf>) {
     let mut build = cc::Build::new();
     build.include(Path::new("asm")).files(paths);
     let (os, target) = (variable("CARGO_CFG_TARGET_OS"), variable("TARGET"));

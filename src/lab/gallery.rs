@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::answer::{Counts, Paper};
+use super::answer::{Counts, Paper, number_text};
 use super::compare::{Side, differences, render as render_comparison};
 use super::fleet::SIDE_BY_SIDE;
 use super::format::{Check, Output, Sheet};
@@ -16,7 +16,7 @@ use super::report::{ReportView, render as render_report};
 use super::show::check;
 use super::terminal::Screen;
 use super::whole::write_whole;
-use crate::experiment::{Verdict, find_claim};
+use crate::experiment::{Shown, Verdict, find_claim};
 use crate::lab::report::first::{patterns, stack};
 use crate::lab::report::page::{page, table};
 use crate::order::{self, grouped, unique};
@@ -156,7 +156,7 @@ fn now(side: &Side, claim: &str) -> Option<String> {
     let line = lines.find(|line: &&VerdictLine| line.id == claim)?;
     let decided = matches!(line.verdict, Verdict::Holds | Verdict::DoesNotHold);
     let [lo, hi] = line.now.filter(|_| decided)?;
-    Some(shown.text(Interval::new(lo, hi).center()))
+    Some(number_text(shown, Interval::new(lo, hi), Shown::text))
 }
 
 /// Returns the report of a record without the ladder, which is a section of comparisons only.
@@ -209,14 +209,6 @@ pub(crate) fn gallery(sides: Vec<Side>) -> Result<Gallery> {
         }
     }
     Ok(Gallery { sides, out: None })
-}
-
-/// Formats how many of the decided claims hold.
-fn holds(counts: &Counts) -> String {
-    match counts.decided() {
-        0 => "-".to_owned(),
-        decided => format!("{} of {decided}", counts.holds()),
-    }
 }
 
 impl Output for Gallery {
@@ -273,7 +265,7 @@ impl Output for Gallery {
         };
         let mut holding = Sheet::new("How much still holds", &headings(&["section"]));
         for column in self.columns() {
-            let cells = column.counts.iter().map(holds);
+            let cells = column.counts.iter().map(|of| of.holding("-"));
             holding
                 .rows
                 .push([column.name.clone()].into_iter().chain(cells).collect());
@@ -341,7 +333,7 @@ fn machines(gallery: &Gallery) -> Markup {
                     @if !column.whole { "\u{2003}" } (column.name)
                 }
                 @for counts in &column.counts {
-                    td { (stack(*counts)) (holds(counts)) }
+                    td { (stack(*counts)) (counts.holding("-")) }
                 }
             }
         }
@@ -416,11 +408,40 @@ fn pairs(gallery: &Gallery) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::report::view::Section;
 
     #[test]
     fn a_page_is_named_after_its_record() {
         assert_eq!(slug("Zen 5, 2 vCPUs, KVM"), "zen-5-2-vcpus-kvm");
         assert_eq!(slug("../a <b>"), "a-b");
         assert_eq!(slug("\u{e4}"), "");
+    }
+
+    #[test]
+    fn a_number_is_worded_as_in_the_report_of_its_machine() {
+        let text = |id: &str, interval: [f64; 2]| {
+            let line = VerdictLine {
+                id: id.to_owned(),
+                now: Some(interval),
+                ..VerdictLine::bare("", Verdict::Holds)
+            };
+            let mut view = ReportView::default();
+            view.sections.push(Section {
+                claims: vec![line],
+                ..Section::default()
+            });
+            let side = Side {
+                name: String::new(),
+                view,
+                cut_off: None,
+            };
+            now(&side, id)
+        };
+        assert_eq!(text("D19.1", [3.5, 3.7]).as_deref(), Some("3.6x"));
+        assert_eq!(
+            text("D19.1", [1.56, 8.19]).as_deref(),
+            Some("1.56x to 8.2x")
+        );
+        assert_eq!(text("E7.1", [0.75, 1.29]).as_deref(), Some("at most 25 %"));
     }
 }

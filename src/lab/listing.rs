@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::format::{Check, Outcome, Output, Sheet};
-use super::record::Record;
+use super::record::{PointLine, Record};
 use super::session::{largest, nodes, seats};
+use super::show::paragraph;
 use super::terminal::{FAINT, STRONG, Screen};
 use crate::cpu::{Caches, Identity, tsc_hz};
 use crate::experiment::{
-    Calibration, Claim, Counting, CpuOrder, Effort, Experiment, Machine, Origin, Placement, Point,
-    Ranges, all, topics,
+    Calibration, Claim, Counting, CpuOrder, Effort, Experiment, Machine, Origin, Placement, Ranges,
+    all, topics,
 };
 use crate::os::Root;
 use crate::recorded::reported_sizes;
@@ -71,10 +72,7 @@ impl Output for Listing {
                 let room = usize::from(width).saturating_sub(row.id.len() + 2);
                 let facts = textwrap::wrap(&facts, room).join("\n  ");
                 screen.paint(FAINT, &format!("  {facts}\n"));
-                let options = textwrap::Options::new(usize::from(width))
-                    .initial_indent("  ")
-                    .subsequent_indent("  ");
-                screen.add(&textwrap::fill(&what(row), options)).add("\n");
+                paragraph(&mut screen, None, &format!("  {}", what(row)), width);
             }
             screen.end();
         }
@@ -170,13 +168,7 @@ const OVERHEAD: f64 = 2.0;
 impl Durations {
     /// Takes the durations from a record.
     pub fn recorded(record: Record) -> Self {
-        let sampled: f64 = record
-            .points
-            .iter()
-            .filter(|line| line.same_as.is_none())
-            .map(|line| ticks(&line.point))
-            .sum();
-        let sampled = sampled / record.header.tick_hz;
+        let sampled = sampled(record.points.iter()) / record.header.tick_hz;
         let seconds = record.end.as_ref().map(|end| end.seconds);
         let overhead = seconds.filter(|_| sampled > 0.0).map(|all| all / sampled);
         Durations::Recorded(Box::new(record), overhead.unwrap_or(OVERHEAD))
@@ -215,12 +207,11 @@ impl Durations {
         match self {
             Durations::Recorded(record, overhead) => {
                 let lines = record.points.iter();
-                let own: Vec<&Point> = lines
+                let mut own = lines
                     .filter(|line| line.experiment == experiment.id)
-                    .map(|line| &line.point)
-                    .collect();
-                let ticks: f64 = own.iter().map(|point| ticks(point)).sum();
-                (!own.is_empty()).then(|| overhead * ticks / record.header.tick_hz)
+                    .peekable();
+                own.peek()?;
+                Some(overhead * sampled(own) / record.header.tick_hz)
             }
             Durations::Estimated(_) if !experiment.is_of_this_machine() => Some(0.0),
             Durations::Estimated(machine) => {
@@ -241,12 +232,12 @@ impl Durations {
 /// The TSC rate if CPUID does not report it. No duration depends on it here.
 const NOMINAL: f64 = 2.5e9;
 
-/// Returns the sum of the ticks of a point's samples.
-fn ticks(point: &Point) -> f64 {
-    let samples = point.measured().map_or(&[][..], |of| &of.samples);
-    let ticks = samples
-        .iter()
-        .map(|sample| sample.short + sample.long + sample.yardstick);
+/// Returns the sum of the ticks of all samples. Those of a point that another experiment measured count there.
+fn sampled<'a>(lines: impl Iterator<Item = &'a PointLine>) -> f64 {
+    let own = lines.filter(|line| line.same_as.is_none());
+    let measured = own.filter_map(|line| line.point.measured());
+    let samples = measured.flat_map(|of| &of.samples);
+    let ticks = samples.map(|sample| sample.short + sample.long + sample.yardstick);
     ticks.map(|ticks| ticks as f64).sum()
 }
 
@@ -264,6 +255,7 @@ mod tests {
     use super::*;
     use crate::experiment::{all, find};
     use crate::lab::read::parse;
+    use crate::measure::Sample;
 
     #[test]
     fn every_experiment_has_an_estimate_and_arithmetic_takes_none() {
@@ -280,5 +272,26 @@ mod tests {
         let durations = Durations::recorded(parse(planted).unwrap().record);
         assert!(durations.of(find("D14").unwrap()).is_some());
         assert!(durations.of(find("E4").unwrap()).is_none());
+    }
+
+    #[test]
+    fn a_point_of_another_experiment_takes_no_time_again() {
+        let planted = include_bytes!("../../tests/fixtures/record/planted.jsonl");
+        let mut record = parse(planted).unwrap().record;
+        let sample = Sample {
+            short: 10,
+            long: 20,
+            yardstick: 5,
+            disturbed: false,
+        };
+        for line in &mut record.points {
+            if let Some(measured) = line.point.measured_mut() {
+                measured.samples.push(sample);
+            }
+            line.same_as = (line.experiment == "D17").then(|| "D14".to_owned());
+        }
+        let durations = Durations::recorded(record);
+        let of = |id: &str| durations.of(find(id).unwrap()).unwrap();
+        assert!(of("D17") == 0.0 && of("D14") > 0.0);
     }
 }

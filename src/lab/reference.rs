@@ -51,72 +51,8 @@ messages! { ReferenceError:
     ReferenceError::Unreadable { file, why } => ("reference/{file}: {why}");
 }
 
-macro_rules! embedded {
-    ($($name:literal),* $(,)?) => {
-        /// Every file with curves, by name.
-        pub const FILES: &[File] = &[$(File {
-            name: $name,
-            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/reference/", $name)),
-        }),*];
-    };
-}
-
-embedded![
-    "drepper-fig-3.4.csv",
-    "drepper-fig-3.10.csv",
-    "drepper-fig-3.11.csv",
-    "drepper-fig-3.12.csv",
-    "drepper-fig-3.13.csv",
-    "drepper-fig-3.14.csv",
-    "drepper-fig-3.15.csv",
-    "drepper-fig-3.16.csv",
-    "drepper-fig-3.17.csv",
-    "drepper-fig-3.19.csv",
-    "drepper-fig-3.20.csv",
-    "drepper-fig-3.21.csv",
-    "drepper-fig-3.22.csv",
-    "drepper-fig-3.23.csv",
-    "drepper-fig-3.24.csv",
-    "drepper-fig-3.25.csv",
-    "drepper-fig-3.26.csv",
-    "drepper-fig-3.27.csv",
-    "drepper-fig-3.28.csv",
-    "drepper-fig-3.29.csv",
-    "drepper-fig-3.30.csv",
-    "drepper-fig-3.31.csv",
-    "drepper-fig-3.32.csv",
-    "drepper-fig-5.4.csv",
-    "drepper-fig-6.2.csv",
-    "drepper-fig-6.4.csv",
-    "drepper-fig-6.5.csv",
-    "drepper-fig-6.7.csv",
-    "drepper-fig-6.8.csv",
-    "drepper-fig-6.10.csv",
-    "drepper-fig-6.10-per-increment.csv",
-    "drepper-fig-6.11.csv",
-    "drepper-fig-6.11-per-increment.csv",
-    "drepper-fig-7.1.csv",
-    "drepper-fig-7.2.csv",
-    "drepper-fig-7.3.csv",
-    "drepper-fig-7.9.csv",
-    "drepper-table-3.1.csv",
-    "drepper-table-3.1-by-size.csv",
-    "drepper-table-3.2.csv",
-    "drepper-table-3.3.csv",
-    "drepper-table-6.1.csv",
-    "drepper-table-6.2.csv",
-    "drepper-table-6.2-per-multiply-add.csv",
-    "drepper-table-pentium-m.csv",
-    "sestoft-coherence-factors.csv",
-    "sestoft_kmeans_per_point.csv",
-    "sestoft_memory_hierarchy.csv",
-    "startin-shuffle.csv",
-    "startin-small.csv",
-    "sestoft_memory_latency.csv",
-    "tensor_operation.csv",
-    "tensor_reads.csv",
-    "store-forwarding.csv",
-];
+/// Every CSV file of the folder, by name. The build script lists them.
+pub const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/references.rs"));
 
 /// Returns the embedded file of this name.
 ///

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::analysis::Analysis;
-use super::answer::{Counts, Finding, Ladder, Latency, Paper, Summary, digits};
+use super::answer::{Finding, Ladder, Latency, Paper, Summary, digits};
 use super::format::{Check, Output, Sheet};
 use super::gate::RunOutcome;
 use super::plain::for_shell;
@@ -177,19 +177,11 @@ fn papers(papers: &[Paper], width: usize) -> Screen {
             [Verdict::Inconclusive, Verdict::Untestable].map(|v| counts.here(v));
         screen.add(&format!(
             "{:>12} {open:>10} {untestable:>11}\n",
-            of(&counts)
+            counts.holding("-")
         ));
     }
     screen.end();
     screen
-}
-
-/// Formats how many of the claims decided on this machine hold.
-fn of(counts: &Counts) -> String {
-    match counts.decided() {
-        0 => "-".to_owned(),
-        decided => format!("{} of {decided}", counts.holds()),
-    }
 }
 
 /// Formats a row per finding, as many as fit into `free` lines.

@@ -123,54 +123,42 @@ fn refused(kind: ErrorKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::os::root::Planted;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-    /// A temporary folder, removed on drop.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let name = format!("linefill-whole-{name}-{}", std::process::id());
-            let dir = std::env::temp_dir().join(name);
-            let _ = fs::remove_dir_all(&dir);
-            fs::create_dir_all(&dir).unwrap();
-            Folder(dir)
-        }
-
-        fn names(&self) -> Vec<String> {
-            let entries = fs::read_dir(&self.0).unwrap();
-            let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
-            let mut names: Vec<_> = entries
-                .map(|entry| name(entry).into_string().unwrap())
-                .collect();
-            names.sort();
-            names
-        }
+    fn folder(name: &str) -> Planted {
+        let folder = Planted::new(&format!("whole-{name}"), "", &[]);
+        fs::create_dir_all(folder.path()).unwrap();
+        folder
     }
 
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+    fn names(folder: &Planted) -> Vec<String> {
+        let entries = fs::read_dir(folder.path()).unwrap();
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<_> = entries
+            .map(|entry| name(entry).into_string().unwrap())
+            .collect();
+        names.sort();
+        names
     }
 
     #[test]
     fn a_file_is_written_and_replaced_and_keeps_its_mode() {
-        let folder = Folder::new("replaced");
-        let path = folder.0.join("page");
+        let folder = folder("replaced");
+        let path = folder.path().join("page");
         write_whole(&path, b"first").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         write_whole(&path, b"second").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"second");
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
-        assert_eq!(folder.names(), ["page"]);
+        assert_eq!(names(&folder), ["page"]);
     }
 
     #[test]
     fn a_link_stays_one() {
-        let folder = Folder::new("link");
-        let (path, link) = (folder.0.join("page"), folder.0.join("link"));
+        let folder = folder("link");
+        let (path, link) = (folder.path().join("page"), folder.path().join("link"));
         fs::write(&path, "first").unwrap();
         symlink("page", &link).unwrap();
         write_whole(&link, b"second").unwrap();
@@ -180,12 +168,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_replaced_leaves_nothing_behind() {
-        let folder = Folder::new("refused");
-        fs::create_dir(folder.0.join("page")).unwrap();
-        assert!(write_whole(&folder.0.join("page"), b"text").is_err());
-        assert!(write_whole(&folder.0.join("none/page"), b"text").is_err());
+        let folder = folder("refused");
+        fs::create_dir(folder.path().join("page")).unwrap();
+        assert!(write_whole(&folder.path().join("page"), b"text").is_err());
+        assert!(write_whole(&folder.path().join("none/page"), b"text").is_err());
         assert!(write_whole(Path::new(""), b"text").is_err());
-        assert_eq!(folder.names(), ["page"]);
+        assert_eq!(names(&folder), ["page"]);
     }
 
     #[test]

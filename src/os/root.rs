@@ -79,14 +79,14 @@ pub(super) fn read_number(path: &Path) -> Result<u64, Unreadable> {
         .map_err(|_| Unreadable::malformed(path, &text, "a number"))
 }
 
-/// A machine for a test: a folder with the files that the test reads, removed when dropped.
+/// A machine for a test: a temporary folder with the files that the test reads, removed when dropped.
 #[cfg(test)]
-pub(super) struct Planted(PathBuf);
+pub(crate) struct Planted(PathBuf);
 
 #[cfg(test)]
 impl Planted {
     /// Creates a machine whose `files` below `folder` hold these texts. `name` must be unique to the test.
-    pub(super) fn new(name: &str, folder: &str, files: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(name: &str, folder: &str, files: &[(&str, &str)]) -> Self {
         let name = format!("linefill-{name}-{}", std::process::id());
         let planted = Planted(std::env::temp_dir().join(name));
         // Left by a killed process that had the same number.
@@ -103,11 +103,11 @@ impl Planted {
         fs::write(path, text).unwrap();
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    pub(super) fn root(&self) -> Root {
+    pub(crate) fn root(&self) -> Root {
         Root::under(&self.0)
     }
 }

@@ -157,6 +157,21 @@ fn a_saving_that_is_not_sure_is_said_as_a_bound() {
     assert_eq!(finding.now_text(), "at most 25 %");
 }
 
+/// A share of the time below zero is not saved.
+#[test]
+fn a_loss_is_said_as_the_time_that_it_adds() {
+    let line = VerdictLine {
+        now: Some([1.08, 1.12]),
+        ..changed("E37.2", Verdict::DoesNotHold, 4.0)
+    };
+    let [finding] = findings(&[line], 9).try_into().expect("one");
+    let headline =
+        "Software prefetch adds 9.8 % to the time of a walk through a random list in memory";
+    assert_eq!(finding.headline(), headline);
+    assert_eq!(finding.now_text(), "9.8 % more time");
+    assert_eq!(finding.interval_text(), "8.0 to 12 % more time");
+}
+
 #[test]
 fn a_number_too_wide_for_one_value_is_said_as_a_range() {
     let line = VerdictLine {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use linefill::experiment::{Claim, Experiment, Kind, Origin, Verdict, all, find_claim};
+use linefill::experiment::{Claim, Experiment, Kind, Origin, Shown, Verdict, all, find_claim};
 
 /// Every claim, with its experiment.
 fn claims() -> impl Iterator<Item = (&'static Experiment, &'static Claim)> {
@@ -185,6 +185,11 @@ fn takeaways_are_of_measured_numbers_and_advise_on_both_verdicts() {
         }
         if takeaway.headline.matches("{now}").count() != 1 || takeaway.headline.ends_with('.') {
             return Some(format!("`{}` has not one number", takeaway.headline));
+        }
+        // A loss is worded as an addition to the time.
+        if takeaway.shown == Shown::Saved && !takeaway.headline.contains("saves {now} of the time")
+        {
+            return Some(format!("`{}` has no saved time", takeaway.headline));
         }
         let advises = is_sentence(holding) && is_sentence(failing) && holding != failing;
         (!advises || takeaway.subject.len() > 64).then(|| format!("{takeaway:?}"))

@@ -38,6 +38,46 @@ fn the_machine_sheet_sets_the_measured_beside_cpuid() {
     assert_eq!(stlb, Some("3072 entries, 12 ways"));
 }
 
+/// Without a third level, a working set beyond L2 is in memory.
+#[test]
+fn a_machine_without_a_last_level_has_no_step_in_it() {
+    let record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let mut analysis = Analysis::of(record);
+    let steps = |analysis: &Analysis| {
+        let sheet = analysis.sheet().into_iter();
+        let steps = sheet.filter(|row| row.name == "random step in the last level");
+        steps.count()
+    };
+    assert_eq!(steps(&analysis), 1);
+    let last = &mut analysis.machine.ranges.capacities[2];
+    (last.reported, last.measured) = (None, None);
+    assert_eq!(steps(&analysis), 0);
+}
+
+/// The last level of CPUs with memory in the package.
+#[test]
+fn a_size_behind_l2_is_that_of_the_highest_level() {
+    let mut record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let mut fourth = record.header.cpu.caches[3].clone();
+    (fourth.level, fourth.bytes) = (4, 64 << 20);
+    record.header.cpu.caches.push(fourth);
+    let analysis = Analysis::of(record);
+    let sheet = analysis.sheet();
+    let measured = |name: &str| {
+        let row = sheet.iter().find(|row| row.name == name).unwrap();
+        row.measured.as_deref()
+    };
+    assert_eq!(measured("L3"), None);
+    assert!(measured("L4").is_some_and(|size| size.starts_with("about 1")));
+    let view = linefill::lab::report::build(&analysis).expect("a report");
+    let figures = view.sections.iter().filter_map(|of| of.figure.as_ref());
+    let rules: Vec<&str> = figures
+        .flat_map(|of| &of.rules)
+        .map(|of| of.label.as_str())
+        .collect();
+    assert!(rules.contains(&"L4") && !rules.contains(&"L3"), "{rules:?}");
+}
+
 #[test]
 fn several_memory_nodes_have_a_row_each() {
     let mut record = parse(PLANTED.as_bytes()).expect("a record").record;

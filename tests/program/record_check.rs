@@ -60,6 +60,8 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
         ("header", "started", json!(u64::MAX), ""),
         ("header", "resumed", json!(u64::MAX), ""),
         ("header", "earlier", json!(-1.0), ""),
+        ("header", "budget", json!(1e19), ""),
+        ("header", "budget", json!(-1.0), ""),
         ("header", "load_to_use", json!(0), ""),
         (
             "header",

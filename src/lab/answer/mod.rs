@@ -173,39 +173,34 @@ fn change(then: Interval, now: Interval) -> Option<f64> {
 }
 
 impl Finding {
-    /// Returns the headline of the finding. Where it is not sure that any time is saved, it says how much at
-    /// most; where the interval is too wide for a single number, it says the interval.
+    /// Returns the headline of the finding, with the number as [`number_text`] says it. What takes more time adds to
+    /// it.
     pub fn headline(&self) -> String {
-        let now = self.now_by(Shown::words);
-        self.takeaway.headline.replace("{now}", &now)
-    }
-
-    fn now_by(&self, text: fn(Shown, f64) -> String) -> String {
-        let shown = self.takeaway.shown;
-        let unsure = shown == Shown::Saved && self.now.lo <= 1.0 && 1.0 <= self.now.hi;
-        if unsure {
-            return format!("at most {}", text(shown, self.now.lo));
-        }
-        let [lo, hi] = self.ends(self.now).map(|end| shown.amount(end));
-        match Interval::new(lo, hi).tells_a_value() {
-            true => text(shown, self.now.center()),
-            false => self.range(self.now, text),
+        let Takeaway {
+            headline, shown, ..
+        } = self.takeaway;
+        match added(shown, self.now) {
+            Some(added) => {
+                let added = format!("adds {} to", number_text(Shown::Share, added, Shown::words));
+                headline.replace("saves {now} of", &added)
+            }
+            None => headline.replace("{now}", &number_text(shown, self.now, Shown::words)),
         }
     }
 
     /// Returns the document's number: `43x`, `25x to 51x`.
     pub fn then_text(&self) -> String {
-        self.range(self.then, Shown::text)
+        range_text(self.takeaway.shown, self.then, Shown::text)
     }
 
-    /// Returns this machine's number as the headline says it: `160x`, `at most 8.9 %`, `0.4x to 1.9x`.
+    /// Returns this machine's number: `160x`, `at most 8.9 %`, `0.4x to 1.9x`.
     pub fn now_text(&self) -> String {
-        self.now_by(Shown::text)
+        number_text(self.takeaway.shown, self.now, Shown::text)
     }
 
     /// Returns the interval of this machine's number: `150x to 170x`.
     pub fn interval_text(&self) -> String {
-        self.range(self.now, Shown::text)
+        range_text(self.takeaway.shown, self.now, Shown::text)
     }
 
     /// Returns the advice.
@@ -229,23 +224,43 @@ impl Finding {
             false => [0.0, 0.0],
         }
     }
+}
 
-    /// Returns the ends of an interval, the smaller amount first.
-    fn ends(&self, of: Interval) -> [f64; 2] {
-        match self.takeaway.shown {
-            Shown::Times | Shown::Share => [of.lo, of.hi],
-            Shown::Saved => [of.hi, of.lo],
-        }
+/// Formats a claim's number of this machine. Where it is not sure that any time is saved, says how much at most;
+/// where the interval is too wide for a single number, says the interval.
+pub(super) fn number_text(shown: Shown, of: Interval, text: fn(Shown, f64) -> String) -> String {
+    if let Some(added) = added(shown, of) {
+        return format!("{} more time", number_text(Shown::Share, added, text));
     }
+    if shown == Shown::Saved && of.hi >= 1.0 {
+        return format!("at most {}", text(shown, of.lo));
+    }
+    let [lo, hi] = [of.lo, of.hi].map(|end| shown.amount(end));
+    match Interval::new(lo, hi).tells_a_value() {
+        true => text(shown, of.center()),
+        false => range_text(shown, of, text),
+    }
+}
 
-    /// Formats an interval with the smaller amount first, or as one number if both ends look the same. A unit
-    /// that is a word of its own is said once.
-    fn range(&self, of: Interval, text: fn(Shown, f64) -> String) -> String {
-        let [lo, hi] = self.ends(of).map(|end| text(self.takeaway.shown, end));
-        match lo == hi {
-            true => lo,
-            false => format!("{} to {hi}", lo.split(' ').next().unwrap_or_default()),
-        }
+/// Returns the share of the time that is added where all of the interval says that none is saved.
+fn added(shown: Shown, of: Interval) -> Option<Interval> {
+    (shown == Shown::Saved && of.lo > 1.0).then(|| Interval::new(of.lo - 1.0, of.hi - 1.0))
+}
+
+/// Formats an interval with the smaller amount first, or as one number if both ends look the same. A unit that is
+/// a word of its own is said once.
+pub(super) fn range_text(shown: Shown, of: Interval, text: fn(Shown, f64) -> String) -> String {
+    if let Some(added) = added(shown, of) {
+        return format!("{} more time", range_text(Shown::Share, added, text));
+    }
+    let mut ends = [of.lo, of.hi].map(|end| text(shown, end));
+    if shown == Shown::Saved {
+        ends.reverse();
+    }
+    let [lo, hi] = ends;
+    match lo == hi {
+        true => lo,
+        false => format!("{} to {hi}", lo.split(' ').next().unwrap_or_default()),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::stats::Interval;
 
 pub(in crate::lab) use cells::step_of;
 pub(in crate::lab) use marks::definitions;
-pub(in crate::lab) use scale::{heading, number, place};
+pub(in crate::lab) use scale::{heading, number, place, range};
 
 pub(in crate::lab) const STYLE: &str = include_str!("chart.css");
 pub(in crate::lab) const SCRIPT: &str = include_str!("chart.js");
@@ -46,7 +46,7 @@ impl AxisView {
     }
 }
 
-/// A value with its 95 % interval.
+/// A value with its 95 % interval; of points of several passes, with the range of all passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Value {
     /// Place on the horizontal axis.

@@ -2,6 +2,7 @@
 
 use super::{AxisView, Value};
 use crate::lab::size::show;
+use crate::stats::Interval;
 
 /// Largest magnitude that can be drawn. Differences of far larger values would overflow.
 const LARGEST: f64 = 1e30;
@@ -186,6 +187,15 @@ pub(in crate::lab) fn number(value: f64) -> String {
         size if size >= 0.1 => format!("{value:.2}"),
         size if size >= 0.001 => format!("{value:.4}"),
         _ => format!("{value:.1e}"),
+    }
+}
+
+/// Formats an interval without the value in it: `2.08 to 4.17`, or one number if both ends look the same.
+pub(in crate::lab) fn range(of: Interval) -> String {
+    let (lo, hi) = (number(of.lo), number(of.hi));
+    match lo == hi {
+        true => lo,
+        false => format!("{lo} to {hi}"),
     }
 }
 

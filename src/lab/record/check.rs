@@ -286,6 +286,7 @@ fn check_header(header: &Header) -> Check {
     within_if_known("stated_tick_hz", header.stated_tick_hz, RATES)?;
     within_if_known("core_per_tick", header.core_per_tick, RATIOS)?;
     within("largest", header.largest, LARGEST)?;
+    within_if_known("budget", header.budget, 0.0..=MOST_SECONDS)?;
     within_if_known("watch", header.watch, 0.0..=MOST_SECONDS)?;
     within_if_known("load_to_use", header.load_to_use, 1..=1000)?;
     if let Some(ports) = header.ports {
@@ -296,14 +297,8 @@ fn check_header(header: &Header) -> Check {
         }
     }
     within_if_known("prefetchers_off", header.prefetchers_off, 1..=MOST_CPUS)?;
-    if header.seats.len() > MOST_CPUS {
-        let problem = format!("{} CPUs: at most {MOST_CPUS}", header.seats.len());
-        return Err(wrong("seats", problem));
-    }
-    if header.performance.len() > MOST_CPUS {
-        let problem = format!("{} CPUs: at most {MOST_CPUS}", header.performance.len());
-        return Err(wrong("performance", problem));
-    }
+    at_most("seats", "CPUs", header.seats.len(), MOST_CPUS)?;
+    at_most("performance", "CPUs", header.performance.len(), MOST_CPUS)?;
     check_nodes(header)?;
     if let Some(name) = header.placement.as_deref() {
         let known = Placement::ALL.map(Placement::name);
@@ -339,17 +334,20 @@ fn check_header(header: &Header) -> Check {
     Ok(())
 }
 
-fn check_nodes(header: &Header) -> Check {
-    let most = |field: &str, what: &str, count: usize, most: usize| match count > most {
+fn at_most(field: &str, what: &str, count: usize, most: usize) -> Check {
+    match count > most {
         true => Err(wrong(field, format!("{count} {what}: at most {most}"))),
         false => Ok(()),
-    };
-    most("nodes", "nodes", header.nodes.len(), MOST_NODES)?;
+    }
+}
+
+fn check_nodes(header: &Header) -> Check {
+    at_most("nodes", "nodes", header.nodes.len(), MOST_NODES)?;
     for (index, node) in header.nodes.iter().enumerate() {
         let name = |field: &str| format!("nodes[{index}].{field}");
         within(&name("id"), node.id, 0..=MOST_NODES - 1)?;
-        most(&name("cpus"), "CPUs", node.cpus.len(), MOST_CPUS)?;
-        most(
+        at_most(&name("cpus"), "CPUs", node.cpus.len(), MOST_CPUS)?;
+        at_most(
             &name("distances"),
             "distances",
             node.distances.len(),

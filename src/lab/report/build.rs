@@ -15,7 +15,7 @@ use crate::lab::date::Date;
 use crate::lab::inferred::core_per_tick;
 use crate::lab::record::{EndLine, Header, MACHINE, Record, version};
 use crate::lab::reference::{self, ReferenceError, thinned};
-use crate::lab::sheet::level_name;
+use crate::lab::sheet::{level_name, level_of};
 use crate::lab::size::show;
 use crate::order;
 use crate::stats::NOISY;
@@ -377,7 +377,7 @@ fn rules(plot: &Plot, machine: &Machine, curves: &[CurveView]) -> Vec<Rule> {
             places().any(|x| x < usable) && places().any(|x| x > usable)
         })
         .map(|capacity| {
-            let label = level_name(capacity.level);
+            let label = level_name(level_of(capacity, machine));
             let usable = capacity.usable();
             let how = match capacity.reported {
                 Some(reported) if reported <= usable => "by CPUID",

@@ -5,8 +5,9 @@ use maud::{Markup, html};
 use super::ladder::{self, bar};
 use super::text::{class, mark, prose};
 use super::view::ReportView;
-use crate::experiment::Verdict;
+use crate::experiment::{Verdict, find_claim};
 use crate::lab::answer::{Chapter, Counts, Finding, Paper};
+use crate::lab::record::VerdictLine;
 
 /// Renders the head of the page.
 pub(super) fn masthead(view: &ReportView) -> Markup {
@@ -41,7 +42,7 @@ pub(super) fn masthead(view: &ReportView) -> Markup {
                     "Also here: "
                     @for (index, paper) in rest(view).enumerate() {
                         @if index > 0 { ", " }
-                        (paper.name) " " (paper.counts().holds()) " of " (paper.counts().decided())
+                        (paper.name) " " (paper.counts().holding("–"))
                     }
                     "."
                 }
@@ -69,11 +70,25 @@ pub(super) fn findings(view: &ReportView) -> Markup {
         section #findings aria-labelledby="findings-title" {
             h2 #findings-title { "What changed most" }
             @if findings.is_empty() {
-                p { "No number of a document differs in this run." }
+                p {
+                    @if view.summary.papers.iter().flat_map(Paper::claims).any(compared) {
+                        "None of the numbers compared here is sure to differ from its document's by 10 %."
+                    } @else {
+                        "This run compares no number of this list with its document's."
+                    }
+                }
             }
             div.cards { @for finding in findings { (card(finding)) } }
         }
     }
+}
+
+/// Returns whether a claim is decided by comparing a number of a finding with the document's.
+fn compared(line: &VerdictLine) -> bool {
+    let decided = matches!(line.verdict, Verdict::Holds | Verdict::DoesNotHold);
+    let claim = find_claim(&line.id).filter(|of| of.takeaway.is_some());
+    let then = claim.and_then(|of| of.then).filter(|of| !of.beyond_bus);
+    decided && then.is_some() && line.then.is_some() && line.now.is_some()
 }
 
 fn card(finding: &Finding) -> Markup {
@@ -140,7 +155,7 @@ fn row(name: &str, id: &str, counts: Counts, whole: bool) -> Markup {
             span.name { (name) }
             (stack(counts))
             span.count {
-                @if counts.decided() > 0 { (counts.holds()) " of " (counts.decided()) } @else { "–" }
+                (counts.holding("–"))
                 @if counts.beside() > 0 { small title="computed, simulated or reported" { " +" (counts.beside()) } }
             }
         }
@@ -199,7 +214,7 @@ fn key(counts: Counts) -> Markup {
                 }
             }
             @if counts.beside() > 0 {
-                span { "+ " (counts.beside()) " computed, simulated or reported, which are the same on other machines" }
+                span { "+ " (counts.beside()) " computed, simulated or reported by the system, not measured here" }
             }
         }
     }

@@ -7,9 +7,9 @@ use super::first::{chapter_id, in_words, paper_id, stack};
 use super::text::{class, mark, prose};
 use super::view::ReportView;
 use crate::experiment::topics::topic_of;
-use crate::experiment::{Verdict, find_claim};
-use crate::lab::answer::{Paper, Part};
-use crate::lab::chart::number;
+use crate::experiment::{Shown, Verdict, find_claim};
+use crate::lab::answer::{Paper, Part, number_text, range_text};
+use crate::lab::chart::{number, range};
 use crate::lab::record::VerdictLine;
 use crate::order;
 use crate::stats::Interval;
@@ -116,7 +116,7 @@ fn section(part: &Part) -> Markup {
             @if counts.measured() > 0 {
                 p.standing title=(in_words(counts)) {
                     (stack(counts)) " "
-                    span { @if counts.decided() > 0 { (counts.holds()) " of " (counts.decided()) } @else { "–" } }
+                    span { (counts.holding("–")) }
                 }
             }
             @for verdict in [Verdict::DoesNotHold, Verdict::Holds] {
@@ -166,24 +166,27 @@ fn then_now(line: &VerdictLine) -> Markup {
     let Some([lo, hi]) = line.now else {
         return html! {};
     };
-    let shown = find_claim(&line.id)
-        .and_then(|of| of.takeaway)
-        .map(|of| of.shown);
-    let text = |value: f64| match shown {
-        Some(shown) => shown.text(value),
-        None => number(value),
-    };
+    let takeaway = find_claim(&line.id).and_then(|of| of.takeaway);
     let now = Interval::new(lo, hi);
-    let now = match now.tells_a_value() {
-        true => text(now.center()),
-        false => format!("{} to {}", text(lo), text(hi)),
+    let then = line
+        .then
+        .as_ref()
+        .map(|then| Interval::new(then.lo, then.hi));
+    let (then, now) = match takeaway.map(|of| of.shown) {
+        Some(shown) => (
+            then.map(|then| range_text(shown, then, Shown::text)),
+            number_text(shown, now, Shown::text),
+        ),
+        None => (
+            then.map(range),
+            match now.tells_a_value() {
+                true => number(now.center()),
+                false => range(now),
+            },
+        ),
     };
     html! {
-        @if let Some(then) = &line.then {
-            @let (least, most) = (text(then.lo), text(then.hi));
-            span.then { "then " (least) @if most != least { " to " (most) } }
-            " "
-        }
+        @if let Some(then) = then { span.then { "then " (then) } " " }
         "now " b { (now) }
     }
 }

@@ -9,8 +9,8 @@ use super::text::{Linked, badge, class, percent, prose};
 use super::view::{Figure, Form, PredictionView, Section};
 use crate::experiment::find_claim;
 use crate::experiment::topics::{families, topic_of};
-use crate::lab::chart::number;
 use crate::lab::record::VerdictLine;
+use crate::lab::show::then as document_number;
 use crate::stats::Interval;
 
 /// Renders the section of one experiment.
@@ -93,23 +93,13 @@ fn beneath(claim: &VerdictLine) -> Markup {
     html! {
         @if let (Some(then), Some([lo, hi])) = (&claim.then, claim.now) {
             p.then {
-                "Then " (range(then.lo, then.hi))
-                @if !then.machine.is_empty() { " (" (then.machine) ")" }
-                ", now " (Interval::new(lo, hi)) "."
+                "Then " (document_number(then)) ", now " (Interval::new(lo, hi)) "."
             }
         }
         @if !follows.is_empty() { p.follows { (prose(follows)) } }
         @if let Some(found) = claim.found {
             p.origin { span.id { (claim.id) } " · " (claim.origin) " · " (found.name()) }
         }
-    }
-}
-
-/// Formats a document's number or range.
-fn range(lo: f64, hi: f64) -> String {
-    match lo == hi {
-        true => number(lo),
-        false => format!("{} to {}", number(lo), number(hi)),
     }
 }
 

@@ -72,180 +72,23 @@ fn code_apart(text: &str, words: &dyn Fn(&str) -> Markup) -> Markup {
 struct Term {
     id: &'static str,
     name: &'static str,
-    forms: &'static [&'static str],
+    forms: &'static str,
     meaning: &'static str,
 }
 
-const fn term(
-    id: &'static str,
-    name: &'static str,
-    forms: &'static [&'static str],
-    meaning: &'static str,
-) -> Term {
-    Term {
-        id,
-        name,
-        forms,
-        meaning,
-    }
+/// Returns the terms of the glossary. A line of the file is `id|name|form;form|meaning`.
+fn terms() -> impl Iterator<Item = Term> {
+    let lines = include_str!("glossary.txt").lines();
+    lines.filter_map(|line| {
+        let mut fields = line.split('|');
+        Some(Term {
+            id: fields.next()?,
+            name: fields.next()?,
+            forms: fields.next()?,
+            meaning: fields.next()?,
+        })
+    })
 }
-
-const TERMS: [Term; 26] = [
-    term(
-        "npad",
-        "NPAD",
-        &["NPAD"],
-        "Words of padding in a list element beside its pointer: NPAD=7 makes an element of 64 bytes, one line.",
-    ),
-    term(
-        "follow",
-        "Follow",
-        &["Follow"],
-        "A walk that only follows the pointers of a list.",
-    ),
-    term(
-        "inc",
-        "Inc",
-        &["Inc"],
-        "A walk that also increments a word of each element, so that lines are written.",
-    ),
-    term(
-        "addnext",
-        "Addnext0",
-        &["Addnext0", "Addnextlast"],
-        "A walk that adds a word of the next element to this one.",
-    ),
-    term(
-        "working-set",
-        "working set",
-        &["working set", "working sets"],
-        "The bytes that a program touches again and again. A cache level helps if it holds the \
-         working set.",
-    ),
-    term(
-        "line",
-        "cache line",
-        &["cache line", "cache lines"],
-        "The unit in which caches hold memory: 64 bytes on x86-64.",
-    ),
-    term(
-        "set",
-        "set, way",
-        &["ways", "way", "sets"],
-        "A cache is divided into sets. A line may lie only in the set that its address selects, in one of its ways (places).",
-    ),
-    term(
-        "l1d",
-        "L1d, L2, last level",
-        &["L1d", "last level"],
-        "The caches, from the one nearest to the core to the one that cores share.",
-    ),
-    term(
-        "tlb",
-        "TLB",
-        &["TLB", "TLBs"],
-        "A cache of address translations, which saves reading the page tables.",
-    ),
-    term("dtlb", "dTLB", &["dTLB"], "The first-level TLB for data."),
-    term(
-        "stlb",
-        "STLB",
-        &["STLB"],
-        "The second-level TLB, larger and slower than the first.",
-    ),
-    term(
-        "huge-pages",
-        "huge pages",
-        &["huge pages", "2 MiB pages", "pages of 2 MiB"],
-        "Pages of 2 MiB instead of 4 KiB: one TLB entry covers 512 times as many bytes.",
-    ),
-    term(
-        "rfo",
-        "RFO",
-        &["RFO"],
-        "Request for ownership: a core's request to the other caches before it writes a line.",
-    ),
-    term(
-        "mesi",
-        "MESI",
-        &["MESI"],
-        "The states of a line in a cache: modified, exclusive, shared, invalid.",
-    ),
-    term(
-        "false-sharing",
-        "false sharing",
-        &["false sharing", "False sharing"],
-        "Threads write different data on one line, and the line goes back and forth between their cores.",
-    ),
-    term(
-        "fill-buffer",
-        "fill buffer",
-        &["fill buffer", "fill buffers"],
-        "Keeps track of a line that is on its way to L1d. Their number limits the misses in flight.",
-    ),
-    term(
-        "combining",
-        "write-combining buffer",
-        &["write-combining buffer", "write-combining buffers"],
-        "Collects non-temporal stores until a line is full.",
-    ),
-    term(
-        "non-temporal",
-        "non-temporal store",
-        &["non-temporal", "Non-temporal"],
-        "A store that bypasses the caches on its way to memory.",
-    ),
-    term(
-        "in-flight",
-        "misses in flight",
-        &["misses in flight", "in flight"],
-        "Misses that a core waits for at the same time. More of them make random access faster.",
-    ),
-    term(
-        "load-to-use",
-        "load-to-use latency",
-        &["load-to-use"],
-        "Core cycles from a load to the first instruction that can use its value.",
-    ),
-    term(
-        "store-buffer",
-        "store buffer",
-        &["store buffer", "store queue"],
-        "Holds stores until L1d takes them.",
-    ),
-    term(
-        "little",
-        "Little's law",
-        &["Little's law"],
-        "Misses in flight equal latency times the rate of misses.",
-    ),
-    term(
-        "prefetcher",
-        "prefetcher",
-        &["prefetchers", "prefetcher"],
-        "Hardware that guesses the next addresses and loads them early.",
-    ),
-    term(
-        "2q",
-        "2P, 2Q, 3P",
-        &["KMeans2P", "KMeans2Q", "KMeans3P"],
-        "Variants of Sestoft's k-means program: 2Q looks like an improvement of 2P but suffers \
-         from false sharing; 3P writes no shared data.",
-    ),
-    term(
-        "smt",
-        "hyper-thread",
-        &["hyper-threads", "hyper-thread"],
-        "One of two instruction streams that share a core and its caches (SMT).",
-    ),
-    term(
-        "interval",
-        "interval",
-        &["interval"],
-        "The range in which the value lies, estimated from the differences between passes. At least \
-         nine in ten such ranges contain their value.",
-    ),
-];
 
 /// Links the first use of each term in a part of the page to the glossary.
 #[derive(Default)]
@@ -260,11 +103,9 @@ impl Linked {
     }
 
     fn words(&self, text: &str) -> Markup {
-        let found = TERMS
-            .iter()
-            .filter(|term| !self.seen.borrow().contains(&term.id));
+        let found = terms().filter(|term| !self.seen.borrow().contains(&term.id));
         let places = found.flat_map(|term| {
-            let forms = term.forms.iter();
+            let forms = term.forms.split(';');
             forms.filter_map(move |form| Some((place(text, form)?, form.len(), term.id)))
         });
         // The first term in the text; if two begin at the same place, the longer.
@@ -298,7 +139,7 @@ pub(super) fn glossary() -> Markup {
         section #glossary aria-labelledby="glossary-title" {
             h2 #glossary-title { "Glossary" }
             dl.terms {
-                @for term in &TERMS {
+                @for term in terms() {
                     div id={ "term-" (term.id) } { dt { (term.name) } dd { (term.meaning) } }
                 }
             }
@@ -333,9 +174,9 @@ mod tests {
 
     #[test]
     fn every_term_has_an_anchor_of_its_own() {
-        let mut ids: Vec<&str> = TERMS.iter().map(|term| term.id).collect();
+        let mut ids: Vec<&str> = terms().map(|term| term.id).collect();
         ids.sort_unstable();
         ids.dedup();
-        assert_eq!(ids.len(), TERMS.len());
+        assert_eq!(ids.len(), include_str!("glossary.txt").lines().count());
     }
 }

@@ -243,8 +243,10 @@ impl Pass<'_> {
             let (experiment, cases) = planned;
             let fits = self.schedule.fits(experiment, self.number);
             let sampling = self.schedule.sampling(&[experiment], 0, &[]);
-            if !fits || !self.experiment(state, planned, sampling, progress)? {
+            if !fits {
                 progress.less(cases.len() as u64);
+            }
+            if !fits || !self.experiment(state, planned, sampling, progress)? {
                 left_out.push(experiment.id);
             }
         }
@@ -264,8 +266,9 @@ impl Pass<'_> {
         let (number, of) = (self.number + 1, self.of);
         let (id, title) = (experiment.id, experiment.title);
         progress.begin(format!("{number}/{of} {id} {title}"));
-        for case in cases {
+        for (index, case) in cases.iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) || self.schedule.is_over(self.number) {
+                progress.less((cases.len() - index) as u64);
                 return Ok(false);
             }
             one(state, experiment, self.number, case, progress)?;

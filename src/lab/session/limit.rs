@@ -2,7 +2,6 @@
 
 use anyhow::{Context as _, Result, bail};
 
-use super::Request;
 use crate::host::{MemoryNode, Nodes};
 use crate::lab::size::show;
 use crate::os::memory::prefer_node;
@@ -26,12 +25,12 @@ const MOST_WITH_CACHE: u64 = 4 << 30;
 /// Returns the largest working set in bytes: as requested, or a size that leaves most memory to the rest of
 /// the machine. `last_level` is the size that CPUID reports, 0 if none, and `address_space` is RLIMIT_AS.
 pub(super) fn largest(
-    request: &Request,
+    asked: Option<u64>,
     last_level: u64,
     available: u64,
     address_space: Option<u64>,
 ) -> Result<u64> {
-    let Some(asked) = request.memory else {
+    let Some(asked) = asked else {
         // The memory of a case is mapped in both page sizes, and the program needs memory too.
         let quarter = available.min(address_space.unwrap_or(u64::MAX)) / 4;
         let memory = 4 * last_level.min(MOST_WITH_CACHE / 4);
@@ -123,31 +122,20 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::lab::session::Profile;
+    use crate::os::root::Planted;
 
     /// With a last level of 32 MiB.
-    fn largest(request: &Request, available: u64, address_space: Option<u64>) -> Result<u64> {
-        super::largest(request, 32 << 20, available, address_space)
-    }
-
-    fn with(memory: Option<u64>, profile: Profile) -> Request {
-        Request {
-            memory,
-            profile,
-            ..Request::default()
-        }
+    fn largest(asked: Option<u64>, available: u64, address_space: Option<u64>) -> Result<u64> {
+        super::largest(asked, 32 << 20, available, address_space)
     }
 
     #[test]
     fn without_a_wish_the_machine_keeps_three_quarters() {
-        let quick = with(None, Profile::Quick);
-        assert_eq!(largest(&quick, 64 << 30, None).unwrap(), 1 << 30);
-        assert_eq!(largest(&quick, 2 << 30, None).unwrap(), 512 << 20);
-        let limited = largest(&quick, 64 << 30, Some(512 << 20));
+        assert_eq!(largest(None, 64 << 30, None).unwrap(), 1 << 30);
+        assert_eq!(largest(None, 2 << 30, None).unwrap(), 512 << 20);
+        let limited = largest(None, 64 << 30, Some(512 << 20));
         assert_eq!(limited.unwrap(), 128 << 20);
-        let full = with(None, Profile::Full);
-        assert_eq!(largest(&full, 64 << 30, None).unwrap(), 1 << 30);
-        let with_cache = |mib: u64| super::largest(&quick, mib << 20, 64 << 30, None).unwrap();
+        let with_cache = |mib: u64| super::largest(None, mib << 20, 64 << 30, None).unwrap();
         assert_eq!(with_cache(256), 1 << 30);
         assert_eq!(with_cache(320), 2 << 30);
         assert_eq!(with_cache(2048), 4 << 30);
@@ -155,20 +143,20 @@ mod tests {
 
     #[test]
     fn a_wish_beyond_the_machine_is_refused_with_both_values() {
-        let asked = with(Some(8 << 30), Profile::Quick);
-        let error = largest(&asked, 4 << 30, None).unwrap_err().to_string();
+        let asked = Some(8 << 30);
+        let error = largest(asked, 4 << 30, None).unwrap_err().to_string();
         assert!(
             error.contains("8 GiB") && error.contains("4 GiB"),
             "{error}"
         );
-        let error = largest(&asked, 16 << 30, Some(512 << 20)).unwrap_err();
+        let error = largest(asked, 16 << 30, Some(512 << 20)).unwrap_err();
         let error = error.to_string();
         assert!(
             error.contains("512 MiB") && error.contains("RLIMIT_AS"),
             "{error}"
         );
-        assert!(largest(&with(Some(1), Profile::Quick), 1 << 30, None).is_err());
-        assert_eq!(largest(&asked, 16 << 30, None).unwrap(), 8 << 30);
+        assert!(largest(Some(1), 1 << 30, None).is_err());
+        assert_eq!(largest(asked, 16 << 30, None).unwrap(), 8 << 30);
     }
 
     fn node(id: usize, memory: u64) -> MemoryNode {
@@ -209,15 +197,12 @@ mod tests {
 
     #[test]
     fn a_node_outside_the_cpuset_is_refused() {
-        let dir = std::env::temp_dir().join(format!("linefill-node-{}", std::process::id()));
-        std::fs::create_dir_all(dir.join("proc/self")).unwrap();
         let status = "Name:\tx\nMems_allowed:\t1\nMems_allowed_list:\t0,2-3\n";
-        std::fs::write(dir.join("proc/self/status"), status).unwrap();
+        let planted = Planted::new("node", "proc", &[("self/status", status)]);
         let nodes = [node(0, 1), node(1, 1), node(2, 1)];
-        let root = Root::under(&dir);
+        let root = planted.root();
         let inside = check(2, &nodes, &root);
         let outside = check(1, &nodes, &root);
-        std::fs::remove_dir_all(&dir).unwrap();
         assert!(inside.is_ok());
         let outside = outside.unwrap_err().to_string();
         assert!(

@@ -222,7 +222,7 @@ impl Session {
             .map_err(|error| anyhow::anyhow!("LINEFILL_MASK={}: {error}", request.masked))?;
         let memory = limits::machine_memory(root).unwrap_or_else(|_| limits::memory_here());
         let largest = limit::largest(
-            request,
+            request.memory,
             last_level(),
             memory.available,
             limits::address_space(),
@@ -357,7 +357,7 @@ fn prefetchers_of(root: &Root, cpu: usize, identity: &Identity) -> PrefetchersLi
 pub(super) fn largest(root: &Root) -> Result<u64> {
     let memory = limits::machine_memory(root).unwrap_or_else(|_| limits::memory_here());
     limit::largest(
-        &Request::default(),
+        None,
         last_level(),
         memory.available,
         limits::address_space(),

@@ -6,7 +6,8 @@ mod found;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::experiment::{Evidence, LADDER, Left, Machine, Point, Range, Unit};
+use crate::cpu::CacheKind;
+use crate::experiment::{Capacity, Evidence, LADDER, Left, Machine, Point, Range, Unit};
 use crate::lab::consistency::last_level_latency;
 use crate::lab::format::{Check, Outcome, Output, Sheet};
 use crate::lab::inferred::Inferred;
@@ -72,7 +73,12 @@ pub fn sheet(
         ("random step in the last level", ranges.llc),
         ("random step in memory", ranges.memory),
     ];
+    let mut capacities = ranges.capacities.iter();
+    let has_last_level = capacities.any(|capacity| capacity.level == 3 && capacity.usable() > 0.0);
     for (index, (name, range)) in steps.into_iter().enumerate() {
+        if range == ranges.llc && !has_last_level {
+            continue;
+        }
         let published = machine.load_to_use.filter(|_| index == 0);
         rows.push(step(name, machine, ladder, range, published));
     }
@@ -183,11 +189,21 @@ fn caches(header: &Header, machine: &Machine, uncertain: Option<Range>) -> Vec<R
     let places_reported = reported.map(|cache| (cache.level, cache.holds == INSTRUCTIONS));
     let capacities = machine.ranges.capacities.iter();
     let found = capacities.filter(|capacity| capacity.measured.is_some());
-    let found = found.map(|capacity| (capacity.level, false));
+    let found = found.map(|capacity| (level_of(capacity, machine), false));
     unique(places_reported.chain(found))
         .into_iter()
         .map(|(level, instructions)| cache(header, machine, level, instructions, uncertain))
         .collect()
+}
+
+/// Returns the level of the cache that has a capacity: the last capacity is that of the highest level.
+pub(crate) fn level_of(capacity: &Capacity, machine: &Machine) -> u8 {
+    let data = machine.caches.iter();
+    let data = data.filter(|cache| cache.kind != CacheKind::Instruction);
+    match (capacity.level, data.map(|cache| cache.level).max()) {
+        (3, Some(highest @ 4..)) => highest,
+        (level, _) => level,
+    }
 }
 
 /// The kind of an instruction cache in a record.
@@ -208,9 +224,9 @@ fn cache(
     };
     let (cpuid, kernel) = (find(&header.cpu.caches), find(&header.kernel_caches));
     let mut capacities = machine.ranges.capacities.iter();
-    let capacity = capacities.find(|capacity| capacity.level == level && !instructions);
+    let capacity = capacities.find(|of| level_of(of, machine) == level && !instructions);
     let step = capacity.and_then(|capacity| capacity.measured);
-    let steps = uncertain.filter(|_| level == 3);
+    let steps = uncertain.filter(|_| capacity.is_some_and(|of| of.level == 3));
     let (size, measured) = match steps.zip(capacity) {
         Some((steps, capacity)) => {
             let [least, most] = share(steps, capacity.reported);
@@ -386,12 +402,14 @@ impl Output for MachineSheet {
         vec![self.sheet()]
     }
 
-    /// Returns a check per row. A row whose sources disagree is a warning.
+    /// Returns a check per row. A row whose sources disagree is a warning; one that only says why nothing is known
+    /// is skipped.
     fn checks(&self) -> Vec<Check> {
         let check = |row: &Row| Check {
             group: "machine".to_owned(),
             name: row.name.clone(),
             outcome: match (&row.differs, &row.measured) {
+                (Some(_), None) if row.cpuid.is_none() && row.kernel.is_none() => Outcome::Skipped,
                 (Some(_), _) => Outcome::Warned,
                 (None, Some(_)) => Outcome::Passed,
                 (None, None) => Outcome::Skipped,
@@ -403,5 +421,25 @@ impl Output for MachineSheet {
             },
         };
         self.0.iter().map(check).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An unprivileged user cannot read the register, which is no disagreement.
+    #[test]
+    fn an_unknown_state_of_the_prefetchers_is_skipped() {
+        let outcome = |line| MachineSheet(vec![prefetchers(&line)]).checks()[0].outcome;
+        let refused = PrefetchersLine::Unknown("the msr module is not loaded".to_owned());
+        assert_eq!(outcome(refused), Outcome::Skipped);
+        let differs = Row {
+            kernel: Some("32 KiB".to_owned()),
+            differs: Some("CPUID and the kernel disagree".to_owned()),
+            ..Row::default()
+        };
+        let outcome = MachineSheet(vec![differs]).checks()[0].outcome;
+        assert_eq!(outcome, Outcome::Warned);
     }
 }

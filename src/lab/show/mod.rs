@@ -5,7 +5,7 @@ mod plot;
 use anstyle::Style;
 use serde_json::{Value, json};
 
-use super::chart::number;
+use super::chart::{number, range};
 use super::format::{Check, Outcome, Output, Sheet};
 use super::record::{ThenLine, VerdictLine};
 use super::report::view::{Figure, Section};
@@ -65,11 +65,8 @@ pub(crate) fn colour(verdict: Verdict) -> Style {
 }
 
 /// Formats a document's value: `1.26 (Pentium 4)`.
-fn then(then: &ThenLine) -> String {
-    let value = match then.lo == then.hi {
-        true => number(then.lo),
-        false => format!("{} to {}", number(then.lo), number(then.hi)),
-    };
+pub(crate) fn then(then: &ThenLine) -> String {
+    let value = range(Interval::new(then.lo, then.hi));
     match then.machine.as_str() {
         "" => value,
         machine => format!("{value} ({machine})"),
@@ -78,15 +75,10 @@ fn then(then: &ThenLine) -> String {
 
 /// Formats a value of this machine: `2.10 [2.05, 2.15]`, or `2.08 to 4.17` if the interval tells no value.
 fn now([lo, hi]: [f64; 2]) -> String {
-    match lo == hi {
-        true => number(lo),
-        false if !Interval::new(lo, hi).tells_a_value() => {
-            format!("{} to {}", number(lo), number(hi))
-        }
-        false => {
-            let center = Interval::new(lo, hi).center();
-            format!("{} [{}, {}]", number(center), number(lo), number(hi))
-        }
+    let of = Interval::new(lo, hi);
+    match lo == hi || !of.tells_a_value() {
+        true => range(of),
+        false => format!("{} [{}, {}]", number(of.center()), number(lo), number(hi)),
     }
 }
 
@@ -157,12 +149,7 @@ fn claim(screen: &mut Screen, claim: &Claim, line: Option<&VerdictLine>, width: 
         FAINT,
         &format!("  {}, {}, {}\n", claim.id, claim.origin, claim.kind.name()),
     );
-    let mut add = |text: &str| {
-        let options = textwrap::Options::new(usize::from(width))
-            .initial_indent("  ")
-            .subsequent_indent("  ");
-        screen.add(&textwrap::fill(text, options)).end();
-    };
+    let mut add = |text: &str| paragraph(screen, None, &format!("  {text}"), width);
     add(claim.text);
     if let Some(line) = line {
         add(&line.numbers);

@@ -1,0 +1,60 @@
+//! The numbers then and now in the report, and what stands in their place.
+
+use super::*;
+
+/// The page of a run with one verdict on claim `id` and this machine's number.
+fn page_of(id: &str, now: Option<[f64; 2]>) -> String {
+    let (experiment, _) = id.split_once('.').expect("an id");
+    let claim = find_claim(id).expect("a claim");
+    let line = VerdictLine {
+        now,
+        ..planted_line(experiment, claim, Verdict::Holds)
+    };
+    markup(&render(&judged(&[line])))
+}
+
+#[test]
+fn an_annotated_claim_words_its_numbers_as_its_card_does() {
+    for (now, text) in [
+        ([0.22, 0.24], "77 %"),
+        ([0.75, 1.29], "at most 25 %"),
+        ([1.08, 1.33], "8.0 to 33 % more time"),
+    ] {
+        let page = page_of("E37.2", Some(now));
+        let expected =
+            format!("<span class=\"then\">then 3.0 to 8.0 %</span> now <b>{text}</b></span>");
+        assert!(page.contains(&expected), "{expected}");
+    }
+}
+
+/// CPUID and the system report other things on other machines.
+#[test]
+fn the_key_calls_no_reported_claim_the_same_everywhere() {
+    let page = markup(&render(&judged(&registry())));
+    let (_, key) = page.split_once("<p class=\"key\">").expect("a key");
+    let key = key.split("</p>").next().unwrap_or_default();
+    assert!(
+        key.contains("computed, simulated or reported by the system") && !key.contains("same"),
+        "{key}"
+    );
+}
+
+#[test]
+fn a_run_without_a_comparison_does_not_say_that_nothing_changed() {
+    for (id, now, compared) in [
+        ("D19.1", Some([30.0, 40.0]), true),
+        ("D19.1", None, false),
+        ("X10.1", Some([9.0, 10.0]), false),
+    ] {
+        let page = page_of(id, now);
+        for (text, said) in [
+            (
+                "None of the numbers compared here is sure to differ",
+                compared,
+            ),
+            ("This run compares no number of this list", !compared),
+        ] {
+            assert_eq!(page.contains(text), said, "{id}: {text}");
+        }
+    }
+}
