@@ -5,7 +5,7 @@ use crate::experiment::claim::verdict::{unless_strangers, untestable};
 use crate::experiment::machine::ranges::steps;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::hierarchy::llc_share::share_to_whole;
+use crate::experiment::topics::hierarchy::llc_share::{last_known, share_to_whole};
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
@@ -87,7 +87,8 @@ const FIG_3_4: Experiment = Experiment {
                     ));
                 }
                 let found = steps_by_ends(&points, e.machine.ranges.memory.lo);
-                let (first, last) = (usable(e.machine, 1)?, usable(e.machine, 3)?);
+                let level = last_known(e.machine).map_or(3, |last| last.level.max(2));
+                let (first, last) = (usable(e.machine, 1)?, usable(e.machine, level)?);
                 let step = step_at(&found, "the last level", last, true)?;
                 let step = match e.uncertain.filter(|of| of.holds(last)) {
                     Some(of) => Ok(untestable(step, &by_chance(of))),
