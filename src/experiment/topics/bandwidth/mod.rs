@@ -271,12 +271,18 @@ const PROGRAM: Experiment =
 /// Returns the widest vectors that `what` was measured with in a place, in bytes, and their
 /// bandwidth there.
 fn widest(e: &Evidence<'_>, what: &str, place: Place) -> Testable<(usize, Interval)> {
-    let mut widths = Vector::BYTES.into_iter().rev();
-    let found = widths.find_map(|width| Some((width, by_width(e, what, width, place).ok()?)));
-    match found {
-        Some(found) => Ok(found),
-        None => by_width(e, what, PAPER, place).map(|level| (PAPER, level)),
-    }
+    let width = widths(e, what).last().unwrap_or(PAPER);
+    by_width(e, what, width, place).map(|level| (width, level))
+}
+
+/// Returns the widths of the vectors that the CPU has, in bytes. With vectors that it lacks, every point of
+/// `what` is untestable.
+fn widths(e: &Evidence<'_>, what: &str) -> impl Iterator<Item = usize> {
+    Vector::BYTES.into_iter().filter(move |&width| {
+        let label = series(what, width);
+        let mut points = e.points.iter().filter(|point| point.series == label);
+        width == PAPER || points.any(|point| !matches!(point.state, State::Untestable(_)))
+    })
 }
 
 /// Removes cases of the same series and size: rounding to whole blocks can make sizes equal.
@@ -297,11 +303,8 @@ fn without_repetition(cases: Vec<Case>) -> Vec<Case> {
 fn of_ports(e: &Evidence<'_>, what: &str, limit: fn(&Ports, usize) -> Option<u32>) -> Judged {
     let ports = ports(e.machine)?;
     let mut parts = Vec::new();
-    for width in Vector::BYTES {
-        let level = match by_width(e, what, width, L1) {
-            Err(_) if width > PAPER => continue,
-            level => level?,
-        };
+    for width in widths(e, what) {
+        let level = by_width(e, what, width, L1)?;
         if let Some(most) = limit(&ports, width) {
             let share = level.scaled(1.0 / f64::from(most));
             let what = format!("{width}-byte {what}s over {most} B per cycle");
