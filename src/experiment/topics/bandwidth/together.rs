@@ -306,6 +306,9 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
             "in L1d and L2, two threads with memory of their own each read, write and copy as fast \
              as one thread alone (0.9 to 1.1)",
             |e| {
+                if e.machine.cpu_order.nearest_core()? == Nearness::Level2 {
+                    return Err(Untestable("the two cores share an L2".to_owned()));
+                }
                 let places = [L1, L2].into_iter();
                 let parts: Vec<_> = places
                     .flat_map(|place| [READ, WRITE, COPY].map(|what| (what, Own, place)))
