@@ -171,8 +171,7 @@ fn program() -> Vec<Row> {
         })
         .says("16-byte reads"),
         // A width that the CPU has is not passed over because it has no value in L1d.
-        row("D35", LOADS, Untestable, |m| without_clock(m, "read, 64 B"))
-            .says("read, 64 B at "),
+        row("D35", LOADS, Untestable, |m| without_clock(m, "read, 64 B")).says("read, 64 B at "),
         row("D35", STORES, Holds, |m| shares(m, 1.0, 0.94)).says("64-byte writes"),
         row("D35", STORES, DoesNotHold, |m| shares(m, 1.0, 0.6)),
         row("D35", STORES, Inconclusive, |m| shares(m, 1.0, 0.8)),
