@@ -48,6 +48,13 @@ const BY_STRINGS: [(&str, Motion); 2] = [
     ("rep movsb", Motion::RepMovsb),
 ];
 
+/// The motions of the paper's figures.
+const OF_FIGURES: [(&str, Motion); 3] = [
+    (READ, Motion::Read),
+    (WRITE, Motion::Write),
+    (COPY, Motion::Copy),
+];
+
 const READ: &str = "read";
 const WRITE: &str = "write";
 const COPY: &str = "copy";
@@ -62,11 +69,7 @@ fn series(what: &str, width: usize) -> String {
 /// Returns the case of `bytes` bytes, rounded down to whole blocks; `None` if no block fits.
 fn case(label: String, bytes: usize, motion: Motion, mover: Mover) -> Option<Case> {
     let bytes = whole_blocks(bytes, motion)?;
-    let setup = BandwidthSetup {
-        bytes,
-        motion,
-        mover,
-    };
+    let setup = BandwidthSetup::new(bytes, motion, mover);
     Some(Case::new(label, bytes as f64, setup))
 }
 
