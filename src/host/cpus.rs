@@ -112,6 +112,8 @@ pub struct Sharing {
     pub joint: usize,
     /// The most last-level caches of any package.
     pub last_levels: usize,
+    /// Bytes of the last-level caches of all CPUs together.
+    pub last_level_bytes: u64,
     /// Number of caches that serve several packages.
     pub across: usize,
 }

@@ -10,17 +10,25 @@ pub(crate) fn paired(e: &Evidence<'_>, of: &str, to: &str, range: Range) -> Test
     let inside = ratios(e, of, to, |x| e.is_sure(range, x))?.into_iter();
     let inside: Vec<Interval> = inside.map(|(_, ratio)| ratio).collect();
     Interval::median_of(&inside).ok_or_else(|| {
-        Untestable(format!(
-            "`{of}` and `{to}` have no point in common in the {range}"
-        ))
+        let mut points = e.points.iter();
+        let without_value = points.find_map(|point| {
+            let there = [of, to].contains(&&*point.series) && range.holds(point.x);
+            let value = there.then(|| point.interval(e.unit, e.machine.rate));
+            value?.err()
+        });
+        without_value.unwrap_or_else(|| {
+            Untestable(format!(
+                "`{of}` and `{to}` have no point in common in the {range}"
+            ))
+        })
     })
 }
 
 /// Returns the ratios of two series that were measured interleaved, point by point in ascending x.
 ///
 /// Layouts, physical pages and the time of day are the same for both series within a pass, so each pass
-/// gives one ratio. The value is estimated from the ratios of all passes. Half a percent of uncertainty
-/// is added, so that the third digit of a ratio does not decide a claim whose threshold it is close to.
+/// gives one ratio. The value is estimated from the ratios of all passes. Its interval is widened
+/// to half a percent on each side or more, so that the third digit of a ratio does not decide a claim whose threshold it is close to.
 pub(crate) fn paired_points(
     e: &Evidence<'_>,
     of: &str,
@@ -168,6 +176,16 @@ mod tests {
             ..EVERYWHERE
         };
         assert!(paired(&evidence, "b", "a", beyond).is_ok());
+        // The reason for a missing point is the point's own.
+        let refused = Point {
+            x: 1.0,
+            state: State::Untestable(Untestable("refused".into())),
+            ..timed("b", 1.0)
+        };
+        let points = [&points[..], &[at("a", 1.0, 1.0), refused]].concat();
+        let evidence = Evidence::new(&machine, &points, Unit::CoreCycles);
+        let reason = paired(&evidence, "b", "a", Range::at(1.0)).unwrap_err().0;
+        assert_eq!(reason, "refused");
     }
 
     /// Additional passes over only one of the series do not narrow the interval of the ratio.

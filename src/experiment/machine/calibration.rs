@@ -288,11 +288,8 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
             if stream == Stream::NonTemporal && bytes != memory {
                 continue;
             }
-            let setup = BandwidthSetup {
-                bytes: bytes.next_multiple_of(BLOCK),
-                motion: stream.motion(),
-                mover: Mover::Vectors(WIDTH),
-            };
+            let whole = bytes.next_multiple_of(BLOCK);
+            let setup = BandwidthSetup::new(whole, stream.motion(), Mover::Vectors(WIDTH));
             cases.push(Case::new(stream.series(), bytes as f64, setup));
         }
     }

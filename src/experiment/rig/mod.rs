@@ -106,7 +106,8 @@ impl<'a> Rig<'a> {
     }
 
     /// Measures every case in `pages`, whatever it asks for. Exceptions are cases [about their own
-    /// pages](Case::in_its_own_pages), and addresses without memory, which could not all be backed.
+    /// pages](Case::in_its_own_pages), [numbers](crate::experiment::Setup::is_count) that are the same in any
+    /// pages, and addresses without memory, which could not all be backed.
     pub fn with_pages(self, pages: Option<Pages>) -> Self {
         Rig {
             pages: pages.map(PageRequest::from),
@@ -163,8 +164,9 @@ impl<'a> Rig<'a> {
 
     /// Returns the pages to request for a case.
     pub(crate) fn pages_for(&self, case: &Case) -> PageRequest {
-        match (case.pages, self.pages) {
-            (_, Some(pages)) if !case.own_pages && case.pages != PageRequest::Reserved => pages,
+        let is_bound = case.own_pages || case.pages == PageRequest::Reserved;
+        match self.pages {
+            Some(pages) if !is_bound && !case.setup.is_count() => pages,
             _ => case.pages,
         }
     }
@@ -351,8 +353,9 @@ mod tests {
     use crate::experiment::Linux;
     use crate::experiment::machine::tests::unknown;
     use crate::experiment::shared::arithmetic::RegisterSetup;
+    use crate::experiment::shared::count::CountSetup;
 
-    /// Pages for all cases apply to all cases except those about their own pages.
+    /// Pages for all cases apply to all cases except numbers and those about their own pages.
     #[test]
     fn a_case_about_its_own_pages_keeps_them() {
         let stop = AtomicBool::new(false);
@@ -374,6 +377,8 @@ mod tests {
             rig.pages_for(&case().in_reservation()),
             PageRequest::Reserved
         );
+        let number = CountSetup::computed("a number", 0, |_| Ok(1.0));
+        assert_eq!(rig.pages_for(&number.at(1.0)), PageRequest::Base);
     }
 
     /// With pages of one size for all, series in pages of several sizes would lie in the same pages.

@@ -41,6 +41,17 @@ pub struct BandwidthSetup {
     pub mover: Mover,
 }
 
+impl BandwidthSetup {
+    /// Returns the set-up of `bytes` bytes.
+    pub const fn new(bytes: usize, motion: Motion, mover: Mover) -> Self {
+        BandwidthSetup {
+            bytes,
+            motion,
+            mover,
+        }
+    }
+}
+
 impl Setup for BandwidthSetup {
     fn bytes(&self) -> usize {
         self.bytes

@@ -1,6 +1,6 @@
 //! The caches of a CPU (`cpuN/cache/indexM`), and the CPUs that share them: Drepper's Figures 3.1 to 3.3.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::{Sysfs, Topology, list, read_list};
@@ -189,6 +189,9 @@ fn sharing(cpus: &[Cpu]) -> Sharing {
         let lasts = cpus.filter_map(Cpu::last_level);
         lasts.map(identity).collect::<BTreeSet<_>>().len()
     };
+    // The sizes may differ: of two dies, or of two kinds of cores.
+    let all_lasts = cpus.iter().filter_map(Cpu::last_level);
+    let sizes: BTreeMap<_, u64> = all_lasts.map(|last| (identity(last), last.size)).collect();
     let all: BTreeSet<Identity<'_>> = cpus
         .iter()
         .flat_map(|cpu| cpu.caches.iter().map(identity))
@@ -225,6 +228,7 @@ fn sharing(cpus: &[Cpu]) -> Sharing {
             .filter(|of| of.0 == 1 && holds_data(of) && serves(**of).0 > 1)
             .count(),
         last_levels: packages.iter().map(lasts).max().unwrap_or(0),
+        last_level_bytes: sizes.values().sum(),
         across: all.iter().filter(|of| serves(**of).1 > 1).count(),
     }
 }

@@ -333,6 +333,7 @@ fn figure_3_3_is_recognised() {
         divided: 0,
         joint: 0,
         last_levels: 1,
+        last_level_bytes: 64 << 10,
         across: 0,
     };
     assert_eq!(sysfs(&machine).sharing(), Ok(wanted));
@@ -348,6 +349,12 @@ fn other_ways_to_share_are_told_apart() {
     // Two complexes in one package, as in a Zen 2.
     let complexes = sharing(PAIRS, PAIRS, HALVES, "0 0 0 0 0 0 0 0");
     assert_eq!((complexes.packages, complexes.last_levels), (1, 2));
+    // A die with three times the last level of the other, as in a 7950X3D.
+    let larger = |cpu| format!("sys/devices/system/cpu/cpu{cpu}/cache/index3/size = 96K\n");
+    let dies = composed(PAIRS, PAIRS, HALVES, "0 0 0 0 0 0 0 0");
+    let dies = dies.with(&(4..8).map(larger).collect::<String>());
+    let dies = sysfs(&dies).sharing().unwrap();
+    assert_eq!(dies.last_level_bytes, 128 << 10);
     // The threads of a core have separate L1d caches.
     let divided = sharing(PAIRS, "0 1 2 3 4 5 6 7", HALVES, "0 0 0 0 0 0 0 0");
     assert_eq!((divided.divided, divided.joint), (4, 0));

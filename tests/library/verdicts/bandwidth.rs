@@ -3,6 +3,7 @@
 use linefill::cpu::Core;
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::stats::Interval;
 
 use super::machines::{with_dtlb, with_reported_dtlb};
 use super::planted::{Planted, Row, Value, by_level, row, time};
@@ -56,6 +57,16 @@ fn levels(m: &Machine, [read, write, copy]: [[f64; 4]; 3]) -> Planted {
             Some("write") => by_level(m, x, write),
             _ => by_level(m, x, copy),
         })
+    })
+}
+
+/// D35 with no bytes per cycle of `what` in L1d.
+fn without_clock(m: &Machine, what: &str) -> Planted {
+    Planted::new("D35", m, |series, x| {
+        match m.ranges.l1.holds(x) && series == what {
+            true => Value::WithoutCoreClock(Interval::exact(100.0)),
+            false => time(100.0),
+        }
     })
 }
 
@@ -159,6 +170,8 @@ fn program() -> Vec<Row> {
             })
         })
         .says("16-byte reads"),
+        // A width that the CPU has is not passed over because it has no value in L1d.
+        row("D35", LOADS, Untestable, |m| without_clock(m, "read, 64 B")).says("read, 64 B at "),
         row("D35", STORES, Holds, |m| shares(m, 1.0, 0.94)).says("64-byte writes"),
         row("D35", STORES, DoesNotHold, |m| shares(m, 1.0, 0.6)),
         row("D35", STORES, Inconclusive, |m| shares(m, 1.0, 0.8)),
@@ -181,6 +194,10 @@ fn program() -> Vec<Row> {
             levels(m, CORE_2).without(|series, _| width(series) == Some(64))
         })
         .says("32-byte writes"),
+        row("D35", WRITE_BACK, Untestable, |m| {
+            without_clock(m, "write, 64 B")
+        })
+        .says("write, 64 B at "),
         row("D35", COPY, Holds, |m| levels(m, PENTIUM_4)),
         row("D35", COPY, DoesNotHold, |m| {
             levels(m, [[8.0; 4], [4.0; 4], [3.0, 5.0, 3.0, 3.0]])

@@ -1,8 +1,9 @@
 //! Figure 7.9.
 
-use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::{Machine, Ranges};
 
+use super::machines::{KIB, MIB};
 use super::planted::{Planted, Row, Value, row, time};
 
 const MEMORY: &str = ".1";
@@ -18,6 +19,15 @@ fn planted(machine: &Machine, near: f64, far: f64) -> Planted {
             _ => time(100.0),
         }
     })
+}
+
+/// The same machine with a last level of 8 MiB.
+fn desktop(machine: &Machine) -> Machine {
+    let reported = [32.0 * KIB, 256.0 * KIB, 8.0 * MIB].map(Some);
+    Machine {
+        ranges: Ranges::from_ladder(&[], reported),
+        ..machine.clone()
+    }
 }
 
 fn without(machine: &Machine, pages: &'static str, reason: &'static str) -> Planted {
@@ -47,6 +57,16 @@ pub fn rows() -> Vec<Row> {
             };
             planted(&small, 1.0, 1.5)
         }),
+        // Memory begins at 32 MiB, and TLBs reach farther.
+        row("F4", MEMORY, Holds, |m| planted(&desktop(m), 1.0, 1.5)),
+        row("F4", MEMORY, Untestable, |m| {
+            let small = Machine {
+                largest: 48 << 20,
+                ..desktop(m)
+            };
+            planted(&small, 1.0, 1.5)
+        })
+        .says("needs 64 MiB to be far beyond the reach of every TLB, and this run has 48 MiB"),
         row("F4", L2, Holds, |m| planted(m, 1.5, 1.0)),
         row("F4", L2, DoesNotHold, |m| planted(m, 1.0, 1.5)),
         row("F4", L2, Inconclusive, |m| planted(m, 1.2, 1.5)),

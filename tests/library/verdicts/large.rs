@@ -3,7 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine, find};
 
-use super::machines::{of_two_kinds, server, zen};
+use super::machines::{of_two_kinds, server, with_cores, zen};
 use super::planted::{Planted, Row, row, time};
 
 const GAIN: &str = ".1";
@@ -181,6 +181,8 @@ fn in_memory() -> Vec<Row> {
             )
         })
         .says("needs 2 cores"),
+        row("X20", TOUCH, Untestable, |m| large(&little(m), USUAL))
+            .says("8 threads need 32 MiB together, and this run has 12 MiB"),
         row("X20", SPREAD, Holds, |m| {
             large(m, USUAL).with_runs(|_| vec![[400, 900], [410, 950]])
         })
@@ -196,6 +198,19 @@ fn in_memory() -> Vec<Row> {
         }),
         row("X20", SPREAD, Untestable, |m| large(m, USUAL)).says("no run was timed by itself"),
     ]
+}
+
+#[test]
+fn the_first_touch_by_many_cores_keeps_to_the_memory_of_a_run() {
+    let machine = with_cores(&server().machine(), 96);
+    let cases = (find("X20").unwrap().cases)(&machine);
+    for threads in [1.0, 96.0] {
+        let mut cases = cases.iter();
+        let touch = cases.find(|case| case.x == threads && case.series.starts_with("first write"));
+        let setup = format!("{:?}", touch.unwrap().setup);
+        // 1 GiB over 96 cores.
+        assert!(setup.contains("pages: 2730"), "{setup}");
+    }
 }
 
 #[test]

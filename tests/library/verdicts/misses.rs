@@ -78,6 +78,15 @@ pub fn rows() -> Vec<Row> {
         row("D20", SIMULATED, Untestable, |m| {
             simulated(m, 3.1, [0.0; 3]).without(|series, _| series.ends_with("simulated"))
         }),
+        row("D20", SIMULATED, Untestable, |m| {
+            let caches = Vec::new();
+            let hidden = Machine {
+                caches,
+                ..m.clone()
+            };
+            simulated(&hidden, 3.1, [13.0, 41.0, 58.0])
+        })
+        .says("CPUID does not describe L1d and L2"),
         row("D20", IN_ORDER, Holds, |m| counted(m, SOUND)),
         row("D20", IN_ORDER, DoesNotHold, |m| {
             let shares = [(0.3, 1.0), (0.5, 1.05)];

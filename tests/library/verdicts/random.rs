@@ -4,7 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::stats::Interval;
 
-use super::machines::guest;
+use super::machines::{guest, server};
 use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 
 const TWENTY: &str = ".1";
@@ -95,6 +95,13 @@ pub fn rows() -> Vec<Row> {
             levels(m, [5.0, 16.0, 70.0, 400.0]).without(|_, x| memory.holds(x))
         })
         .says("no working set beyond the last-level cache"),
+        // L2 is the last level.
+        row("D8", STEPS, Holds, |_| {
+            let mut model = server();
+            model.levels.truncate(2);
+            levels(&model.machine(), [5.0, 16.0, 16.0, 400.0])
+        })
+        .says("2048 KiB of the last level"),
         row("D19", TEN, Holds, |m| random(m, 20.0, 1.2)),
         row("D19", TEN, DoesNotHold, |m| random(m, 4.0, 1.2)),
         row("D19", TEN, Inconclusive, |m| random(m, 10.0, 1.0)),

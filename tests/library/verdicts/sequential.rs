@@ -237,5 +237,13 @@ pub fn rows() -> Vec<Row> {
             writes(m, [1.0, 1.3, 1.6, 1.0], [1.0, 1.0, 1.5, 1.0])
         })
         .says("growth of Addnext0 from L2 to"),
+        // A bad point in L1d says nothing about L2.
+        row("D17", SOONER, Holds, |m| {
+            Planted::new("D17", m, |series, x| match series {
+                _ if m.ranges.l1.holds(x) => noisy(0.0, 1.0),
+                "Addnext0" => time(10.0 * by_level(m, x, [1.0, 1.0, 1.3, 1.0])),
+                _ => time(10.0),
+            })
+        }),
     ]
 }

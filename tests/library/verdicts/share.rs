@@ -4,7 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
 use super::Exact;
-use super::machines::MIB;
+use super::machines::{MIB, server};
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
 /// Claims about shares are counted.
@@ -105,6 +105,12 @@ fn on_a_large_share() -> Vec<Row> {
             level(m).without(|series, _| series == "the whole array each time")
         })
         .says("`the whole array each time` was not measured"),
+        // Memory begins at a GiB.
+        row("E25", PAYS, Holds, |_| {
+            let mut model = server();
+            model.levels[2].bytes = 256.0 * MIB;
+            level(&model.machine())
+        }),
         row("E25", TWICE, Holds, level),
         row("E25", TWICE, DoesNotHold, |m| {
             speeds(m, [40.0, 40.0, 40.0, 50.0], 20.0)

@@ -190,6 +190,11 @@ fn fig_3_27() -> Vec<Row> {
             let own = [0.9, 1.0, 0.7, 0.7];
             kept("D39", m, Kept { own, ..CORE_2 })
         }),
+        row("D39", OWN, Untestable, |m| {
+            let cluster = seated(m, |_, seat| seat.l2 = 0);
+            kept("D39", &cluster, CORE_2)
+        })
+        .says("the two cores share an L2"),
         row("D39", MEMORY, Holds, |m| kept("D39", m, CORE_2)),
         row("D39", MEMORY, DoesNotHold, |m| {
             let write = [0.03, 0.6, 0.6, 1.0];

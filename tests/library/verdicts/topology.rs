@@ -29,13 +29,13 @@ pub const EXACT: &[super::Exact] = &[
     ("E43", ".3"),
 ];
 
-/// So many last-level caches of this size, and memory.
+/// So many last-level caches, of this size on average, and memory.
 fn ratio(machine: &Machine, caches: f64, cache: f64, memory: f64) -> Planted {
     Planted::new("D2", machine, |series, _| {
         Value::Counted(match series {
             "bytes of memory" => memory,
             "last-level caches" => caches,
-            _ => cache,
+            _ => caches * cache,
         })
     })
 }

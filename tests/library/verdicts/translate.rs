@@ -22,7 +22,37 @@ fn prefetches(machine: &Machine, far: f64, null: f64) -> Planted {
     })
 }
 
+/// The same machine in a run that may use 16 MiB.
+fn little(machine: &Machine) -> Machine {
+    Machine {
+        largest: 16 << 20,
+        ..machine.clone()
+    }
+}
+
 pub fn rows() -> Vec<Row> {
+    let mut rows = in_memory();
+    rows.extend([WALKED, LOAD].map(|claim| {
+        row("X11", claim, Untestable, |m| {
+            prefetches(&little(m), 25.0, 2.0)
+        })
+        .says("16384 pages need 64 MiB, and this run has 16 MiB")
+    }));
+    rows
+}
+
+#[test]
+fn pages_keep_to_the_memory_of_a_run() {
+    let machine = little(&super::machines::server().machine());
+    let cases = (super::planted::experiment("X11").cases)(&machine);
+    assert!(
+        cases
+            .iter()
+            .all(|case| case.setup.bytes() <= machine.largest)
+    );
+}
+
+fn in_memory() -> Vec<Row> {
     vec![
         row("X11", WALKED, Holds, |m| prefetches(m, 25.0, 2.0)),
         row("X11", WALKED, DoesNotHold, |m| prefetches(m, 3.0, 2.0)),

@@ -4,7 +4,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::Mover;
 use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Memory};
 use crate::experiment::topics::bandwidth::{
-    BY_VECTORS, BYTES_A_CYCLE, COPY, PAPER, READ, WRITE, by_width, case, series,
+    BYTES_A_CYCLE, COPY, OF_FIGURES, PAPER, READ, WRITE, by_width, case, series,
     without_repetition, working_sets,
 };
 use crate::kernel::Motion;
@@ -15,9 +15,7 @@ use crate::stats::Interval;
 fn figure_cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for bytes in working_sets(machine) {
-        for what in [READ, WRITE, COPY] {
-            let motion = BY_VECTORS.into_iter().find(|(name, _)| *name == what);
-            let (_, motion) = motion.expect("is one of them");
+        for (what, motion) in OF_FIGURES {
             let mover = Mover::Vectors(PAPER);
             cases.extend(case(series(what, PAPER), bytes, motion, mover));
         }

@@ -83,11 +83,8 @@ impl Mix {
 
     /// Returns the case of a working set, rounded down to whole blocks of all streams.
     fn case(&self, bytes: usize) -> Option<Case> {
-        let setup = BandwidthSetup {
-            bytes: whole_blocks(bytes, self.motion)?,
-            motion: self.motion,
-            mover: Mover::Vectors(PAPER),
-        };
+        let whole = whole_blocks(bytes, self.motion)?;
+        let setup = BandwidthSetup::new(whole, self.motion, Mover::Vectors(PAPER));
         Some(Case::new(self.name, bytes as f64, setup))
     }
 }

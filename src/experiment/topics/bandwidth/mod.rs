@@ -48,6 +48,13 @@ const BY_STRINGS: [(&str, Motion); 2] = [
     ("rep movsb", Motion::RepMovsb),
 ];
 
+/// The motions of the paper's figures.
+const OF_FIGURES: [(&str, Motion); 3] = [
+    (READ, Motion::Read),
+    (WRITE, Motion::Write),
+    (COPY, Motion::Copy),
+];
+
 const READ: &str = "read";
 const WRITE: &str = "write";
 const COPY: &str = "copy";
@@ -62,11 +69,7 @@ fn series(what: &str, width: usize) -> String {
 /// Returns the case of `bytes` bytes, rounded down to whole blocks; `None` if no block fits.
 fn case(label: String, bytes: usize, motion: Motion, mover: Mover) -> Option<Case> {
     let bytes = whole_blocks(bytes, motion)?;
-    let setup = BandwidthSetup {
-        bytes,
-        motion,
-        mover,
-    };
+    let setup = BandwidthSetup::new(bytes, motion, mover);
     Some(Case::new(label, bytes as f64, setup))
 }
 
@@ -271,12 +274,18 @@ const PROGRAM: Experiment =
 /// Returns the widest vectors that `what` was measured with in a place, in bytes, and their
 /// bandwidth there.
 fn widest(e: &Evidence<'_>, what: &str, place: Place) -> Testable<(usize, Interval)> {
-    let mut widths = Vector::BYTES.into_iter().rev();
-    let found = widths.find_map(|width| Some((width, by_width(e, what, width, place).ok()?)));
-    match found {
-        Some(found) => Ok(found),
-        None => by_width(e, what, PAPER, place).map(|level| (PAPER, level)),
-    }
+    let width = widths(e, what).last().unwrap_or(PAPER);
+    by_width(e, what, width, place).map(|level| (width, level))
+}
+
+/// Returns the widths of the vectors that the CPU has, in bytes. With vectors that it lacks, every point of
+/// `what` is untestable.
+fn widths(e: &Evidence<'_>, what: &str) -> impl Iterator<Item = usize> {
+    Vector::BYTES.into_iter().filter(move |&width| {
+        let label = series(what, width);
+        let mut points = e.points.iter().filter(|point| point.series == label);
+        width == PAPER || points.any(|point| !matches!(point.state, State::Untestable(_)))
+    })
 }
 
 /// Removes cases of the same series and size: rounding to whole blocks can make sizes equal.
@@ -297,11 +306,8 @@ fn without_repetition(cases: Vec<Case>) -> Vec<Case> {
 fn of_ports(e: &Evidence<'_>, what: &str, limit: fn(&Ports, usize) -> Option<u32>) -> Judged {
     let ports = ports(e.machine)?;
     let mut parts = Vec::new();
-    for width in Vector::BYTES {
-        let level = match by_width(e, what, width, L1) {
-            Err(_) if width > PAPER => continue,
-            level => level?,
-        };
+    for width in widths(e, what) {
+        let level = by_width(e, what, width, L1)?;
         if let Some(most) = limit(&ports, width) {
             let share = level.scaled(1.0 / f64::from(most));
             let what = format!("{width}-byte {what}s over {most} B per cycle");

@@ -117,11 +117,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
                 if neighbour == AsLarge && (what == WRITE || !machine.full) {
                     continue;
                 }
-                let measured = BandwidthSetup {
-                    bytes,
-                    motion,
-                    mover: Mover::Vectors(PAPER),
-                };
+                let measured = BandwidthSetup::new(bytes, motion, Mover::Vectors(PAPER));
                 let (label, x) = (series(what, neighbour), bytes as f64);
                 let case = match (neighbour.motion(), &found) {
                     (None, _) => Case::new(label, x, measured),
@@ -213,12 +209,7 @@ fn fall(e: &Evidence<'_>, label: &str, cache: usize) -> Testable<Fall> {
         };
         pair[0].0 * (pair[1].0 / pair[0].0).powf(share)
     };
-    fn lo(of: &Interval) -> f64 {
-        of.lo
-    }
-    fn hi(of: &Interval) -> f64 {
-        of.hi
-    }
+    let (lo, hi) = (|of: &Interval| of.lo, |of: &Interval| of.hi);
     let pairs = || slower.windows(2);
     let soonest = pairs().find(|pair| hi(&pair[1].1) >= level);
     let Some(soonest) = soonest else {

@@ -143,11 +143,7 @@ fn case(
     let label = series(what, place);
     let mover = Mover::Vectors(PAPER);
     if threads == 1 {
-        let setup = BandwidthSetup {
-            bytes,
-            motion,
-            mover,
-        };
+        let setup = BandwidthSetup::new(bytes, motion, mover);
         return Some(Case::new(label, 1.0, setup));
     }
     let setup = BandwidthTeamSetup {

@@ -5,9 +5,10 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
 use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Llc, Memory};
 use crate::experiment::topics::bandwidth::{
-    BY_VECTORS, BYTES_A_CYCLE, COPY, PAPER, READ, WRITE, sizes, whole_blocks, without_repetition,
+    BYTES_A_CYCLE, COPY, OF_FIGURES, PAPER, READ, WRITE, sizes, whole_blocks, without_repetition,
 };
 use crate::host::Nearness;
+use crate::kernel::Motion;
 use crate::stats::Interval;
 use Threads::{One, Own, Same};
 
@@ -61,10 +62,10 @@ fn hyper_threads(machine: &Machine) -> Pair {
 fn figure_cases(machine: &Machine, pair: &Pair, kinds: &[Threads]) -> Vec<Case> {
     let mut cases = Vec::new();
     for bytes in sizes(machine) {
-        for what in [READ, WRITE, COPY] {
+        for of in OF_FIGURES {
             let made = kinds
                 .iter()
-                .map(|&kind| case(machine, pair, what, kind, bytes));
+                .map(|&kind| case(machine, pair, of, kind, bytes));
             cases.extend(made.flatten());
         }
     }
@@ -74,21 +75,16 @@ fn figure_cases(machine: &Machine, pair: &Pair, kinds: &[Threads]) -> Vec<Case> 
 fn case(
     machine: &Machine,
     pair: &Pair,
-    what: &str,
+    (what, motion): (&str, Motion),
     threads: Threads,
     bytes: usize,
 ) -> Option<Case> {
-    let (_, motion) = BY_VECTORS.into_iter().find(|(name, _)| *name == what)?;
     let bytes = whole_blocks(bytes, motion)?;
     let mover = Mover::Vectors(PAPER);
     let label = series(what, threads);
     let owner = match threads {
         One => {
-            let setup = BandwidthSetup {
-                bytes,
-                motion,
-                mover,
-            };
+            let setup = BandwidthSetup::new(bytes, motion, mover);
             return Some(Case::new(label, bytes as f64, setup));
         }
         Same => Owner::All,
@@ -306,6 +302,9 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
             "in L1d and L2, two threads with memory of their own each read, write and copy as fast \
              as one thread alone (0.9 to 1.1)",
             |e| {
+                if e.machine.cpu_order.nearest_core()? == Nearness::Level2 {
+                    return Err(Untestable("the two cores share an L2".to_owned()));
+                }
                 let places = [L1, L2].into_iter();
                 let parts: Vec<_> = places
                     .flat_map(|place| [READ, WRITE, COPY].map(|what| (what, Own, place)))

@@ -1,5 +1,6 @@
 //! Drepper 6.2.1, cache associativity: Figure 6.5.
 
+use crate::experiment::claim::extreme::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::mem::LINE;
@@ -112,24 +113,19 @@ const FIG_6_5: Experiment = Experiment {
              one line",
             |e| {
                 let Geometry { period, ways } = Found::on(e)?.late;
-                let mut worst: Option<(usize, Interval)> = None;
-                for distance in distances(e.machine) {
-                    if sets_touched(distance, period) > 1 {
-                        let rise = rise(e, ways + 1, distance)?;
-                        worst = Some(worst.map_or((distance, rise), |(at, seen)| {
-                            let at = if rise.hi > seen.hi { distance } else { at };
-                            (at, seen.most(rise))
-                        }));
-                    }
+                let spread = distances(e.machine);
+                let spread = spread.filter(|&distance| sets_touched(distance, period) > 1);
+                let spread: Vec<usize> = spread.collect();
+                if spread.is_empty() {
+                    let none = "every distance tested is a multiple of the way size";
+                    return Err(Untestable(none.to_owned()));
                 }
-                let (distance, rise) = worst.ok_or_else(|| {
-                    Untestable("every distance tested is a multiple of the way size".to_owned())
-                })?;
-                let what = format!(
-                    "{} lines over one, at the worst distance, {distance} lines",
-                    ways + 1
-                );
-                at_most(&what, rise, FLAT)
+                let rises = spread.into_iter();
+                let rises = rises.map(|distance| Ok((distance, rise(e, ways + 1, distance)?)));
+                let Extreme { at, value } = Extreme::most(rises)?;
+                let lines = ways + 1;
+                let what = format!("{lines} lines over one, at the worst distance, {at} lines");
+                at_most(&what, value, FLAT)
             },
         )
         .then(1.02, "32 KiB L1d of 8 ways (2007)"),

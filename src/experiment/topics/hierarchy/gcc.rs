@@ -1,6 +1,6 @@
 //! Drepper 3.3.1, what size and ways of L2 do for a compiler: Table 3.1 and Figure 3.8.
 
-use crate::experiment::claim::extreme::none;
+use crate::experiment::claim::extreme::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::hierarchy::compiled::{Compiler, CompilerSetup, SLICES};
 use crate::stats::Interval;
@@ -149,20 +149,16 @@ const TABLE_3_1: Experiment = Experiment {
             |e| {
                 falling_with_size(e, STORED)?;
                 traced(e)?;
-                let mut worst: Option<[Interval; 2]> = None;
-                for line in LINES {
-                    for ways in WAYS {
-                        for size in sizes() {
-                            let of = |name| misses(e, name, size, ways, line);
-                            let share = ratio(of(ONE_SET_IN_128), of(INSTALLED))?;
-                            worst = Some(match worst {
-                                None => [share, share],
-                                Some([least, most]) => [share.least(least), share.most(most)],
-                            });
-                        }
-                    }
-                }
-                let [least, most] = worst.ok_or_else(none)?;
+                let shares = || {
+                    table().map(|(line, ways, size)| {
+                        let of = |name| misses(e, name, size, ways, line);
+                        Ok(((), ratio(of(ONE_SET_IN_128), of(INSTALLED))?))
+                    })
+                };
+                let (least, most) = (
+                    Extreme::least(shares())?.value,
+                    Extreme::most(shares())?.value,
+                );
                 all_of([
                     at_least("kept sets times 128 over all sets, at least", least, 0.9),
                     at_most("at most", most, 1.1),
@@ -192,21 +188,24 @@ fn cases(machine: &Machine) -> Vec<Case> {
         }
     }
     for (name, of) in compilers {
-        for line in LINES {
-            for ways in WAYS {
-                cases.extend(sizes().map(|size| {
-                    let setup = CompilerSetup {
-                        of,
-                        size,
-                        ways,
-                        line,
-                    };
-                    Case::new(series(name, ways, line), size as f64, setup)
-                }));
-            }
-        }
+        cases.extend(table().map(|(line, ways, size)| {
+            let setup = CompilerSetup {
+                of,
+                size,
+                ways,
+                line,
+            };
+            Case::new(series(name, ways, line), size as f64, setup)
+        }));
     }
     cases
+}
+
+/// Returns the line sizes, ways and sizes of Table 3.1.
+fn table() -> impl Iterator<Item = (u64, u64, u64)> {
+    let of_line = |line| WAYS.into_iter().map(move |ways| (line, ways));
+    let all = LINES.into_iter().flat_map(of_line);
+    all.flat_map(|(line, ways)| sizes().map(move |size| (line, ways, size)))
 }
 
 fn misses(e: &Evidence<'_>, compiler: &str, size: u64, ways: u64, line: u64) -> Testable<Interval> {
@@ -254,50 +253,34 @@ fn saved(more: Interval, fewer: Interval) -> Testable<Interval> {
     Ok(Interval::new(1.0 - left.hi, 1.0 - left.lo))
 }
 
+/// Returns the largest share of misses that a cache of the table leaves of those of the cache `before` it,
+/// which differs by these divisors of line size, ways and size.
+fn most_left(e: &Evidence<'_>, compiler: &str, before: [u64; 3]) -> Testable<Interval> {
+    let shares = table().filter_map(|(line, ways, size)| {
+        let (first, fewer, smaller) = (line / before[0], ways / before[1], size / before[2]);
+        table().find(|of| *of == (first, fewer, smaller))?;
+        let of = misses(e, compiler, size, ways, line);
+        let share = ratio(of, misses(e, compiler, smaller, fewer, first));
+        Some(share.map(|share| ((), share)))
+    });
+    Ok(Extreme::most(shares)?.value)
+}
+
 fn falling_with_size(e: &Evidence<'_>, compiler: &str) -> Judged {
-    let mut most = Interval::exact(0.0);
-    for line in LINES {
-        for ways in WAYS {
-            for size in sizes().skip(1) {
-                let of = |size| misses(e, compiler, size, ways, line);
-                most = most.most(ratio(of(size), of(size / 2))?);
-            }
-        }
-    }
+    let most = most_left(e, compiler, [1, 1, 2])?;
     at_most("share of misses left by twice the size, at most", most, 1.0)
 }
 
 fn falling_with_ways(e: &Evidence<'_>, compiler: &str) -> Judged {
-    let mut most = Interval::exact(0.0);
-    for line in LINES {
-        for size in sizes() {
-            for ways in &WAYS[1..] {
-                let of = |ways| misses(e, compiler, size, ways, line);
-                most = most.most(ratio(of(*ways), of(ways / 2))?);
-            }
-        }
-    }
-    between(
-        "share of misses left by twice the ways, at most",
-        most,
-        0.0,
-        1.0,
-    )
+    let most = most_left(e, compiler, [1, 2, 1])?;
+    let what = "share of misses left by twice the ways, at most";
+    between(what, most, 0.0, 1.0)
 }
 
 fn falling_with_line(e: &Evidence<'_>, compiler: &str) -> Judged {
-    let mut most = Interval::exact(0.0);
-    for size in sizes() {
-        for ways in WAYS {
-            let of = |line| misses(e, compiler, size, ways, line);
-            most = most.most(ratio(of(64), of(32))?);
-        }
-    }
-    at_most(
-        "share of misses left by lines of 64 bytes, at most",
-        most,
-        1.0,
-    )
+    let most = most_left(e, compiler, [2, 1, 1])?;
+    let what = "share of misses left by lines of 64 bytes, at most";
+    at_most(what, most, 1.0)
 }
 
 fn diminishing(e: &Evidence<'_>, compiler: &str) -> Judged {

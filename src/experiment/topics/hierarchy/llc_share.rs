@@ -27,7 +27,7 @@ const TIMES: u32 = 3;
 /// The smallest last level of the paper's figures, that of the Pentium 4.
 const SMALLEST: f64 = (1 << 20) as f64;
 
-/// The most bytes that an array takes.
+/// The most bytes that an array takes for the sake of its blocks.
 const AFFORDABLE: usize = 512 << 20;
 
 /// Returns the last level that CPUID reports beyond L1.
@@ -61,8 +61,8 @@ fn array(machine: &Machine) -> usize {
     let blocks = 4 * share(machine).unwrap_or(0);
     blocks
         .next_power_of_two()
-        .max(machine.in_memory())
         .min(largest)
+        .max(machine.in_memory())
 }
 
 /// Returns the bytes of the largest block, so that the array has two of them.
@@ -278,11 +278,15 @@ fn no_share() -> Untestable {
     Untestable("CPUID describes no cache beyond L1d".to_owned())
 }
 
+/// Returns the last level of which CPUID or the ladder gives the capacity.
+pub(crate) fn last_known(machine: &Machine) -> Option<&Capacity> {
+    let mut levels = machine.ranges.capacities.iter().rev();
+    levels.find(|at| at.reported.is_some() || at.measured.is_some())
+}
+
 /// Returns the capacity of the last level that the ladder found, good to a factor of 1.5.
 fn capacity_found(machine: &Machine) -> Testable<Interval> {
-    let mut levels = machine.ranges.capacities.iter().rev();
-    let last = levels.find(|at| at.reported.is_some() || at.measured.is_some());
-    let found = last.and_then(|at| at.measured);
+    let found = last_known(machine).and_then(|at| at.measured);
     let found = found.ok_or_else(|| {
         Untestable(
             "the ladder of working sets shows no step beyond the last-level cache".to_owned(),

@@ -62,13 +62,10 @@ const TABLE_3_2: Experiment = Experiment {
         for (timed, simulated, order) in orders {
             let sizes = machine.working_sets().into_iter();
             cases.extend(sizes.map(|bytes| Case::new(timed, bytes as f64, walk(bytes, order))));
-            for bytes in sizes_simulated(machine) {
-                let (Some(l1), Some(l2)) = (geometry(machine, 1), geometry(machine, 2)) else {
-                    continue;
-                };
-                let walk = walk(bytes, order);
-                let setup = RatioSetup { walk, l1, l2 };
-                cases.push(Case::new(simulated, bytes as f64, setup));
+            if let Some((l1, l2, sizes)) = simulation(machine) {
+                let setup = |walk| RatioSetup { walk, l1, l2 };
+                let case = |bytes| Case::new(simulated, bytes as f64, setup(walk(bytes, order)));
+                cases.extend(sizes.map(case));
             }
         }
         cases
@@ -87,8 +84,10 @@ const TABLE_3_2: Experiment = Experiment {
             |e| {
                 let mut parts = Vec::new();
                 let mut before: Option<Interval> = None;
-                for bytes in sizes_simulated(e.machine) {
-                    let x = bytes as f64;
+                let (.., sizes) = simulation(e.machine).ok_or_else(|| {
+                    Untestable::because("CPUID does not describe L1d and L2, which are simulated")
+                })?;
+                for x in sizes.map(|bytes| bytes as f64) {
                     let in_order = e.at(SEQUENTIAL_SIMULATED, x)?;
                     parts.push(at_most(
                         "percent of sequential reads that miss",
@@ -178,12 +177,11 @@ fn geometry(machine: &Machine, level: u8) -> Option<Geometry> {
     Geometry::new(cache.size, ways, u64::from(cache.line)).ok()
 }
 
-/// Returns the simulated working sets; none if CPUID does not describe both caches.
-fn sizes_simulated(machine: &Machine) -> Vec<usize> {
-    let known = geometry(machine, 1).is_some() && geometry(machine, 2).is_some();
-    let l2 = machine.data_cache(2).filter(|_| known);
-    let sizes = |size: u64| SIMULATED.map(|times| times * size as usize);
-    l2.map_or(Vec::new(), |cache| sizes(cache.size).to_vec())
+/// Returns L1d, L2 and the working sets of the simulation, if CPUID describes both caches.
+fn simulation(machine: &Machine) -> Option<(Geometry, Geometry, [usize; 3])> {
+    let (l1, l2) = (geometry(machine, 1)?, geometry(machine, 2)?);
+    let size = machine.data_cache(2)?.size as usize;
+    Some((l1, l2, SIMULATED.map(|times| times * size)))
 }
 
 /// Returns the working sets of twice L2 and more.

@@ -5,7 +5,7 @@ use crate::experiment::claim::verdict::{unless_strangers, untestable};
 use crate::experiment::machine::ranges::steps;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::hierarchy::llc_share::share_to_whole;
+use crate::experiment::topics::hierarchy::llc_share::{last_known, share_to_whole};
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
@@ -36,15 +36,8 @@ const FIG_3_4: Experiment = Experiment {
         columns: &[("value", "random write")],
     }]),
     cases: |machine| {
-        let seed = machine.seed;
-        let setup = |bytes| {
-            WalkSetup::follow(Layout::npad(15), bytes, Order::Random { seed }).with(Step::Inc)
-        };
-        machine
-            .working_sets()
-            .into_iter()
-            .map(|bytes| Case::new(RANDOM, bytes as f64, setup(bytes)))
-            .collect()
+        let sizes = machine.working_sets().into_iter();
+        sizes.map(|bytes| case(machine, RANDOM, bytes)).collect()
     },
     events: events::WALK,
     claims: &[
@@ -77,17 +70,10 @@ const FIG_3_4: Experiment = Experiment {
             "the time of random writes rises in steps at the sizes of L1d and of the last level, \
              within a factor of 2",
             |e| {
-                let points = e.series(RANDOM)?;
-                if points
-                    .last()
-                    .is_none_or(|last| last.0 < e.machine.ranges.memory.lo)
-                {
-                    return Err(Untestable(
-                        "no working set beyond the last-level cache was measured".to_owned(),
-                    ));
-                }
+                let points = into_memory(e)?;
                 let found = steps_by_ends(&points, e.machine.ranges.memory.lo);
-                let (first, last) = (usable(e.machine, 1)?, usable(e.machine, 3)?);
+                let level = last_known(e.machine).map_or(3, |last| last.level.max(2));
+                let (first, last) = (usable(e.machine, 1)?, usable(e.machine, level)?);
                 let step = step_at(&found, "the last level", last, true)?;
                 let step = match e.uncertain.filter(|of| of.holds(last)) {
                     Some(of) => Ok(untestable(step, &by_chance(of))),
@@ -99,6 +85,20 @@ const FIG_3_4: Experiment = Experiment {
     ],
     ..Experiment::PLAIN
 };
+
+/// Returns the points of the random walk.
+///
+/// # Errors
+/// If they do not reach memory.
+fn into_memory(e: &Evidence<'_>) -> Testable<Vec<(f64, Interval)>> {
+    let points = e.series(RANDOM)?;
+    match points.last() {
+        Some((x, _)) if *x >= e.machine.ranges.memory.lo => Ok(points),
+        _ => Err(Untestable(
+            "no working set beyond the last-level cache was measured".to_owned(),
+        )),
+    }
+}
 
 /// Returns the bytes of a cache level that a working set can count on.
 fn usable(machine: &Machine, level: u8) -> Testable<f64> {
@@ -382,13 +382,8 @@ const FIG_3_14: Experiment = Experiment {
             "the last rise in the time of a random walk over 128-byte elements lies between half \
              of this CPU's share of the last level and twice the size of the last level",
             |e| {
-                let points = e.series(RANDOM)?;
+                let points = into_memory(e)?;
                 let memory = e.machine.ranges.memory;
-                if points.last().is_none_or(|(x, _)| *x < memory.lo) {
-                    return Err(Untestable(
-                        "no working set beyond the last-level cache was measured".to_owned(),
-                    ));
-                }
                 let [share, whole] = share_to_whole(e.machine)?;
                 // The ladder may have found less of the last level than the walk does.
                 let memory = memory.lo.max(2.0 * whole);

@@ -364,11 +364,12 @@ const FIG_3_13: Experiment = Experiment {
                 let within = paired(e, "Addnext0", "Inc", e.machine.ranges.l2)?;
                 let l2 = e.machine.ranges.capacities.get(1);
                 let bytes = l2.map_or(0.0, Capacity::whole);
-                let mut points = paired_points(e, "Addnext0", "Inc")?.into_iter();
+                let mut points = e.series("Addnext0")?.into_iter();
                 let found = points.find(|(x, _)| bytes > 0.0 && *x >= 2.0 * bytes);
-                let (x, slower) = found.ok_or_else(|| {
+                let (x, _) = found.ok_or_else(|| {
                     Untestable::because("no working set of twice the size of L2 was measured")
                 })?;
+                let slower = paired_at(e, "Addnext0", "Inc", x)?;
                 let what = format!(
                     "growth of Addnext0 from L2 to {:.0} KiB over that of Inc",
                     x / 1024.0

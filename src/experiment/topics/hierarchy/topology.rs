@@ -11,14 +11,16 @@ use crate::stats::Interval;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[CACHE_RATIO, SCHEMATICS, ARRANGEMENT, SIBLINGS];
 
-const CACHE: &str = "bytes of the last level by CPUID";
+const CACHE: &str = "bytes of all last-level caches";
 const INSTANCES: &str = "last-level caches";
 const MEMORY: &str = "bytes of memory";
 
-/// Returns the bytes of a last-level cache, or 0 if CPUID reports no cache.
-fn last_level(machine: &Machine) -> u64 {
-    let last = (1..=4).rev().find_map(|level| machine.data_cache(level));
-    last.map_or(0, |cache| cache.size)
+/// Returns a number of caches or of their bytes, if the system describes a cache.
+fn described(number: u64) -> Testable<f64> {
+    match number {
+        0 => Err(Untestable("the system describes no cache".to_owned())),
+        number => Ok(number as f64),
+    }
 }
 
 const CACHE_RATIO: Experiment = Experiment {
@@ -28,26 +30,22 @@ const CACHE_RATIO: Experiment = Experiment {
     question: "Is the cache still about a thousandth of main memory?",
     source: "Drepper 3: \"the cache size has always been around 1/1000th of the size of the main \
              memory (about: 4MB cache and 4GB main memory)\"",
-    about: "The size of main memory, as the kernel reports it, is divided by the size of a \
-            last-level cache, as CPUID reports it, times the number of such caches that the kernel \
-            reports. Desktops with 32 GiB of memory and 32 MiB of \
+    about: "The size of main memory is divided by the sizes of all last-level caches together, as \
+            the kernel reports them. Dies and cores of two kinds may have last levels of different \
+            sizes. Desktops with 32 GiB of memory and 32 MiB of \
             last level follow the paper's rule. Servers have a last level of a few hundred MiB to \
             more than a GiB, beside TiBs of memory. A virtual machine sees the whole cache of its \
             host and only its own part of the memory, so its ratio says nothing about the \
             hardware.",
-    cases: |machine| {
+    cases: |_| {
         vec![
-            CountSetup::computed(CACHE, last_level(machine), |bytes| match bytes {
-                0 => Err(Untestable("CPUID reports no cache".to_owned())),
-                bytes => Ok(bytes as f64),
+            CountSetup::asked(CACHE, 0, |host, _| {
+                described(host.sharing()?.last_level_bytes)
             })
             .at(0.0),
             CountSetup::asked(INSTANCES, 0, |host, _| {
                 let sharing = host.sharing()?;
-                match sharing.last_levels * sharing.packages {
-                    0 => Err(Untestable("the system describes no cache".to_owned())),
-                    caches => Ok(caches as f64),
-                }
+                described((sharing.last_levels * sharing.packages) as u64)
             })
             .at(0.0),
             CountSetup::asked(MEMORY, 0, |host, _| Ok(host.told(Told::Memory)?)).at(0.0),
@@ -60,10 +58,9 @@ const CACHE_RATIO: Experiment = Experiment {
         "main memory is around 1000 times as large as all last-level caches together (500 to 2000 \
          times)",
         |e| {
-            let (memory, cache) = (e.at(MEMORY, 0.0)?, e.at(CACHE, 0.0)?);
             told_by_hardware(e)?;
             let caches = count(e, INSTANCES)?.middle();
-            let ratio = memory.ratio(cache.scaled(caches));
+            let ratio = count(e, MEMORY)?.ratio(count(e, CACHE)?);
             let ratio = ratio.ok_or_else(|| Untestable("a size is not positive".to_owned()))?;
             noted(
                 between("memory over all last levels", ratio, 500.0, 2000.0),

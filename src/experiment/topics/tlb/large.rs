@@ -22,9 +22,19 @@ const TOUCH: &str = "first write to a 4 KiB page, each of n threads";
 /// Bytes of an entry of a page table.
 const ENTRY: usize = 8;
 
-/// 4 KiB pages that each thread touches before it gives them back: more than the kernel keeps ready
-/// for a CPU.
+/// The most 4 KiB pages that each thread touches before it gives them back: more than the kernel
+/// keeps ready for a CPU.
 const TOUCHED: usize = 4096;
+
+/// The fewest that decide a claim: the kernel keeps several hundred pages ready for a CPU.
+const LEAST_TOUCHED: usize = 1024;
+
+/// Returns the pages that each thread touches, for any number of threads: all cores together touch no
+/// more memory than a run may use.
+fn touched(machine: &Machine) -> usize {
+    let cores = machine.cpu_order.cores().max(1);
+    (machine.largest / cores / PAGE).clamp(1, TOUCHED)
+}
 
 /// Returns the number of lines that every walk visits, whatever memory they are spread over: twice
 /// the last level or more.
@@ -146,10 +156,8 @@ const LARGE_MEMORY: Experiment = Experiment {
             let Ok(cpus) = machine.cpu_order.of(threads) else {
                 continue;
             };
-            let setup = TouchTeamSetup {
-                pages: TOUCHED,
-                cpus,
-            };
+            let pages = touched(machine);
+            let setup = TouchTeamSetup { pages, cpus };
             cases.push(Case::new(TOUCH, threads as f64, setup).in_its_own_pages());
         }
         cases
@@ -240,6 +248,13 @@ const LARGE_MEMORY: Experiment = Experiment {
                 at_least_cores(&e.machine.cpu_order, 2)?;
                 let cores = e.machine.cpu_order.cores();
                 e.machine.cpu_order.one_kind(cores)?;
+                if touched(e.machine) < LEAST_TOUCHED {
+                    return Err(Untestable(format!(
+                        "{cores} threads need {} MiB together, and this run has {} MiB (`--memory`)",
+                        (LEAST_TOUCHED * PAGE * cores) >> 20,
+                        e.machine.largest >> 20
+                    )));
+                }
                 let one = e.at(TOUCH, 1.0)?;
                 let each = e.at(TOUCH, cores as f64)?;
                 let rate = 1000.0 * cores as f64 / each.middle();
@@ -281,6 +296,18 @@ pub(crate) static FIGURE_7_9: &[Experiment] = &[FIG_7_9];
 /// The largest reach of a second-level TLB in 4 KiB pages, in bytes: 4,096 entries (Zen 5).
 const REACH: usize = 4096 * 4096;
 
+/// A working set far beyond the reach of every TLB.
+const FAR: usize = 4 * REACH;
+
+/// Returns a working set in memory, beyond the reach of every TLB as well if so much may be allocated.
+fn beyond_tlbs(machine: &Machine) -> usize {
+    let memory = machine.in_memory();
+    match FAR <= machine.largest {
+        true => memory.max(FAR),
+        false => memory,
+    }
+}
+
 /// A working set of more pages than the L1 dTLB of any CPU has entries. It fits most second-level
 /// caches.
 const BEYOND_FIRST: usize = 1 << 19;
@@ -317,14 +344,14 @@ const FIG_7_9: Experiment = Experiment {
             "in memory, far beyond the reach of the TLBs, a random walk takes more than 1.1 \
              times as long in 4 KiB pages as in 2 MiB pages",
             |e| {
-                let bytes = e.machine.in_memory();
+                let bytes = beyond_tlbs(e.machine);
                 let x = e.machine.place_in_memory(bytes)?;
-                if bytes < 4 * REACH {
+                if bytes < FAR {
                     return Err(Untestable(format!(
-                        "the claim needs {} MiB to be far beyond the reach of every TLB, and the \
-                         largest working set has {} MiB",
-                        (4 * REACH) >> 20,
-                        bytes >> 20
+                        "the claim needs {} MiB to be far beyond the reach of every TLB, and this \
+                         run has {} MiB (`--memory`)",
+                        FAR >> 20,
+                        e.machine.largest >> 20
                     )));
                 }
                 let range = Range { lo: x / 2.0, hi: x };
@@ -400,8 +427,8 @@ fn cases(machine: &Machine) -> Vec<Case> {
     );
     // The cost of 4 KiB pages in memory depends on the frames of the data and of the page tables.
     // The claim is therefore about the median of three sizes.
-    let largest = machine.in_memory();
-    sizes.extend([largest / 2, largest / 4 * 3].map(|bytes| bytes / LINE * LINE));
+    let largest = beyond_tlbs(machine);
+    sizes.extend([largest / 2, largest / 4 * 3, largest].map(|bytes| bytes / LINE * LINE));
     sizes.sort_unstable();
     sizes.dedup();
     let mut cases = Vec::new();

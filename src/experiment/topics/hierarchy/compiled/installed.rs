@@ -93,10 +93,37 @@ const MOST_REFERENCES: u64 = 40_000_000;
 
 /// Traces one run of the installed compiler.
 fn trace_installed() -> Testable<Vec<Levels>> {
+    trace(compile()?)
+}
+
+/// Traces the compiler that `child` runs under valgrind.
+fn trace(mut child: Child) -> Testable<Vec<Levels>> {
     let levels = STORED.map(|(line, _)| Levels::new(line));
     let levels: Result<Vec<Levels>, GeometryError> = levels.into_iter().collect();
     let mut levels = levels?;
-    let mut child = compile()?;
+    let traced = read_trace(&mut child, &mut levels);
+    let ended = matches!(traced, Ok(references) if references < MOST_REFERENCES);
+    // A child that has ended already keeps its exit status.
+    if !ended {
+        child.kill()?;
+    }
+    let status = child.wait()?;
+    match traced {
+        Ok(_) if !ended || status.success() => Ok(levels),
+        Err(error) if status.success() || status.code().is_none() => Err(error),
+        // The status of a compiler that exits at once says more than the broken pipe of its input.
+        _ => Err(Untestable(format!(
+            "the compiler failed under valgrind's lackey: {status}"
+        ))),
+    }
+}
+
+/// Hands the program to the compiler and reads its trace. Returns the number of references.
+fn read_trace(child: &mut Child, levels: &mut [Levels]) -> Testable<u64> {
+    let mut input = child.stdin.take().ok_or_else(no_output)?;
+    // A pipe holds 64 KiB, ten times the program, so neither side waits for the other.
+    input.write_all(program().as_bytes())?;
+    drop(input);
     let mut trace = child.stdout.take().ok_or_else(no_output)?;
     let mut bytes = vec![0; 1 << 20];
     let (mut held, mut references) = (0, 0);
@@ -118,17 +145,7 @@ fn trace_installed() -> Testable<Vec<Levels>> {
         bytes.copy_within(whole..end, 0);
         held = end - whole;
     }
-    let enough = references >= MOST_REFERENCES;
-    if enough {
-        child.kill()?;
-    }
-    let status = child.wait()?;
-    match enough || status.success() {
-        true => Ok(levels),
-        false => Err(Untestable(format!(
-            "the compiler failed under valgrind's lackey: {status}"
-        ))),
-    }
+    Ok(references)
 }
 
 /// Starts the installed compiler under valgrind; the trace comes from its standard output.
@@ -142,18 +159,14 @@ fn compile() -> Testable<Child> {
     if !compiler.starts_with('/') {
         return Err(Untestable(format!("gcc names no C compiler: `{compiler}`")));
     }
-    let mut child = Command::new("valgrind")
+    Command::new("valgrind")
         .args(["--tool=lackey", "--trace-mem=yes", "--log-fd=1", &compiler])
         .args(["-quiet", "-O2", "-", "-o", "/dev/null"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| missing("valgrind", error))?;
-    let mut input = child.stdin.take().ok_or_else(no_output)?;
-    // A pipe holds 64 KiB, ten times the program, so neither side waits for the other.
-    input.write_all(program().as_bytes())?;
-    Ok(child)
+        .map_err(|error| missing("valgrind", error))
 }
 
 fn no_output() -> Untestable {
@@ -174,4 +187,19 @@ fn program() -> String {
         )
     };
     (0..6).map(function).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_that_exits_at_once_is_told_by_its_status() {
+        let mut command = Command::new("false");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        while child.try_wait().unwrap().is_none() {}
+        let reason = trace(child).err().unwrap().0;
+        assert!(reason.ends_with("exit status: 1"), "{reason}");
+    }
 }

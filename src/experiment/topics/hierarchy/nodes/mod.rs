@@ -61,8 +61,8 @@ const NODES: Experiment = Experiment {
             "a random walk through memory of another node takes at least 1.2 times as long as through \
              memory of the own node",
             |e| {
-                let apart = least(&of_pairs(e)?)?;
-                at_least(&apart.in_words("over own memory"), apart.value, 1.2)
+                let Extreme { at, value } = Extreme::least(of_pairs(e)?.into_iter().map(Ok))?;
+                at_least(&in_words(at, "over own memory"), value, 1.2)
             },
         )
         .holding("Keep a thread and its memory on one node.")
@@ -73,8 +73,8 @@ const NODES: Experiment = Experiment {
             "of two nodes, a random walk takes longer through memory of the one that the firmware states \
              to be farther",
             |e| {
-                let order = least(&in_order(e)?)?;
-                at_least(&order.in_words("over the nearer by the firmware"), order.value, 1.0)
+                let Extreme { at, value } = Extreme::least(in_order(e)?.into_iter().map(Ok))?;
+                at_least(&in_words(at, "over the nearer by the firmware"), value, 1.0)
             },
         )
         .failing("Place memory by the map, not by the distances that the firmware states."),
@@ -88,10 +88,11 @@ const NODES: Experiment = Experiment {
              within a quarter of the quotients of the distances that the firmware states",
             |e| {
                 let quotients = stated(e)?;
-                let [low, high] = [least(&quotients)?, most(&quotients)?];
+                let quotients = || quotients.iter().copied().map(Ok);
+                let (low, high) = (Extreme::least(quotients())?, Extreme::most(quotients())?);
                 all_of([
-                    at_least(&low.in_words("measured over stated"), low.value, 0.75),
-                    at_most(&high.in_words("measured over stated"), high.value, 1.25),
+                    at_least(&in_words(low.at, "measured over stated"), low.value, 0.75),
+                    at_most(&in_words(high.at, "measured over stated"), high.value, 1.25),
                 ])
             },
         ),
@@ -279,35 +280,12 @@ impl Setup for NodeSetup {
     }
 }
 
-/// A quotient of two latencies, and the nodes of its CPU and memory.
-#[derive(Clone, Copy, Debug)]
-struct Quotient {
-    /// The node of the CPU.
-    from: usize,
-    /// The node of the memory.
-    to: usize,
-    value: Interval,
-}
+/// The nodes of a CPU and of memory, and a quotient of two latencies.
+type Quotient = ((usize, usize), Interval);
 
-impl Quotient {
-    fn in_words(&self, what: &str) -> String {
-        format!(
-            "CPU of node {}, memory of node {}, {what}",
-            self.from, self.to
-        )
-    }
-}
-
-/// Returns the smallest quotient, with the uncertainty of all quotients.
-fn least(of: &[Quotient]) -> Testable<Quotient> {
-    let Extreme { at, value } = Extreme::least(of.iter().map(|of| Ok((of, of.value))))?;
-    Ok(Quotient { value, ..*at })
-}
-
-/// Returns the largest quotient, with the uncertainty of all quotients.
-fn most(of: &[Quotient]) -> Testable<Quotient> {
-    let Extreme { at, value } = Extreme::most(of.iter().map(|of| Ok((of, of.value))))?;
-    Ok(Quotient { value, ..*at })
+/// Returns what is at the nodes of a CPU and of memory.
+fn in_words((from, to): (usize, usize), what: &str) -> String {
+    format!("CPU of node {from}, memory of node {to}, {what}")
 }
 
 /// Returns the time of a step in memory of node `to` from a CPU of node `from`.
@@ -324,7 +302,7 @@ fn of_pairs(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
         let own = walk(e, from, from)?;
         for &to in to.iter().filter(|node| **node != from) {
             let value = ratio(walk(e, from, to)?, own)?;
-            quotients.push(Quotient { from, to, value });
+            quotients.push(((from, to), value));
         }
     }
     Ok(quotients)
@@ -347,11 +325,7 @@ fn in_order(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
                 let [at, before] = [far, near].map(|to| distance(nodes, from, to));
                 if before.is_some() && before < at {
                     let value = ratio(walk(e, from, far)?, walk(e, from, near)?)?;
-                    quotients.push(Quotient {
-                        from,
-                        to: far,
-                        value,
-                    });
+                    quotients.push(((from, far), value));
                 }
             }
         }
@@ -367,14 +341,13 @@ fn in_order(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
 fn stated(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     let nodes = &e.machine.nodes;
     let mut quotients = Vec::new();
-    for quotient in of_pairs(e)? {
-        let Quotient { from, to, value } = quotient;
+    for ((from, to), value) in of_pairs(e)? {
         let [own, other] = [from, to].map(|to| distance(nodes, from, to));
         let (Some(own @ 1..), Some(other @ 1..)) = (own, other) else {
             continue;
         };
         let value = value.scaled(own as f64 / other as f64);
-        quotients.push(Quotient { from, to, value });
+        quotients.push(((from, to), value));
     }
     let differ = |node: &MemoryNode| {
         let mut distances = node.distances.windows(2);
