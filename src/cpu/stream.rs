@@ -12,7 +12,7 @@
 //!
 //! A soft-float target (`x86_64-unknown-none`, `-uefi`) cannot pass a vector to a function. It has only
 //! [`movnti32`] and [`movnti64`], as assembly. The functions of [`by_address`](super::by_address), such
-//! as [`movntdq_from`](super::movntdq_from), exist on every target.
+//! as [`movntdq_from`](super::by_address::movntdq_from), exist on every target.
 //!
 //! Source: Intel SDM volume 2B, "MOVNTI", "MOVNTDQ", "MOVNTPS", "MOVNTPD", "MOVNTQ", "MOVNTDQA"; AMD64
 //! APM volume 4, "MOVNTSD", "MOVNTSS"; Drepper, "What every programmer should know about memory",
