@@ -201,21 +201,6 @@ fn a_cache_of_its_own_is_its_share() {
     }
 }
 
-/// A guest from the study that recorded E25: 266240K, mask 3.
-#[test]
-fn the_share_is_the_size_over_the_bits_of_the_mask() {
-    let machine = Machine::empty().with(
-        "sys/devices/system/cpu/cpu0/cache/index0/level = 3
-         sys/devices/system/cpu/cpu0/cache/index0/type = Unified
-         sys/devices/system/cpu/cpu0/cache/index0/size = 266240K
-         sys/devices/system/cpu/cpu0/cache/index0/shared_cpu_map = 3",
-    );
-    assert_eq!(
-        sysfs(&machine).last_level(0).unwrap().share(),
-        133_120 * KIB
-    );
-}
-
 #[test]
 fn malformed_files_are_named() {
     let machine = Machine::recorded("malformed");
