@@ -22,30 +22,15 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_feature = "sse2")]
-use core::arch::x86_64 as intrinsics;
-#[cfg(target_feature = "sse2")]
-use core::arch::x86_64::__m128;
-#[cfg(target_feature = "sse2")]
-use core::arch::x86_64::__m128d;
-#[cfg(target_feature = "sse2")]
-use core::arch::x86_64::__m128i;
-#[cfg(target_feature = "sse2")]
-use core::arch::x86_64::__m256i;
-#[cfg(target_feature = "sse2")]
-use core::arch::x86_64::__m512i;
+use core::arch::{
+    asm,
+    x86_64::{self as intrinsics, __m128, __m128d, __m128i, __m256i, __m512i},
+};
 
 #[cfg(not(target_feature = "sse2"))]
 use super::softfloat as intrinsics;
 #[cfg(target_feature = "sse2")]
-use super::token::Avx2;
-#[cfg(target_feature = "sse2")]
-use super::token::Avx512;
-#[cfg(target_feature = "sse2")]
-use super::token::Sse4a;
-#[cfg(target_feature = "sse2")]
-use super::token::Sse41;
-#[cfg(target_feature = "sse2")]
-use core::arch::asm;
+use super::token::{Avx2, Avx512, Sse4a, Sse41};
 
 /// `movnti` of 32 bits: stores `value` at `dst`, bypassing the caches.
 ///
