@@ -129,7 +129,7 @@ fn walks(
     rate: Rate,
 ) {
     let began = start();
-    let largest = options.largest.unwrap_or(usize::MAX).min(region.len());
+    let largest = options.largest_of(console, region.len());
     let identity = Identity::detect();
     let run = Run {
         tick_hz: rate.hz(),

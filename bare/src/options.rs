@@ -2,6 +2,7 @@
 
 use core::fmt::Arguments;
 
+use crate::console::Console;
 use crate::walk::SMALLEST;
 
 /// The default seed of all random layouts.
@@ -73,6 +74,17 @@ impl<'w> Options<'w> {
             }
         }
         options
+    }
+
+    /// The largest working set asked for, or as many bytes as there are. Says so if more was asked for.
+    pub fn largest_of(&self, console: &mut Console<'_>, most: usize) -> usize {
+        let asked = self.largest.unwrap_or(most);
+        if asked > most {
+            console.say(format_args!(
+                "largest={asked} is more than the memory that is there: working sets end at {most} bytes"
+            ));
+        }
+        asked.min(most)
     }
 
     /// Whether this word is known.

@@ -58,10 +58,10 @@ pub fn experiments(
     };
     let began = start();
     let free = pages.free();
-    let largest = (free / SHARE).min(1 << 30);
-    let largest = options
-        .largest
-        .map_or(largest, |bytes| (bytes as u64).min(free));
+    let largest = match options.largest {
+        Some(_) => options.largest_of(console, free as usize) as u64,
+        None => (free / SHARE).min(1 << 30),
+    };
     let capabilities = counters::detect(options.plant_pmu, here.ring);
     let (counting, events) = host::counting(capabilities);
     host::begin(pages, capabilities.ok(), here.ring);

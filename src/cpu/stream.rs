@@ -12,7 +12,7 @@
 //!
 //! A soft-float target (`x86_64-unknown-none`, `-uefi`) cannot pass a vector to a function. It has only
 //! [`movnti32`] and [`movnti64`], as assembly. The functions of [`by_address`](super::by_address), such
-//! as [`movntdq_from`](super::movntdq_from), exist on every target.
+//! as [`movntdq_from`](super::by_address::movntdq_from), exist on every target.
 //!
 //! Source: Intel SDM volume 2B, "MOVNTI", "MOVNTDQ", "MOVNTPS", "MOVNTPD", "MOVNTQ", "MOVNTDQA"; AMD64
 //! APM volume 4, "MOVNTSD", "MOVNTSS"; Drepper, "What every programmer should know about memory",
@@ -22,30 +22,15 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_feature = "sse2")]
-use core::arch::x86_64 as intrinsics;
-#[cfg(target_feature = "sse2")]
-use core::arch::x86_64::__m128;
-#[cfg(target_feature = "sse2")]
-use core::arch::x86_64::__m128d;
-#[cfg(target_feature = "sse2")]
-use core::arch::x86_64::__m128i;
-#[cfg(target_feature = "sse2")]
-use core::arch::x86_64::__m256i;
-#[cfg(target_feature = "sse2")]
-use core::arch::x86_64::__m512i;
+use core::arch::{
+    asm,
+    x86_64::{self as intrinsics, __m128, __m128d, __m128i, __m256i, __m512i},
+};
 
 #[cfg(not(target_feature = "sse2"))]
 use super::softfloat as intrinsics;
 #[cfg(target_feature = "sse2")]
-use super::token::Avx2;
-#[cfg(target_feature = "sse2")]
-use super::token::Avx512;
-#[cfg(target_feature = "sse2")]
-use super::token::Sse4a;
-#[cfg(target_feature = "sse2")]
-use super::token::Sse41;
-#[cfg(target_feature = "sse2")]
-use core::arch::asm;
+use super::token::{Avx2, Avx512, Sse4a, Sse41};
 
 /// `movnti` of 32 bits: stores `value` at `dst`, bypassing the caches.
 ///

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use linefill::experiment::topics::topic_of;
-use linefill::experiment::{Claim, Document, Experiment, Verdict, all, find_claim};
+use linefill::experiment::{Claim, Document, Verdict, all, find_claim};
 use linefill::infer::{Found, Sets};
 use linefill::kernel::Work;
 use linefill::lab::analysis::Analysis;
@@ -15,7 +15,8 @@ use linefill::stats::Interval;
 
 use super::records::{self, last};
 
-fn line(experiment: &Experiment, claim: &Claim, verdict: Verdict) -> VerdictLine {
+/// A verdict line for a claim.
+pub fn line(experiment: &str, claim: &Claim, verdict: Verdict) -> VerdictLine {
     VerdictLine {
         id: claim.id.to_owned(),
         claim: claim.text.to_owned(),
@@ -25,18 +26,18 @@ fn line(experiment: &Experiment, claim: &Claim, verdict: Verdict) -> VerdictLine
             hi: then.hi,
             machine: then.machine.to_owned(),
         }),
-        ..VerdictLine::bare(experiment.id, verdict)
+        ..VerdictLine::bare(experiment, verdict)
     }
 }
 
 /// Every claim of the registry, with the verdicts assigned in rotation.
-fn registry() -> Vec<VerdictLine> {
+pub fn registry() -> Vec<VerdictLine> {
     let claims = all().into_iter();
-    let claims = claims.flat_map(|of| of.claims.iter().map(move |claim| (of, claim)));
+    let claims = claims.flat_map(|of| of.claims.iter().map(move |claim| (of.id, claim)));
     let verdicts = Verdict::ALL.into_iter().cycle();
     let lines = claims.zip(verdicts);
     lines
-        .map(|((of, claim), verdict)| line(of, claim, verdict))
+        .map(|((id, claim), verdict)| line(id, claim, verdict))
         .collect()
 }
 
@@ -44,7 +45,6 @@ fn registry() -> Vec<VerdictLine> {
 fn changed(id: &str, verdict: Verdict, factor: f64) -> VerdictLine {
     let claim = find_claim(id).expect("a claim");
     let (experiment, _) = id.split_once('.').expect("an id");
-    let experiment = linefill::experiment::find(experiment).expect("an experiment");
     let then = claim.then.expect("a number");
     let now = if factor < 1.0 { then.lo } else { then.hi } * factor;
     VerdictLine {
@@ -188,8 +188,7 @@ fn a_number_too_wide_for_one_value_is_said_as_a_range() {
 fn the_headline_counts_a_document_or_else_our_own() {
     let headline = |ids: &[(&str, Verdict)]| {
         let line = |(id, verdict): &(&str, Verdict)| {
-            let experiment = linefill::experiment::find(id.split('.').next()?)?;
-            Some(line(experiment, find_claim(id)?, *verdict))
+            Some(line(id.split('.').next()?, find_claim(id)?, *verdict))
         };
         let verdicts: Vec<VerdictLine> = ids.iter().filter_map(line).collect();
         let summary = Summary {

@@ -1,37 +1,14 @@
 //! Counting in a piece of code: software events live, and hardware events or the reason why not.
 #![cfg(feature = "std")]
 
-use std::hint::black_box;
-
-use crate::common::untested;
+use crate::common::software::{FRESH, refused, touch};
 use linefill::counters::{Counters, MOST, Named, Place, scope, usual};
-use linefill::os::perf::{Event, Refusal, Software, probe_software};
-use linefill::os::{Memory, Pages};
-
-const PAGES: usize = 64;
-
-/// Writes to pages that are not mapped yet.
-fn touch() -> usize {
-    let mut memory = Memory::new(PAGES * 4096, Pages::Base).unwrap();
-    memory.give_back().unwrap();
-    for page in memory.region().bytes_mut().chunks_mut(4096) {
-        page[0] = 1;
-    }
-    black_box(memory.region().len())
-}
-
-/// Whether software events cannot be counted here. Then there is nothing to test.
-fn refused() -> bool {
-    let refusal = probe_software().err();
-    refusal
-        .inspect(|refusal| untested::machine(&refusal.to_string()))
-        .is_some()
-}
+use linefill::os::perf::{Event, Refusal, Software};
 
 #[test]
 fn a_scope_returns_the_works_result_and_counts_it() {
     let (bytes, counts) = scope(touch);
-    assert_eq!(bytes, PAGES * 4096);
+    assert_eq!(bytes, FRESH * 4096);
     let names: Vec<&str> = counts.iter().map(|(name, _)| name).collect();
     let expected = usual(&Place::here());
     assert!(names.iter().eq(expected.iter().map(|named| &named.name)));
@@ -39,7 +16,7 @@ fn a_scope_returns_the_works_result_and_counts_it() {
     assert_eq!(counts.to_string().lines().count(), names.len());
     if !refused() {
         assert!(
-            counts.value("page-faults").unwrap() >= PAGES as f64,
+            counts.value("page-faults").unwrap() >= FRESH as f64,
             "{counts}"
         );
         assert!(counts.value("task-clock").unwrap() > 0.0, "{counts}");
@@ -48,7 +25,7 @@ fn a_scope_returns_the_works_result_and_counts_it() {
     let ((inner, _), outer) = scope(|| scope(touch));
     assert_eq!(inner, bytes);
     if !refused() {
-        assert!(outer.value("page-faults").unwrap() >= PAGES as f64);
+        assert!(outer.value("page-faults").unwrap() >= FRESH as f64);
     }
 }
 
@@ -61,7 +38,7 @@ fn a_list_of_ones_own_replaces_the_usual_one() {
     let (_, counts) = counters.scope(touch);
     let names: Vec<&str> = counts.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["page-faults", "cpu-migrations"]);
-    assert!(counts.value("page-faults").unwrap() >= PAGES as f64);
+    assert!(counts.value("page-faults").unwrap() >= FRESH as f64);
     assert_eq!(counts.value("task-clock"), None);
     let text = counts.to_string();
     assert!(
@@ -92,7 +69,7 @@ fn what_is_refused_says_why_and_the_others_are_counted() {
     ];
     let (_, counts) = Counters::open(list).scope(touch);
     let [first, second] = ["first", "second"].map(|name| counts.value(name).unwrap());
-    assert!(first >= PAGES as f64 && second >= PAGES as f64, "{counts}");
+    assert!(first >= FRESH as f64 && second >= FRESH as f64, "{counts}");
     assert_eq!(counts.value("CACHE.MISSES"), None);
     let text = counts.to_string();
     assert!(

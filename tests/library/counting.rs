@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::untested;
+use crate::common::software::refused;
 use linefill::counters::Quantity;
 use linefill::cpu::Features;
 use linefill::experiment::shared::count::CountSetup;
@@ -11,7 +11,7 @@ use linefill::experiment::shared::touch::{Touch, TouchSetup};
 use linefill::experiment::shared::walk::WalkSetup;
 use linefill::experiment::{Case, Context, Effort, Linux, Rig, State};
 use linefill::os::Pages;
-use linefill::os::perf::{Event, Software, probe_software};
+use linefill::os::perf::{Event, Software};
 use linefill::pattern::{Layout, Order};
 use linefill::stats::Interval;
 use linefill::time::Rate;
@@ -48,13 +48,6 @@ fn first_touch() -> Case {
 fn walk() -> Case {
     let setup = WalkSetup::follow(Layout::npad(7), 4096, Order::Sequential);
     Case::new("walk", 4096.0, setup)
-}
-
-/// Whether software events cannot be counted here. Then there is nothing to test.
-fn refused() -> bool {
-    let refusal = probe_software().err();
-    let said = refusal.inspect(|refusal| untested::machine(&refusal.to_string()));
-    said.is_some()
 }
 
 #[test]

@@ -1,39 +1,24 @@
 //! Measurements for Criterion: what they count, and how they print it.
 #![cfg(feature = "criterion")]
 
-use std::hint::black_box;
-
-use crate::common::untested;
+use crate::common::folder::Folder;
+use crate::common::software::{FRESH, refused, touch};
 use criterion::measurement::Measurement;
 use criterion::{Criterion, Throughput};
 use linefill::criterion::{Clock, CoreCycles, Counter, CounterError, Ticks};
-use linefill::os::perf::{Pmu, probe, probe_software};
-use linefill::os::{Memory, Pages};
+use linefill::os::perf::{Pmu, probe};
 use linefill::time::Rate;
-
-const PAGES: usize = 64;
-
-/// Writes to pages that are not mapped yet.
-fn touch() {
-    let mut memory = Memory::new(PAGES * 4096, Pages::Base).unwrap();
-    memory.give_back().unwrap();
-    for page in memory.region().bytes_mut().chunks_mut(4096) {
-        page[0] = 1;
-    }
-    black_box(memory.region().len());
-}
 
 #[test]
 fn a_counter_measures_its_event() {
-    if let Err(refusal) = probe_software() {
-        untested::machine(&refusal.to_string());
+    if refused() {
         return;
     }
     let faults = Counter::open("page-faults").unwrap();
     let began = faults.start();
     touch();
     let counted = faults.end(began);
-    assert!(counted >= PAGES as f64, "{counted}");
+    assert!(counted >= FRESH as f64, "{counted}");
     assert_eq!(faults.add(&faults.zero(), &counted), counted);
     assert_eq!(faults.to_f64(&counted), counted);
 }
@@ -98,8 +83,8 @@ fn clocks_convert_the_ticks_that_a_stretch_counts() {
 
 #[test]
 fn criterion_takes_each_of_them() {
-    let name = format!("linefill-criterion-{}", std::process::id());
-    let folder = std::env::temp_dir().join(name);
+    let folder = Folder::new("criterion");
+    let out = folder.at("");
     fn run<M: Measurement + 'static>(measurement: M, folder: &std::path::Path) {
         let criterion = Criterion::default().with_measurement(measurement);
         let criterion = criterion.without_plots().sample_size(10);
@@ -117,12 +102,11 @@ fn criterion_takes_each_of_them() {
         });
         assert!(calls > 0);
     }
-    run(Ticks::calibrated().unwrap(), &folder);
+    run(Ticks::calibrated().unwrap(), &out);
     if let Some(cycles) = CoreCycles::new() {
-        run(cycles, &folder);
+        run(cycles, &out);
     }
     if let Ok(counter) = Counter::open("page-faults") {
-        run(counter, &folder);
+        run(counter, &out);
     }
-    let _ = std::fs::remove_dir_all(folder);
 }

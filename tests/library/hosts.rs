@@ -10,7 +10,7 @@ use linefill::experiment::{
 };
 use linefill::host::NoHost;
 
-use crate::verdicts::machines::{KIB, Level, Model, server};
+use crate::verdicts::machines::small;
 
 /// The start of a reason that comes from the host.
 const LACKS: &str = "an allocator alone has no ";
@@ -25,23 +25,6 @@ const NO_EFFORT: Effort = Effort {
     sampling: 0.0,
     passes: 1,
 };
-
-/// A machine with all its cache levels in 128 KiB, so that its memory needs only 1 MiB.
-fn machine() -> Machine {
-    let level = |bytes, ways, cost| Level { bytes, ways, cost };
-    let small = Model {
-        levels: vec![
-            level(8.0 * KIB, 8, 5.0),
-            level(32.0 * KIB, 8, 16.0),
-            level(128.0 * KIB, 16, 70.0),
-        ],
-        ..server()
-    };
-    Machine {
-        largest: 1 << 20,
-        ..small.machine()
-    }
-}
 
 /// Every case of an experiment, as far as it gets without a host.
 fn run(experiment: &Experiment, machine: &Machine) -> Vec<Point> {
@@ -63,7 +46,7 @@ fn is_decided_anywhere(claim: &Claim) -> bool {
 
 #[test]
 fn without_a_host_nothing_is_timed_and_every_reason_is_named() {
-    let machine = machine();
+    let machine = small();
     let (mut absent, mut decided) = (0, 0);
     let mut undecided = Vec::new();
     for experiment in all() {

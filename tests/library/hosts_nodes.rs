@@ -15,7 +15,7 @@ use linefill::host::{
 };
 use linefill::os::{Sysfs, allowed};
 
-use crate::verdicts::machines::{KIB, Level, Model, server};
+use crate::verdicts::machines::small;
 
 /// Two nodes: the first has the first CPU of this process, the second all others.
 #[derive(Debug, Default)]
@@ -144,21 +144,11 @@ fn nodes() -> Vec<MemoryNode> {
 
 /// A small machine with two nodes and the CPUs of this process.
 fn machine() -> Machine {
-    let level = |bytes, ways, cost| Level { bytes, ways, cost };
-    let small = Model {
-        levels: vec![
-            level(8.0 * KIB, 8, 5.0),
-            level(32.0 * KIB, 8, 16.0),
-            level(128.0 * KIB, 16, 70.0),
-        ],
-        ..server()
-    };
     let cpus = allowed();
     Machine {
-        largest: 1 << 20,
         cpu_order: CpuOrder::around(Some(cpus[0]), Sysfs::live().seats(&cpus)),
         nodes: nodes(),
-        ..small.machine()
+        ..small()
     }
 }
 

@@ -3,12 +3,13 @@
 
 automod::dir!("tests/library/report");
 
+use crate::answer::{line, registry};
 use linefill::counters::Quantity;
 use linefill::experiment::{Claim, Count, Document, Origin, Verdict, all, find_claim};
 use linefill::lab::analysis::Analysis;
 use linefill::lab::answer::{Counts, Summary, findings, papers};
 use linefill::lab::read::parse;
-use linefill::lab::record::{CountingLine, MACHINE, PointLine, Record, ThenLine, VerdictLine};
+use linefill::lab::record::{CountingLine, MACHINE, PointLine, Record, VerdictLine};
 use linefill::lab::report::view::{
     AxisView, CurveView, Figure, Form, ReferenceView, Section, UntestableView, Value,
 };
@@ -122,32 +123,6 @@ fn every_form() -> ReportView {
         ],
         ..ReportView::default()
     }
-}
-
-/// A verdict line for a claim.
-fn planted_line(experiment: &str, claim: &Claim, verdict: Verdict) -> VerdictLine {
-    VerdictLine {
-        id: claim.id.to_owned(),
-        claim: claim.text.to_owned(),
-        found: Some(claim.kind),
-        then: claim.then.map(|then| ThenLine {
-            lo: then.lo,
-            hi: then.hi,
-            machine: then.machine.to_owned(),
-        }),
-        ..VerdictLine::bare(experiment, verdict)
-    }
-}
-
-/// Every claim of the registry, with the verdicts assigned in rotation.
-fn registry() -> Vec<VerdictLine> {
-    let claims = all().into_iter();
-    let claims = claims.flat_map(|of| of.claims.iter().map(move |claim| (of.id, claim)));
-    let verdicts = Verdict::ALL.into_iter().cycle();
-    let lines = claims.zip(verdicts);
-    lines
-        .map(|((id, claim), verdict)| planted_line(id, claim, verdict))
-        .collect()
 }
 
 #[test]
@@ -295,7 +270,7 @@ fn cards_show_both_numbers_and_the_advice_of_their_verdict() {
     ] {
         let line = VerdictLine {
             now: Some([190.0, 198.0]),
-            ..planted_line("D19", claim, verdict)
+            ..line("D19", claim, verdict)
         };
         let markup = markup(&render(&judged(&[line])));
         let card = markup
@@ -364,7 +339,7 @@ fn what_follows_is_chosen_by_the_verdict() {
     let mut followed = 0;
     for verdict in Verdict::ALL {
         let sections = all().into_iter().map(|experiment| {
-            let line = |claim: &Claim| planted_line(experiment.id, claim, verdict);
+            let line = |claim: &Claim| line(experiment.id, claim, verdict);
             Section {
                 id: experiment.id.to_owned(),
                 title: experiment.title.to_owned(),

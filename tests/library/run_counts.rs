@@ -2,31 +2,21 @@
 //! PMU's instructions.
 #![cfg(feature = "lab")]
 
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use crate::common::untested;
+use crate::common::folder::Folder;
+use crate::common::software::refused;
 use linefill::counters::Quantity;
 use linefill::experiment::find;
 use linefill::lab::record::{CountingLine, RECORD, Record};
 use linefill::lab::run::{Recorder, Run, run};
 use linefill::lab::session::{Request, Session, root};
-use linefill::os::perf::{Event, Software, probe_software};
+use linefill::os::perf::{Event, Software};
 use linefill::stats::Interval;
-
-/// A folder that is removed when dropped.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 #[test]
 fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
-    if let Err(refusal) = probe_software() {
-        untested::machine(&refusal.to_string());
+    if refused() {
         return;
     }
     let Some(c9) = find("C9") else {
@@ -46,10 +36,9 @@ fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
         refused: None,
     }];
 
-    let name = format!("linefill-run-counts-{}", std::process::id());
-    let folder = Folder(std::env::temp_dir().join(name));
+    let folder = Folder::new("run-counts");
     let header = Record::new(session.header.clone());
-    let (recorder, _) = Recorder::create(&folder.0, header.lines()).unwrap();
+    let (recorder, _) = Recorder::create(&folder.at(""), header.lines()).unwrap();
     let stop = AtomicBool::new(false);
     let of_this = Run {
         session: &session,
@@ -61,7 +50,7 @@ fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
     assert!(finished.unwritten.is_none(), "{finished:?}");
 
     // Every timed point of both passes has its count: a read of a tensor causes no page faults.
-    let reading = linefill::lab::read::read(&folder.0.join(RECORD)).unwrap();
+    let reading = linefill::lab::read::read(&folder.at(RECORD)).unwrap();
     let mut counted = 0;
     let points = reading.record.points.iter();
     for line in points.filter(|line| line.experiment == "C9") {

@@ -2,19 +2,12 @@
 #![cfg(feature = "lab")]
 
 use crate::common::cli::{Folder, Ran, assert_has};
-use crate::common::untested;
-use linefill::os::perf::{Pmu, probe, probe_software};
+use crate::common::software::refused;
+use linefill::os::perf::{Pmu, probe};
 use serde_json::Value;
 
 /// First writes to pages: one page per operation.
 const FIRST_TOUCH: [&str; 4] = ["--series", "first write", "--", "X3"];
-
-/// Whether software events cannot be counted here. Then there is nothing to test.
-fn refused() -> bool {
-    let refusal = probe_software().err();
-    let said = refusal.inspect(|refusal| untested::machine(&refusal.to_string()));
-    said.is_some()
-}
 
 fn counters(name: &str, options: &[&str]) -> Ran {
     let args = [&["counters", "--memory", "4MiB"], options, &FIRST_TOUCH].concat();

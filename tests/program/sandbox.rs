@@ -215,6 +215,20 @@ fn a_refused_sleep_is_done_without() {
     under(&NO_SLEEP, &folder, &args).unwrap().ok();
 }
 
+/// The code closes its output and loops, so that the program must wait for it.
+#[test]
+fn a_refused_sleep_does_not_end_the_wait_for_code() {
+    if !untested::starts("cc") {
+        return;
+    }
+    let folder = Folder::new("no-sleep-time");
+    let close = "mov edi, 3; 1: mov eax, 3; syscall; inc edi; cmp edi, 1024; jne 1b; 2: jmp 2b";
+    let args = ["time", "--asm", "nop", "--init", close, "--timeout", "1s"];
+    if let Some(ran) = under(&NO_SLEEP, &folder, &args) {
+        ran.refused(&["did not come to an end within 1 s"]);
+    }
+}
+
 #[test]
 fn refused_memory_nodes_are_reasons() {
     let folder = Folder::new("no-mbind");

@@ -97,10 +97,10 @@ pub fn boot_image<const N: usize>(image: &Path, machine: [&str; N], command_line
     }
 }
 
-/// The boot without options, shared by all tests that only read its output.
+/// The boot with more memory asked for than there is, shared by all tests that only read its output.
 pub fn plain() -> &'static Boot {
     static BOOT: OnceLock<Boot> = OnceLock::new();
-    BOOT.get_or_init(|| boot(""))
+    BOOT.get_or_init(|| boot("largest=1073741824"))
 }
 
 /// The largest working set in boots for other tests.
@@ -193,6 +193,8 @@ fn boots_in_both_rings_and_passes() {
         let first = boot.serial.lines().next().expect("a first line");
         assert!(first.ends_with(&format!("in ring {ring}")), "{first}");
         assert!(boot.serial.contains("# no PMU: "), "no word of counters");
+        let cut = "# largest=1073741824 is more than the memory that is there: working sets end at 33554432";
+        assert_eq!(boot.serial.contains(cut), ring == 0);
         let checks = boot.checks();
         assert!(checks.iter().all(|&(_, ok)| ok), "{checks:?}");
         for bytes in working_sets() {

@@ -2,10 +2,11 @@
 //! static library that a C compiler links, and a program that boots in QEMU without an operating system. Each
 //! prints the cost of a step.
 
+use crate::common::folder::Folder;
 use crate::common::target;
 use crate::common::untested::starts;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 const README: &str = include_str!("../../README.md");
@@ -33,14 +34,12 @@ fn on_linux() -> [&'static str; 3] {
 }
 
 /// A folder outside of any package, with a link to the checkout.
-struct Fresh(PathBuf);
+struct Fresh(Folder);
 
 impl Fresh {
     fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        std::os::unix::fs::symlink(ROOT, folder.join("linefill")).unwrap();
+        let folder = Folder::new(name);
+        std::os::unix::fs::symlink(ROOT, folder.at("linefill")).unwrap();
         Fresh(folder)
     }
 
@@ -48,7 +47,7 @@ impl Fresh {
     fn shell(&self, package: &str, commands: &str) -> Output {
         let output = Command::new("sh")
             .args(["-euc", commands])
-            .current_dir(self.0.join(package))
+            .current_dir(self.0.at(package))
             .env_remove("CARGO_TARGET_DIR")
             .env_remove("CARGO_BUILD_TARGET")
             .output()
@@ -60,7 +59,7 @@ impl Fresh {
     /// Creates a package with `commands`, and adds these files.
     fn package(&self, name: &str, commands: &str, files: &[(&str, &str)]) {
         assert!(self.shell("", commands).status.success(), "{commands}");
-        let package = self.0.join(name);
+        let package = self.0.at(name);
         for (file, text) in files {
             fs::write(package.join(file), text).unwrap();
         }
@@ -70,12 +69,6 @@ impl Fresh {
             package.join("Cargo.lock"),
         )
         .unwrap();
-    }
-}
-
-impl Drop for Fresh {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -105,15 +105,6 @@ fn measure(console: &mut Console<'_>, words: &str) {
             return console.check(why, false);
         }
     };
-    if let Some(largest) = options
-        .largest
-        .filter(|&largest| largest > arena.bytes().len())
-    {
-        let lent = arena.bytes().len();
-        console.say(format_args!(
-            "largest={largest} is more than the firmware lends: {lent} bytes"
-        ));
-    }
     let mut tables = match Tables::identity() {
         Ok(tables) => tables,
         Err(status) => {

@@ -19,7 +19,7 @@ use crate::lab::format::{Check, Output, Sheet};
 use crate::lab::size;
 use crate::lab::terminal::{FAINT, STRONG, Screen};
 use crate::os::Pages;
-use crate::os::trial::{Ending, Fault, trial};
+use crate::os::trial::{Ending, Fault, MOST, trial};
 use crate::stats::Interval;
 use measure::{Found, Row, measure};
 use object::Object;
@@ -152,6 +152,10 @@ pub fn time(
         Ending::Fault(fault) => bail!("{}", in_words(subject, fault)),
         Ending::Killed(signal) => bail!("the code was killed by signal {signal}"),
         Ending::Left(status) => bail!("the code ended its process, with status {status}"),
+        Ending::TooLong => bail!(
+            "the code wrote more than {} MiB into the pipe that is for its times",
+            MOST >> 20
+        ),
         Ending::Late => bail!(
             "the code did not come to an end within {} s; --timeout allows more",
             bounds.timeout.as_secs()

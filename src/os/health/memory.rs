@@ -173,6 +173,7 @@ fn mend(error: &MsrError, cpu: usize) -> String {
         MsrError::Denied(_) => {
             format!("run doctor as root, or read it yourself: sudo rdmsr -p {cpu} REGISTER")
         }
+        MsrError::NotOpened { .. } => "for too many open files: ulimit -n 4096".to_owned(),
         MsrError::Refused { .. } => "look in the firmware's settings".to_owned(),
     }
 }

@@ -31,7 +31,7 @@ pub struct Observed {
     pub allowed: Vec<usize>,
     /// Whether a thread could be pinned to the CPU.
     pub pinned: bool,
-    /// Bytes that this process may lock; `None` if unlimited.
+    /// Bytes that this process may lock; `None` if unlimited, also by privilege (`CAP_IPC_LOCK`).
     pub locked_memory: Option<u64>,
     /// Whether hardware events can be counted.
     pub pmu: Pmu,
@@ -54,7 +54,7 @@ impl Observed {
             invariant_tsc: Features::detect().invariant_tsc(),
             allowed: affinity::allowed(),
             pinned: affinity::pin(cpu).is_ok(),
-            locked_memory: limits::locked_memory(),
+            locked_memory: limits::locked_memory().filter(|_| !limits::may_lock_any_memory()),
             pmu: perf::probe(),
             software_events: perf::probe_software(),
             stat: two_readings(root),
@@ -292,6 +292,15 @@ mod tests {
 
     const TEXT: &str = "cpu  18862 0 4912 111622 428 0 90 10 0 0\n\
         cpu0 7686 5 1838 58427 37 2 16 4 0 0\ncpu10 1 1 1 1 1 1 1 1 0 0\nintr 282030 0\n";
+
+    #[test]
+    fn a_privileged_process_may_lock_all_memory() {
+        let limit = match limits::may_lock_any_memory() {
+            true => None,
+            false => limits::locked_memory(),
+        };
+        assert_eq!(Observed::now(&Root::live(), 0).locked_memory, limit);
+    }
 
     #[test]
     fn a_line_is_found_by_its_whole_name() {

@@ -266,7 +266,7 @@ impl Event {
     ///
     /// # Errors
     /// [`Refusal::Unknown`] if this core has no such event, [`Refusal::NoTable`] if no table has the
-    /// events of this core, and [`Refusal::NoPmu`] if the kernel lists no PMU.
+    /// events of this core, and [`Refusal::NoPmu`] if the kernel does not list the PMU.
     pub fn named_on(
         name: &str,
         root: &Root,
@@ -276,14 +276,20 @@ impl Event {
         if let Some(software) = Software::ALL.into_iter().find(|one| one.name() == name) {
             return Ok(Event::software(software));
         }
-        let (source, name) = match asked_source(name) {
+        let asked = asked_source(name);
+        let (source, name) = match asked {
             Some((pmu, name)) => (named_source(root, pmu), name),
             None => (source_of(root, cpu), name),
         };
         let source = source.map_err(|_| Refusal::NoPmu);
         if let Some(general) = general(name) {
-            // Without a listed PMU, the kernel reports itself why it does not count.
-            return Ok(source.map_or(general, |source| general.on(&source)));
+            return match source {
+                Ok(source) => Ok(general.on(&source)),
+                // Without a listed PMU, the kernel reports itself why it does not count. In place of a
+                // PMU that was named, it would count on another one.
+                Err(_) if asked.is_none() => Ok(general),
+                Err(no_pmu) => Err(no_pmu),
+            };
         }
         let core = core_of(identity, source.as_ref().ok());
         let code = event(name, core.ok_or(Refusal::NoTable)?).map_err(Refusal::Unknown)?;

@@ -264,6 +264,13 @@ pub enum MsrError {
     Missing(PathBuf),
     /// This user may not open the device, or not for this access.
     Denied(PathBuf),
+    /// The device cannot be opened for another reason, such as too many open files.
+    NotOpened {
+        /// The device.
+        path: PathBuf,
+        /// The kernel's error.
+        problem: String,
+    },
     /// The CPU lacks the register, or the hypervisor refuses the access.
     Refused {
         /// The register.
@@ -278,6 +285,7 @@ pub enum MsrError {
 messages! { MsrError:
     MsrError::Missing(path) => ("{} does not exist", path.display());
     MsrError::Denied(path) => ("{} is closed to this user", path.display());
+    MsrError::NotOpened { path, problem } => ("{} cannot be opened: {problem}", path.display());
     MsrError::Refused { register, written, problem } => (
         "register {register:#x} cannot be {done}, as the CPU has none or the \
          hypervisor or a locked-down kernel refuses it: {problem}", done = if *written { "written" } else { "read" }
@@ -308,7 +316,17 @@ impl Msr {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                 Err(MsrError::Denied(path))
             }
-            Err(_) => Err(MsrError::Missing(path)),
+            // ENXIO: the kernel has no such CPU, though the file is there.
+            Err(error)
+                if error.kind() == ErrorKind::NotFound
+                    || error.raw_os_error() == Some(libc::ENXIO) =>
+            {
+                Err(MsrError::Missing(path))
+            }
+            Err(error) => Err(MsrError::NotOpened {
+                path,
+                problem: error.to_string(),
+            }),
         }
     }
 

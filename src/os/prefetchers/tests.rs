@@ -184,6 +184,12 @@ fn each_refusal_says_what_is_missing() {
     assert_eq!(look(&root, 3, None), Err(Refused::Unknown));
     let missing = said(Ready::at(&root, 4, SWITCHES).unwrap_err());
     assert!(missing.contains("dev/cpu/4/msr does not exist") && missing.contains("modprobe"));
+    fs::create_dir_all(mock.0.path().join("dev/cpu/5/msr")).unwrap();
+    let closed = said(Ready::at(&root, 5, SWITCHES).unwrap_err());
+    assert!(
+        closed.contains("cannot be opened: Is a directory"),
+        "{closed}"
+    );
     // The file ends before this register, so that the read fails as on a CPU without the register.
     let none = PrefetchSwitches {
         register: 0xC000_0108,

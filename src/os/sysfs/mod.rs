@@ -191,7 +191,7 @@ fn memory_field(dir: &Path, id: usize, name: &str) -> Result<u64, Unreadable> {
     })
 }
 
-/// Returns the bytes of a node that are free or hold only cached files.
+/// The pages of cached files count as free, because the kernel gives them up.
 fn available_on(dir: &Path, id: usize) -> Result<u64, Unreadable> {
     let files = ["Active(file)", "Inactive(file)"];
     let files = files.map(|name| memory_field(dir, id, name).unwrap_or(0));

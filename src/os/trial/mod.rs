@@ -13,9 +13,9 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
+use super::clock::pause;
 use super::interrupt::Blocked;
 use super::memory::Mapped;
 
@@ -32,6 +32,8 @@ pub enum Ending {
     Left(i32),
     /// The work did not return in time, and was killed.
     Late,
+    /// The work wrote more than [`MOST`] bytes, and was killed.
+    TooLong,
     /// The caller asked to stop, and the work did not return soon.
     Stopped,
 }
@@ -102,6 +104,9 @@ const FAULTED: i32 = 3;
 
 /// The status of a child that panicked.
 const PANICKED: i32 = 101;
+
+/// The most bytes that the work may write: far more than any result has.
+pub const MOST: usize = 16 << 20;
 
 /// How long a child may take to end by itself after it was asked to stop.
 const GRACE: Duration = Duration::from_secs(2);
@@ -211,6 +216,9 @@ fn listen(mut reader: File, limits: &mut Limits<'_>) -> io::Result<(Vec<u8>, Opt
         if ready > 0 {
             match reader.read(&mut part) {
                 Ok(0) => return Ok((bytes, None)),
+                Ok(count) if bytes.len() + count > MOST => {
+                    return Ok((bytes, Some(Ending::TooLong)));
+                }
                 Ok(count) => bytes.extend_from_slice(&part[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -238,13 +246,13 @@ impl Child {
     /// given up before that, returns why.
     fn outlasts(&self, limits: &mut Limits<'_>) -> io::Result<Option<Ending>> {
         // Nearly every child ends at once.
-        let mut pause = SHORTEST;
+        let mut nap = SHORTEST;
         while !self.ended()? {
             if let Some(cut) = limits.cut() {
                 return Ok(Some(cut));
             }
-            thread::sleep(pause);
-            pause = (2 * pause).min(LOOK);
+            pause(nap);
+            nap = (2 * nap).min(LOOK);
         }
         Ok(None)
     }

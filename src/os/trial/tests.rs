@@ -30,6 +30,7 @@ fn what_the_work_gives_comes_back() {
     // lea rax, [rdi + 1]; ret
     let one_more = of(&[0x48, 0x8D, 0x47, 0x01, 0xC3], 41);
     assert_eq!(one_more, Ending::Done(42_u64.to_le_bytes().into()));
+    assert!(tried(|_| vec![7; MOST + 1]) == Ending::TooLong);
 }
 
 #[test]

@@ -5,44 +5,31 @@ use iced_x86::{Instruction, Mnemonic, Register};
 use super::kernel::{Kernel, Traffic, text, traffic};
 use super::{Stated, stated};
 
-pub const STATED: &[Stated] = &[
-    stated("linefill_bandwidth_read16", 32, 0, 512, 0),
-    stated("linefill_bandwidth_read32", 16, 0, 512, 0),
-    stated("linefill_bandwidth_read64", 8, 0, 512, 0),
-    stated("linefill_bandwidth_read_halves16", 64, 0, 1024, 0),
-    stated("linefill_bandwidth_read_halves32", 32, 0, 1024, 0),
-    stated("linefill_bandwidth_read_halves64", 16, 0, 1024, 0),
-    stated("linefill_bandwidth_read_quarters16", 128, 0, 2048, 0),
-    stated("linefill_bandwidth_read_quarters32", 64, 0, 2048, 0),
-    stated("linefill_bandwidth_read_quarters64", 32, 0, 2048, 0),
-    stated("linefill_bandwidth_write16", 0, 32, 0, 512),
-    stated("linefill_bandwidth_write32", 0, 16, 0, 512),
-    stated("linefill_bandwidth_write64", 0, 8, 0, 512),
-    stated("linefill_bandwidth_stream16", 0, 32, 0, 512),
-    stated("linefill_bandwidth_stream32", 0, 16, 0, 512),
-    stated("linefill_bandwidth_stream64", 0, 8, 0, 512),
-    stated("linefill_bandwidth_update16", 32, 32, 512, 512),
-    stated("linefill_bandwidth_update32", 16, 16, 512, 512),
-    stated("linefill_bandwidth_update64", 8, 8, 512, 512),
-    stated("linefill_bandwidth_copy16", 32, 32, 512, 512),
-    stated("linefill_bandwidth_copy32", 16, 16, 512, 512),
-    stated("linefill_bandwidth_copy64", 8, 8, 512, 512),
-    stated("linefill_bandwidth_copy_stream16", 32, 32, 512, 512),
-    stated("linefill_bandwidth_copy_stream32", 16, 16, 512, 512),
-    stated("linefill_bandwidth_copy_stream64", 8, 8, 512, 512),
-    stated("linefill_bandwidth_add16", 64, 32, 1024, 512),
-    stated("linefill_bandwidth_add32", 32, 16, 1024, 512),
-    stated("linefill_bandwidth_add64", 16, 8, 1024, 512),
-    stated("linefill_bandwidth_add_three16", 96, 32, 1536, 512),
-    stated("linefill_bandwidth_add_three32", 48, 16, 1536, 512),
-    stated("linefill_bandwidth_add_three64", 24, 8, 1536, 512),
-    stated("linefill_bandwidth_triad16", 64, 32, 1024, 512),
-    stated("linefill_bandwidth_triad32", 32, 16, 1024, 512),
-    stated("linefill_bandwidth_triad64", 16, 8, 1024, 512),
-    stated("linefill_bandwidth_triad_stream16", 64, 32, 1024, 512),
-    stated("linefill_bandwidth_triad_stream32", 32, 16, 1024, 512),
-    stated("linefill_bandwidth_triad_stream64", 16, 8, 1024, 512),
-];
+/// The kernels of each name with accesses of 16, 32 and 64 bytes, and the bytes that they read and write.
+macro_rules! of_three_widths {
+    ($($name:literal: $read:literal, $written:literal;)*) => {
+        &[$(
+            stated(concat!("linefill_bandwidth_", $name, "16"), $read / 16, $written / 16, $read, $written),
+            stated(concat!("linefill_bandwidth_", $name, "32"), $read / 32, $written / 32, $read, $written),
+            stated(concat!("linefill_bandwidth_", $name, "64"), $read / 64, $written / 64, $read, $written),
+        )*]
+    };
+}
+
+pub const STATED: &[Stated] = of_three_widths! {
+    "read": 512, 0;
+    "read_halves": 1024, 0;
+    "read_quarters": 2048, 0;
+    "write": 0, 512;
+    "stream": 0, 512;
+    "update": 512, 512;
+    "copy": 512, 512;
+    "copy_stream": 512, 512;
+    "add": 1024, 512;
+    "add_three": 1536, 512;
+    "triad": 1024, 512;
+    "triad_stream": 1024, 512;
+};
 
 /// Plain and non-temporal moves of 16, 32 and 64 bytes.
 const MOVES: [(usize, Mnemonic, Mnemonic); 3] = [

@@ -2,57 +2,37 @@
 
 use iced_x86::{Instruction, Mnemonic, Register};
 
-use super::kernel::{Kernel, text, traffic};
+use super::kernel::{Kernel, accesses, text, traffic};
 use super::{Stated, stated};
 
-pub const STATED: &[Stated] = &[
-    stated("linefill_forward1_1", 1, 1, 1, 1),
-    stated("linefill_forward1_2", 1, 1, 2, 1),
-    stated("linefill_forward1_4", 1, 1, 4, 1),
-    stated("linefill_forward1_8", 1, 1, 8, 1),
-    stated("linefill_forward2_1", 1, 1, 1, 2),
-    stated("linefill_forward2_2", 1, 1, 2, 2),
-    stated("linefill_forward2_4", 1, 1, 4, 2),
-    stated("linefill_forward2_8", 1, 1, 8, 2),
-    stated("linefill_forward4_1", 1, 1, 1, 4),
-    stated("linefill_forward4_2", 1, 1, 2, 4),
-    stated("linefill_forward4_4", 1, 1, 4, 4),
-    stated("linefill_forward4_8", 1, 1, 8, 4),
-    stated("linefill_forward8_1", 1, 1, 1, 8),
-    stated("linefill_forward8_2", 1, 1, 2, 8),
-    stated("linefill_forward8_4", 1, 1, 4, 8),
-    stated("linefill_forward8_8", 1, 1, 8, 8),
-    stated("linefill_forward8_16", 1, 1, 16, 8),
-    stated("linefill_forward8_32", 1, 1, 32, 8),
-    stated("linefill_forward8_64", 1, 1, 64, 8),
-    stated("linefill_forward16_8", 1, 1, 8, 16),
-    stated("linefill_forward16_16", 1, 1, 16, 16),
-    stated("linefill_forward16_32", 1, 1, 32, 16),
-    stated("linefill_forward16_64", 1, 1, 64, 16),
-    stated("linefill_forward32_8", 1, 1, 8, 32),
-    stated("linefill_forward32_16", 1, 1, 16, 32),
-    stated("linefill_forward32_32", 1, 1, 32, 32),
-    stated("linefill_forward32_64", 1, 1, 64, 32),
-    stated("linefill_forward64_8", 1, 1, 8, 64),
-    stated("linefill_forward64_16", 1, 1, 16, 64),
-    stated("linefill_forward64_32", 1, 1, 32, 64),
-    stated("linefill_forward64_64", 1, 1, 64, 64),
+/// The kernels that store so many bytes and load so many, and `more`.
+macro_rules! pairs {
+    ($($stored:literal: $($loaded:literal)*;)* and $($more:expr),*) => {
+        &[
+            $($(stated(
+                concat!("linefill_forward", $stored, "_", $loaded), 1, 1, $loaded, $stored,
+            ),)*)*
+            $($more),*
+        ]
+    };
+}
+
+pub const STATED: &[Stated] = pairs! {
+    1: 1 2 4 8;
+    2: 1 2 4 8;
+    4: 1 2 4 8;
+    8: 1 2 4 8 16 32 64;
+    16: 8 16 32 64;
+    32: 8 16 32 64;
+    64: 8 16 32 64;
+    and
     stated("linefill_forward4_8_two", 1, 2, 8, 8),
     stated("linefill_forward8_16_two", 1, 2, 16, 16),
     stated("linefill_forward16_32_two", 1, 2, 32, 32),
     stated("linefill_forward32_64_two", 1, 2, 64, 64),
     stated("linefill_forward8_8_renamed", 1, 1, 8, 8),
-    stated("linefill_forward16_8_general", 1, 1, 8, 16),
-];
-
-/// The stores and loads of the loop of `name`.
-fn accesses(name: &str) -> Vec<Instruction> {
-    let kernel = Kernel::named(name);
-    let body = kernel.innermost().unwrap().iter();
-    body.filter(|instruction| traffic([*instruction]) != traffic([]))
-        .copied()
-        .collect()
-}
+    stated("linefill_forward16_8_general", 1, 1, 8, 16)
+};
 
 fn base(instruction: &Instruction) -> Register {
     assert_eq!(instruction.memory_index(), Register::None);

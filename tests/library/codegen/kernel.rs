@@ -123,3 +123,12 @@ pub fn access(name: &str) -> Mnemonic {
     assert_eq!(found.len(), 1, "{name}: {found:?}");
     found.into_iter().next().unwrap()
 }
+
+/// The instructions of the loop of `name` that access memory.
+pub fn accesses(name: &str) -> Vec<Instruction> {
+    let kernel = Kernel::named(name);
+    let body = kernel.innermost().unwrap().iter();
+    body.filter(|instruction| traffic([*instruction]) != traffic([]))
+        .copied()
+        .collect()
+}

@@ -1,8 +1,8 @@
 //! Accesses at chosen offsets: bursts, walks by width, aliases, locked additions.
 
-use iced_x86::{Instruction, Mnemonic};
+use iced_x86::Mnemonic;
 
-use super::kernel::{Kernel, access, text, traffic};
+use super::kernel::{Kernel, access, accesses, text, traffic};
 use super::{Stated, stated};
 
 pub const STATED: &[Stated] = &[
@@ -26,15 +26,6 @@ pub const STATED: &[Stated] = &[
     stated("linefill_alias_late", 1, 1, 8, 8),
     stated("linefill_lock_add", 1, 1, 8, 8),
 ];
-
-/// The instructions of the loop of `name` that access memory.
-fn accesses(name: &str) -> Vec<Instruction> {
-    let kernel = Kernel::named(name);
-    let body = kernel.innermost().unwrap().iter();
-    body.filter(|instruction| traffic([*instruction]) != traffic([]))
-        .copied()
-        .collect()
-}
 
 #[test]
 fn bursts_and_walks_are_the_instructions_they_are_named_after() {

@@ -11,15 +11,15 @@ use std::collections::HashMap;
 
 use linefill::cpu::{Feature, Features};
 use linefill::experiment::{
-    Arena, Case, Context, Experiment, Linux, Machine, PageRequest, SampleOf, Timing, Untestable,
-    Workload, all,
+    Arena, Case, Context, Experiment, Linux, PageRequest, SampleOf, Timing, Untestable, Workload,
+    all,
 };
 use linefill::kernel::{Access, Kernel, Kind, Work};
 use linefill::os::Worker;
 
 use crate::common::golden::{Golden, Hash};
 use crate::common::untested;
-use crate::verdicts::machines::{self, KIB, Known, Level, Model};
+use crate::verdicts::machines::{self, Known};
 
 /// The number of accesses per trace that are hashed on the small machine.
 const ACCESSES: usize = 2_000;
@@ -175,21 +175,9 @@ const WANTED: [Feature; 6] = [
 /// The machines whose cases are traced, the maximum bytes of such a case, and the number of accesses hashed.
 /// The small machine has all its cache levels in 128 KiB, so that its memory needs only 1 MiB.
 fn traced() -> [(Known, usize, usize); 3] {
-    let level = |bytes, ways, cost| Level { bytes, ways, cost };
-    let small = Model {
-        levels: vec![
-            level(8.0 * KIB, 8, 5.0),
-            level(32.0 * KIB, 8, 16.0),
-            level(128.0 * KIB, 16, 70.0),
-        ],
-        ..machines::server()
-    };
     let small = Known {
         name: "the small machine",
-        machine: Machine {
-            largest: 1 << 20,
-            ..small.machine()
-        },
+        machine: machines::small(),
     };
     let [server, zen, _] = machines::known();
     [

@@ -4,39 +4,13 @@
 // A test gives up its user, by a system call.
 #![allow(unsafe_code)]
 
-use std::hint::black_box;
 use std::time::Duration;
 
 use crate::common::child;
-use crate::common::untested;
+use crate::common::software::{FRESH, refused, touch};
 use linefill::host::{Group as _, Meter as _};
 use linefill::os::perf::{Counter, Event, Group, Pmu, Refusal, Software, probe, probe_software};
-use linefill::os::{Memory, Pages};
 use linefill::pmu::Reading;
-
-/// Pages that are written for the first time.
-const FRESH: usize = 64;
-
-/// Whether software events cannot be counted here. Then there is nothing to test.
-fn refused() -> bool {
-    match probe_software() {
-        Ok(()) => false,
-        Err(refusal) => {
-            untested::machine(&refusal.to_string());
-            true
-        }
-    }
-}
-
-/// Writes to pages that are not mapped yet.
-fn touch() -> usize {
-    let mut memory = Memory::new(FRESH * 4096, Pages::Base).unwrap();
-    memory.give_back().unwrap();
-    for page in memory.region().bytes_mut().chunks_mut(4096) {
-        page[0] = 1;
-    }
-    black_box(memory.region().len())
-}
 
 #[test]
 fn page_faults_are_counted_in_a_scope() {

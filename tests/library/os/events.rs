@@ -126,4 +126,7 @@ fn what_cannot_be_named_says_why() {
     assert_eq!(old, Err(Refusal::NoTable));
     // For an event that every PMU counts, the kernel gives the reason why it does not count.
     assert_eq!(named("cycles", "", 0, "dothan"), Ok(Event::CYCLES));
+    // An event of a PMU that does not exist is not counted on another one.
+    let elsewhere = named("cpu_atom/cycles/", PLAIN, 0, "sapphire-rapids");
+    assert_eq!(elsewhere, Err(Refusal::NoPmu));
 }

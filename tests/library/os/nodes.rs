@@ -16,7 +16,10 @@ fn range(bytes: &[u8]) -> Range<usize> {
 
 /// The lowest node with memory, if the kernel reports nodes and this process may choose one.
 fn lowest_node() -> Option<usize> {
-    let nodes = Sysfs::live().nodes().ok()?;
+    let Ok(nodes) = Sysfs::live().nodes() else {
+        untested::machine("the kernel tells of no memory nodes");
+        return None;
+    };
     let node = nodes.iter().find(|node| node.has_memory())?.id;
     match Memory::on_nodes(1, Pages::Base, &MemoryPolicy::Bind(node)) {
         Err(MemoryError::NoPolicy { answer, .. }) => {

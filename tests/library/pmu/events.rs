@@ -34,6 +34,7 @@ fn every_line_is_read_and_belongs_to_somebody() {
 #[test]
 fn every_core_encodes_a_name_once() {
     for core in Microarch::all() {
+        assert!(core.source().contains(" v"), "{core:?}");
         let mut names = BTreeSet::new();
         for code in events(core) {
             assert!(names.insert(code.name), "{} {}", core.name(), code.name);
@@ -44,24 +45,6 @@ fn every_core_encodes_a_name_once() {
         for code in events(core).step_by(5) {
             assert_eq!(event(code.name, core), Ok(code));
         }
-    }
-}
-
-#[test]
-fn every_core_counts_cycles_instructions_and_branches() {
-    for core in Microarch::all() {
-        let has = |names: &[&str]| names.iter().any(|name| event(name, core).is_ok());
-        assert!(has(&[
-            "CPU_CLK_UNHALTED.THREAD",
-            "CPU_CLK_UNHALTED.CORE",
-            "ls_not_halted_cyc"
-        ]));
-        assert!(has(&["INST_RETIRED.ANY", "ex_ret_instr"]), "{core:?}");
-        assert!(
-            has(&["BR_INST_RETIRED.ALL_BRANCHES", "ex_ret_brn"]),
-            "{core:?}"
-        );
-        assert!(core.source().contains(" v"), "{core:?}");
     }
 }
 

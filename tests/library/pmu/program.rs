@@ -188,10 +188,7 @@ fn an_overflow_is_told_and_forgotten_at_the_next_start() {
     let count = |value, overflowed| Count { value, overflowed };
     let amd = |global| Capabilities {
         maker: Maker::Amd { global },
-        version: 0,
-        general: 6,
-        fixed: 0,
-        ..INTEL
+        ..AMD
     };
     let told = (count(300 - 256, Some(true)), count(20, Some(false)));
     assert_eq!(overflowing(INTEL), told);
@@ -208,16 +205,7 @@ fn an_overflow_is_told_and_forgotten_at_the_next_start() {
 
 #[test]
 fn what_was_there_before_is_there_afterwards() {
-    for capabilities in [
-        INTEL,
-        Capabilities {
-            maker: Maker::Amd { global: true },
-            version: 0,
-            general: 6,
-            fixed: 0,
-            ..INTEL
-        },
-    ] {
+    for capabilities in [INTEL, AMD] {
         let mut machine = Machine::new(capabilities);
         // Registers of another owner: each select and control register has a different value.
         let held: Vec<u32> = machine

@@ -3,6 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
+use super::machines::with_memory;
 use super::planted::{Planted, Row, by_level, row, time};
 
 const NEAR: &str = ".1";
@@ -32,10 +33,7 @@ fn paper(machine: &Machine) -> Planted {
 
 /// The same machine without room for a working set in memory.
 fn little(machine: &Machine) -> Machine {
-    Machine {
-        largest: 16 << 20,
-        ..machine.clone()
-    }
+    with_memory(machine, 16 << 20)
 }
 
 const NONE: [f64; 4] = [1.0; 4];

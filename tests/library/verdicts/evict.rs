@@ -3,7 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
-use super::planted::{Planted, Row, Value, row, time};
+use super::planted::{Planted, Row, row, time};
 
 const OVERLAP: &str = ".1";
 const ORDERED: &str = ".2";
@@ -69,13 +69,7 @@ fn loads(machine: &Machine, loads: [f64; 5]) -> Planted {
 
 /// A CPU that lacks the instructions of the series whose names contain `word`.
 fn lacking(machine: &Machine, word: &str) -> Planted {
-    Planted::new("X4", machine, |series, _| {
-        if series.contains(word) {
-            Value::Untestable("this CPU lacks it")
-        } else {
-            time(100.0)
-        }
-    })
+    Planted::new("X4", machine, |_, _| time(100.0)).lacking(&[word], "this CPU lacks it")
 }
 
 pub fn rows() -> Vec<Row> {

@@ -3,7 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
-use super::planted::{Planted, Row, Value, row, time};
+use super::planted::{Planted, Row, row, time};
 
 const NARROW: &str = ".1";
 const WIDE: &str = ".2";
@@ -50,13 +50,9 @@ impl Costs {
 
 /// A CPU whose widest accesses have 16 bytes.
 fn narrow(machine: &Machine) -> Planted {
-    Planted::new("X8", machine, |series, x| {
-        if series.contains("32") || series.contains("64") {
-            Value::Untestable("this CPU has no accesses of so many bytes")
-        } else {
-            time(USUAL.of(series, x))
-        }
-    })
+    USUAL
+        .on(machine)
+        .lacking(&["32", "64"], "this CPU has no accesses of so many bytes")
 }
 
 pub fn rows() -> Vec<Row> {

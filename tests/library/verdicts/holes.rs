@@ -4,6 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
 use super::Exact;
+use super::machines::with_memory;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
 /// Claims about bytes and lines are counted.
@@ -62,10 +63,7 @@ fn with(machine: &Machine, other: &'static str, count: f64) -> Planted {
 
 /// The same machine, whose memory limit is so small that no working set exceeds the caches.
 fn small(machine: &Machine) -> Planted {
-    today(&Machine {
-        largest: 16 << 20,
-        ..machine.clone()
-    })
+    today(&with_memory(machine, 16 << 20))
 }
 
 pub fn rows() -> Vec<Row> {

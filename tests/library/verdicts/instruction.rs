@@ -6,6 +6,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::stats::Interval;
 
 use super::Exact;
+use super::machines::with_memory;
 use super::planted::{Planted, Row, Value, row, time};
 
 const ONCE_IN_32: &str = ".1";
@@ -75,10 +76,7 @@ fn no_pmu(machine: &Machine) -> Planted {
 }
 
 fn small(machine: &Machine) -> Machine {
-    Machine {
-        largest: 1 << 20,
-        ..machine.clone()
-    }
+    with_memory(machine, 1 << 20)
 }
 
 pub fn rows() -> Vec<Row> {

@@ -3,6 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
+use super::machines::with_memory;
 use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 
 const FLAT: &str = ".1";
@@ -117,11 +118,7 @@ fn table() -> Vec<Row> {
         .says("refused"),
         // The largest array lies in the last level.
         row("B12", SPAN, Untestable, |m| {
-            let small = Machine {
-                largest: 16 << 20,
-                ..m.clone()
-            };
-            jumps(&small, LEVELS, [1.0; 4])
+            jumps(&with_memory(m, 16 << 20), LEVELS, [1.0; 4])
         })
         .says("is not in the range"),
         row("B12", NEVER, Holds, |m| jumps(m, LEVELS, [1.0; 4])),
@@ -204,11 +201,7 @@ fn pitfalls() -> Vec<Row> {
         })
         .says("`2: stride of 17` was not measured at"),
         row("B14", ORDER, Untestable, |m| {
-            let small = Machine {
-                largest: 16 << 20,
-                ..m.clone()
-            };
-            sound(&small)
+            sound(&with_memory(m, 16 << 20))
         })
         .says("is not in the range"),
     ]

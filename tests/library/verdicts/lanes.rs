@@ -3,6 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
+use super::machines::with_memory;
 use super::planted::{Planted, Row, Value, noisy, row, time};
 
 const EIGHT: &str = ".1";
@@ -43,11 +44,7 @@ pub fn rows() -> Vec<Row> {
             walks(m, 30.0, 0.04, Value::Missing)
         }),
         row("X10", STOP, Untestable, |m| {
-            let cramped = Machine {
-                largest: 8 << 20,
-                ..m.clone()
-            };
-            usual(m).on(cramped)
+            usual(m).on(with_memory(m, 8 << 20))
         })
         .says("is not in the range"),
         row("X10", PUBLISHED, Holds, usual).says("(claimed: 12.8 to 19.2)"),

@@ -3,7 +3,11 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine, find};
 
+<<<<<<< HEAD
 use super::machines::{of_two_kinds, server, with_cores, zen};
+=======
+use super::machines::{of_two_kinds, server, with_memory, zen};
+>>>>>>> 7ed5af5f4ac0d01ef918cd812eedf3a4f6dad563
 use super::planted::{Planted, Row, row, time};
 
 const GAIN: &str = ".1";
@@ -45,24 +49,20 @@ fn large(machine: &Machine, of: Large) -> Planted {
 }
 
 /// The same machine in a full run that may use `gib` GiB.
-fn with_memory(machine: &Machine, gib: usize) -> Machine {
+fn full_with(machine: &Machine, gib: usize) -> Machine {
     Machine {
         full: true,
-        largest: gib << 30,
-        ..machine.clone()
+        ..with_memory(machine, gib << 30)
     }
 }
 
 fn in_full(machine: &Machine, of: Large) -> Planted {
-    large(&with_memory(machine, 128), of)
+    large(&full_with(machine, 128), of)
 }
 
 /// The same machine with memory for three walks over lines that the last level holds.
 fn little(machine: &Machine) -> Machine {
-    Machine {
-        largest: 12 << 20,
-        ..machine.clone()
-    }
+    with_memory(machine, 12 << 20)
 }
 
 pub fn rows() -> Vec<Row> {
@@ -86,14 +86,7 @@ fn in_memory() -> Vec<Row> {
         }),
         row("X20", GAIN, Untestable, |m| {
             let largest = m.in_memory();
-            large(
-                &Machine {
-                    largest: largest / 2,
-                    ..m.clone()
-                },
-                USUAL,
-            )
-            .without(|series, _| series == "2 MiB pages")
+            large(&with_memory(m, largest / 2), USUAL).without(|series, _| series == "2 MiB pages")
         }),
         row("X20", GROWS, Holds, |m| large(m, USUAL)),
         row("X20", GROWS, DoesNotHold, |m| {
@@ -217,7 +210,7 @@ fn the_first_touch_by_many_cores_keeps_to_the_memory_of_a_run() {
 fn the_largest_walk_of_a_full_run_fills_the_memory_that_it_may_have() {
     for machine in [server(), zen()] {
         for gib in [1, 3, 20, 100] {
-            let machine = with_memory(&machine.machine(), gib);
+            let machine = full_with(&machine.machine(), gib);
             let cases = (find("X20").unwrap().cases)(&machine);
             let walks = cases.iter().filter(|case| case.series == "2 MiB pages");
             let largest = walks.map(|case| case.x).fold(0.0, f64::max);

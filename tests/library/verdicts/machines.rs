@@ -121,6 +121,23 @@ fn halves(seats: &[CpuLocation]) -> Vec<MemoryNode> {
     halves.map(node).collect()
 }
 
+/// The same machine, of whose memory at most `bytes` bytes may be used.
+pub fn with_memory(machine: &Machine, bytes: usize) -> Machine {
+    Machine {
+        largest: bytes,
+        ..machine.clone()
+    }
+}
+
+/// The same machine with only its first CPU.
+pub fn first_cpu_only(machine: &Machine) -> Machine {
+    let first = machine.cpu_order.seats()[..1].to_vec();
+    Machine {
+        cpu_order: CpuOrder::around(None, first),
+        ..machine.clone()
+    }
+}
+
 /// Working sets of 2^(k/2) bytes from 4 KiB up to `largest`.
 pub fn half_octaves(largest: f64) -> impl Iterator<Item = f64> {
     (24..)
@@ -234,6 +251,20 @@ pub fn of_two_kinds(machine: &Machine) -> Machine {
         cpu_order: machine.cpu_order.clone().with_performance(performance),
         ..machine.clone()
     }
+}
+
+/// A machine with all its cache levels in 128 KiB, so that its memory needs only 1 MiB.
+pub fn small() -> Machine {
+    let level = |bytes, ways, cost| Level { bytes, ways, cost };
+    let small = Model {
+        levels: vec![
+            level(8.0 * KIB, 8, 5.0),
+            level(32.0 * KIB, 8, 16.0),
+            level(128.0 * KIB, 16, 70.0),
+        ],
+        ..server()
+    };
+    with_memory(&small.machine(), 1 << 20)
 }
 
 /// A machine and its name.

@@ -1,12 +1,13 @@
 //! Maps that are divided among locks.
 
+use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::topics::maps::map::MapKind;
-use linefill::experiment::{CpuOrder, Machine};
 use linefill::stats::Interval;
 
 use super::Exact;
 use super::planted::{Planted, Row, Value, row, time};
+use super::siblings;
 
 pub const EXACT: &[Exact] = &[("B10", ".5"), ("B10", ".6")];
 
@@ -65,15 +66,6 @@ fn without_peers(machine: &Machine) -> Planted {
     })
 }
 
-/// The same points, judged on a machine with one core.
-fn alone(planted: Planted) -> Planted {
-    let machine = Machine {
-        cpu_order: CpuOrder::default(),
-        ..planted.machine.clone()
-    };
-    planted.on(machine)
-}
-
 const READS: &str = ".1";
 const PADDING: &str = ".2";
 const DASH: &str = ".3";
@@ -89,7 +81,8 @@ pub fn rows() -> Vec<Row> {
         })
         .says("-10"),
         row("B10", READS, Inconclusive, |m| times(m, [40.0; 5])),
-        row("B10", READS, Untestable, |m| alone(note(m))).says("the test needs 2 cores"),
+        row("B10", READS, Untestable, |m| note(m).on(siblings::alone(m)))
+            .says("the test needs 2 cores"),
         row("B10", PADDING, Holds, note).says("11.5"),
         row("B10", PADDING, DoesNotHold, |m| {
             times(m, [90.0, 30.0, 40.0, 30.0, 30.0])
@@ -98,7 +91,9 @@ pub fn rows() -> Vec<Row> {
         row("B10", PADDING, Inconclusive, |m| {
             times(m, [90.0, 38.0, 40.0, 30.0, 30.0])
         }),
-        row("B10", PADDING, Untestable, |m| alone(note(m))),
+        row("B10", PADDING, Untestable, |m| {
+            note(m).on(siblings::alone(m))
+        }),
         row("B10", DASH, Holds, note).says("-64.5"),
         row("B10", DASH, DoesNotHold, |m| {
             times(m, [30.0, 20.0, 20.0, 45.0, 20.0])

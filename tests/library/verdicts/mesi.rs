@@ -1,8 +1,9 @@
 //! Coherence: Drepper's two rules, Figure 3.18, and Sestoft's explanation.
 
+use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{CpuOrder, Machine};
 
+use super::machines::first_cpu_only;
 use super::planted::{Planted, Row, Value, row, time};
 
 /// Claims judged on counts alone.
@@ -74,11 +75,7 @@ fn trip(machine: &Machine, nanos: f64) -> Planted {
 
 /// The same on a machine with one core.
 fn alone(machine: &Machine) -> Planted {
-    let only = machine.cpu_order.seats()[..1].to_vec();
-    trip(machine, 50.0).on(Machine {
-        cpu_order: CpuOrder::around(None, only),
-        ..machine.clone()
-    })
+    trip(machine, 50.0).on(first_cpu_only(machine))
 }
 
 const PING_PONG: &str = ".7";

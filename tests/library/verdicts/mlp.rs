@@ -5,6 +5,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::stats::Interval;
 
+use super::machines::with_memory;
 use super::planted::{Planted, Row, Value, noisy, row, time};
 
 const COUNTED_MORE: &str = ".1";
@@ -113,15 +114,6 @@ fn chained(machine: &Machine, times: [f64; 4]) -> Planted {
     Planted::new("A7", machine, |_, x| time(times[x.log2() as usize]))
 }
 
-/// A machine that may use only 8 MiB, so that no working set is in memory.
-fn cramped(planted: Planted) -> Planted {
-    let machine = Machine {
-        largest: 8 << 20,
-        ..planted.machine.clone()
-    };
-    planted.on(machine)
-}
-
 pub fn rows() -> Vec<Row> {
     let mut rows = estimates();
     rows.extend(counts());
@@ -136,7 +128,7 @@ pub fn rows() -> Vec<Row> {
             chained(m, [600.0, 400.0, 300.0, 200.0])
         }),
         row("A7", FOUR, Untestable, |m| {
-            cramped(chained(m, [600.0, 320.0, 160.0, 80.0]))
+            chained(m, [600.0, 320.0, 160.0, 80.0]).on(with_memory(m, 8 << 20))
         })
         .says("is not in the range"),
         row("A7", EIGHT, Holds, |m| {
@@ -190,7 +182,9 @@ fn estimates() -> Vec<Row> {
                 },
             )
         }),
-        row("A3", MORE, Untestable, |m| cramped(a3(m, USUAL))),
+        row("A3", MORE, Untestable, |m| {
+            a3(m, USUAL).on(with_memory(m, 8 << 20))
+        }),
         row("A3", FEWEST, Holds, |m| a3(m, USUAL)),
         // Stages of 8 may lose as much as they gain.
         row("A3", FEWEST, DoesNotHold, |m| {

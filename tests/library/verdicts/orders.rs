@@ -4,6 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
 use super::Exact;
+use super::machines::with_memory;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
 /// Claims about bytes of structures are counted.
@@ -54,18 +55,12 @@ fn whole(machine: &Machine, levels: [f64; 4]) -> Planted {
 
 /// The same machine, whose memory limit is so small that no working set exceeds the caches.
 fn small(machine: &Machine) -> Planted {
-    today(&Machine {
-        largest: 16 << 20,
-        ..machine.clone()
-    })
+    today(&with_memory(machine, 16 << 20))
 }
 
 /// The same machine, whose memory limit puts whole orders in memory, but split ones in the last level.
 fn split_in_a_cache(machine: &Machine) -> Planted {
-    today(&Machine {
-        largest: 128 << 20,
-        ..machine.clone()
-    })
+    today(&with_memory(machine, 128 << 20))
 }
 
 pub fn rows() -> Vec<Row> {

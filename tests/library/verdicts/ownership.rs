@@ -1,8 +1,9 @@
 //! Prefetching lines for writing: prefetchw.
 
+use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{CpuOrder, Machine};
 
+use super::machines::first_cpu_only;
 use super::planted::{Planted, Row, Value, row, time};
 
 const STORE: &str = ".1";
@@ -61,15 +62,6 @@ fn shared(machine: &Machine, shared: [f64; 3]) -> Planted {
     times(machine, Times { shared, ..PAPER })
 }
 
-/// A machine with only one CPU, for this thread.
-fn alone(machine: &Machine) -> Machine {
-    let only = machine.cpu_order.seats()[..1].to_vec();
-    Machine {
-        cpu_order: CpuOrder::around(None, only),
-        ..machine.clone()
-    }
-}
-
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
         row("E38", STORE, Holds, |m| times(m, PAPER)).says("prefetchw over prefetcht0 0.40"),
@@ -110,8 +102,10 @@ pub fn rows() -> Vec<Row> {
     ]);
     for claim in [STORE, ADD, HELPS, SHARED, LATENCY] {
         rows.extend([
-            row("E38", claim, Untestable, |m| times(&alone(m), PAPER))
-                .says("the test needs two cores"),
+            row("E38", claim, Untestable, |m| {
+                times(&first_cpu_only(m), PAPER)
+            })
+            .says("the test needs two cores"),
             row("E38", claim, Untestable, |m| {
                 among(m, PAPER, 15.0, ONE_CORE)
             })

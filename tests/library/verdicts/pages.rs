@@ -3,6 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
+use super::machines::with_memory;
 use super::planted::{Planted, Row, Value, row, time};
 
 const FEW: &str = ".1";
@@ -133,11 +134,7 @@ pub fn rows() -> Vec<Row> {
             Tlb { second: 1.3, ..TLB }.on(m)
         }),
         row("D16", SECOND, Untestable, |m| {
-            let small = Machine {
-                largest: 16 << 20,
-                ..m.clone()
-            };
-            TLB.on(&small)
+            TLB.on(&with_memory(m, 16 << 20))
         })
         .says("the claim needs 8192 pages to exceed every TLB, and the largest case has 2048"),
         row("D16", CONFLICTS, Holds, |m| TLB.on(m)),
@@ -169,11 +166,7 @@ pub fn rows() -> Vec<Row> {
             })
         }),
         row("D21", LARGER, Untestable, |m| {
-            let small = Machine {
-                largest: 16 << 20,
-                ..m.clone()
-            };
-            blocks(&small, 4.0, 1.5)
+            blocks(&with_memory(m, 16 << 20), 4.0, 1.5)
         })
         .says("the largest working set, 16384 KiB, is not in the range"),
         row("D21", WHOLE, Holds, |m| blocks(m, 2.0, 1.5)),

@@ -73,6 +73,16 @@ impl Planted {
         Planted { machine, ..self }
     }
 
+    /// The same points, without those of the series whose names contain one of `words`, for `reason`.
+    pub fn lacking(mut self, words: &[&str], reason: &str) -> Self {
+        for point in &mut self.points {
+            if words.iter().any(|word| point.series.contains(word)) {
+                point.state = State::Untestable(Untestable(reason.into()));
+            }
+        }
+        self
+    }
+
     /// Removes the points for which `dropped` is true.
     pub fn without(mut self, dropped: impl Fn(&str, f64) -> bool) -> Self {
         self.points.retain(|point| !dropped(&point.series, point.x));

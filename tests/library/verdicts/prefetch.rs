@@ -4,6 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::stats::Interval;
 
+use super::machines::with_memory;
 use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 
 const BAD: &str = ".1";
@@ -191,11 +192,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("`16 ahead` was not measured at"),
         row("E37", BEST, Untestable, |m| {
-            let small = Machine {
-                largest: 16 << 20,
-                ..m.clone()
-            };
-            sweep(&small, 400.0, 200.0, 300.0)
+            sweep(&with_memory(m, 16 << 20), 400.0, 200.0, 300.0)
         })
         .says("the largest working set, 16384 KiB, is not in the range"),
         row("E37", HINTS, Holds, |m| hinted(m, |_| 200.0)),
@@ -261,11 +258,7 @@ pub fn rows() -> Vec<Row> {
             distances(m, |_, _| noisy(300.0, 0.3))
         }),
         row("E27", FORMULA, Untestable, |m| {
-            let small = Machine {
-                largest: 16 << 20,
-                ..m.clone()
-            };
-            modelled(&small, 1.0)
+            modelled(&with_memory(m, 16 << 20), 1.0)
         })
         .says("the largest working set, 16384 KiB, is not in the range"),
     ]

@@ -1,8 +1,9 @@
 //! A process next to another process: Drepper's Figure 3.31.
 
+use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{CpuOrder, Machine};
 
+use super::machines::first_cpu_only;
 use super::planted::{Planted, Row, noisy, row, time};
 
 const READ_FALLS: &str = ".1";
@@ -47,15 +48,6 @@ fn half(machine: &Machine, [reader, writer]: [f64; 2]) -> Planted {
     })
 }
 
-/// A machine with only one CPU, for this thread.
-fn alone(machine: &Machine) -> Machine {
-    let only = machine.cpu_order.seats()[..1].to_vec();
-    Machine {
-        cpu_order: CpuOrder::around(None, only),
-        ..machine.clone()
-    }
-}
-
 pub fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for claim in [READ_FALLS, WRITE_FALLS] {
@@ -72,7 +64,7 @@ pub fn rows() -> Vec<Row> {
             row("D44", claim, Untestable, |m| falls(m, [9.0, 0.6, 0.3]))
                 .says("does not clearly fall"),
             row("D44", claim, Untestable, |m| {
-                falls(&alone(m), [1.1, 0.6, 0.3])
+                falls(&first_cpu_only(m), [1.1, 0.6, 0.3])
             })
             .says("no two CPUs share a cache"),
         ]);

@@ -4,7 +4,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::experiment::{CpuOrder, Machine, Placement, Range, Ranges, Verdict};
 use linefill::os::sysfs::CpuLocation;
 
-use super::machines::{guest, of_two_kinds, server};
+use super::machines::{first_cpu_only, guest, of_two_kinds, server};
 use super::planted::{Planted, Row, noisy, row, time};
 
 const PRIVATE: &str = ".1";
@@ -55,11 +55,6 @@ fn scaling(machine: &Machine, of: Scaling) -> Planted {
         })
     });
     planted.with_spread(|_| Some(of.spread))
-}
-
-/// The same machine with only its first CPU.
-fn alone(machine: &Machine) -> Machine {
-    seated(machine, machine.cpu_order.seats()[..1].to_vec())
 }
 
 /// The same machine with so little room in the last level that no power of two lies in it.
@@ -118,7 +113,10 @@ pub fn rows() -> Vec<Row> {
             scaling(&seated(m, pairs.collect()), USUAL)
         })
         .says("share an L2"),
-        row("X17", PRIVATE, Untestable, |m| scaling(&alone(m), USUAL)).says("needs 2 cores"),
+        row("X17", PRIVATE, Untestable, |m| {
+            scaling(&first_cpu_only(m), USUAL)
+        })
+        .says("needs 2 cores"),
         row("X17", PRIVATE, Untestable, |m| {
             scaling(&of_two_kinds(m), USUAL)
         })

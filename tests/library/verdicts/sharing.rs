@@ -5,6 +5,7 @@ use linefill::experiment::{CpuOrder, Machine};
 
 use super::machines::{of_two_kinds, with_cores};
 use super::planted::{CORE_PER_TICK, Planted, Row, Value, row, time};
+use super::siblings;
 
 /// Nanoseconds per operation on one word, on adjacent words and on separate lines; each for one thread and
 /// for several threads.
@@ -39,15 +40,6 @@ fn flat(machine: &Machine, two: f64) -> Planted {
     Planted::new("B9", machine, |_, threads| {
         time(50.0 * threads * if threads == 2.0 { two } else { 1.0 })
     })
-}
-
-/// The same points, judged on a machine with one core.
-fn alone(planted: Planted) -> Planted {
-    let machine = Machine {
-        cpu_order: CpuOrder::default(),
-        ..planted.machine.clone()
-    };
-    planted.on(machine)
 }
 
 const SCALES: &str = ".8";
@@ -110,12 +102,16 @@ pub fn rows() -> Vec<Row> {
         row("B8", ORDER, DoesNotHold, |m| dense(m, 1500.0))
             .says("one lock over locks side by side 0.73"),
         row("B8", ORDER, Inconclusive, |m| dense(m, 1100.0)),
-        row("B8", ORDER, Untestable, |m| alone(times("B8", m, NOTE)))
-            .says("the test needs 2 cores"),
+        row("B8", ORDER, Untestable, |m| {
+            times("B8", m, NOTE).on(siblings::alone(m))
+        })
+        .says("the test needs 2 cores"),
         row("B8", SCALES, Holds, |m| times("B8", m, NOTE)),
         row("B8", SCALES, DoesNotHold, |m| padded(m, "B8", 30.0)).says("threads over one 1.50"),
         row("B8", SCALES, Inconclusive, |m| padded(m, "B8", 24.0)),
-        row("B8", SCALES, Untestable, |m| alone(times("B8", m, NOTE))),
+        row("B8", SCALES, Untestable, |m| {
+            times("B8", m, NOTE).on(siblings::alone(m))
+        }),
         row("B8", SCALES, Untestable, |m| {
             times("B8", &of_two_kinds(m), NOTE)
         })
@@ -124,7 +120,9 @@ pub fn rows() -> Vec<Row> {
         row("B8", ALL_SCALE, DoesNotHold, |m| padded(m, "B8", 30.0))
             .says("int++: 8 threads over one 1.50"),
         row("B8", ALL_SCALE, Inconclusive, |m| padded(m, "B8", 24.0)),
-        row("B8", ALL_SCALE, Untestable, |m| alone(times("B8", m, NOTE))),
+        row("B8", ALL_SCALE, Untestable, |m| {
+            times("B8", m, NOTE).on(siblings::alone(m))
+        }),
         row("B8", ALL_SCALE, Untestable, |m| {
             times("B8", &of_two_kinds(m), NOTE)
         })
@@ -157,19 +155,23 @@ pub fn rows() -> Vec<Row> {
         // A lock that becomes slower does not scale.
         row("B9", FLAT, Holds, |m| flat(m, 0.2)).says("4 threads over two 5.0"),
         row("B9", FLAT, Inconclusive, |m| flat(m, 2.0)),
-        row("B9", FLAT, Untestable, |m| alone(flat(m, 1.0))),
+        row("B9", FLAT, Untestable, |m| {
+            flat(m, 1.0).on(siblings::alone(m))
+        }),
         row("B9", APART, Holds, |m| times("B9", m, NOTE)),
         row("B9", APART, DoesNotHold, |m| padded(m, "B9", 600.0))
             .says("side by side over apart 0.70"),
         row("B9", APART, Inconclusive, |m| padded(m, "B9", 420.0)),
-        row("B9", APART, Untestable, |m| alone(times("B9", m, NOTE))),
+        row("B9", APART, Untestable, |m| {
+            times("B9", m, NOTE).on(siblings::alone(m))
+        }),
         row("F1", DAMAGE, Holds, |m| false_sharing("F1", m, 200.0)),
         row("F1", DAMAGE, DoesNotHold, |m| false_sharing("F1", m, 30.0)).says("1.50"),
         row("F1", DAMAGE, Inconclusive, |m| {
             false_sharing("F1", m, 176.0)
         }),
         row("F1", DAMAGE, Untestable, |m| {
-            alone(false_sharing("F1", m, 100.0))
+            false_sharing("F1", m, 100.0).on(siblings::alone(m))
         })
         .says("the test needs 2 cores, and there are 0"),
         row("F1", ATOMIC, Holds, |m| false_sharing("F1", m, 100.0)),
@@ -236,7 +238,9 @@ pub fn rows() -> Vec<Row> {
             })
             .says("divided by 8 threads"),
             row("B8", way, Inconclusive, cycles),
-            row("B8", way, Untestable, |m| alone(times("B8", m, NOTE))),
+            row("B8", way, Untestable, |m| {
+                times("B8", m, NOTE).on(siblings::alone(m))
+            }),
         ]);
     }
     rows

@@ -4,6 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::stats::Interval;
 
+use super::machines::with_memory;
 use super::planted::{Planted, Row, Value, noisy, row, time};
 
 const COLUMNS: &str = ".1";
@@ -54,15 +55,6 @@ fn small(machine: &Machine, staged: f64) -> Planted {
     })
 }
 
-/// A machine that may use only 8 MiB, so that no working set is in memory.
-fn cramped(planted: Planted) -> Planted {
-    let machine = Machine {
-        largest: 8 << 20,
-        ..planted.machine.clone()
-    };
-    planted.on(machine)
-}
-
 pub fn rows() -> Vec<Row> {
     vec![
         row("A1", COLUMNS, Holds, usual),
@@ -85,7 +77,10 @@ pub fn rows() -> Vec<Row> {
         row("A1", DRAWING, Inconclusive, |m| {
             shuffle(m, time(12.0), 31.0, 1.0)
         }),
-        row("A1", DRAWING, Untestable, |m| cramped(usual(m))).says("is not in the range"),
+        row("A1", DRAWING, Untestable, |m| {
+            usual(m).on(with_memory(m, 8 << 20))
+        })
+        .says("is not in the range"),
         row("A1", CALLED, Holds, usual),
         row("A1", CALLED, DoesNotHold, |m| {
             shuffle(m, time(27.0), 16.0, 1.0)
@@ -119,7 +114,9 @@ pub fn rows() -> Vec<Row> {
         row("A2", STAGES, Inconclusive, |m| {
             staged(m, 18.0, [30.0, 20.0, 17.0, 15.0])
         }),
-        row("A2", STAGES, Untestable, |m| cramped(rising(m))),
+        row("A2", STAGES, Untestable, |m| {
+            rising(m).on(with_memory(m, 8 << 20))
+        }),
         row("A8", SMALL, Holds, |m| small(m, 3.1)),
         row("A8", SMALL, DoesNotHold, |m| small(m, 4.0)).says("131072 integers 1.33"),
         row("A8", SMALL, DoesNotHold, |m| small(m, 2.0)),

@@ -3,6 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
+use super::machines::with_memory;
 use super::planted::{Planted, Row, row, time};
 
 const APART: &str = ".1";
@@ -43,11 +44,7 @@ pub fn rows() -> Vec<Row> {
             loads(m, 97.5, 130.0, 130.0)
         }),
         row("E41", MISSES, Untestable, |m| {
-            let small = Machine {
-                largest: 16 << 20,
-                ..m.clone()
-            };
-            loads(&small, 67.0, 120.0, 130.0)
+            loads(&with_memory(m, 16 << 20), 67.0, 120.0, 130.0)
         })
         .says("is not in the range"),
         row("E41", SHARED, Holds, |m| loads(m, 67.0, 120.0, 130.0)),

@@ -77,13 +77,11 @@ const fn paged(pages: f64) -> Costs {
 
 /// A CPU whose widest accesses have 16 bytes.
 fn narrow(id: &str, machine: &Machine) -> Planted {
-    Planted::new(id, machine, |series, x| {
-        if series.contains("32 bytes") || series.contains("64 bytes") {
-            Value::Untestable("this CPU has no accesses of so many bytes")
-        } else {
-            time(USUAL.of(series, x))
-        }
-    })
+    let usual = Planted::new(id, machine, |series, x| time(USUAL.of(series, x)));
+    usual.lacking(
+        &["32 bytes", "64 bytes"],
+        "this CPU has no accesses of so many bytes",
+    )
 }
 
 fn latency() -> Vec<Row> {

@@ -3,7 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
-use super::machines::MIB;
+use super::machines::{MIB, with_memory};
 use super::planted::{Planted, Row, Value, row, time};
 
 const ARRIVES: &str = ".1";
@@ -104,11 +104,10 @@ pub fn rows() -> Vec<Row> {
             })
         }),
         row("E4", BY_ROW, Untestable, |m| {
-            let small = Machine {
-                largest: 256 << 20,
-                ..with_last_level(m, 768.0)
-            };
-            matrix(&small, [5.3, 14.1, 5.3, 17.8])
+            matrix(
+                &with_memory(&with_last_level(m, 768.0), 256 << 20),
+                [5.3, 14.1, 5.3, 17.8],
+            )
         })
         .says("each matrix lies in the last level of 768 MiB"),
         row("E4", COLUMN, Holds, |m| matrix(m, [5.3, 14.1, 5.3, 17.8])),

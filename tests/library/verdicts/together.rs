@@ -4,7 +4,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::experiment::{CpuOrder, Machine};
 use linefill::os::sysfs::CpuLocation;
 
-use super::machines::{guest, of_two_kinds, with_cores};
+use super::machines::{first_cpu_only, guest, of_two_kinds, with_cores};
 use super::planted::{Planted, Row, by_level, row, time};
 
 const HALF_L1: &str = ".1";
@@ -45,15 +45,6 @@ fn seated(
 /// A machine in which every two CPUs are hyper-threads of a core.
 fn with_siblings(machine: &Machine) -> Machine {
     seated(machine, |index, seat| seat.core = index / 2 * 2)
-}
-
-/// A machine with only one CPU, for this thread.
-fn alone(machine: &Machine) -> Machine {
-    let only = machine.cpu_order.seats()[..1].to_vec();
-    Machine {
-        cpu_order: CpuOrder::around(None, only),
-        ..machine.clone()
-    }
 }
 
 /// The share of one thread's bandwidth that each of two threads keeps in L1d, L2, the last level and memory.
@@ -223,8 +214,10 @@ fn fig_3_27() -> Vec<Row> {
     ];
     for claim in [SAME_READ, SAME_WRITE, NO_FASTER, OWN, MEMORY, HALF_IN_L2] {
         rows.push(
-            row("D39", claim, Untestable, |m| kept("D39", &alone(m), CORE_2))
-                .says("the test needs two cores"),
+            row("D39", claim, Untestable, |m| {
+                kept("D39", &first_cpu_only(m), CORE_2)
+            })
+            .says("the test needs two cores"),
         );
     }
     rows
@@ -291,7 +284,7 @@ fn fig_3_29() -> Vec<Row> {
     for claim in [UNAFFECTED, TWENTIETH, FASTER, IN_MEMORY] {
         rows.push(
             row("D41", claim, Untestable, |m| {
-                kept("D41", &alone(m), OPTERON)
+                kept("D41", &first_cpu_only(m), OPTERON)
             })
             .says("the test needs two cores"),
         );
@@ -336,7 +329,7 @@ fn bus() -> Vec<Row> {
     for claim in [BUS_READ, BUS_WRITE, BUS_L2] {
         rows.push(
             row("D25", claim, Untestable, |m| {
-                bus_keeps(&alone(m), 1.0, 0.6, 0.6)
+                bus_keeps(&first_cpu_only(m), 1.0, 0.6, 0.6)
             })
             .says("the test needs 2 cores, and there is one"),
         );

@@ -4,7 +4,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::experiment::{CpuOrder, Machine};
 use linefill::os::sysfs::{CpuLocation, MemoryNode};
 
-use super::machines::with_cores;
+use super::machines::{first_cpu_only, with_cores};
 use super::planted::{Planted, Row, Value, row, time};
 
 /// A round trip takes 50 ns within a last level, and `step` times as long for each level further away. A hit
@@ -38,15 +38,6 @@ fn one_last_level(machine: &Machine) -> Machine {
     }
     Machine {
         cpu_order: CpuOrder::around(None, seats),
-        ..machine.clone()
-    }
-}
-
-/// A machine with only one CPU, for this thread.
-fn alone(machine: &Machine) -> Machine {
-    let only = machine.cpu_order.seats()[..1].to_vec();
-    Machine {
-        cpu_order: CpuOrder::around(None, only),
         ..machine.clone()
     }
 }
@@ -173,7 +164,7 @@ pub fn rows() -> Vec<Row> {
         row("X12", TEN, DoesNotHold, |m| trips(m, 10.0, 100.0, 3.0)).says("over hit 5.0"),
         row("X12", TEN, Inconclusive, |m| trips(m, 5.0, 100.0, 3.0)),
         row("X12", TEN, Untestable, |m| {
-            trips(m, 1.0, 100.0, 3.0).on(alone(m))
+            trips(m, 1.0, 100.0, 3.0).on(first_cpu_only(m))
         })
         .says("the test needs two cores"),
         row("X12", TWO, Holds, |m| trips(m, 1.0, 100.0, 3.0)),
@@ -186,7 +177,7 @@ pub fn rows() -> Vec<Row> {
         row("X12", LESS, DoesNotHold, |m| trips(m, 1.0, 100.0, 0.5)).says("over same"),
         row("X12", LESS, Inconclusive, |m| trips(m, 1.0, 100.0, 1.0)),
         row("X12", LESS, Untestable, |m| {
-            trips(m, 1.0, 100.0, 3.0).on(alone(m))
+            trips(m, 1.0, 100.0, 3.0).on(first_cpu_only(m))
         })
         .says("shares the same caches"),
         row("D46", ACROSS, Holds, |m| quad_core(m, 50.0, 200.0)),
@@ -239,7 +230,7 @@ pub fn rows() -> Vec<Row> {
         row("X13", UPGRADE, DoesNotHold, |m| fenced(m, 33.0, 60.0, 1.0)).says("addition 0.59"),
         row("X13", UPGRADE, Inconclusive, |m| fenced(m, 40.0, 60.0, 1.0)),
         row("X13", UPGRADE, Untestable, |m| {
-            fenced(m, 90.0, 60.0, 1.0).on(alone(m))
+            fenced(m, 90.0, 60.0, 1.0).on(first_cpu_only(m))
         })
         .says("the test needs two cores"),
         row("X13", AS_LONG, Holds, |m| fenced(m, 90.0, 90.0, 1.0)).says("over transfer 1.0"),
@@ -264,7 +255,7 @@ pub fn rows() -> Vec<Row> {
         row("X14", ALIKE, DoesNotHold, |m| pairs(m, 100.0, 100.0)).says("same last level 2.0"),
         row("X14", ALIKE, Inconclusive, |m| pairs(m, 75.0, 100.0)),
         row("X14", ALIKE, Untestable, |m| {
-            pairs(m, 50.0, 100.0).on(alone(m))
+            pairs(m, 50.0, 100.0).on(first_cpu_only(m))
         })
         .says("the test needs two cores"),
         row("X14", REPORTED, Holds, |m| pairs(m, 50.0, 100.0)).says("2 groups of"),

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use linefill::os::perf::probe_software;
 use serde_json::Value;
 
 use super::reports::with_records;
 use crate::common::cli::{Folder, words};
 use crate::common::golden::{Golden, Hash};
+use crate::common::software::refused;
 use crate::common::untested;
 
 /// A small trace, recorded with valgrind's lackey.
@@ -155,8 +155,7 @@ fn as_interval(of: &mut Value, key: &str) {
 
 #[test]
 fn counters_have_the_same_shape() {
-    if let Err(refusal) = probe_software() {
-        untested::machine(&refusal.to_string());
+    if refused() {
         return;
     }
     let folder = Folder::new("golden-json-counters");
