@@ -8,7 +8,7 @@ fn page_of(id: &str, now: Option<[f64; 2]>) -> String {
     let claim = find_claim(id).expect("a claim");
     let line = VerdictLine {
         now,
-        ..planted_line(experiment, claim, Verdict::Holds)
+        ..line(experiment, claim, Verdict::Holds)
     };
     markup(&render(&judged(&[line])))
 }

@@ -3,11 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine, find};
 
-<<<<<<< HEAD
-use super::machines::{of_two_kinds, server, with_cores, zen};
-=======
-use super::machines::{of_two_kinds, server, with_memory, zen};
->>>>>>> 7ed5af5f4ac0d01ef918cd812eedf3a4f6dad563
+use super::machines::{of_two_kinds, server, with_cores, with_memory, zen};
 use super::planted::{Planted, Row, row, time};
 
 const GAIN: &str = ".1";
