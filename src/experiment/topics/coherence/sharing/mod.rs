@@ -1,6 +1,7 @@
 //! Threads that write one line: Sestoft 4.2 with Figure 1, Drepper's Figures 6.10 and 6.11.
 
 use crate::experiment::Point;
+use crate::experiment::machine::cpu_order::sharers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::words::Spacing;
 use crate::experiment::topics::coherence::locks::{Library, Way};
@@ -89,11 +90,18 @@ pub(crate) fn up_to_all_cores(machine: &Machine) -> Vec<usize> {
 /// compared with that of one thread.
 ///
 /// # Errors
-/// If there are fewer cores, or cores of two kinds, or the series was not measured with a thread on each.
+/// If there are fewer cores, or cores of two kinds, or the series was not measured with a thread on each, or
+/// if threads take hyper-threads before cores.
 pub(crate) fn on_all_cores(e: &Evidence<'_>, series: &str) -> Testable<(usize, Interval)> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     let cores = e.machine.cpu_order.cores();
     e.machine.cpu_order.one_kind(cores)?;
+    if sharers(e.machine.cpu_order.first(cores), |seat| seat.core)[1] > 1 {
+        return Err(Untestable(format!(
+            "threads take hyper-threads before cores (`--threads siblings`), so that {cores} threads do \
+             not run on all {cores} cores"
+        )));
+    }
     let of_all = |point: &Point| point.series == series && point.x == cores as f64;
     if e.machine.full || e.points.iter().any(of_all) {
         return Ok((cores, e.at(series, cores as f64)?));
