@@ -206,7 +206,7 @@ fn one_line(e: &Evidence<'_>, by: Evict, of: &str, to: &str) -> Testable<Interva
 
 /// Returns the share that a load after `by` takes of a load of a line in no cache.
 fn reloaded(e: &Evidence<'_>, by: Evict) -> Testable<Interval> {
-    share_of_miss(e.at(&reload(by), 1.0)?, e.at(ABSENT, 1.0)?)
+    signed_ratio(e.at(&reload(by), 1.0)?, e.at(ABSENT, 1.0)?)
 }
 
 /// Judges that a load after `by` takes less than half as long as a load of a line in no cache.

@@ -140,7 +140,7 @@ const FIRST_TOUCH: Experiment = Experiment {
              write without the read",
             |e| {
                 let (read, write) = (e.at(READ, BASE)?, e.at(AFTER_READ, BASE)?);
-                let both = Interval::new(read.lo + write.lo, read.hi + write.hi);
+                let both = plus(read, write);
                 at_least(
                     "read and write over write",
                     ratio(both, e.at(WRITE, BASE)),

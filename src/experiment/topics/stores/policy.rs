@@ -269,7 +269,7 @@ fn stores(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
 
 /// Returns the share that a load of the stored line takes of a load from memory.
 fn reload(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
-    share_of_miss(e.at(series, RELOAD)?, e.at(ABSENT, RELOAD)?)
+    signed_ratio(e.at(series, RELOAD)?, e.at(ABSENT, RELOAD)?)
 }
 
 /// A write policy: the effect of a store.

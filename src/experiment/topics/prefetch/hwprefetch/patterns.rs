@@ -59,7 +59,7 @@ pub(crate) const TRIGGER: Experiment = Experiment {
                 let first = cost(1.0)?;
                 let judged = at_least(
                     "second line over the first",
-                    share_of_miss(cost(2.0)?, first),
+                    signed_ratio(cost(2.0)?, first),
                     0.5,
                 );
                 let misses = lines
