@@ -343,17 +343,9 @@ impl Setup for ReadBackSetup {
 
     fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         FillLines::new(region.reborrow(), self.way)?;
-        Ok(Workload::shot(
-            ReadBackShot {
-                region,
-                way: self.way,
-            },
-            Work {
-                loads: 4,
-                bytes_read: LINE as u32,
-                ..Work::default()
-            },
-        ))
+        let way = self.way;
+        let work = Work::default().load(4, LINE as u32 / 4);
+        Ok(Workload::shot(ReadBackShot { region, way }, work))
     }
 }
 
