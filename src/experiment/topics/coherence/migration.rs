@@ -4,6 +4,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Held, Want};
 use crate::experiment::topics::coherence::transfer::states::upgrade;
 use crate::experiment::topics::coherence::transfer::{remote, two_cores, walks_and_trip};
+use crate::experiment::topics::threads::shared_lists::near;
 use crate::host::{Guard, Host};
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
@@ -29,12 +30,6 @@ const READ_FENCED: &str = "the same to a line that another core has read, with a
 /// Places on the axis of the evidence that the two CPUs are two cores. It is not drawn.
 const THERE: f64 = 1.0;
 const HERE: f64 = 0.0;
-
-/// Returns working sets in the middle of L1d and of L2, by name.
-fn sizes(machine: &Machine) -> [(&'static str, usize); 2] {
-    let ranges = &machine.ranges;
-    [("L1d", ranges.l1), ("L2", ranges.l2)].map(|(name, range)| (name, machine.middle_of(range)))
-}
 
 const SITUATIONS: Experiment = Experiment {
     id: "D24",
@@ -63,7 +58,7 @@ const SITUATIONS: Experiment = Experiment {
         };
         let layout = Layout::npad(7);
         let mut cases = Vec::new();
-        for (_, bytes) in sizes(machine) {
+        for (_, bytes) in near(machine) {
             for (series, period) in LAPS {
                 let setup = MigrateSetup {
                     layout,
@@ -102,7 +97,7 @@ const SITUATIONS: Experiment = Experiment {
             "in a list that fits in L2, the first lap after a move to another core takes more than \
              1.5 times as long as a lap of a thread that stays",
             |e| {
-                let [_, (_, l2)] = sizes(e.machine);
+                let [_, (_, l2)] = near(e.machine);
                 at_least(
                     "first lap over staying, L2",
                     over_staying(e, LAPS[1].0, l2),
@@ -117,7 +112,7 @@ const SITUATIONS: Experiment = Experiment {
             "in a list that fits in L1d, the first lap after a move to another core takes more \
              than 1.5 times as long as a lap of a thread that stays",
             |e| {
-                let [(_, l1), _] = sizes(e.machine);
+                let [(_, l1), _] = near(e.machine);
                 at_least(
                     "first lap over staying, L1d",
                     over_staying(e, LAPS[1].0, l1),
@@ -132,7 +127,7 @@ const SITUATIONS: Experiment = Experiment {
             "in a list that fits in L2, the second lap after a move to another core takes less \
              than 1.2 times as long as a lap of a thread that stays: lines move once",
             |e| {
-                let [_, (_, l2)] = sizes(e.machine);
+                let [_, (_, l2)] = near(e.machine);
                 at_most(
                     "second lap over staying, L2",
                     over_staying(e, LAPS[2].0, l2),

@@ -6,6 +6,7 @@
 use crate::cpu::mfence;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Ask, Held, LINES, Line, Others, Table};
+use crate::experiment::topics::coherence::series;
 use crate::experiment::topics::coherence::transfer::{TRIP, WALK, two_cores, walks_and_trip};
 use crate::host::{Host, Lack};
 use crate::kernel::{AcquireLines, AcquireWay, Fetched, Kernel, Work};
@@ -44,10 +45,6 @@ const HELD: [Held; 3] = [Held::Modified, Held::Shared, Held::Own];
 const THERE: f64 = 0.0;
 const SHARED: f64 = 1.0;
 const HERE: f64 = 2.0;
-
-fn series(way: &str, fetched: &str) -> String {
-    format!("{way}, {fetched}")
-}
 
 fn cases(machine: &Machine) -> Vec<Case> {
     let Ok(cpus) = machine.cpu_order.two_cores() else {

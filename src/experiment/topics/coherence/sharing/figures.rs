@@ -2,9 +2,9 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::words::{IncrementSetup, Spacing};
+use crate::experiment::topics::coherence::series;
 use crate::experiment::topics::coherence::sharing::{
-    MOST_QUICK, MOST_THREADS, MUTEX, PEER, SHARED, WAYS, at_least_cores, case, series,
-    slower_the_nearer,
+    MOST_QUICK, MOST_THREADS, MUTEX, PEER, SHARED, WAYS, at_least_cores, case, slower_the_nearer,
 };
 use crate::kernel::IncrementWay;
 use crate::stats::Interval;

@@ -5,6 +5,7 @@ use crate::experiment::machine::cpu_order::sharers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::words::Spacing;
 use crate::experiment::topics::coherence::locks::{Library, Way};
+use crate::experiment::topics::coherence::series;
 use crate::kernel::IncrementWay;
 use crate::mem::LINE;
 use crate::stats::Interval;
@@ -57,10 +58,6 @@ const MUTEX: usize = 4;
 const SHARED: &str = PLACES[0].0;
 const DENSE: &str = PLACES[1].0;
 const PADDED: &str = PLACES[PLACES.len() - 1].0;
-
-fn series(way: &str, place: &str) -> String {
-    format!("{way}, {place}")
-}
 
 /// The largest number of threads in the documents' figures.
 const MOST_THREADS: usize = 64;
@@ -435,10 +432,7 @@ fn overhead(e: &Evidence<'_>, way: &str, nanos: f64) -> Judged {
     let mut numbers = on_cores(e.machine);
     numbers.retain(|&threads| threads <= ON_A_LINE);
     let threads = numbers.into_iter().max().unwrap_or(1);
-    let e = &Evidence {
-        unit: Unit::Nanoseconds,
-        ..*e
-    };
+    let e = &e.in_time();
     let at = |place| e.at(&series(way, place), threads as f64);
     let (dense, padded) = (at(DENSE)?, at(PADDED)?);
     let longer = minus(dense, padded);

@@ -140,7 +140,6 @@ const LOADED_LATENCY: Experiment = Experiment {
     title: "The latency of memory under load",
     question: "How much longer does a miss take while other cores use the bandwidth of memory?",
     source: "Beyond the papers: the loaded latency of Intel's Memory Latency Checker and of multichase",
-    seen: &[],
     about: "One core walks a list in memory in random order, one line per element, on 2 MiB pages. \
             Every other core streams through memory of its own, 4 KiB at a time, and a pause after \
             each 4 KiB sets the rate. The horizontal axis is the bandwidth of all streams \
@@ -215,7 +214,7 @@ const LOADED_LATENCY: Experiment = Experiment {
         cases
     },
     curves: |e| {
-        let e = &in_nanoseconds(e);
+        let e = &e.in_time();
         let curve = |label: String, alone: Option<Interval>, points: Vec<(f64, Interval)>| {
             let mut points = points;
             if points.is_empty() {
@@ -251,7 +250,6 @@ const LOADED_LATENCY: Experiment = Experiment {
         curves.extend(curve(label, alone_at(IN_ORDER), in_order.collect()));
         curves
     },
-    events: &[],
     claims: &[
         measured(
             "X16.1",
@@ -271,7 +269,7 @@ const LOADED_LATENCY: Experiment = Experiment {
              memory takes less than 1.25 times as long as alone",
             |e| {
                 let (_, most) = slowed(e, READS)?;
-                let e = &in_nanoseconds(e);
+                let e = &e.in_time();
                 let alone = e.at(&alone(RANDOM), 0.0)?;
                 let half = at_half(&loaded(e, RANDOM, LOADS[0]), most)?;
                 let share = half.bandwidth.middle() / most;
@@ -290,7 +288,7 @@ const LOADED_LATENCY: Experiment = Experiment {
              1.05 times as long as beside reads of all other cores",
             |e| {
                 let [stores, reads] = [STORES, READS].map(|load| {
-                    let e = &in_nanoseconds(e);
+                    let e = &e.in_time();
                     slowed(e, load)?;
                     e.at(&walk_beside(RANDOM, load), 0.0)
                 });
@@ -324,14 +322,8 @@ const LOADED_LATENCY: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
-
-fn in_nanoseconds<'a>(e: &Evidence<'a>) -> Evidence<'a> {
-    Evidence {
-        unit: Unit::Nanoseconds,
-        ..*e
-    }
-}
 
 /// The walk and the streams at one pause.
 #[derive(Clone, Copy, Debug)]
@@ -395,7 +387,7 @@ fn testable(e: &Evidence<'_>) -> Result<(), Untestable> {
 /// As for [`testable`], or if a point was not measured.
 fn slowed(e: &Evidence<'_>, load: &str) -> Result<(Interval, f64), Untestable> {
     testable(e)?;
-    let e = &in_nanoseconds(e);
+    let e = &e.in_time();
     let slowed = ratio(
         e.at(&walk_beside(RANDOM, load), 0.0),
         e.at(&alone(RANDOM), 0.0),
