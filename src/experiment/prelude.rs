@@ -2,7 +2,7 @@
 
 pub(crate) use crate::prelude::*;
 
-pub(crate) use super::claim::evidence::{minus, ratio, share_of_miss};
+pub(crate) use super::claim::evidence::{minus, plus, ratio, signed_ratio};
 pub(crate) use super::claim::paired::{paired, paired_at, paired_points, slowdown};
 pub(crate) use super::claim::verdict::{LESS, LONGER};
 pub(crate) use super::topics::PENTIUM_4;

@@ -444,21 +444,25 @@ pub(crate) fn minus(of: Interval, less: Interval) -> Interval {
     Interval::new(of.lo - less.hi, of.hi - less.lo)
 }
 
-/// Returns the time of a load as a fraction of the time of a load that misses. An empty stretch is
-/// subtracted from both, so the time of a hit may be near zero or negative.
+/// Returns the sum of two values.
+pub(crate) fn plus(of: Interval, more: Interval) -> Interval {
+    Interval::new(of.lo + more.lo, of.hi + more.hi)
+}
+
+/// Returns the quotient of a value that may be near zero or negative, such as the time of a hit less that
+/// of an empty stretch, and of one that is not.
 ///
 /// # Errors
-/// If the interval of the miss is not wholly positive.
-pub(crate) fn share_of_miss(load: Interval, miss: Interval) -> Testable<Interval> {
-    if miss.lo <= 0.0 {
+/// If the interval of the second is not wholly positive.
+pub(crate) fn signed_ratio(of: Interval, to: Interval) -> Testable<Interval> {
+    if to.lo <= 0.0 {
         return Err(Untestable(format!(
-            "a load of a flushed line took {miss}, which is not certainly above zero",
+            "no ratio of {of} to {to}, which is not certainly above zero",
         )));
     }
-    // Which bound of the miss makes the fraction smallest or largest depends on the sign of the load's
-    // bound.
-    let least = load.lo / if load.lo > 0.0 { miss.hi } else { miss.lo };
-    let most = load.hi / if load.hi > 0.0 { miss.lo } else { miss.hi };
+    // Which bound of the second makes the quotient smallest or largest depends on the sign of the first.
+    let least = of.lo / if of.lo > 0.0 { to.hi } else { to.lo };
+    let most = of.hi / if of.hi > 0.0 { to.lo } else { to.hi };
     Ok(Interval::new(least, most))
 }
 

@@ -1,5 +1,6 @@
 //! The verdict of a claim, decided from intervals.
 
+use crate::experiment::claim::extreme::none;
 use crate::experiment::{Evidence, Testable, Untestable};
 use crate::prelude::*;
 use crate::stats::{Interval, Side};
@@ -150,13 +151,7 @@ pub(crate) const LESS: f64 = 0.9;
 /// # Errors
 /// If there is no value.
 pub fn at_least(what: &str, value: impl Value, least: f64) -> Judged {
-    let value = value.interval()?;
-    let verdict = match value.side_of(least) {
-        Side::Above => Verdict::Holds,
-        Side::Across => Verdict::Inconclusive,
-        Side::Below => Verdict::DoesNotHold,
-    };
-    Ok(Judgement::on(what, value, verdict, [least, f64::INFINITY]))
+    against(what, value.interval()?, Side::Above, least)
 }
 
 /// Judges the claim that `what` is below `most`.
@@ -164,18 +159,21 @@ pub fn at_least(what: &str, value: impl Value, least: f64) -> Judged {
 /// # Errors
 /// If there is no value.
 pub fn at_most(what: &str, value: impl Value, most: f64) -> Judged {
-    let value = value.interval()?;
-    let verdict = match value.side_of(most) {
-        Side::Below => Verdict::Holds,
+    against(what, value.interval()?, Side::Below, most)
+}
+
+/// Judges the claim that `value` lies on the `claimed` side of `bound`.
+fn against(what: &str, value: Interval, claimed: Side, bound: f64) -> Judged {
+    let verdict = match value.side_of(bound) {
         Side::Across => Verdict::Inconclusive,
-        Side::Above => Verdict::DoesNotHold,
+        side if side == claimed => Verdict::Holds,
+        _ => Verdict::DoesNotHold,
     };
-    Ok(Judgement::on(
-        what,
-        value,
-        verdict,
-        [f64::NEG_INFINITY, most],
-    ))
+    let bounds = match claimed {
+        Side::Above => [bound, f64::INFINITY],
+        _ => [f64::NEG_INFINITY, bound],
+    };
+    Ok(Judgement::on(what, value, verdict, bounds))
 }
 
 /// Judges the claim that `what` lies between `least` and `most`.
@@ -235,10 +233,7 @@ fn whole(parts: &[Judgement]) -> Judgement {
             numbers,
             value: parts.first().and_then(|part| part.value),
         },
-        None => Judgement::in_words(
-            Verdict::Untestable,
-            "no point that the claim needs was measured".to_owned(),
-        ),
+        None => Judgement::in_words(Verdict::Untestable, none().0),
     }
 }
 

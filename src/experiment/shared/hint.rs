@@ -45,10 +45,17 @@ pub(crate) fn executed(hint: Hint, context: &Context) -> Testable<()> {
 }
 
 /// Bytes of the lines to choose from: no more pages than the smallest L1 dTLB covers.
-const BYTES: usize = 16 * PAGE;
+pub(crate) const BYTES: usize = 16 * PAGE;
 
-/// Ticks that a prefetch gets to arrive: several times the latency of any memory.
+/// Ticks that a line gets to arrive or to leave: several times the latency of any memory.
 const PATIENCE: u64 = 5000;
+
+/// Waits so long.
+pub(crate) fn settle() {
+    let begin = start();
+    while start() - begin < PATIENCE {}
+    lfence();
+}
 
 impl Setup for HintSetup {
     fn bytes(&self) -> usize {
@@ -70,14 +77,7 @@ impl Setup for HintSetup {
             rng: Rng::new(self.seed),
             line: 0,
         };
-        Ok(Workload::shot(
-            shot,
-            Work {
-                loads: 1,
-                bytes_read: 8,
-                ..Work::default()
-            },
-        ))
+        Ok(Workload::shot(shot, Work::default().load(1, 8)))
     }
 }
 
@@ -127,9 +127,7 @@ impl Shot for LineShot<'_> {
             }
             Place::Prefetched(hint) => prefetch(hint, line),
         }
-        let begin = start();
-        while start() - begin < PATIENCE {}
-        lfence();
+        settle();
     }
 
     fn shoot(&mut self) -> u64 {

@@ -87,7 +87,6 @@ impl Setup for PollutionSetup {
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(hot, layout, laps, order)?;
         let walk = Walk::new(ring, Step::Follow)?;
-        let loads = laps as u32;
         Ok(Workload::shot(
             PollutionShot {
                 walk,
@@ -97,11 +96,7 @@ impl Setup for PollutionSetup {
                 #[cfg(target_feature = "sse2")]
                 sse41,
             },
-            Work {
-                loads,
-                bytes_read: loads * 8,
-                ..Work::default()
-            },
+            Work::default().load(laps as u32, 8),
         ))
     }
 }

@@ -278,13 +278,7 @@ impl Setup for RemoteSetup {
         let stores = u32::from(self.want != Want::Read);
         Ok(Workload::shot(
             Remote::new(host, self)?,
-            Work {
-                loads: 1,
-                stores,
-                bytes_read: 8,
-                bytes_written: 8 * stores,
-                ..Work::default()
-            },
+            Work::default().load(1, 8).store(stores, 8),
         ))
     }
 

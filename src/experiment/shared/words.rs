@@ -189,13 +189,7 @@ impl Kernel for Rounds<'_> {
     fn work(&self) -> Work {
         let loads = self.touched.len() as u32;
         let stores = self.touched.iter().filter(|word| word.write).count() as u32;
-        Work {
-            loads,
-            stores,
-            bytes_read: 8 * loads,
-            bytes_written: 8 * stores,
-            ..Work::default()
-        }
+        Work::default().load(loads, 8).store(stores, 8)
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {

@@ -156,16 +156,9 @@ const STORE_FORWARDING: Experiment = Experiment {
             "a load that needs older bytes beside the bytes of the last store takes more than 1.5 \
              times as long as a load whose bytes the last store wrote",
             |e| {
-                let older = |size| ratio(at(e, BEHIND, size, size), at(e, START, size, size));
-                let least = Extreme::least(of_sizes(e, &[4, 8, 16, 32, 64], older))?;
-                at_least(
-                    &format!(
-                        "half of the bytes older over none, at least, with {} bytes",
-                        least.at
-                    ),
-                    least.value,
-                    BLOCKED,
-                )
+                let older = of_sizes(e, &[4, 8, 16, 32, 64], [BEHIND, START], 1);
+                let what = "half of the bytes older over none, at least, with";
+                judged(Extreme::least(older), what, at_least, BLOCKED)
             },
         )
         .failing(
@@ -178,13 +171,9 @@ const STORE_FORWARDING: Experiment = Experiment {
             "a load of up to 32 bytes that spans two stores takes more than 1.5 times as long as a \
              load whose bytes one store wrote",
             |e| {
-                let two = |size| ratio(at(e, TWO, size, size), at(e, START, size, size));
-                let least = Extreme::least(of_sizes(e, &[8, 16, 32], two))?;
-                at_least(
-                    &format!("of two stores over one, at least, with {} bytes", least.at),
-                    least.value,
-                    BLOCKED,
-                )
+                let two = of_sizes(e, &[8, 16, 32], [TWO, START], 1);
+                let what = "of two stores over one, at least, with";
+                judged(Extreme::least(two), what, at_least, BLOCKED)
             },
         ),
         measured(
@@ -193,14 +182,9 @@ const STORE_FORWARDING: Experiment = Experiment {
             "a load of the upper half of a stored vector register takes at most 1.5 times as long \
              as a load of the lower half",
             |e| {
-                let upper = |half| ratio(at(e, END, 2 * half, half), at(e, START, 2 * half, half));
-                let upper = |store| upper(store / 2);
-                let most = Extreme::most(of_sizes(e, &[16, 32, 64], upper))?;
-                at_most(
-                    &format!("upper half over lower, at most, of {} bytes", most.at),
-                    most.value,
-                    BLOCKED,
-                )
+                let upper = of_sizes(e, &[16, 32, 64], [END, START], 2);
+                let what = "upper half over lower, at most, of";
+                judged(Extreme::most(upper), what, at_most, BLOCKED)
             },
         ),
         measured(
@@ -223,16 +207,9 @@ const STORE_FORWARDING: Experiment = Experiment {
             "a value of up to 32 bytes takes more than 10 % longer across two pages than across \
              two lines",
             |e| {
-                let pages = |size| ratio(at(e, PAGES, size, size), at(e, LINES, size, size));
-                let least = Extreme::least(of_sizes(e, &[8, 16, 32], pages))?;
-                at_least(
-                    &format!(
-                        "across pages over across lines, at least, with {} bytes",
-                        least.at
-                    ),
-                    least.value,
-                    1.1,
-                )
+                let pages = of_sizes(e, &[8, 16, 32], [PAGES, LINES], 1);
+                let what = "across pages over across lines, at least, with";
+                judged(Extreme::least(pages), what, at_least, 1.1)
             },
         ),
     ],
@@ -274,17 +251,30 @@ fn at(e: &Evidence<'_>, series: &str, store: usize, load: usize) -> Testable<Int
     e.at(series, place(store, load))
 }
 
-/// Returns the value of `of` for each of `sizes` that the CPU has.
+/// Returns the ratio of two series for each of `sizes` that the CPU has, with the size in words. A load is
+/// one of `parts` of the store.
 fn of_sizes(
     e: &Evidence<'_>,
     sizes: &[usize],
-    of: impl Fn(usize) -> Testable<Interval>,
-) -> impl Iterator<Item = Testable<(usize, Interval)>> {
+    [of, to]: [&str; 2],
+    parts: usize,
+) -> impl Iterator<Item = Testable<(String, Interval)>> {
     let there = move |size: &&usize| **size <= ALWAYS || at(e, START, **size, **size).is_ok();
-    sizes
-        .iter()
-        .filter(there)
-        .map(move |&size| Ok((size, of(size)?)))
+    sizes.iter().filter(there).map(move |&size| {
+        let at = |series| at(e, series, size, size / parts);
+        Ok((format!("{size} bytes"), ratio(at(of), at(to))?))
+    })
+}
+
+/// Judges an extreme; `what` says of what, up to the name of its place.
+fn judged(
+    extreme: Testable<Extreme<String>>,
+    what: &str,
+    judge: fn(&str, Interval, f64) -> Judged,
+    bound: f64,
+) -> Judged {
+    let Extreme { at, value } = extreme?;
+    judge(&format!("{what} {at}"), value, bound)
 }
 
 /// A store, and a load of the stored value. An operation is a round trip.
@@ -360,12 +350,9 @@ const OFFSETS: Experiment = Experiment {
                 // others are forwarded all the same.
                 let near = e.machine.access_in(e.machine.ranges.l1)?;
                 let spread = |(inside, _): (Ends, Ends)| ratio(inside.1, inside.0.most(near));
-                let most = Extreme::most(of_sweeps(e, [(8, 1), (16, 8), (32, 8)], spread))?;
-                let what = format!(
-                    "slowest offset over fastest or over a load from L1d, at most, with {}",
-                    most.at
-                );
-                at_most(&what, most.value, BLOCKED)
+                let most = Extreme::most(of_sweeps(e, [(8, 1), (16, 8), (32, 8)], spread));
+                let what = "slowest offset over fastest or over a load from L1d, at most, with";
+                judged(most, what, at_most, BLOCKED)
             },
         )
         .failing("At some offset nothing is forwarded: the load waits until L1d has the store."),
@@ -391,15 +378,9 @@ const OFFSETS: Experiment = Experiment {
              long as any load inside the store",
             |e| {
                 let blocked = |(inside, outside): (Ends, Ends)| ratio(outside.0, inside.1);
-                let least = Extreme::least(of_sweeps(e, [(8, 4), (16, 8), (32, 8)], blocked))?;
-                at_least(
-                    &format!(
-                        "fastest outside over slowest inside, at least, with {}",
-                        least.at
-                    ),
-                    least.value,
-                    BLOCKED,
-                )
+                let least = Extreme::least(of_sweeps(e, [(8, 4), (16, 8), (32, 8)], blocked));
+                let what = "fastest outside over slowest inside, at least, with";
+                judged(least, what, at_least, BLOCKED)
             },
         )
         .failing(

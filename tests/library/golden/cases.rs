@@ -31,7 +31,7 @@ const FEW_ACCESSES: usize = 1_000;
 const OPERATIONS: u64 = 4_000;
 
 /// Numbers and set-ups that are not compared: the experiment, and the prefix of the series.
-const LEFT_OUT: [(&str, &str); 42] = [
+const LEFT_OUT: [(&str, &str); 44] = [
     // Published numbers of the CPU that runs the test, and the CPU's topology.
     ("A4", "outstanding misses of L1d, as published"),
     ("E2", "write-combining buffers, as published"),
@@ -59,6 +59,8 @@ const LEFT_OUT: [(&str, &str); 42] = [
     ("B10", ""),
     ("D24", "a locked addition to a line that another core"),
     ("D24", "the same to a line that another core"),
+    ("D24", "load"),
+    ("D24", "round trip"),
     ("D34", "another core"),
     ("D44", "read, beside"),
     ("D44", "write, beside"),

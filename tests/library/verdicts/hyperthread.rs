@@ -2,6 +2,7 @@
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::stats::Interval;
 
 use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 use super::siblings;
@@ -35,11 +36,19 @@ const LOSES: &str = ".5";
 
 /// How many times as long a walk takes if another one runs on its core: in L1d, and in memory.
 fn two(machine: &Machine, near: f64, far: f64) -> Planted {
+    two_of(machine, |is_far, pair| {
+        let (alone, slower) = if is_far { (400.0, far) } else { (5.0, near) };
+        time(if pair { alone * slower } else { alone })
+    })
+}
+
+/// The value of a walk, by whether its list lies in memory, and whether another one runs on its core.
+fn two_of(machine: &Machine, value: impl Fn(bool, bool) -> Value) -> Planted {
     Planted::new("D31", &siblings::with(machine), |series, x| {
-        let alone = by_level(machine, x, [5.0, 16.0, 70.0, 400.0]);
+        let far = by_level(machine, x, [0.0, 0.0, 1.0, 1.0]) > 0.0;
         match series {
-            "one hyper-thread" => time(alone),
-            "two hyper-threads" => time(alone * by_level(machine, x, [near, near, far, far])),
+            "one hyper-thread" => value(far, false),
+            "two hyper-threads" => value(far, true),
             _ => Value::Counted(1.0),
         }
     })
@@ -54,6 +63,20 @@ pub fn rows() -> Vec<Row> {
             line(&siblings::without(m), 2.0, 111.34)
         })
         .says("no two CPUs here: same core"),
+        row("D31", PAYS, Untestable, |m| {
+            two_of(m, |far, pair| match (far, pair) {
+                (true, true) => Value::Untestable("the other thread was away"),
+                _ => time(400.0),
+            })
+        })
+        .says("the other thread was away"),
+        // What is wrong with the lists in L1d does not matter.
+        row("D31", PAYS, Holds, |m| {
+            two_of(m, |far, _| match far {
+                true => time(400.0),
+                false => Value::Timed(Interval::new(-1.0, 5.0)),
+            })
+        }),
         row("D31", LOSES, Holds, |m| two(m, 3.0, 1.1)),
         row("D31", LOSES, DoesNotHold, |m| two(m, 1.2, 1.1)).says("L1d 1.20"),
         row("D31", LOSES, Inconclusive, |m| two(m, 2.0, 1.1)),

@@ -118,4 +118,4 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// A round trip whose lines were in a common L1d.
-const ONE_CORE: Value = Value::Untestable("the two CPUs are threads of one core");
+pub const ONE_CORE: Value = Value::Untestable("the two CPUs are threads of one core");

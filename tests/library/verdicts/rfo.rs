@@ -3,6 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
+use super::ownership::ONE_CORE;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 use super::siblings;
 
@@ -35,7 +36,27 @@ fn paper(machine: &Machine) -> Planted {
     plant(machine, [30.0, 8.0], 1.05, 10.0)
 }
 
+/// Two CPUs that are hyper-threads of one core, although the system reports two cores.
+fn hidden_siblings(machine: &Machine) -> Planted {
+    Planted::new("D24", machine, |series, x| match (series, x) {
+        ("round trip", _) => ONE_CORE,
+        ("load", 0.0) => time(10.0),
+        ("load", _) => time(15.0),
+        _ => time(20.0),
+    })
+}
+
 pub fn rows() -> Vec<Row> {
+    let mut rows = on_two_cores();
+    rows.extend([L2, L1, ONCE, UPGRADE, SHARED].map(|claim| {
+        row("D24", claim, Untestable, hidden_siblings).says(
+            "threads of one core; and loads of lines that the other CPU modified take only 1.5",
+        )
+    }));
+    rows
+}
+
+fn on_two_cores() -> Vec<Row> {
     vec![
         row("D24", L2, Holds, paper),
         row("D24", L2, DoesNotHold, |m| plant(m, [30.0, 1.2], 1.0, 10.0))

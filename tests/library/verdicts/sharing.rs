@@ -1,7 +1,7 @@
 //! Threads on one line and on separate lines.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{CpuOrder, Machine};
+use linefill::experiment::{CpuOrder, Machine, Placement};
 
 use super::machines::{of_two_kinds, with_cores};
 use super::planted::{CORE_PER_TICK, Planted, Row, Value, row, time};
@@ -96,6 +96,15 @@ fn of_twelve(machine: &Machine, all: f64) -> Planted {
     })
 }
 
+/// A machine with two CPUs per core, of which threads take the second before the next core.
+fn siblings_first(machine: &Machine) -> Machine {
+    let seats = siblings::with(machine).cpu_order.seats().to_vec();
+    Machine {
+        cpu_order: CpuOrder::placed(None, seats, Placement::Siblings),
+        ..machine.clone()
+    }
+}
+
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
         row("B8", ORDER, Holds, |m| times("B8", m, NOTE)),
@@ -188,6 +197,10 @@ pub fn rows() -> Vec<Row> {
         row("F1", INNOCENT, Untestable, |m| {
             padded(m, "F1", 20.0).without(|_, threads| threads == 4.0)
         }),
+        row("F1", INNOCENT, Untestable, |m| {
+            padded(&of_two_kinds(m), "F1", 20.0)
+        })
+        .says("cores of two kinds"),
         row("F2", PACKAGE, Holds, |m| false_sharing("F2", m, 30.0)),
         row("F2", PACKAGE, DoesNotHold, |m| {
             false_sharing("F2", m, 100.0)
@@ -218,6 +231,10 @@ pub fn rows() -> Vec<Row> {
                 of_twelve(m, 20.0).without(|_, threads| threads == 12.0)
             })
             .says("was timed on 8 of 12 cores: `--profile full` times all of them"),
+            row("B8", scales, Untestable, |m| {
+                times("B8", &siblings_first(m), NOTE)
+            })
+            .says("threads take hyper-threads before cores"),
         ]);
     }
     for (way, cycles) in OVERHEADS {

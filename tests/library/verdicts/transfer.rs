@@ -5,6 +5,7 @@ use linefill::experiment::{CpuOrder, Machine};
 use linefill::os::sysfs::{CpuLocation, MemoryNode};
 
 use super::machines::{first_cpu_only, with_cores};
+use super::ownership::ONE_CORE;
 use super::planted::{Planted, Row, Value, row, time};
 
 /// A round trip takes 50 ns within a last level, and `step` times as long for each level further away. A hit
@@ -21,6 +22,10 @@ fn trips(machine: &Machine, hit: f64, miss: f64, step: f64) -> Planted {
 
 /// Round trips within a last level and beyond it; a miss takes 100 ns.
 fn quad_core(machine: &Machine, near: f64, far: f64) -> Planted {
+    between_caches(&with_cores(machine, 8), near, far)
+}
+
+fn between_caches(machine: &Machine, near: f64, far: f64) -> Planted {
     Planted::new("D46", machine, |series, place| {
         time(match series {
             "a load from memory" => 100.0,
@@ -35,6 +40,18 @@ fn one_last_level(machine: &Machine) -> Machine {
     let mut seats = machine.cpu_order.seats().to_vec();
     for seat in &mut seats {
         (seat.last_level, seat.package) = (0, 0);
+    }
+    Machine {
+        cpu_order: CpuOrder::around(None, seats),
+        ..machine.clone()
+    }
+}
+
+/// A machine on which every two cores share an L2.
+fn in_pairs(machine: &Machine) -> Machine {
+    let mut seats = machine.cpu_order.seats().to_vec();
+    for seat in &mut seats {
+        seat.l2 = seat.core / 2 * 2;
     }
     Machine {
         cpu_order: CpuOrder::around(None, seats),
@@ -142,6 +159,31 @@ fn in_nodes(planted: Planted, seats: &[CpuLocation]) -> Planted {
     planted.on(machine)
 }
 
+/// The same machine, on which each last level is a processor.
+fn of_processors(machine: &Machine) -> Machine {
+    let mut seats = machine.cpu_order.seats().to_vec();
+    for seat in &mut seats {
+        seat.package = seat.last_level;
+    }
+    Machine {
+        cpu_order: CpuOrder::around(None, seats),
+        ..machine.clone()
+    }
+}
+
+/// Two CPUs that are hyper-threads of one core, although the system reports two cores.
+fn hidden_siblings(machine: &Machine) -> Planted {
+    Planted::new("X13", machine, |series, place| match (series, place) {
+        ("round trip", _) => ONE_CORE,
+        ("load", 0.0) => time(10.0),
+        ("load", 2.0) => time(15.0),
+        _ => time(20.0),
+    })
+}
+
+/// The states whose claims need two cores: all.
+const STATES: [&str; 6] = [MODIFIED, CLEAN, WRITING, READERS, UPGRADE, AS_LONG];
+
 const TEN: &str = ".1";
 const TWO: &str = ".2";
 const ACROSS: &str = ".1";
@@ -159,6 +201,21 @@ const REPORTED: &str = ".3";
 const SHOWN: &str = ".4";
 
 pub fn rows() -> Vec<Row> {
+    let mut rows = on_two_cores();
+    rows.extend(STATES.map(|claim| {
+        row("X13", claim, Untestable, hidden_siblings).says(
+            "threads of one core; and loads of lines that the other CPU modified take only 1.5",
+        )
+    }));
+    // A record of an earlier version has no round trip.
+    rows.push(row("X13", CLEAN, Holds, |m| {
+        states(m, |_, place| if place == 0.0 { 50.0 } else { 60.0 })
+            .without(|series, _| series == "round trip")
+    }));
+    rows
+}
+
+fn on_two_cores() -> Vec<Row> {
     vec![
         row("X12", TEN, Holds, |m| trips(m, 1.0, 100.0, 3.0)),
         row("X12", TEN, DoesNotHold, |m| trips(m, 10.0, 100.0, 3.0)).says("over hit 5.0"),
@@ -186,6 +243,10 @@ pub fn rows() -> Vec<Row> {
         row("D46", ACROSS, Inconclusive, |m| quad_core(m, 50.0, 100.0)),
         row("D46", ACROSS, Untestable, |m| {
             quad_core(m, 50.0, 100.0).on(one_last_level(m))
+        })
+        .says("one last-level cache"),
+        row("D46", ACROSS, Untestable, |m| {
+            between_caches(&of_processors(m), 50.0, 200.0)
         })
         .says("one last-level cache"),
         row("D46", BUS, Holds, |m| quad_core(m, 50.0, 200.0)),
@@ -216,7 +277,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("X13", READERS, Holds, |m| fenced(m, 60.0, 60.0, 1.2)),
         row("X13", READERS, DoesNotHold, |m| fenced(m, 60.0, 60.0, 3.0))
-            .says("7 readers over one 3.0"),
+            .says("3 readers over one 3.0"),
         row("X13", READERS, Inconclusive, |m| fenced(m, 60.0, 60.0, 1.5)),
         row("X13", READERS, Untestable, |m| {
             fenced(m, 60.0, 60.0, 1.0).without(|series, _| series.ends_with("read the line"))
@@ -226,6 +287,15 @@ pub fn rows() -> Vec<Row> {
             fenced(m, 60.0, 60.0, 1.0).on(with_cores(m, 2))
         })
         .says("the test needs 3 cores, and there are 2"),
+        // Records of earlier versions have readers that are farther away than the one.
+        row("X13", READERS, Untestable, |m| {
+            fenced(&one_last_level(m), 60.0, 60.0, 3.0).on(m.clone())
+        })
+        .says("of 7 cores that read the lines, 3 are as near as the nearest"),
+        row("X13", READERS, Untestable, |m| {
+            fenced(&in_pairs(m), 60.0, 60.0, 3.0)
+        })
+        .says("the nearest other core is nearer than all others"),
         row("X13", UPGRADE, Holds, |m| fenced(m, 90.0, 60.0, 1.0)).says("over addition 12.0"),
         row("X13", UPGRADE, DoesNotHold, |m| fenced(m, 33.0, 60.0, 1.0)).says("addition 0.59"),
         row("X13", UPGRADE, Inconclusive, |m| fenced(m, 40.0, 60.0, 1.0)),

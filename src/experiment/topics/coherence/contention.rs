@@ -5,6 +5,7 @@ use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::words::Spacing;
 use crate::experiment::topics::coherence::locks::{Library, Way};
+use crate::experiment::topics::coherence::series;
 use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
 use crate::kernel::{IncrementWay, QueueWay};
 use crate::stats::Interval;
@@ -33,10 +34,6 @@ const PADDED: &str = "padded";
 
 /// Where the words lie. The places are those of B8, so that a run measures them once.
 const PLACES: [(&str, Spacing); 2] = [(SHARED, Spacing::Shared), (PADDED, Spacing::Apart(128))];
-
-fn series(way: &str, place: &str) -> String {
-    format!("{way}, {place}")
-}
 
 fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<Case> {
     let (how, way) = WAYS[way];
@@ -308,10 +305,7 @@ const CONTENTION: Experiment = Experiment {
 
 /// Returns the million operations per second of all threads together, by the number of threads.
 fn together(e: &Evidence<'_>, label: &str) -> Option<Curve> {
-    let e = &Evidence {
-        unit: Unit::Nanoseconds,
-        ..*e
-    };
+    let e = &e.in_time();
     let points = e.series(label).ok()?.into_iter();
     let per_second = |(threads, time): (f64, Interval)| {
         let rate = |time: f64| 1e3 * threads / time;

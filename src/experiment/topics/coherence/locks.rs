@@ -2,6 +2,7 @@
 //! of their arrival, and by locks of libraries, whose waiting threads sleep.
 
 use crate::experiment::prelude::*;
+use crate::experiment::shared::walk::all_different;
 use crate::experiment::shared::words::{IncrementSetup, Spacing};
 use crate::host::Worker;
 use crate::kernel::{IncrementWay, QueueLock, QueueWay};
@@ -115,14 +116,7 @@ impl Setup for QueueSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         // A thread that waits for a thread on the same CPU waits until the system preempts it.
-        let mut cpus = self.cpus.clone();
-        cpus.sort_unstable();
-        if let Some(pair) = cpus.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Untestable(format!(
-                "two threads of a queue would share CPU {}",
-                pair[0]
-            )));
-        }
+        all_different(&self.cpus)?;
         let too_small = || Untestable("no room for the locks of all threads".to_owned());
         let mut locks = Vec::with_capacity(self.cpus.len());
         for part in region.into_bytes().chunks_exact_mut(self.lock().max(1)) {
@@ -252,6 +246,9 @@ mod tests {
         let mut bytes = vec![0; setup.bytes() + 63];
         let region = Region::new(&mut bytes).unwrap();
         let refused = setup.prepare(region, &context).unwrap_err();
-        assert!(refused.0.contains("share CPU 1"), "{refused}");
+        assert!(
+            refused.0.contains("needs 3 CPUs, and there are 2"),
+            "{refused}"
+        );
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Held, Want};
-use crate::experiment::topics::coherence::transfer::remote;
 use crate::experiment::topics::coherence::transfer::states::upgrade;
+use crate::experiment::topics::coherence::transfer::{remote, two_cores, walks_and_trip};
+use crate::experiment::topics::threads::shared_lists::near;
 use crate::host::{Guard, Host};
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
@@ -26,16 +27,9 @@ const READ: &str = "a locked addition to a line that another core has read";
 const OWN_FENCED: &str = "the same to a line of one's own, with a fence behind it";
 const READ_FENCED: &str = "the same to a line that another core has read, with a fence behind it";
 
-/// Returns the measuring CPU, and the nearest CPU on another core.
-fn cpus(machine: &Machine) -> Testable<[usize; 2]> {
-    machine.cpu_order.two_cores()
-}
-
-/// Returns working sets in the middle of L1d and of L2, by name.
-fn sizes(machine: &Machine) -> [(&'static str, usize); 2] {
-    let ranges = &machine.ranges;
-    [("L1d", ranges.l1), ("L2", ranges.l2)].map(|(name, range)| (name, machine.middle_of(range)))
-}
+/// Places on the axis of the evidence that the two CPUs are two cores. It is not drawn.
+const THERE: f64 = 1.0;
+const HERE: f64 = 0.0;
 
 const SITUATIONS: Experiment = Experiment {
     id: "D24",
@@ -54,16 +48,17 @@ const SITUATIONS: Experiment = Experiment {
             continue into the second. In the other situation two cores need the same line: \
             whenever another core has read it, a write must first upgrade it from shared to \
             exclusive. A core that overlaps locked additions hides this latency in a sequence; a \
-            fence after each addition exposes it. X13 shows the price by line state, and B8 shows \
+            fence after each addition exposes it. Loads that depend on each other and a round trip \
+            of one word show whether the two CPUs are threads of one core, where no line moves. X13 shows the price by line state, and B8 shows \
             what programs pay that write to one line.",
     plot: Plot::over_working_set(&[]),
     cases: |machine| {
-        let Ok(cpus) = cpus(machine) else {
+        let Ok(cpus) = machine.cpu_order.two_cores() else {
             return Vec::new();
         };
         let layout = Layout::npad(7);
         let mut cases = Vec::new();
-        for (_, bytes) in sizes(machine) {
+        for (_, bytes) in near(machine) {
             for (series, period) in LAPS {
                 let setup = MigrateSetup {
                     layout,
@@ -89,6 +84,7 @@ const SITUATIONS: Experiment = Experiment {
             };
             cases.push(Case::new(series, LINE as f64, remote(held, want, others)));
         }
+        cases.extend(walks_and_trip(cpus, [THERE, HERE]));
         cases
     },
     curves: |e| e.curves_of(|label| LAPS.iter().any(|(name, _)| *name == label)),
@@ -101,7 +97,7 @@ const SITUATIONS: Experiment = Experiment {
             "in a list that fits in L2, the first lap after a move to another core takes more than \
              1.5 times as long as a lap of a thread that stays",
             |e| {
-                let [_, (_, l2)] = sizes(e.machine);
+                let [_, (_, l2)] = near(e.machine);
                 at_least(
                     "first lap over staying, L2",
                     over_staying(e, LAPS[1].0, l2),
@@ -116,7 +112,7 @@ const SITUATIONS: Experiment = Experiment {
             "in a list that fits in L1d, the first lap after a move to another core takes more \
              than 1.5 times as long as a lap of a thread that stays",
             |e| {
-                let [(_, l1), _] = sizes(e.machine);
+                let [(_, l1), _] = near(e.machine);
                 at_least(
                     "first lap over staying, L1d",
                     over_staying(e, LAPS[1].0, l1),
@@ -131,7 +127,7 @@ const SITUATIONS: Experiment = Experiment {
             "in a list that fits in L2, the second lap after a move to another core takes less \
              than 1.2 times as long as a lap of a thread that stays: lines move once",
             |e| {
-                let [_, (_, l2)] = sizes(e.machine);
+                let [_, (_, l2)] = near(e.machine);
                 at_most(
                     "second lap over staying, L2",
                     over_staying(e, LAPS[2].0, l2),
@@ -147,7 +143,7 @@ const SITUATIONS: Experiment = Experiment {
             "the upgrade of a line that another core has read takes more than half as long as a \
              locked addition to a line that the core owns, timed with a fence after each addition",
             |e| {
-                cpus(e.machine)?;
+                two_cores(e, [THERE, HERE])?;
                 let at = |series| e.at(series, LINE as f64);
                 let upgrade = upgrade(at(READ_FENCED)?, at(OWN_FENCED)?, at(OWN)?);
                 at_least("upgrade over addition", upgrade, 0.5)
@@ -162,7 +158,7 @@ const SITUATIONS: Experiment = Experiment {
             "in sequence, without fences, locked additions to lines that another core has read \
              take more than 1.5 times as long as locked additions to lines that the core owns",
             |e| {
-                cpus(e.machine)?;
+                two_cores(e, [THERE, HERE])?;
                 let at = |series| e.at(series, LINE as f64);
                 at_least("shared over own", ratio(at(READ), at(OWN)), 1.5)
             },
@@ -178,7 +174,7 @@ const SITUATIONS: Experiment = Experiment {
 
 /// Returns the time of a lap over the time of a lap of a thread that stays.
 fn over_staying(e: &Evidence<'_>, period: &str, bytes: usize) -> Testable<Interval> {
-    cpus(e.machine)?;
+    two_cores(e, [THERE, HERE])?;
     paired_at(e, period, LAPS[0].0, bytes as f64)
 }
 

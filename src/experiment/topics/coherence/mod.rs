@@ -1,5 +1,7 @@
 //! Lines that several cores access.
 
+use crate::prelude::*;
+
 mod contention;
 pub mod locks;
 pub mod mesi;
@@ -18,3 +20,8 @@ families![
     contention,
     other_hardware,
 ];
+
+/// Names the series of a way in a place.
+fn series(way: &str, place: &str) -> String {
+    format!("{way}, {place}")
+}

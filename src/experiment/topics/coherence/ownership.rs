@@ -5,11 +5,11 @@
 
 use crate::cpu::mfence;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::remote::{Ask, Held, LINES, Line, Others, Table, Want};
-use crate::experiment::shared::words::RoundTripSetup;
-use crate::experiment::topics::coherence::transfer::remote;
+use crate::experiment::shared::remote::{Ask, Held, LINES, Line, Others, Table};
+use crate::experiment::topics::coherence::series;
+use crate::experiment::topics::coherence::transfer::{TRIP, WALK, two_cores, walks_and_trip};
 use crate::host::{Host, Lack};
-use crate::kernel::{AcquireLines, AcquireWay, Fetched, Kernel, RoundTripWay, Work};
+use crate::kernel::{AcquireLines, AcquireWay, Fetched, Kernel, Work};
 use crate::measure::Shot;
 use crate::mem::Region;
 use crate::stats::Interval;
@@ -29,11 +29,6 @@ const STORE: &str = "store";
 const ADD: &str = "locked addition";
 const FENCED: &str = "fenced locked addition";
 
-/// Evidence on whether the two CPUs are two cores: the time of dependent loads, and the round trip
-/// of a word.
-const WALK: &str = "load";
-const TRIP: &str = "round trip";
-
 const FETCHED: [(&str, Fetched); 3] = [
     (NOT, Fetched::Not),
     (T0, Fetched::ToRead),
@@ -51,32 +46,11 @@ const THERE: f64 = 0.0;
 const SHARED: f64 = 1.0;
 const HERE: f64 = 2.0;
 
-fn series(way: &str, fetched: &str) -> String {
-    format!("{way}, {fetched}")
-}
-
-/// Returns the nearest CPU on another core.
-fn other(machine: &Machine) -> Testable<usize> {
-    machine.cpu_order.two_cores().map(|[_, other]| other)
-}
-
 fn cases(machine: &Machine) -> Vec<Case> {
-    let Ok(other) = other(machine) else {
+    let Ok(cpus) = machine.cpu_order.two_cores() else {
         return Vec::new();
     };
-    let mut cases = Vec::new();
-    for (x, held, others) in [
-        (THERE, Held::Modified, vec![other]),
-        (HERE, Held::Own, Vec::new()),
-    ] {
-        cases.push(Case::new(WALK, x, remote(held, Want::Read, others)));
-    }
-    let cpus = machine.cpu_order.of(1).map(|own| vec![own[0], other]);
-    let trip = cpus.map(|cpus| RoundTripSetup {
-        way: RoundTripWay::CompareExchange,
-        cpus,
-    });
-    cases.extend(trip.map(|trip| Case::new(TRIP, THERE, trip).in_its_own_pages()));
+    let mut cases = Vec::from(walks_and_trip(cpus, [THERE, HERE]));
     for (x, held) in (0..).map(f64::from).zip(HELD) {
         for (way_name, way) in WAYS {
             for (fetched_name, fetched) in FETCHED {
@@ -84,36 +58,13 @@ fn cases(machine: &Machine) -> Vec<Case> {
                     held,
                     way,
                     fetched,
-                    other,
+                    other: cpus[1],
                 };
                 cases.push(Case::new(series(way_name, fetched_name), x, setup).in_turn());
             }
         }
     }
     cases
-}
-
-/// Dependent loads of lines that another core modified take at least this many times as long as
-/// loads of lines in the core's own L1d. Two threads of one core find such lines in their common
-/// L1d.
-const ON_THEIR_WAY: f64 = 3.5;
-
-/// Checks that the two CPUs are two cores, as the system says.
-///
-/// # Errors
-/// If both kinds of evidence say that the CPUs are threads of one core. Only dependent transfers
-/// are evidence: stores and locked additions overlap.
-fn two_cores(e: &Evidence<'_>) -> Testable<()> {
-    match (
-        e.at(TRIP, THERE),
-        ratio(e.at(WALK, THERE), e.at(WALK, HERE)),
-    ) {
-        (Err(Untestable(reason)), Ok(walk)) if walk.hi < ON_THEIR_WAY => Err(Untestable(format!(
-            "{reason}; and loads of lines that the other CPU modified take only {walk} times as \
-             long as loads of lines in the own L1d"
-        ))),
-        _ => Ok(()),
-    }
 }
 
 /// Judges the time with `fetched` over the time with `instead`.
@@ -126,12 +77,8 @@ fn compare(
     bound: f64,
 ) -> Judged {
     let at = |way, fetched, held| e.at(&series(way, fetched), held);
-    let value = at(way, fetched, held);
-    if value.is_err() {
-        other(e.machine)?;
-    }
-    let value = ratio(value?, at(way, instead, held))?;
-    two_cores(e)?;
+    two_cores(e, [THERE, HERE])?;
+    let value = ratio(at(way, fetched, held)?, at(way, instead, held))?;
     let held = if held == THERE {
         "modified there"
     } else {

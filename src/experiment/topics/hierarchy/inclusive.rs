@@ -166,7 +166,7 @@ fn held_together(e: &Evidence<'_>) -> Judged {
         )));
     }
     let more = |of| minus(of, hit);
-    let share = share_of_miss(more(some), more(all))?;
+    let share = signed_ratio(more(some), more(all))?;
     let what = format!("{between} lines, time beyond an L2 hit as a share of a miss");
     match vendor(e.machine)? {
         Vendor::Amd => at_most(&what, share, HELD),

@@ -3,7 +3,7 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::parallelism::ShuffleSetup;
-use crate::experiment::topics::parallelism::shuffle::{in_memory, shuffle};
+use crate::experiment::topics::parallelism::shuffle::{buffered, in_memory, shuffle};
 use crate::host::Host;
 use crate::kernel::{Op, symbols};
 use crate::mem::Region;
@@ -36,35 +36,16 @@ const PERFASM: Experiment = Experiment {
             system's timer samples, not a counter. With 1,000 samples, a share of one half is \
             accurate to 3 percentage points either way.",
     cases: |machine| {
-        let case = |series, indices, op, symbol| {
-            let of = ShuffleSetup {
-                op,
-                ..shuffle(machine, indices, 8)
-            };
-            Case::new(series, 0, HottestSetup { of, symbol })
-        };
-        let staged = ShuffleSetup {
-            buffered: true,
-            ..shuffle(machine, Indices::Generated, 64)
-        };
-        let staged = HottestSetup {
-            of: staged,
-            symbol: "linefill_staged_random",
+        let case = |series, of, symbol| Case::new(series, 0, HottestSetup { of, symbol });
+        let simple = shuffle(machine, Indices::Generated, 8);
+        let unrolled = ShuffleSetup {
+            op: Op::Unrolled,
+            ..shuffle(machine, Indices::Precomputed, 8)
         };
         vec![
-            Case::new(STAGED, 0, staged),
-            case(
-                SIMPLE,
-                Indices::Generated,
-                Op::Assembled,
-                "linefill_shuffle_random",
-            ),
-            case(
-                UNROLLED,
-                Indices::Precomputed,
-                Op::Unrolled,
-                "linefill_shuffle_unrolled",
-            ),
+            case(STAGED, buffered(machine, 64), "linefill_staged_random"),
+            case(SIMPLE, simple, "linefill_shuffle_random"),
+            case(UNROLLED, unrolled, "linefill_shuffle_unrolled"),
         ]
     },
     claims: &[

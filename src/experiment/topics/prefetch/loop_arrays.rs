@@ -258,11 +258,7 @@ impl Kernel for CompiledSum<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            loads: NUMBERS as u32,
-            bytes_read: LINE as u32,
-            ..Work::default()
-        }
+        Work::default().load(NUMBERS as u32, (LINE / NUMBERS) as u32)
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {

@@ -4,16 +4,16 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::{
-    Cldemote, Clflushopt, Clwb, Features, cldemote, clflush, clflushopt, clwb, lfence, mfence,
+    Cldemote, Clflushopt, Clwb, Features, cldemote, clflush, clflushopt, clwb, mfence,
 };
 use crate::experiment::prelude::*;
+use crate::experiment::shared::hint::{BYTES, settle};
 use crate::experiment::shared::pollution::stream_line;
 use crate::kernel::Work;
 use crate::measure::Shot;
-use crate::mem::{LINE, PAGE, Region};
+use crate::mem::{LINE, Region};
 use crate::pattern::Rng;
 use crate::stats::Interval;
-use crate::time::start;
 use core::hint::black_box;
 
 /// The experiments of this family.
@@ -206,7 +206,7 @@ fn one_line(e: &Evidence<'_>, by: Evict, of: &str, to: &str) -> Testable<Interva
 
 /// Returns the share that a load after `by` takes of a load of a line in no cache.
 fn reloaded(e: &Evidence<'_>, by: Evict) -> Testable<Interval> {
-    share_of_miss(e.at(&reload(by), 1.0)?, e.at(ABSENT, 1.0)?)
+    signed_ratio(e.at(&reload(by), 1.0)?, e.at(ABSENT, 1.0)?)
 }
 
 /// Judges that a load after `by` takes less than half as long as a load of a line in no cache.
@@ -309,13 +309,6 @@ pub struct ReloadSetup {
     pub seed: u64,
 }
 
-/// Bytes of the lines to choose from: no more pages than the smallest L1 dTLB covers.
-const BYTES: usize = 16 * PAGE;
-
-/// Ticks of the clock that a line is given to arrive or to leave: several times the latency of any
-/// memory.
-const PATIENCE: u64 = 5000;
-
 impl EvictSetup {
     /// The largest number of lines in a run: an eighth of the available lines, and half of the
     /// smallest L1d.
@@ -361,14 +354,7 @@ impl Setup for ReloadSetup {
             evict,
             stream: self.then == Then::NonTemporalStores,
         };
-        Ok(Workload::shot(
-            shot,
-            Work {
-                loads: 1,
-                bytes_read: 8,
-                ..Work::default()
-            },
-        ))
+        Ok(Workload::shot(shot, Work::default().load(1, 8)))
     }
 }
 
@@ -407,6 +393,7 @@ impl<'m> Lines<'m> {
                 LineState::Dirty => self.region.set_word(line, line as u64),
             }
         }
+        mfence();
         settle();
     }
 
@@ -430,14 +417,6 @@ impl<'m> Lines<'m> {
         let line = &mut self.region.bytes_mut()[self.at..self.at + LINE];
         stream_line(line);
     }
-}
-
-/// Waits until earlier operations have taken effect.
-fn settle() {
-    mfence();
-    let begin = start();
-    while start() - begin < PATIENCE {}
-    lfence();
 }
 
 struct EvictShot<'m> {
@@ -480,6 +459,7 @@ impl Shot for ReloadShot<'_> {
         if self.stream {
             self.lines.stream();
         }
+        mfence();
         settle();
     }
 

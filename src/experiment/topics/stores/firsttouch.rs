@@ -140,7 +140,7 @@ const FIRST_TOUCH: Experiment = Experiment {
              write without the read",
             |e| {
                 let (read, write) = (e.at(READ, BASE)?, e.at(AFTER_READ, BASE)?);
-                let both = Interval::new(read.lo + write.lo, read.hi + write.hi);
+                let both = plus(read, write);
                 at_least(
                     "read and write over write",
                     ratio(both, e.at(WRITE, BASE)),
@@ -173,9 +173,7 @@ fn lines_of_page(x: f64) -> f64 {
 
 /// Returns the bandwidth at which first writes obtain memory, in GB/s.
 fn gigabytes(e: &Evidence<'_>, x: f64) -> Testable<Interval> {
-    let unit = Unit::Nanoseconds;
-    let nanos = Evidence { unit, ..*e }.at(WRITE, x)?;
-    ratio(Interval::exact(page_bytes(x)), nanos)
+    ratio(Interval::exact(page_bytes(x)), e.in_time().at(WRITE, x))
 }
 
 /// Returns the time of the first write to a page divided by the time of zeroing as many mapped

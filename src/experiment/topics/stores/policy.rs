@@ -269,7 +269,7 @@ fn stores(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
 
 /// Returns the share that a load of the stored line takes of a load from memory.
 fn reload(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
-    share_of_miss(e.at(series, RELOAD)?, e.at(ABSENT, RELOAD)?)
+    signed_ratio(e.at(series, RELOAD)?, e.at(ABSENT, RELOAD)?)
 }
 
 /// A write policy: the effect of a store.
@@ -343,17 +343,9 @@ impl Setup for ReadBackSetup {
 
     fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         FillLines::new(region.reborrow(), self.way)?;
-        Ok(Workload::shot(
-            ReadBackShot {
-                region,
-                way: self.way,
-            },
-            Work {
-                loads: 4,
-                bytes_read: LINE as u32,
-                ..Work::default()
-            },
-        ))
+        let way = self.way;
+        let work = Work::default().load(4, LINE as u32 / 4);
+        Ok(Workload::shot(ReadBackShot { region, way }, work))
     }
 }
 

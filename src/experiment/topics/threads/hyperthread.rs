@@ -132,10 +132,8 @@ const FIG_3_23: Experiment = Experiment {
             "two hyper-threads that miss at every step get more done than one: a step of each \
              takes less than 2 times as long as alone",
             |e| {
-                let memory = e.machine.memory_size()?;
-                beside_the_other(e, memory, |slower| {
-                    at_most("two threads over one, memory", slower, 2.0)
-                })
+                let slower = beside_the_other(e, e.machine.memory_size()?);
+                at_most("two threads over one, memory", slower, 2.0)
             },
         ),
         // The cache that each hyper-thread has is cut in half, so that a high hit rate falls far
@@ -146,9 +144,8 @@ const FIG_3_23: Experiment = Experiment {
             "two hyper-threads whose lists each fill most of L1d get no more done than one: a step \
              of each takes at least 2 times as long as alone",
             |e| {
-                beside_the_other(e, most_of_l1(e.machine) as f64, |slower| {
-                    at_least("two threads over one, L1d", slower, 2.0)
-                })
+                let slower = beside_the_other(e, most_of_l1(e.machine) as f64);
+                at_least("two threads over one, L1d", slower, 2.0)
             },
         ),
     ],
@@ -215,14 +212,10 @@ fn of_one_core(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Judges the time of a walk beside another walk on the same core, divided by that of a walk alone.
-fn beside_the_other(e: &Evidence<'_>, x: f64, judge: impl Fn(Interval) -> Judged) -> Judged {
+/// Returns the time of a walk beside another walk on the same core, divided by that of a walk alone.
+fn beside_the_other(e: &Evidence<'_>, x: f64) -> Testable<Interval> {
     // If nothing could be measured, the points' own reason is reported.
     e.series(FAR)?;
     e.machine.cpu_order.pair(Nearness::Core)?;
-    let points = paired_points(e, TWO, ONE)?;
-    let here = points.into_iter().find(|point| point.0 == x);
-    let (_, slower) =
-        here.ok_or_else(|| Untestable(format!("`{TWO}` were not timed at {x} bytes")))?;
-    judge(slower)
+    paired_at(e, TWO, ONE, x)
 }

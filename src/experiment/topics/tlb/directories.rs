@@ -108,7 +108,7 @@ const TLB_USAGE: Experiment = Experiment {
              page tables in the caches",
             |e| {
                 let (hot, cold) = (walk(e, HOT)?, walk(e, COLD)?);
-                let slower = share_of_miss(cold, hot)?;
+                let slower = signed_ratio(cold, hot)?;
                 let judged = at_least("walk in memory over walk in caches", slower, 2.0);
                 noted(judged, format!("{cold} against {hot} core cycles"))
             },

@@ -61,14 +61,8 @@ impl<L: Lock, const N: usize> Kernel for Turns<L, N> {
 
     /// The accesses of a turn on a free lock: one exchange takes it, another releases it.
     fn work(&self) -> Work {
-        let bytes = 2 * word::<L>();
-        Work {
-            loads: 2,
-            stores: 2,
-            bytes_read: bytes,
-            bytes_written: bytes,
-            ..Work::default()
-        }
+        let bytes = word::<L>();
+        Work::default().load(2, bytes).store(2, bytes)
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {

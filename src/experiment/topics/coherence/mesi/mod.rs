@@ -314,9 +314,6 @@ fn of_ones_own(protocol: Protocol) -> f64 {
     caches.messages().rfos() as f64
 }
 
-/// A number, or the reason why there is none.
-type Found = Testable<f64>;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,8 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::{CountSetup, Counted};
-use crate::experiment::topics::coherence::mesi::{Found, PROTOCOL};
+use crate::experiment::topics::coherence::mesi::PROTOCOL;
+use crate::experiment::topics::coherence::series;
 use crate::pattern::Rng;
 use crate::sim::mesi::{Mesi, Messages};
 use crate::stats::Interval;
@@ -47,13 +48,9 @@ const A_LINE: u64 = 16;
 /// Numbers of cores.
 const CORES: [usize; 5] = [1, 2, 4, 8, 16];
 
-fn series(update: &str, place: &str) -> String {
-    format!("{update}, {place}")
-}
-
 /// Returns the requests per operation. The cores make one access each, again and again. `which`
 /// encodes a cell of the table and the number of cores.
-fn requests(which: u64) -> Found {
+fn requests(which: u64) -> Testable<f64> {
     let (cell, cores) = (
         which as usize / CORES.len(),
         CORES[which as usize % CORES.len()],

@@ -2,9 +2,9 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::words::{IncrementSetup, Spacing};
+use crate::experiment::topics::coherence::series;
 use crate::experiment::topics::coherence::sharing::{
-    MOST_QUICK, MOST_THREADS, MUTEX, PEER, SHARED, WAYS, at_least_cores, case, series,
-    slower_the_nearer,
+    MOST_QUICK, MOST_THREADS, MUTEX, PEER, SHARED, WAYS, at_least_cores, case, slower_the_nearer,
 };
 use crate::kernel::IncrementWay;
 use crate::stats::Interval;
@@ -233,6 +233,7 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
             "threads on separate lines slow each other by less than the paper's 57 %",
             |e| {
                 let threads = most_of_drepper(e)?;
+                e.machine.cpu_order.one_kind(threads as usize)?;
                 let slower = ratio(e.at(OWN_LINES, threads), e.at(OWN_LINES, 1.0))?;
                 at_most(&format!("{threads} threads over one"), slower, 1.57)
             },

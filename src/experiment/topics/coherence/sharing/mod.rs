@@ -1,9 +1,11 @@
 //! Threads that write one line: Sestoft 4.2 with Figure 1, Drepper's Figures 6.10 and 6.11.
 
 use crate::experiment::Point;
+use crate::experiment::machine::cpu_order::sharers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::words::Spacing;
 use crate::experiment::topics::coherence::locks::{Library, Way};
+use crate::experiment::topics::coherence::series;
 use crate::kernel::IncrementWay;
 use crate::mem::LINE;
 use crate::stats::Interval;
@@ -57,10 +59,6 @@ const SHARED: &str = PLACES[0].0;
 const DENSE: &str = PLACES[1].0;
 const PADDED: &str = PLACES[PLACES.len() - 1].0;
 
-fn series(way: &str, place: &str) -> String {
-    format!("{way}, {place}")
-}
-
 /// The largest number of threads in the documents' figures.
 const MOST_THREADS: usize = 64;
 
@@ -89,11 +87,18 @@ pub(crate) fn up_to_all_cores(machine: &Machine) -> Vec<usize> {
 /// compared with that of one thread.
 ///
 /// # Errors
-/// If there are fewer cores, or cores of two kinds, or the series was not measured with a thread on each.
+/// If there are fewer cores, or cores of two kinds, or the series was not measured with a thread on each, or
+/// if threads take hyper-threads before cores.
 pub(crate) fn on_all_cores(e: &Evidence<'_>, series: &str) -> Testable<(usize, Interval)> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     let cores = e.machine.cpu_order.cores();
     e.machine.cpu_order.one_kind(cores)?;
+    if sharers(e.machine.cpu_order.first(cores), |seat| seat.core)[1] > 1 {
+        return Err(Untestable(format!(
+            "threads take hyper-threads before cores (`--threads siblings`), so that {cores} threads do \
+             not run on all {cores} cores"
+        )));
+    }
     let of_all = |point: &Point| point.series == series && point.x == cores as f64;
     if e.machine.full || e.points.iter().any(of_all) {
         return Ok((cores, e.at(series, cores as f64)?));
@@ -427,10 +432,7 @@ fn overhead(e: &Evidence<'_>, way: &str, nanos: f64) -> Judged {
     let mut numbers = on_cores(e.machine);
     numbers.retain(|&threads| threads <= ON_A_LINE);
     let threads = numbers.into_iter().max().unwrap_or(1);
-    let e = &Evidence {
-        unit: Unit::Nanoseconds,
-        ..*e
-    };
+    let e = &e.in_time();
     let at = |place| e.at(&series(way, place), threads as f64);
     let (dense, padded) = (at(DENSE)?, at(PADDED)?);
     let longer = minus(dense, padded);

@@ -2,7 +2,6 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::words::RoundTripSetup;
-use crate::experiment::topics::coherence::transfer::nearest;
 use crate::host::{CpuLocation, Nearness};
 use crate::infer::{Found, Groups, clusters};
 use crate::kernel::RoundTripWay;
@@ -76,7 +75,7 @@ pub(super) const MATRIX: Experiment = Experiment {
             "round trips between the nearest CPUs, by the system's account, are alike: the longest \
              takes at most 1.5 times as long as the shortest",
             |e| {
-                let near = nearest(e)?;
+                let near = e.machine.cpu_order.nearest_core()?;
                 let [shortest, longest] = extremes(e, |other| other == near)?;
                 let what = format!("longest over shortest of pairs with the {}", near.name());
                 at_most(&what, ratio(longest, shortest), 1.5)

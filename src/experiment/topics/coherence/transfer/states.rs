@@ -3,10 +3,11 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Held, Want};
 use crate::experiment::topics::coherence::sharing::at_least_cores;
-use crate::experiment::topics::coherence::transfer::{nearest, remote};
+use crate::experiment::topics::coherence::transfer::{TRIP, WALK, remote, round_trip, two_cores};
+use crate::order;
 use crate::stats::Interval;
 
-const LOADS: &str = "load";
+const LOADS: &str = WALK;
 const ADDITIONS: &str = "locked addition";
 const FENCED: &str = "locked addition, a fence behind it";
 
@@ -57,7 +58,9 @@ pub(super) const STATES: Experiment = Experiment {
             additions in two ways. In sequence, an addition may begin before the core owns the \
             line of the previous addition; this is what a program sees. With a fence after each \
             addition, nothing overlaps; this is the latency of the transfer or upgrade plus that \
-            of the fence, which additions to owned lines pay as well.",
+            of the fence, which additions to owned lines pay as well. The claims need two cores; \
+            loads that depend on each other and a round trip of one word show whether the two CPUs \
+            are threads of one core.",
     plot: Some(Plot::bars(
         Axis::linear(
             "modified here (0), exclusive there (1), modified there (2), shared (3), in memory (4)",
@@ -66,7 +69,7 @@ pub(super) const STATES: Experiment = Experiment {
         Unit::Nanoseconds,
     )),
     cases: state_cases,
-    curves: |e| e.curves_of(|label| label != READERS),
+    curves: |e| e.curves_of(|label| label != READERS && label != TRIP),
     claims: &[
         measured(
             "X13.1",
@@ -77,7 +80,7 @@ pub(super) const STATES: Experiment = Experiment {
             "a load of a line that the nearest core has modified takes less time than a load from \
              memory",
             |e| {
-                nearest(e)?;
+                on_two_cores(e)?;
                 let there = e.at(LOADS, held_at(Held::Modified))?;
                 let memory = e.at(LOADS, held_at(Held::Nowhere))?;
                 at_most("modified there over memory", ratio(there, memory), 1.0)
@@ -89,7 +92,7 @@ pub(super) const STATES: Experiment = Experiment {
             "a load of a line that another core has modified takes 0.75 to 1.33 times as long as a \
              load of a clean line of the same core",
             |e| {
-                nearest(e)?;
+                on_two_cores(e)?;
                 let at = |held| e.at(LOADS, held_at(held));
                 let dearer = ratio(at(Held::Modified), at(Held::Exclusive));
                 between("modified over exclusive", dearer, 0.75, 1.33)
@@ -101,7 +104,7 @@ pub(super) const STATES: Experiment = Experiment {
             "in sequence, without fences, locked additions to lines that another core has read \
              take more than 3 times as long as locked additions to lines that the core owns",
             |e| {
-                nearest(e)?;
+                on_two_cores(e)?;
                 let at = |held| e.at(ADDITIONS, held_at(held));
                 at_least(
                     "shared over own",
@@ -118,9 +121,9 @@ pub(super) const STATES: Experiment = Experiment {
         measured(
             "X13.4",
             ours("whether copies are invalidated one after the other or all at once"),
-            "with a fence after each, locked additions to lines that up to 15 other cores have read \
-             take less than 1.5 times as long as locked additions to lines that one other core has \
-             read",
+            "with a fence after each, locked additions to lines that up to 15 other cores have read, \
+             all as near as the nearest, take less than 1.5 times as long as locked additions to lines \
+             that one other core has read",
             readers,
         ),
         measured(
@@ -129,7 +132,7 @@ pub(super) const STATES: Experiment = Experiment {
             "the upgrade of a line that another core has read takes more than twice as long as a \
              locked addition to a line that the core owns, timed with a fence after each addition",
             |e| {
-                nearest(e)?;
+                on_two_cores(e)?;
                 let at = |series, held| e.at(series, held_at(held));
                 let upgrade = upgrade(
                     at(FENCED, Held::Shared)?,
@@ -145,7 +148,7 @@ pub(super) const STATES: Experiment = Experiment {
             "the upgrade of a line that another core has read takes 0.5 to 2 times as long as the \
              transfer of a line that another core has modified",
             |e| {
-                nearest(e)?;
+                on_two_cores(e)?;
                 let at = |held| e.at(FENCED, held_at(held));
                 let own = at(Held::Own)?;
                 let [upgrade, transfer] =
@@ -164,41 +167,62 @@ pub(super) const STATES: Experiment = Experiment {
 /// # Errors
 /// If the time of the addition is not certainly above zero.
 pub(crate) fn upgrade(shared: Interval, own: Interval, addition: Interval) -> Testable<Interval> {
-    let longer = minus(shared, own);
-    if addition.lo <= 0.0 {
-        return Err(Untestable(format!("a locked addition took {addition}")));
-    }
-    // The sign decides which end of the addition's interval makes the quotient smallest or largest.
-    let quotient = |end: f64, least: bool| {
-        let by = if (end > 0.0) == least {
-            addition.hi
-        } else {
-            addition.lo
-        };
-        end / by
-    };
-    Ok(Interval::new(
-        quotient(longer.lo, true),
-        quotient(longer.hi, false),
-    ))
+    signed_ratio(minus(shared, own), addition)
 }
 
+/// Checks that the two CPUs are two cores.
+fn on_two_cores(e: &Evidence<'_>) -> Testable<()> {
+    two_cores(e, [Held::Modified, Held::Own].map(held_at))
+}
+
+/// Returns a CPU of each core, at most `MOST_READERS`, that is as near to the measuring CPU as the nearest.
+fn equally_near(cpu_order: &CpuOrder) -> Vec<usize> {
+    let (Some(nearest), [own, others @ ..]) = (cpu_order.nearest(), cpu_order.seats()) else {
+        return Vec::new();
+    };
+    let mut near: Vec<_> = others
+        .iter()
+        .filter(|seat| own.to(seat) == nearest)
+        .collect();
+    order::by_key(&mut near, |seat| (seat.core, seat.cpu));
+    near.dedup_by_key(|seat| seat.core);
+    near.into_iter()
+        .map(|seat| seat.cpu)
+        .take(MOST_READERS)
+        .collect()
+}
+
+/// Judges whether copies are invalidated at the same time. All readers are as near as the one, so that the
+/// ratio does not show how far away they are.
 fn readers(e: &Evidence<'_>) -> Judged {
     at_least_cores(&e.machine.cpu_order, 3)?;
+    on_two_cores(e)?;
+    let near = equally_near(&e.machine.cpu_order).len();
+    if near < 2 {
+        return Err(Untestable::because(
+            "the nearest other core is nearer than all others: the ratio would show their distance",
+        ));
+    }
     let one = e.at(FENCED, held_at(Held::Shared))?;
     let (readers, all) = e.last(READERS)?;
+    if readers > near as f64 {
+        return Err(Untestable(format!(
+            "of {readers} cores that read the lines, {near} are as near as the nearest: the ratio would \
+             show the distance of the others"
+        )));
+    }
     at_most(&format!("{readers} readers over one"), ratio(all, one), 1.5)
 }
 
 fn state_cases(machine: &Machine) -> Vec<Case> {
-    let Ok([_, other]) = machine.cpu_order.two_cores() else {
+    let Ok(cpus) = machine.cpu_order.two_cores() else {
         return Vec::new();
     };
-    let mut cases = Vec::new();
+    let mut cases = vec![round_trip(cpus, held_at(Held::Modified))];
     for held in HELD {
         let others = match held {
             Held::Own | Held::Nowhere => Vec::new(),
-            _ => vec![other],
+            _ => vec![cpus[1]],
         };
         let x = held_at(held);
         if held != Held::Shared {
@@ -209,19 +233,11 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
             cases.push(Case::new(series, x, remote(held, want, others.clone())));
         }
     }
-    // One thread per core, other than the core of the measuring thread.
-    let cores = machine
-        .cpu_order
-        .cores()
-        .saturating_sub(1)
-        .min(MOST_READERS);
-    if cores > 1 {
-        let others: Vec<usize> = machine.cpu_order.seats()[1..=cores]
-            .iter()
-            .map(|seat| seat.cpu)
-            .collect();
-        let setup = remote(Held::Shared, Want::OwnFenced, others);
-        cases.push(Case::new(READERS, cores as f64, setup));
+    let readers = equally_near(&machine.cpu_order);
+    if readers.len() > 1 {
+        let x = readers.len() as f64;
+        let setup = remote(Held::Shared, Want::OwnFenced, readers);
+        cases.push(Case::new(READERS, x, setup));
     }
     cases
 }

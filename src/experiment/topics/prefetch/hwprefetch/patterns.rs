@@ -59,7 +59,7 @@ pub(crate) const TRIGGER: Experiment = Experiment {
                 let first = cost(1.0)?;
                 let judged = at_least(
                     "second line over the first",
-                    share_of_miss(cost(2.0)?, first),
+                    signed_ratio(cost(2.0)?, first),
                     0.5,
                 );
                 let misses = lines
@@ -261,9 +261,9 @@ pub(crate) const STREAMS: Experiment = Experiment {
     source: "Drepper 6.3.1: prefetchers follow 8 to 16 streams",
     about: "Memory is divided into equal parts, and one walk visits a line of each part in turn. \
             The axis is the number of parts (streams). While the prefetcher follows all streams, \
-            a line costs little; with more streams than it can track, the cost rises. A few \
-            streams can cost more than one or sixteen: with more streams, more time passes \
-            between two steps of the same stream, and its prefetches arrive earlier. The Pentium \
+            a line costs little; with more streams than it can track, the cost rises. The parts \
+            start an odd number of lines apart, so that the streams do not meet in one set of a \
+            cache, and do not leave their pages at the same time. The Pentium \
             4 followed 8 streams, the Pentium M 12 forwards and 4 backwards (IA-32 Optimization \
             Reference Manual, 2006). Intel's streamer follows 32 since Sandy Bridge, one forward \
             or backward stream per page (the same manual, Sandy Bridge, data prefetching). AMD \
@@ -310,7 +310,7 @@ pub(crate) const STREAMS: Experiment = Experiment {
 fn staggered(lines: usize) -> usize {
     const SETS: usize = 2048;
     const ODD: usize = 33;
-    (lines / SETS * SETS + ODD).min(lines.max(1))
+    (lines.saturating_sub(ODD) / SETS * SETS + ODD).min(lines.max(1))
 }
 
 /// Judges that the knee lies at 8 to 16 streams. The knee is the largest number of streams before
@@ -452,4 +452,20 @@ fn first_and_others(e: &Evidence<'_>, [halves, inside, across]: Series) -> Testa
     let crossing = |ratio: f64| 2.0 * (ratio - 1.0) * whole.middle();
     let first = Interval::new(crossing(dearer.lo) + line.lo, crossing(dearer.hi) + line.hi);
     Ok([first, line])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_streams_start_an_odd_number_of_lines_apart() {
+        for streams in [4, 16, 128] {
+            let all = 1 << 21;
+            let each = staggered(all / streams);
+            assert_eq!(each % 2, 1, "{streams}");
+            assert!(all - streams * each < streams * 2048, "{streams}");
+        }
+        assert_eq!([0, 1, 20].map(staggered), [1, 1, 20]);
+    }
 }

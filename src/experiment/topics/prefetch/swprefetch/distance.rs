@@ -235,17 +235,6 @@ fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Testable<Interval> {
     Ok(Interval::new(lo, times[hi].0))
 }
 
-fn plus(one: Interval, other: Interval) -> Interval {
-    Interval::new(one.lo + other.lo, one.hi + other.hi)
-}
-
-/// Returns the quotient of an interval that may be negative and one that is not.
-fn signed_ratio(of: Interval, to: Interval) -> Interval {
-    let lo = of.lo / if of.lo < 0.0 { to.lo } else { to.hi };
-    let hi = of.hi / if of.hi < 0.0 { to.hi } else { to.lo };
-    Interval::new(lo, hi)
-}
-
 fn cases(machine: &Machine) -> Vec<Case> {
     let far = machine.in_memory();
     let near = machine.middle_of(machine.ranges.l1);

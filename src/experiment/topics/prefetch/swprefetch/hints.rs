@@ -166,6 +166,6 @@ fn hint_cases(machine: &Machine) -> Vec<Case> {
 
 /// Judges that a load of `series` takes less than half of the time of a load of a flushed line.
 fn hits(e: &Evidence<'_>, series: &str) -> Judged {
-    let share = share_of_miss(e.at(series, SWEPT)?, e.at(FLUSHED, SWEPT)?)?;
+    let share = signed_ratio(e.at(series, SWEPT)?, e.at(FLUSHED, SWEPT)?)?;
     at_most(&format!("share of a miss {series}"), share, 0.5)
 }

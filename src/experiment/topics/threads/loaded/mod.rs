@@ -1,5 +1,6 @@
 //! Loaded latency: the time of a walk in memory while the other cores stream.
 
+use crate::experiment::machine::cpu_order::sharers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::coherence::sharing::{at_least_cores, not_all_cores};
@@ -46,8 +47,8 @@ const BURST: u64 = 8;
 /// Bytes per burst.
 const BURST_BYTES: f64 = BURST as f64 * BLOCK as f64;
 
-/// The largest number of threads in a quick run whose memory has no room for a stream on every other core.
-const MOST_QUICK: usize = 8;
+/// The largest number of threads if `--memory` has no room for a stream on every other core.
+const MOST_WITHOUT_ROOM: usize = 8;
 
 /// The series of a walk whose next line no prefetcher knows.
 const RANDOM: &str = "a random walk";
@@ -83,15 +84,30 @@ fn timed(walk: &str, case: Case) -> Case {
     }
 }
 
-/// Returns the number of threads: one walks, the others stream.
-fn threads(machine: &Machine) -> usize {
+/// Returns the number of threads, of which one walks and the others stream, and the bytes of a stream.
+fn threads(machine: &Machine) -> (usize, usize) {
     let cores = machine.cpu_order.cores().max(1);
-    let all_fit = setup::bytes(machine.in_memory(), cores) <= machine.largest;
-    if machine.full || all_fit {
-        cores
-    } else {
-        cores.min(MOST_QUICK)
+    match stream_bytes(machine, cores) {
+        Some(bytes) => (cores, bytes),
+        None => (cores.min(MOST_WITHOUT_ROOM), machine.in_memory() / 2),
     }
+}
+
+/// Returns the bytes of each stream if all threads together may use no more than `--memory` allows. The
+/// streams under one last level do not fit into it. `None` if there is no such size.
+fn stream_bytes(machine: &Machine, threads: usize) -> Option<usize> {
+    let usual = machine.in_memory() / 2;
+    let room =
+        machine.largest.saturating_sub(machine.in_memory()) / threads.saturating_sub(1).max(1);
+    if usual <= room {
+        return Some(usual);
+    }
+    let less = 1 << room.checked_ilog2()?;
+    // The first thread does not stream.
+    let streams = machine.cpu_order.first(threads).get(1..)?;
+    let [fewest, _] = sharers(streams, |seat| seat.last_level);
+    let together = (fewest * less) as f64;
+    machine.ranges.memory.holds(together).then_some(less)
 }
 
 /// Returns the number of streams beside a walk. A record of an earlier version may have fewer than
@@ -106,7 +122,7 @@ fn streams(e: &Evidence<'_>) -> usize {
     };
     let mut loaded = e.points.iter().filter(is_loaded);
     let crew = loaded.find_map(|point| point.measured()?.crew);
-    let threads = crew.map_or_else(|| threads(e.machine), |crew| crew.members as usize);
+    let threads = crew.map_or_else(|| threads(e.machine).0, |crew| crew.members as usize);
     threads.saturating_sub(1)
 }
 
@@ -124,13 +140,12 @@ const LOADED_LATENCY: Experiment = Experiment {
     title: "The latency of memory under load",
     question: "How much longer does a miss take while other cores use the bandwidth of memory?",
     source: "Beyond the papers: the loaded latency of Intel's Memory Latency Checker and of multichase",
-    seen: &[],
     about: "One core walks a list in memory in random order, one line per element, on 2 MiB pages. \
             Every other core streams through memory of its own, 4 KiB at a time, and a pause after \
             each 4 KiB sets the rate. The horizontal axis is the bandwidth of all streams \
             together: the bandwidth of one stream, timed beside the walk and the other streams, \
-            times the number of streams. A quick run streams on all other cores if its memory has room \
-            for their streams, and otherwise on seven. Each byte of an update or a copy counts twice, once as \
+            times the number of streams. All other cores stream if `--memory` has room for their \
+            streams, and otherwise seven. Each byte of an update or a copy counts twice, once as \
             read and once as written. Up to the knee of the curve, the latency of the walk should \
             hardly rise. Beyond the knee the queues of memory fill: more load adds little \
             bandwidth and much latency. One streaming core may not reach the knee, because its \
@@ -155,7 +170,8 @@ const LOADED_LATENCY: Experiment = Experiment {
             let setup = WalkSetup::follow(LAYOUT, bytes, order);
             cases.push(timed(walk, Case::new(alone(walk), 0.0, setup)));
         }
-        let Ok(cpus) = machine.cpu_order.of(threads(machine)) else {
+        let (threads, stream) = threads(machine);
+        let Ok(cpus) = machine.cpu_order.of(threads) else {
             return cases;
         };
         if cpus.len() < 2 {
@@ -169,6 +185,7 @@ const LOADED_LATENCY: Experiment = Experiment {
         let mut beside = |(walk, order): (&str, Order), load: &str, motion, pause: u64| {
             let setup = |timed| LoadedSetup {
                 bytes,
+                stream,
                 order,
                 motion,
                 pause,
@@ -197,7 +214,7 @@ const LOADED_LATENCY: Experiment = Experiment {
         cases
     },
     curves: |e| {
-        let e = &in_nanoseconds(e);
+        let e = &e.in_time();
         let curve = |label: String, alone: Option<Interval>, points: Vec<(f64, Interval)>| {
             let mut points = points;
             if points.is_empty() {
@@ -233,7 +250,6 @@ const LOADED_LATENCY: Experiment = Experiment {
         curves.extend(curve(label, alone_at(IN_ORDER), in_order.collect()));
         curves
     },
-    events: &[],
     claims: &[
         measured(
             "X16.1",
@@ -253,7 +269,7 @@ const LOADED_LATENCY: Experiment = Experiment {
              memory takes less than 1.25 times as long as alone",
             |e| {
                 let (_, most) = slowed(e, READS)?;
-                let e = &in_nanoseconds(e);
+                let e = &e.in_time();
                 let alone = e.at(&alone(RANDOM), 0.0)?;
                 let half = at_half(&loaded(e, RANDOM, LOADS[0]), most)?;
                 let share = half.bandwidth.middle() / most;
@@ -272,7 +288,7 @@ const LOADED_LATENCY: Experiment = Experiment {
              1.05 times as long as beside reads of all other cores",
             |e| {
                 let [stores, reads] = [STORES, READS].map(|load| {
-                    let e = &in_nanoseconds(e);
+                    let e = &e.in_time();
                     slowed(e, load)?;
                     e.at(&walk_beside(RANDOM, load), 0.0)
                 });
@@ -306,14 +322,8 @@ const LOADED_LATENCY: Experiment = Experiment {
             },
         ),
     ],
+    ..Experiment::PLAIN
 };
-
-fn in_nanoseconds<'a>(e: &Evidence<'a>) -> Evidence<'a> {
-    Evidence {
-        unit: Unit::Nanoseconds,
-        ..*e
-    }
-}
 
 /// The walk and the streams at one pause.
 #[derive(Clone, Copy, Debug)]
@@ -335,6 +345,9 @@ fn loaded(e: &Evidence<'_>, walk: &str, (load, _, times): (&str, Motion, f64)) -
         let latency = e.at(&timed, pause as f64).ok()?;
         let slow = e.percentile(&timed, pause as f64, Percentile::P99).ok();
         let burst = e.at(&stream_beside(load, walk), pause as f64).ok()?;
+        if burst.lo <= 0.0 {
+            return None;
+        }
         let bytes = streams * times * BURST_BYTES;
         let bandwidth = Interval::new(bytes / burst.hi, bytes / burst.lo);
         Some(Loaded {
@@ -354,11 +367,14 @@ fn testable(e: &Evidence<'_>) -> Result<(), Untestable> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     let (threads, cores) = (streams(e) + 1, e.machine.cpu_order.cores());
     if threads < cores {
-        return Err(not_all_cores(
-            "the walk and the streams ran",
-            threads,
-            cores,
-        ));
+        let what = "the walk and the streams ran";
+        return Err(match stream_bytes(e.machine, cores) {
+            Some(_) => not_all_cores(what, threads, cores),
+            None => Untestable(format!(
+                "{what} on {threads} of {cores} cores: the streams of all of them need more memory \
+                 (`--memory`)"
+            )),
+        });
     }
     e.machine.place_in_memory(e.machine.in_memory())?;
     Ok(())
@@ -371,7 +387,7 @@ fn testable(e: &Evidence<'_>) -> Result<(), Untestable> {
 /// As for [`testable`], or if a point was not measured.
 fn slowed(e: &Evidence<'_>, load: &str) -> Result<(Interval, f64), Untestable> {
     testable(e)?;
-    let e = &in_nanoseconds(e);
+    let e = &e.in_time();
     let slowed = ratio(
         e.at(&walk_beside(RANDOM, load), 0.0),
         e.at(&alone(RANDOM), 0.0),

@@ -19,8 +19,10 @@ pub(super) enum Timed {
 /// Set-up of a walk beside streams, one thread each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LoadedSetup {
-    /// Bytes that the walk works on. A stream has half as many.
+    /// Bytes that the walk works on.
     pub(super) bytes: usize,
+    /// Bytes of each stream.
+    pub(super) stream: usize,
     /// Order of the walk.
     pub(super) order: Order,
     pub(super) motion: Motion,
@@ -31,18 +33,9 @@ pub(super) struct LoadedSetup {
     pub(super) cpus: Vec<usize>,
 }
 
-/// Returns the bytes of a walk of `walk` bytes and of the streams of the other threads.
-pub(super) fn bytes(walk: usize, threads: usize) -> usize {
-    walk + stream_bytes(walk) * threads.saturating_sub(1)
-}
-
-fn stream_bytes(walk: usize) -> usize {
-    walk / 2
-}
-
 impl Setup for LoadedSetup {
     fn bytes(&self) -> usize {
-        bytes(self.bytes, self.cpus.len())
+        self.bytes + self.stream * self.cpus.len().saturating_sub(1)
     }
 
     fn moves_pages(&self) -> bool {
@@ -74,7 +67,7 @@ impl Setup for LoadedSetup {
             kernel: Box::new(walk),
         }];
         let parts = others.into_bytes();
-        let parts = parts.chunks_exact_mut(stream_bytes(self.bytes).max(1));
+        let parts = parts.chunks_exact_mut(self.stream.max(1));
         for (part, &cpu) in parts.zip(&cpus[1..]) {
             // The result is ignored: before Linux 5.18, pages of the hugetlb pool stay where they
             // are.

@@ -216,7 +216,7 @@ fn far_in_memory(e: &Evidence<'_>) -> Testable<usize> {
 }
 
 /// Returns the working sets in the middle of L1d and of L2, with their names.
-fn near(machine: &Machine) -> [(&'static str, usize); 2] {
+pub(crate) fn near(machine: &Machine) -> [(&'static str, usize); 2] {
     let ranges = &machine.ranges;
     [
         ("L1d", machine.middle_of(ranges.l1)),
