@@ -223,6 +223,18 @@ impl Planted {
         self
     }
 
+    /// The same, with times in L1d that may be zero.
+    pub fn with_doubtful_l1(mut self) -> Self {
+        let l1 = self.machine.ranges.l1.hi;
+        for point in self.points.iter_mut().filter(|point| point.x <= l1) {
+            if let State::Measured(measured) = &mut point.state {
+                let ticks = &mut measured.ticks;
+                ticks.interval = ticks.interval.widened(1.5);
+            }
+        }
+        self
+    }
+
     /// The same, with at least the relative noise `share` on every timed point.
     fn with_noise(mut self, share: f64) -> Self {
         for point in &mut self.points {
