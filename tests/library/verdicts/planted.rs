@@ -224,10 +224,17 @@ impl Planted {
     }
 
     /// The same, with times in L1d that may be zero.
-    pub fn with_doubtful_l1(mut self) -> Self {
+    pub fn with_doubtful_l1(self) -> Self {
         let l1 = self.machine.ranges.l1.hi;
-        for point in self.points.iter_mut().filter(|point| point.x <= l1) {
-            if let State::Measured(measured) = &mut point.state {
+        self.with_doubtful(|_, x| x <= l1)
+    }
+
+    /// The same, with times that may be zero where `doubtful` is true.
+    pub fn with_doubtful(mut self, doubtful: impl Fn(&str, f64) -> bool) -> Self {
+        for point in &mut self.points {
+            if let State::Measured(measured) = &mut point.state
+                && doubtful(&point.series, point.x)
+            {
                 let ticks = &mut measured.ticks;
                 ticks.interval = ticks.interval.widened(1.5);
             }
