@@ -283,9 +283,7 @@ pub(crate) mod tests {
     fn the_interval_holds_both_passes() {
         let merged = merged(vec![timed("a", 10.0), timed("b", 7.0), timed("a", 12.0)]);
         assert_eq!(merged.len(), 2);
-        let State::Measured(a) = &merged[0].state else {
-            panic!("timed passes make a timed point");
-        };
+        let a = merged[0].measured().unwrap();
         assert_eq!(a.ticks.median, 11.0);
         assert_eq!(a.ticks.n, 6);
         assert_eq!(a.disturbed, 2);
@@ -296,9 +294,7 @@ pub(crate) mod tests {
 
     pub fn pass(median: f64, quality: Quality) -> Point {
         let mut point = timed("a", median);
-        if let State::Measured(measured) = &mut point.state {
-            measured.quality = quality;
-        }
+        point.measured_mut().unwrap().quality = quality;
         point
     }
 
@@ -340,9 +336,7 @@ pub(crate) mod tests {
     fn the_most_undisturbed_passes_count() {
         let of = |first, second| {
             let merged = merged(vec![pass(10.0, first), pass(20.0, second)]);
-            let State::Measured(both) = &merged[0].state else {
-                panic!("timed passes make a timed point");
-            };
+            let both = merged[0].measured().unwrap();
             assert_eq!(both.passes.len(), 2);
             (both.ticks.median, both.ticks.n, both.quality)
         };
@@ -473,9 +467,7 @@ pub(crate) mod tests {
     fn counts_of_the_passes_come_together_by_what_they_count() {
         let with = |misses: f64, multiplexed| {
             let mut point = timed("a", 10.0);
-            let State::Measured(measured) = &mut point.state else {
-                panic!("a timed point is measured");
-            };
+            let measured = point.measured_mut().unwrap();
             let count = |quantity, value| Count {
                 quantity,
                 value: Interval::exact(value),
