@@ -61,13 +61,18 @@ impl CpuOrder {
         let Some(centre) = centre.or(seats.first()).copied() else {
             return CpuOrder::default();
         };
+        // The measuring CPU represents its core. Every other core is represented by its first CPU here:
+        // the number of a core may be that of a CPU which this process may not use.
+        let all = seats.clone();
+        let representative = |core| match core == centre.core {
+            true => Some(centre.cpu),
+            false => {
+                let threads = all.iter().filter(|seat| seat.core == core);
+                threads.map(|seat| seat.cpu).min()
+            }
+        };
         order::by_key(&mut seats, |seat| {
-            // The measuring CPU represents its core; every other core is represented by its first CPU.
-            let rank = if seat.core == centre.core {
-                usize::from(seat.cpu != centre.cpu)
-            } else {
-                usize::from(seat.cpu != seat.core)
-            };
+            let rank = usize::from(representative(seat.core) != Some(seat.cpu));
             let index = |near| Nearness::ALL.iter().position(|other| *other == near);
             let near = if seat.cpu == centre.cpu {
                 None
@@ -220,6 +225,19 @@ mod tests {
         let cpu_order = CpuOrder::around(Some(6), sockets());
         assert_eq!(cpu_order.of(8).unwrap(), [6, 3, 0, 1, 2, 7, 4, 5]);
         assert_eq!((cpu_order.cpus(), cpu_order.cores()), (8, 4));
+    }
+
+    /// Of two cores only the second hyper-threads are allowed, as `taskset` chooses them.
+    #[test]
+    fn a_core_is_represented_by_its_first_allowed_cpu() {
+        let allowed = [0, 4, 5, 6].map(|cpu| sockets()[cpu]);
+        for (placement, cpus) in [
+            (Placement::Near, [0, 5, 6, 4]),
+            (Placement::Far, [0, 6, 5, 4]),
+        ] {
+            let cpu_order = CpuOrder::placed(Some(0), allowed.to_vec(), placement);
+            assert_eq!(cpu_order.of(4).unwrap(), cpus);
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 use crate::experiment::{Count, Measured, Point, State, ThreadStats};
 use crate::measure::Ended;
+use crate::order;
 use crate::prelude::*;
 use crate::stats::{Interval, Summary, median_of};
 use alloc::collections::BTreeMap;
@@ -137,7 +138,12 @@ fn together(mut passes: Vec<Measured>, numbers: &[u32]) -> Option<Measured> {
         let values = counted.iter().map(|pass| of(pass));
         values.reduce(pick).unwrap_or(f64::NAN)
     };
-    let ratios: Option<Vec<f64>> = passes.iter().map(|pass| pass.core_per_tick).collect();
+    let ratios: Option<Vec<f64>> = counted.iter().map(|pass| pass.core_per_tick).collect();
+    // Readers take pages as a fact only if all counted passes agree.
+    let pages = match &order::distinct(counted.iter().map(|pass| pass.pages.as_str()))[..] {
+        [pages] => (*pages).to_owned(),
+        several => format!("differs by pass: {}", several.join(" or ")),
+    };
     let ticks = Summary {
         n: counted.iter().map(|pass| pass.ticks.n).sum(),
         median: median_of(counted.iter().map(|pass| pass.ticks.median))?,
@@ -176,6 +182,7 @@ fn together(mut passes: Vec<Measured>, numbers: &[u32]) -> Option<Measured> {
         disturbed,
         quality,
         ended,
+        pages,
         // Samples of several passes have different lengths. The record has them pass by pass.
         samples: Vec::new(),
         passes: each,
@@ -276,9 +283,7 @@ pub(crate) mod tests {
     fn the_interval_holds_both_passes() {
         let merged = merged(vec![timed("a", 10.0), timed("b", 7.0), timed("a", 12.0)]);
         assert_eq!(merged.len(), 2);
-        let State::Measured(a) = &merged[0].state else {
-            panic!("timed passes make a timed point");
-        };
+        let a = merged[0].measured().unwrap();
         assert_eq!(a.ticks.median, 11.0);
         assert_eq!(a.ticks.n, 6);
         assert_eq!(a.disturbed, 2);
@@ -289,9 +294,7 @@ pub(crate) mod tests {
 
     pub fn pass(median: f64, quality: Quality) -> Point {
         let mut point = timed("a", median);
-        if let State::Measured(measured) = &mut point.state {
-            measured.quality = quality;
-        }
+        point.measured_mut().unwrap().quality = quality;
         point
     }
 
@@ -318,12 +321,8 @@ pub(crate) mod tests {
             point.measured_mut().unwrap().crew = Some(ThreadStats {
                 members: 2,
                 cpus: 2,
-                fastest: 10.0,
-                slowest: 10.0,
-                pair: Some([0, 1]),
-                one_core: false,
                 round_trip: Some(ticks),
-                lead: None,
+                ..ThreadStats::default()
             });
             point
         };
@@ -337,9 +336,7 @@ pub(crate) mod tests {
     fn the_most_undisturbed_passes_count() {
         let of = |first, second| {
             let merged = merged(vec![pass(10.0, first), pass(20.0, second)]);
-            let State::Measured(both) = &merged[0].state else {
-                panic!("timed passes make a timed point");
-            };
+            let both = merged[0].measured().unwrap();
             assert_eq!(both.passes.len(), 2);
             (both.ticks.median, both.ticks.n, both.quality)
         };
@@ -356,16 +353,28 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn the_clock_and_the_pages_are_those_of_the_passes_that_count() {
+        let of = |quality| {
+            let mut other = pass(20.0, quality);
+            let measured = other.measured_mut().unwrap();
+            (measured.core_per_tick, measured.pages) = (Some(2.5), "2 MiB".into());
+            let merged = merged(vec![other, pass(10.0, Clean)]);
+            let both = merged[0].measured().unwrap();
+            (both.core_per_tick.unwrap(), both.pages.clone())
+        };
+        let differs = "differs by pass: 2 MiB or 4 KiB".to_owned();
+        assert_eq!(of(Clean), (2.0, differs));
+        assert_eq!(of(Disturbed), (1.5, "4 KiB".to_owned()));
+    }
+
+    #[test]
     fn a_pass_with_the_threads_far_apart_is_disturbed() {
         let crew = |pair, ticks| ThreadStats {
             members: 2,
             cpus: 2,
-            fastest: 10.0,
-            slowest: 10.0,
-            lead: None,
             pair,
-            one_core: false,
             round_trip: ticks,
+            ..ThreadStats::default()
         };
         let known = |pair, ticks| crew(Some(pair), Some(ticks));
         let one_core = |ticks| ThreadStats {
@@ -458,9 +467,7 @@ pub(crate) mod tests {
     fn counts_of_the_passes_come_together_by_what_they_count() {
         let with = |misses: f64, multiplexed| {
             let mut point = timed("a", 10.0);
-            let State::Measured(measured) = &mut point.state else {
-                panic!("a timed point is measured");
-            };
+            let measured = point.measured_mut().unwrap();
             let count = |quantity, value| Count {
                 quantity,
                 value: Interval::exact(value),

@@ -13,15 +13,10 @@ pub struct Arena {
     host: &'static dyn Host,
     /// The nodes of all memory, unless a case names others.
     policy: MemoryPolicy,
-    /// Memory on the nodes that a case names.
-    placed: Slot,
-    base: Slot,
-    huge: Slot,
-    giant: Slot,
-    reserved: Slot,
-    /// Memory for cases that are counted and not timed, where the host has no memory in pages of the
-    /// given size.
-    heap: Slot,
+    /// Memory of each [`Kind`], and the memory of one case.
+    slots: [Slot; 6],
+    /// The fewest bytes of 2 MiB pages that were refused although all other memory was released.
+    never_huge: usize,
 }
 
 /// The kind of memory in a slot.
@@ -31,9 +26,13 @@ enum Kind {
     Populated(Pages),
     /// Pages populated at the first touch.
     Reserved,
-    /// Memory of the allocator.
+    /// Memory of the allocator for cases that are counted and not timed, where the host has no memory in
+    /// pages of the given size.
     Heap,
 }
+
+/// The slot of memory on the nodes that a case names, or that no other case gets.
+const PLACED: usize = 5;
 
 /// The memory of one kind.
 #[derive(Debug, Default)]
@@ -50,12 +49,8 @@ impl Arena {
         Arena {
             host,
             policy: MemoryPolicy::Default,
-            placed: Slot::default(),
-            base: Slot::default(),
-            huge: Slot::default(),
-            giant: Slot::default(),
-            reserved: Slot::default(),
-            heap: Slot::default(),
+            slots: Default::default(),
+            never_huge: usize::MAX,
         }
     }
 
@@ -74,16 +69,7 @@ impl Arena {
 
     /// Makes the next case get other physical pages.
     pub fn renew(&mut self) {
-        let Arena {
-            placed,
-            base,
-            huge,
-            giant,
-            reserved,
-            heap,
-            ..
-        } = self;
-        for slot in [placed, base, huge, giant, reserved, heap] {
+        for slot in &mut self.slots {
             slot.outgoing = slot.memory.take();
         }
     }
@@ -93,8 +79,9 @@ impl Arena {
     /// # Errors
     /// If the system refuses the memory or the pages, with its reason.
     pub fn region(&mut self, bytes: usize, wish: PageRequest) -> Testable<(Region<'_>, Granted)> {
-        let (slot, _) = self.slot(bytes, wish);
-        slot?.region(bytes)
+        let policy = self.policy.clone();
+        let slot = self.grant(bytes, wish, Kind::slot, &policy)?;
+        self.slots[slot].region(bytes)
     }
 
     /// Like [`Arena::region`], but on the nodes of `policy` if it names any.
@@ -124,23 +111,12 @@ impl Arena {
         policy: &MemoryPolicy,
     ) -> Testable<(Region<'_>, Granted)> {
         let policy = match policy {
-            MemoryPolicy::Default => &self.policy,
-            own => own,
+            MemoryPolicy::Default => self.policy.clone(),
+            own => own.clone(),
         };
-        let slot = &mut self.placed;
-        slot.memory = None;
-        let mut hold = |kind| slot.hold(self.host, bytes, kind, policy);
-        let held = match wish {
-            PageRequest::Base => hold(Kind::Populated(Pages::Base)),
-            PageRequest::Huge => hold(Kind::Populated(Pages::Huge)),
-            PageRequest::Giant => hold(Kind::Populated(Pages::Giant)),
-            PageRequest::Reserved => hold(Kind::Reserved),
-            PageRequest::HugeIfAny => {
-                hold(Kind::Populated(Pages::Huge)).or_else(|_| hold(Kind::Populated(Pages::Base)))
-            }
-        };
-        held?;
-        slot.region(bytes)
+        self.slots[PLACED].memory = None;
+        self.grant(bytes, wish, |_| PLACED, &policy)?;
+        self.slots[PLACED].region(bytes)
     }
 
     /// Like [`Arena::region`], for cases that are counted and not timed: where the host has no memory in
@@ -153,63 +129,89 @@ impl Arena {
         bytes: usize,
         wish: PageRequest,
     ) -> Testable<(Region<'_>, Granted)> {
-        let host = self.host;
-        match self.slot(bytes, wish) {
-            (Err(lack), heap) if lack.is_absence() => {
-                heap.hold(host, bytes, Kind::Heap, &MemoryPolicy::Default)?;
-                heap.region(bytes)
+        let policy = self.policy.clone();
+        let slot = match self.grant(bytes, wish, Kind::slot, &policy) {
+            Err(lack) if lack.is_absence() => {
+                self.hold(Kind::Heap.slot(), bytes, Kind::Heap, &MemoryPolicy::Default)?
             }
-            (slot, _) => slot?.region(bytes),
-        }
+            granted => granted?,
+        };
+        self.slots[slot].region(bytes)
     }
 
-    /// Returns the slot with at least `bytes` bytes in the requested pages, and the slot of the
-    /// allocator's memory. Releases the memory in other pages if there is not enough for both.
-    fn slot(&mut self, bytes: usize, wish: PageRequest) -> (Result<&mut Slot, Lack>, &mut Slot) {
-        let Arena {
-            host,
-            policy,
-            base,
-            huge,
-            giant,
-            reserved,
-            heap,
-            ..
-        } = self;
-        let host = *host;
-        let wish = match wish {
-            PageRequest::HugeIfAny => {
-                match huge
-                    .hold(host, bytes, Kind::Populated(Pages::Huge), policy)
-                    .is_ok()
-                {
-                    true => PageRequest::Huge,
-                    false => PageRequest::Base,
-                }
-            }
-            wish => wish,
+    /// Holds at least `bytes` bytes in the requested pages, in the slot that `slot` names for their kind.
+    /// Returns the slot.
+    fn grant(
+        &mut self,
+        bytes: usize,
+        wish: PageRequest,
+        slot: fn(Kind) -> usize,
+        policy: &MemoryPolicy,
+    ) -> Result<usize, Lack> {
+        let kind = match wish {
+            PageRequest::Base => Kind::Populated(Pages::Base),
+            PageRequest::Giant => Kind::Populated(Pages::Giant),
+            PageRequest::Reserved => Kind::Reserved,
+            PageRequest::Huge | PageRequest::HugeIfAny => Kind::Populated(Pages::Huge),
         };
-        let (slot, kind, others) = match wish {
-            PageRequest::Base => (base, Kind::Populated(Pages::Base), [huge, giant, reserved]),
-            PageRequest::Giant => (giant, Kind::Populated(Pages::Giant), [base, huge, reserved]),
-            PageRequest::Reserved => (reserved, Kind::Reserved, [base, huge, giant]),
-            PageRequest::Huge | PageRequest::HugeIfAny => {
-                (huge, Kind::Populated(Pages::Huge), [base, giant, reserved])
-            }
+        let at = slot(kind);
+        if wish != PageRequest::HugeIfAny {
+            return self.hold(at, bytes, kind, policy);
+        }
+        // Other memory is released in vain at most once, because it takes long to populate.
+        let huge = match bytes < self.never_huge {
+            true => self.hold(at, bytes, kind, policy),
+            false => self.slots[at]
+                .hold(self.host, bytes, kind, policy)
+                .map(|()| at),
         };
-        let mut held = slot.hold(host, bytes, kind, policy);
-        if held.is_err() {
-            // Release every slot: a short circuit would keep some.
-            let released = others.map(|slot| slot.release());
-            if released.contains(&true) {
-                held = slot.hold(host, bytes, kind, policy);
+        huge.or_else(|_| {
+            self.never_huge = self.never_huge.min(bytes);
+            let kind = Kind::Populated(Pages::Base);
+            self.hold(slot(kind), bytes, kind, policy)
+        })
+    }
+
+    /// Holds at least `bytes` bytes in a slot. Releases the memory of all other slots if there is not enough
+    /// for both.
+    fn hold(
+        &mut self,
+        at: usize,
+        bytes: usize,
+        kind: Kind,
+        policy: &MemoryPolicy,
+    ) -> Result<usize, Lack> {
+        let mut held = self.slots[at].hold(self.host, bytes, kind, policy);
+        if held.as_ref().is_err_and(|lack| !lack.is_absence()) && self.release_all_but(at) {
+            held = self.slots[at].hold(self.host, bytes, kind, policy);
+        }
+        held.map(|()| at)
+    }
+
+    /// Releases the memory of the other slots. Returns whether there was any.
+    fn release_all_but(&mut self, at: usize) -> bool {
+        let mut any = false;
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            if index != at {
+                any |= slot.release();
             }
         }
-        (held.map(|()| slot), heap)
+        any
     }
 }
 
 impl Kind {
+    /// Returns the index of the slot of this kind.
+    fn slot(self) -> usize {
+        match self {
+            Kind::Populated(Pages::Base) => 0,
+            Kind::Populated(Pages::Huge) => 1,
+            Kind::Populated(Pages::Giant) => 2,
+            Kind::Reserved => 3,
+            Kind::Heap => 4,
+        }
+    }
+
     fn map(
         self,
         host: &dyn Host,
@@ -302,7 +304,7 @@ mod tests {
         ) -> Result<Box<dyn Backing>, Lack> {
             let take = |left: usize| left.checked_sub(bytes);
             LEFT.fetch_update(Relaxed, Relaxed, take)
-                .map_err(|_| self.lacks("so much memory"))?;
+                .map_err(|_| Lack::refused("there is not so much memory"))?;
             Ok(Box::new(Part(Heap::new(bytes)?)))
         }
     }
@@ -349,5 +351,16 @@ mod tests {
         // More than the host has in all.
         assert!(region(4, PageRequest::Base).is_err());
         assert_eq!(region(3, PageRequest::Giant), Ok(3));
+        // Large pages where they are had, in spite of the memory in other pages.
+        assert_eq!(region(3, PageRequest::HugeIfAny), Ok(3));
+        assert!(
+            arena.slots[Kind::Populated(Pages::Huge).slot()]
+                .memory
+                .is_some()
+        );
+        // The memory of one case alone, and then that of the others.
+        let own = arena.new_region(3 * MIB, PageRequest::Base, &MemoryPolicy::Default);
+        assert!(own.is_ok());
+        assert!(arena.region(3 * MIB, PageRequest::Base).is_ok());
     }
 }

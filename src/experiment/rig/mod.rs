@@ -272,8 +272,8 @@ impl<'a> Rig<'a> {
 
     /// Measures the ladder: a random walk, one line per element, from 4 KiB up to `largest` bytes in
     /// half octaves. It uses 2 MiB pages where available, so that it shows the caches and not the TLB.
-    /// Beyond 256 MiB it ends once the level of memory is flat. Calls `each` with every rung. Rungs that
-    /// could not be measured are left out.
+    /// Beyond 256 MiB it ends once the level of memory is flat, if all three levels of caches are
+    /// `reported`. Calls `each` with every rung. Rungs that could not be measured are left out.
     pub fn ladder(
         &mut self,
         largest: usize,

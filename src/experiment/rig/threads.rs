@@ -25,7 +25,7 @@ pub enum SampleOf {
 }
 
 /// Statistics of a measured team's members.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
 pub struct ThreadStats {
     /// The number of threads.
@@ -360,10 +360,7 @@ mod tests {
             cpus: 2,
             fastest,
             slowest,
-            lead: None,
-            pair: None,
-            one_core: false,
-            round_trip: None,
+            ..ThreadStats::default()
         };
         assert_eq!(crew(3.0, 4.0).with(crew(2.0, 3.5)), crew(2.0, 4.0));
         let ahead = |least, median, most| ThreadStats {

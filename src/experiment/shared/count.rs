@@ -10,6 +10,8 @@ use crate::mem::Region;
 enum Found {
     /// By inspecting this many bytes of memory.
     In(usize, fn(Region<'_>, u64) -> Testable<f64>),
+    /// By arithmetic without an argument.
+    Alone(fn() -> Testable<f64>),
     /// By arithmetic.
     Computed(fn(u64) -> Testable<f64>),
     /// By asking the host.
@@ -27,6 +29,14 @@ pub struct CountSetup {
 }
 
 impl CountSetup {
+    const fn new(name: &'static str, argument: u64, found: Found) -> Self {
+        CountSetup {
+            name,
+            argument,
+            found,
+        }
+    }
+
     /// Returns a number that `find` finds in `bytes` bytes of memory. `find` also gets `argument`.
     pub(crate) const fn in_memory(
         name: &'static str,
@@ -34,12 +44,7 @@ impl CountSetup {
         argument: u64,
         find: fn(Region<'_>, u64) -> Testable<f64>,
     ) -> Self {
-        let found = Found::In(bytes, find);
-        CountSetup {
-            name,
-            argument,
-            found,
-        }
+        CountSetup::new(name, argument, Found::In(bytes, find))
     }
 
     /// Returns a number that `compute` computes from `argument`.
@@ -48,12 +53,7 @@ impl CountSetup {
         argument: u64,
         compute: fn(u64) -> Testable<f64>,
     ) -> Self {
-        let found = Found::Computed(compute);
-        CountSetup {
-            name,
-            argument,
-            found,
-        }
+        CountSetup::new(name, argument, Found::Computed(compute))
     }
 
     /// Returns a number that `ask` gets from the host. `ask` also gets `argument`.
@@ -62,12 +62,7 @@ impl CountSetup {
         argument: u64,
         ask: fn(&'static dyn Host, u64) -> Testable<f64>,
     ) -> Self {
-        let found = Found::Asked(ask);
-        CountSetup {
-            name,
-            argument,
-            found,
-        }
+        CountSetup::new(name, argument, Found::Asked(ask))
     }
 
     /// Returns a published number of this core, with the reason to give if it is missing.
@@ -76,11 +71,7 @@ impl CountSetup {
         fact: fn(&Core) -> Fact<u32>,
         missing: &'static str,
     ) -> Self {
-        CountSetup {
-            name,
-            argument: 0,
-            found: Found::Published(fact, missing),
-        }
+        CountSetup::new(name, 0, Found::Published(fact, missing))
     }
 
     /// Returns the case of this number at `x`, in a series of the same name.
@@ -110,6 +101,7 @@ impl Setup for CountSetup {
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let number = match self.found {
             Found::In(_, find) => find(region, self.argument),
+            Found::Alone(compute) => compute(),
             Found::Computed(compute) => compute(self.argument),
             Found::Asked(ask) => ask(context.host, self.argument),
             Found::Published(fact, missing) => {
@@ -154,7 +146,8 @@ impl Counted {
 
     /// Returns one case per number.
     pub fn cases(rows: &'static [Counted]) -> impl Iterator<Item = Case> {
-        rows.iter().map(|row| Case::new(row.series, 0.0, row))
+        let setup = |row: &Counted| CountSetup::new(row.series, 0, Found::Alone(row.count));
+        rows.iter().map(move |row| setup(row).at(0.0))
     }
 
     /// Judges the claim that all of these numbers lie within their bounds.
@@ -163,17 +156,5 @@ impl Counted {
             let (least, most) = row.within;
             between(row.series, e.at(row.series, 0.0), least, most)
         }))
-    }
-}
-
-impl core::fmt::Debug for Counted {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Counted({})", self.series)
-    }
-}
-
-impl Setup for &'static Counted {
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        (self.count)().map(Workload::Count)
     }
 }

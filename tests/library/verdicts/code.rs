@@ -89,6 +89,15 @@ fn footprints() -> Vec<Row> {
         row("D33", DECODED, Inconclusive, |m| {
             footprint(m, 3000.0, 32.0, [1.2, 2.0, 2.0])
         }),
+        // Precise times of one kind of code do not decide about another, imprecise kind.
+        row("D33", DECODED, Inconclusive, |m| {
+            Planted::new("D33", m, |series, x| match series {
+                PUBLISHED => Value::Counted(6000.0),
+                "nop, 8 bytes" if x > 10_000.0 => noisy(0.25, 0.2),
+                "mov, 3 bytes" if x > 10_000.0 => time(0.22),
+                _ => time(0.2),
+            })
+        }),
         row("D33", DECODED, Untestable, |m| {
             footprint(m, 5000.0, 32.0, [1.5, 2.0, 2.0]).without(|_, x| x == 2048.0)
         }),

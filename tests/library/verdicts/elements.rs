@@ -58,6 +58,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("have no point in common"),
         row("E11", SOMEWHERE, Holds, paper),
+        row("E11", SOMEWHERE, Holds, |m| paper(m).with_doubtful_l1()),
         // One level in one order is enough.
         row("E11", SOMEWHERE, Holds, |m| {
             spread(m, NONE, [1.0, 1.0, 1.1, 1.0])
@@ -95,6 +96,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no point of `random, 2 lines, first and last`"),
         row("E11", RANDOM, Holds, paper),
+        row("E11", RANDOM, Holds, |m| paper(m).with_doubtful_l1()),
         row("E11", RANDOM, DoesNotHold, |m| {
             spread(m, NONE, [1.0, 1.0, 1.0, 0.9])
         })

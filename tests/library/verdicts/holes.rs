@@ -108,6 +108,7 @@ pub fn rows() -> Vec<Row> {
             today(m).without(|_, x| 0.0 < x && x <= l1)
         }),
         row("E12", RANDOM, Holds, today),
+        row("E12", RANDOM, Holds, |m| today(m).with_doubtful_l1()),
         row("E12", RANDOM, DoesNotHold, |m| {
             picks(m, [1.0, 1.4, 1.4, 1.02], 1.13)
         }),

@@ -117,6 +117,12 @@ pub fn rows() -> Vec<Row> {
         })
         .says("cores of two kinds"),
         row("B3", GAIN, Inconclusive, |m| but(m, "B3", "2P", [2.4, 1.0])),
+        // Without a ratio in one turn, the others do not decide.
+        row("B4", ONE, Inconclusive, |m| {
+            let planted = but(m, "B4", "2Q", [4.02, 1.0]);
+            planted.with_doubtful(|series, _| series.ends_with("turn 2"))
+        })
+        .says("not both are certainly above zero"),
         row("B4", ONE, Holds, |m| but(m, "B4", "2Q", [4.02, 1.0])),
         row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [6.0, 1.0])).says("one task 1.4"),
         row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [2.12, 1.0])).says("one task 0.50"),
@@ -175,6 +181,7 @@ pub fn rows() -> Vec<Row> {
             but(m, "B6", "own sums", [3.0, 0.853])
         }),
         row("B6", VECTORS, Holds, |m| found(m, "B6", [0.0, 0.0], usual)),
+        row("B6", VECTORS, Holds, |m| on_one(m, "B6")),
         row("B6", VECTORS, DoesNotHold, |m| {
             but(m, "B6", "3P", [0.4, 0.5])
         })

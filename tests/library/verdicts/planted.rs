@@ -233,6 +233,25 @@ impl Planted {
         self
     }
 
+    /// The same, with times in L1d that may be zero.
+    pub fn with_doubtful_l1(self) -> Self {
+        let l1 = self.machine.ranges.l1.hi;
+        self.with_doubtful(|_, x| x <= l1)
+    }
+
+    /// The same, with times that may be zero where `doubtful` is true.
+    pub fn with_doubtful(mut self, doubtful: impl Fn(&str, f64) -> bool) -> Self {
+        for point in &mut self.points {
+            if let State::Measured(measured) = &mut point.state
+                && doubtful(&point.series, point.x)
+            {
+                let ticks = &mut measured.ticks;
+                ticks.interval = ticks.interval.widened(1.5);
+            }
+        }
+        self
+    }
+
     /// The same, with at least the relative noise `share` on every timed point.
     fn with_noise(mut self, share: f64) -> Self {
         for point in &mut self.points {

@@ -232,8 +232,9 @@ const BLOCK_ORDER: Experiment = Experiment {
         measured(
             "E22.2",
             drepper("6.2.2"),
-            "moving cold blocks away gains at least 1.2 times as much if L1i holds only the hot \
-             code as if L1i holds all code",
+            "the time with cold blocks between the hot blocks, over the time with the cold blocks \
+             moved away, is at least 1.2 times as large if L1i holds only the hot code as if L1i \
+             holds all code",
             |e| {
                 let more = ratio(slower(e, HOT_ALONE), slower(e, BOTH))?;
                 at_least(

@@ -188,7 +188,11 @@ fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Testable<Interval
     for turn in 0..TURNS {
         let passes = |series: &str| e.passes_at(&in_turn(series, turn), place);
         let pairs = side_by_side([&passes(of), &passes(to)]).into_iter();
-        ratios.extend(pairs.filter_map(|[of, to]| of.ratio(to)));
+        for [of, to] in pairs {
+            // For the reason if there is no ratio.
+            ratio(of, to)?;
+            ratios.extend(of.ratio(to));
+        }
     }
     let median = Interval::median_of(&ratios);
     let none = || {

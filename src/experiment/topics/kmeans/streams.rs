@@ -6,6 +6,7 @@ use crate::experiment::topics::kmeans::{
     I7, ONE_P, OWN, THREE_P, TURNS, TWO_P, TWO_Q, TWO_Q_PADDED, VECTORS, WAYS, XEON, cases, curves,
     of_tasks, on_cores, over, plot, points, reference, setup, several,
 };
+use crate::order;
 
 /// Returns the series of all variants except the vector variant, which claims compare with them.
 fn others() -> impl Iterator<Item = &'static str> {
@@ -128,7 +129,7 @@ pub(super) const STREAMS: Experiment = Experiment {
              and with a task on each core",
             |e| {
                 let mut parts = Vec::new();
-                for tasks in [1, on_cores(e.machine)] {
+                for tasks in order::distinct([1, on_cores(e.machine)]) {
                     for other in others() {
                         let faster = over(e, VECTORS, other, tasks)?;
                         let what = format!("vectors over {other}, {}", of_tasks(tasks));

@@ -196,32 +196,40 @@ const FIG_6_2: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
+/// Returns the ratios of a curve at the working sets that are `wanted`. What is wrong with another point
+/// does not matter.
+fn ratios(
+    e: &Evidence<'_>,
+    spread: &Spread,
+    wanted: impl Fn(f64) -> bool,
+) -> Testable<Vec<Interval>> {
+    let [far, near] = [e.series(spread.far)?, e.series(spread.near)?];
+    let both = |x| wanted(x) && near.iter().any(|point| point.0 == x);
+    let places = far.into_iter().map(|(x, _)| x).filter(|x| both(*x));
+    places
+        .map(|x| paired_at(e, spread.far, spread.near, x))
+        .collect()
+}
+
 /// Returns the greatest ratio of a curve in a range.
 fn peak(e: &Evidence<'_>, spread: &Spread, range: Range) -> Testable<Interval> {
-    let points = paired_points(e, spread.far, spread.near)?;
-    let inside = points.into_iter().filter(|(x, _)| range.holds(*x));
-    inside
-        .map(|(_, ratio)| ratio)
-        .reduce(Interval::most)
-        .ok_or_else(|| {
-            Untestable(format!(
-                "`{}` was not measured in the {range}",
-                spread.label
-            ))
-        })
+    let inside = ratios(e, spread, |x| range.holds(x))?.into_iter();
+    inside.reduce(Interval::most).ok_or_else(|| {
+        Untestable(format!(
+            "`{}` was not measured in the {range}",
+            spread.label
+        ))
+    })
 }
 
 /// Returns the ratio that `pick` selects, the greatest or the least, of all curves beyond L1d.
 fn beyond_l1(e: &Evidence<'_>, pick: fn(Interval, Interval) -> Interval) -> Testable<Interval> {
     let beyond = e.machine.ranges.l2.lo;
-    let mut ratios = Vec::new();
+    let mut all = Vec::new();
     for spread in &SPREADS {
-        let points = paired_points(e, spread.far, spread.near)?;
-        ratios.extend(points.into_iter().filter(|(x, _)| *x >= beyond));
+        all.extend(ratios(e, spread, |x| x >= beyond)?);
     }
-    ratios
-        .into_iter()
-        .map(|(_, ratio)| ratio)
+    all.into_iter()
         .reduce(pick)
         .ok_or_else(|| Untestable("no working set beyond L1d was measured".to_owned()))
 }

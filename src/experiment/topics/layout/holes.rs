@@ -221,11 +221,7 @@ fn agree(e: &Evidence<'_>, numbers: &[Counted]) -> Judged {
 
 /// Returns the ratio of a pair of series in memory.
 fn far(e: &Evidence<'_>, [defined, other]: [&str; 2]) -> Testable<Interval> {
-    let points = paired_points(e, defined, other)?;
-    let place = e.machine.memory_size()?;
-    let at = points.into_iter().find(|(x, _)| *x == place);
-    at.map(|(_, ratio)| ratio)
-        .ok_or_else(|| Untestable(format!("`{defined}` was not measured in memory")))
+    paired_at(e, defined, other, e.machine.memory_size()?)
 }
 
 /// An array of elements whose first and last words are read. An operation reads one element.

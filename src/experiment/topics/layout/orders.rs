@@ -41,7 +41,7 @@ const BATCH: usize = Orders::BATCH * size_of::<WholeOrder>();
 /// Returns the sizes in bytes of whole orders, one per range in a quick run. The last size, if
 /// memory allows, puts the split array into memory as well.
 fn sizes(machine: &Machine) -> Vec<usize> {
-    let largest = 1 << machine.largest.ilog2();
+    let largest = 1 << machine.largest.max(1).ilog2();
     let far = (4 * machine.in_memory()).min(largest);
     let ranges = &machine.ranges;
     let mut sizes = if machine.full {
@@ -198,21 +198,12 @@ fn near(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
 /// If whole or split orders do not: the ratio would compare memory with a cache. Split orders, at 16 bytes,
 /// take four times the last level; separate arrays, at 9, then take more than twice.
 fn far(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
-    let points = paired_points(e, of, to)?;
     let place = e.machine.place_in_memory(most(e.machine))?;
     e.machine.place_in_memory(most(e.machine) / 4)?;
-    let (_, ratio) = points
-        .into_iter()
-        .find(|(x, _)| *x == place)
-        .ok_or_else(nothing)?;
-    Ok(ratio)
+    paired_at(e, of, to, place)
 }
 
 /// Returns the largest number of bytes of whole orders.
 fn most(machine: &Machine) -> usize {
     sizes(machine).pop().unwrap_or(0)
-}
-
-fn nothing() -> Untestable {
-    Untestable("no number of orders that lies in memory was timed".to_owned())
 }

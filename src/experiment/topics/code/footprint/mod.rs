@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::CacheKind;
+use crate::experiment::claim::extreme::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::host::Pages;
@@ -86,17 +87,12 @@ const FOOTPRINT: Experiment = Experiment {
                     lo: 0.45 * l1i,
                     hi: 0.8 * l1i,
                 };
-                let mut best: Option<(Filler, Interval)> = None;
-                for filler in Filler::ALL {
+                let slower = Extreme::most(Filler::ALL.into_iter().map(|filler| {
                     let slower = ratio(e.level(name(filler), range), small(e, filler))?;
-                    if best.is_none_or(|(_, most)| slower.lo > most.lo) {
-                        best = Some((filler, slower));
-                    }
-                }
-                let (filler, slower) =
-                    best.ok_or_else(|| Untestable("no code was measured".to_owned()))?;
-                let what = format!("{} in the upper half of L1i over 2 KiB", name(filler));
-                at_least(&what, slower, STEP)
+                    Ok((filler, slower))
+                }))?;
+                let what = format!("{} in the upper half of L1i over 2 KiB", name(slower.at));
+                at_least(&what, slower.value, STEP)
             },
         )
         .holding("Code that does not fit the decoded cache waits for the decoders."),

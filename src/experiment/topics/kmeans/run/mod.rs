@@ -3,6 +3,7 @@
 use crate::cpu::Features;
 use crate::experiment::prelude::*;
 use crate::experiment::sync::Mutex;
+use crate::experiment::topics::kmeans::problem;
 use crate::host::{Host, RoundOptions, Worker};
 use crate::kernel::{Access, Kernel, NearestWay};
 use crate::mem::Region;
@@ -311,6 +312,10 @@ pub enum Told {
     IterationsApart,
     /// The largest distance of a mean from that thread's mean, in a coordinate.
     MeansApart,
+    /// The largest distance of a mean that the note's file lists from the file's value, in a coordinate.
+    ListedMeansApart,
+    /// By how many points the counts of the listed means differ from the file's.
+    ListedCountsApart,
 }
 
 /// Set-up that reports a number of a whole k-means run.
@@ -347,6 +352,8 @@ impl Setup for ClusteringSetup {
             Told::Iterations => found.iterations as f64,
             Told::IterationsApart => found.iterations.abs_diff(one()?.iterations) as f64,
             Told::MeansApart => found.difference(&*one()?),
+            Told::ListedMeansApart => problem::means_apart(&found)?,
+            Told::ListedCountsApart => problem::counts_apart(&found, &context.features)?,
         }))
     }
 }
