@@ -48,9 +48,10 @@ const SITUATIONS: Experiment = Experiment {
             continue into the second. In the other situation two cores need the same line: \
             whenever another core has read it, a write must first upgrade it from shared to \
             exclusive. A core that overlaps locked additions hides this latency in a sequence; a \
-            fence after each addition exposes it. Loads that depend on each other and a round trip \
-            of one word show whether the two CPUs are threads of one core, where no line moves. X13 shows the price by line state, and B8 shows \
-            what programs pay that write to one line.",
+            fence after each addition exposes it. Loads that depend on each other and a round \
+            trip of one word show whether the two CPUs are threads of one core, where no line \
+            moves. X13 shows the price by line state, and B8 shows what programs pay that write \
+            to one line.",
     plot: Plot::over_working_set(&[]),
     cases: |machine| {
         let Ok(cpus) = machine.cpu_order.two_cores() else {

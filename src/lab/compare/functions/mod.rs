@@ -284,13 +284,18 @@ impl Functions {
         sheet
     }
 
-    fn missing(&self) -> String {
+    /// Returns the functions that only one source has, and what is not known of the values.
+    fn notes(&self) -> String {
         let words = |name: &String, alone: &Vec<String>| match alone[..] {
             [] => String::new(),
             _ => format!("only in {name}: {}\n", alone.join(", ")),
         };
-        let pairs = self.names.iter().zip(&self.alone);
-        pairs.map(|(name, alone)| words(name, alone)).collect()
+        let named = self.names.iter().zip(&self.alone);
+        let mut notes: String = named.map(|(name, alone)| words(name, alone)).collect();
+        if self.pairs.iter().any(|pair| pair.unit.is_empty()) {
+            notes += "Criterion does not store the unit: nanoseconds, unless a bench measures something else.\n";
+        }
+        notes
     }
 }
 
@@ -304,7 +309,7 @@ impl Output for Functions {
         let mut screen = Screen::default();
         screen.paint(STRONG, &sheet.title).end();
         screen.add(&sheet.text(width)).end();
-        screen.add(&self.missing());
+        screen.add(&self.notes());
         screen
     }
 
