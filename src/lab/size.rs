@@ -12,7 +12,8 @@ pub fn parse(text: &str) -> Result<u64, String> {
     number(text).ok_or_else(wrong)
 }
 
-/// Formats a number of bytes in the largest unit in which it is at least 1: `48 KiB`, `1.5 GiB`.
+/// Formats a number of bytes in the largest unit in which it is at least 1: `48 KiB`, `1.5 GiB`,
+/// `1.25 MiB`.
 pub fn show(bytes: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes;
@@ -21,7 +22,12 @@ pub fn show(bytes: f64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    let digits = usize::from(value.fract() != 0.0 && value < 100.0);
+    let digits = match value {
+        _ if value.fract() == 0.0 || value >= 100.0 => 0,
+        // Caches of 1.25 MiB are sold.
+        _ if value < 10.0 && (2.0 * value).fract() == 0.5 => 2,
+        _ => 1,
+    };
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
@@ -82,10 +88,10 @@ mod tests {
 
     #[test]
     fn sizes_are_shown_in_their_unit() {
-        let sizes = [64.0, 4096.0, 49152.0, 5793.0, 1048576.0, 3.5 * 1073741824.0];
+        let sizes = [64.0, 4096.0, 49152.0, 5793.0, 1310720.0, 3.5 * 1073741824.0];
         assert_eq!(
             sizes.map(show),
-            ["64 B", "4 KiB", "48 KiB", "5.7 KiB", "1 MiB", "3.5 GiB"]
+            ["64 B", "4 KiB", "48 KiB", "5.7 KiB", "1.25 MiB", "3.5 GiB"]
         );
     }
 
