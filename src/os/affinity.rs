@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use super::preempt::current_cpu;
-use super::root::{Root, read};
+use super::root::Root;
 use super::sysfs::list;
 
 /// CPUs in a mask. The kernel's own limit on x86-64 (`NR_CPUS`) is 8192.
@@ -296,10 +296,7 @@ pub fn pin_to_measure(root: &Root) -> Result<Pinned, String> {
 
 /// Returns the CPUs listed in a file; none if the file is missing or malformed.
 fn listed(path: &Path) -> Vec<usize> {
-    read(path)
-        .ok()
-        .and_then(|text| list::parse(&text))
-        .unwrap_or_default()
+    list::read(path).unwrap_or_default()
 }
 
 #[cfg(test)]
