@@ -177,7 +177,7 @@ impl Pages {
     }
 
     /// Removes a second mapping. Its memory still belongs to the first.
-    pub fn forget(&mut self, mapped: Mapped) {
+    pub fn forget(&mut self, mapped: &Mapped) {
         self.window.forget(mapped, &mut self.physical);
     }
 }

@@ -4,13 +4,13 @@
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
+use std::io;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::OnceLock;
-use std::{fmt, io};
 
 use super::preempt::current_cpu;
-use super::root::{Root, read};
+use super::root::Root;
 use super::sysfs::list;
 
 /// CPUs in a mask. The kernel's own limit on x86-64 (`NR_CPUS`) is 8192.
@@ -120,21 +120,16 @@ pub struct AffinityError {
     pub refusal: Option<String>,
 }
 
-impl fmt::Display for AffinityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot run on CPU {}: ", self.cpu)?;
-        match &self.refusal {
-            Some(refusal) => write!(f, "{refusal}; this process may use ")?,
-            None => write!(f, "this process may use ")?,
+messages! { AffinityError:
+    Self { cpu, allowed, refusal } => (
+        "cannot run on CPU {cpu}: {}this process may use {}",
+        refusal.as_ref().map_or_else(String::new, |refusal| format!("{refusal}; ")),
+        match &allowed[..] {
+            [] => "CPUs the kernel did not name".to_owned(),
+            allowed => format!("CPU {}", list::format(allowed)),
         }
-        if self.allowed.is_empty() {
-            return f.write_str("CPUs the kernel did not name");
-        }
-        write!(f, "CPU {}", list::format(&self.allowed))
-    }
+    );
 }
-
-impl std::error::Error for AffinityError {}
 
 /// `sched_getaffinity`: returns the CPUs that this process may use, in ascending order.
 ///
@@ -301,10 +296,7 @@ pub fn pin_to_measure(root: &Root) -> Result<Pinned, String> {
 
 /// Returns the CPUs listed in a file; none if the file is missing or malformed.
 fn listed(path: &Path) -> Vec<usize> {
-    read(path)
-        .ok()
-        .and_then(|text| list::parse(&text))
-        .unwrap_or_default()
+    list::read(path).unwrap_or_default()
 }
 
 #[cfg(test)]

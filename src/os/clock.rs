@@ -1,8 +1,10 @@
-//! The raw monotonic clock, the rate of the TSC against it, and a sleep that does not panic if a system
-//! call is refused.
-// `clock_gettime` is a call into C that fills a structure.
+//! The raw monotonic clock, the rate of the TSC against it, a sleep that does not panic if a system call is
+//! refused, and a bounded wait for a file.
+// `clock_gettime` and `poll` are calls into C that fill a structure.
 #![allow(unsafe_code)]
 
+use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -80,6 +82,25 @@ pub fn pause(time: Duration) {
         let woken = news.wait_timeout(held, left);
         held = woken.unwrap_or_else(PoisonError::into_inner).0;
     }
+}
+
+/// `poll`: waits at most `time` until `file` can be read or has ended, and returns whether it can.
+///
+/// # Errors
+/// The kernel's error, unless a signal came.
+pub(crate) fn readable(file: &impl AsRawFd, time: Duration) -> io::Result<bool> {
+    let mut poll = libc::pollfd {
+        fd: file.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one descriptor, which is open, in a structure that is valid to write.
+    let ready = unsafe { libc::poll(&mut poll, 1, time.as_millis() as libc::c_int) };
+    let error = io::Error::last_os_error();
+    if ready < 0 && error.kind() != io::ErrorKind::Interrupted {
+        return Err(error);
+    }
+    Ok(ready > 0)
 }
 
 #[cfg(test)]

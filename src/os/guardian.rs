@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use crate::os::interrupt::Blocked;
+use crate::os::interrupt::{Blocked, wait_for};
 
 /// A step that restores a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,10 +125,7 @@ impl Guardian {
         // If the child was killed, the socket is closed and the report empty.
         let _ = self.line.shutdown(Shutdown::Write);
         let _ = self.line.read_to_end(&mut report);
-        // SAFETY: the status is not asked for; the child is ours and was not waited for.
-        while unsafe { libc::waitpid(self.child, std::ptr::null_mut(), 0) } < 0
-            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-        {}
+        let _ = wait_for(self.child);
         let mut report = report.into_iter();
         let mut left = std::mem::take(&mut self.undo);
         left.retain(|step| report.next().map_or_else(|| !step.done(), |done| done == 0));

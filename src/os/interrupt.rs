@@ -78,6 +78,19 @@ pub(crate) fn resume(child: u32) -> io::Result<()> {
     }
 }
 
+/// `waitpid`: waits until a child of this process has ended, and returns its status.
+pub(super) fn wait_for(child: libc::pid_t) -> io::Result<libc::c_int> {
+    let mut status = 0;
+    // SAFETY: `status` is valid to write.
+    while unsafe { libc::waitpid(child, &mut status, 0) } < 0 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    Ok(status)
+}
+
 /// Blocks all signals of this thread until dropped.
 pub(super) struct Blocked {
     before: libc::sigset_t,

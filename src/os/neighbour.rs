@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use super::affinity::keep_on;
 use super::clock::pause;
-use super::interrupt::Blocked;
-use super::memory::Mapped;
+use super::interrupt::{Blocked, wait_for};
+use super::memory::{Mapped, Shared};
 use crate::host::{BackgroundLoad, Process};
 use crate::kernel::{Bandwidth, Kernel};
 use crate::mem::{PAGE, Region};
@@ -50,13 +50,14 @@ messages! { NeighbourError:
 #[derive(Debug)]
 pub struct BackgroundProcess {
     child: libc::pid_t,
-    board: Mapped,
+    board: Shared<Board>,
     /// Whether the child's end was seen. Its number may then belong to another process.
     ended: bool,
     of_this_thread: PhantomData<*const ()>,
 }
 
 /// The page that the two processes share.
+#[derive(Debug)]
 #[repr(C, align(4096))]
 struct Board {
     /// 0 at first; then one of the states below in the low bits, and an error number above them.
@@ -88,7 +89,9 @@ impl BackgroundProcess {
         if chore.bytes == 0 || !chore.bytes.is_multiple_of(chore.motion.granularity()) {
             return Err(NeighbourError::Blocks(chore.bytes));
         }
-        let board = Board::map().map_err(NeighbourError::Fork)?;
+        // SAFETY: the page consists of atomic words.
+        let board = unsafe { Shared::map(libc::PROT_READ | libc::PROT_WRITE, None) };
+        let board: Shared<Board> = board.map_err(NeighbourError::Fork)?;
         let signals = Blocked::all().map_err(NeighbourError::Fork)?;
         // SAFETY: the call only returns a number.
         let parent = unsafe { libc::getpid() };
@@ -96,10 +99,7 @@ impl BackgroundProcess {
         // nothing, and never returns.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            // SAFETY: the board stays mapped in the child.
-            work(&chore, parent, unsafe {
-                board.start().cast::<Board>().as_ref()
-            });
+            work(&chore, parent, board.get());
         }
         let refused = io::Error::last_os_error();
         drop(signals);
@@ -119,7 +119,7 @@ impl BackgroundProcess {
     fn wait(&mut self, chore: BackgroundLoad) -> Result<(), NeighbourError> {
         let began = Instant::now();
         loop {
-            let state = self.board().state.load(Ordering::Acquire);
+            let state = self.board.get().state.load(Ordering::Acquire);
             let error = || io::Error::from_raw_os_error((state >> STATE_BITS) as i32);
             match state & ((1 << STATE_BITS) - 1) {
                 AT_WORK => return Ok(()),
@@ -132,16 +132,11 @@ impl BackgroundProcess {
             }
         }
     }
-
-    fn board(&self) -> &Board {
-        // SAFETY: the page is mapped until this is dropped, and consists of atomic words.
-        unsafe { self.board.start().cast::<Board>().as_ref() }
-    }
 }
 
 impl Process for BackgroundProcess {
     fn stretches(&self) -> u64 {
-        self.board().stretches.load(Ordering::Relaxed)
+        self.board.get().stretches.load(Ordering::Relaxed)
     }
 
     fn lives(&mut self) -> bool {
@@ -160,26 +155,14 @@ impl Drop for BackgroundProcess {
     /// Kills the process, and waits for it to end.
     fn drop(&mut self) {
         if self.lives() {
-            let mut status = 0;
-            // SAFETY: the child is ours and was not waited for, so that the number is still its own;
-            // `status` is valid to write.
-            unsafe {
-                libc::kill(self.child, libc::SIGKILL);
-                while libc::waitpid(self.child, &mut status, 0) < 0
-                    && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-                {
-                }
-            }
+            // SAFETY: the child is ours and was not waited for, so that the number is still its own.
+            unsafe { libc::kill(self.child, libc::SIGKILL) };
+            let _ = wait_for(self.child);
         }
     }
 }
 
 impl Board {
-    fn map() -> io::Result<Mapped> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        Mapped::new(size_of::<Board>(), access, libc::MAP_SHARED, None)
-    }
-
     /// Reports the reason to the parent, and ends the child.
     fn leave(&self, state: u64, error: io::Error) -> ! {
         self.say(state, error.raw_os_error().unwrap_or(libc::EINVAL));

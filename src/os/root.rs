@@ -110,6 +110,35 @@ impl Planted {
     pub(crate) fn root(&self) -> Root {
         Root::under(&self.0)
     }
+
+    /// Returns a command that runs one test of this program and passes it the folder.
+    pub(super) fn alone(&self, test: &str) -> std::process::Command {
+        let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+        program.args(["--exact", test]).env(PASSED, &self.0);
+        program.stdout(std::process::Stdio::null());
+        program
+    }
+
+    /// Returns the machine that [`alone`](Self::alone) passed to this process, if it did.
+    pub(super) fn passed() -> Option<Root> {
+        std::env::var_os(PASSED).map(|dir| Root::under(dir.as_ref()))
+    }
+}
+
+#[cfg(test)]
+const PASSED: &str = "LINEFILL_TEST_MACHINE";
+
+/// Waits until `done`, at most 20 seconds, and returns whether it was.
+#[cfg(test)]
+pub(super) fn wait_until(done: impl Fn() -> bool) -> bool {
+    let began = std::time::Instant::now();
+    while !done() {
+        if began.elapsed() > std::time::Duration::from_secs(20) {
+            return false;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    true
 }
 
 #[cfg(test)]

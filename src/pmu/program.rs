@@ -386,59 +386,43 @@ pub enum ProgramError {
     },
 }
 
-impl fmt::Display for ProgramError {
+messages! { ProgramError:
+    Self::Absent { able: 0, .. } => ("no general counter can count the event");
+    Self::Absent { able, present } => (
+        "the event can be counted by {} alone; this CPU has {present}, from 0 on", Able(*able)
+    );
+    Self::Full { able, first, holder: Encoding { event, umask, .. } } => (
+        "the event can be counted by {}, and none is free: counter {first} counts event \
+         {event:02X}h, umask {umask:02X}h",
+        Able(*able)
+    );
+    Self::Offcore { wanted, held } => (
+        "the event wants {wanted:#x} in the off-core response register, where another \
+         needs {held:#x}"
+    );
+    Self::NoOffcore { wanted } => (
+        "the event wants {wanted:#x} in the off-core response register, which this CPU does not \
+         have"
+    );
+    Self::NoFixed { asked, present } => (
+        "there is no fixed counter {asked}; this CPU has {present}"
+    );
+    Self::Taken { fixed } => ("fixed counter {fixed} counts already");
+}
+
+/// The general counters in a mask.
+struct Able(u32);
+
+impl fmt::Display for Able {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ProgramError::Absent { able: 0, .. } => {
-                f.write_str("no general counter can count the event")
-            }
-            ProgramError::Absent { able, present } => {
-                f.write_str("the event can be counted by ")?;
-                counters(f, *able)?;
-                write!(f, " alone; this CPU has {present}, from 0 on")
-            }
-            ProgramError::Full {
-                able,
-                first,
-                holder: Encoding { event, umask, .. },
-            } => {
-                f.write_str("the event can be counted by ")?;
-                counters(f, *able)?;
-                write!(
-                    f,
-                    ", and none is free: counter {first} counts event {event:02X}h, umask {umask:02X}h"
-                )
-            }
-            ProgramError::Offcore { wanted, held } => write!(
-                f,
-                "the event wants {wanted:#x} in the off-core response register, where another \
-                 needs {held:#x}"
-            ),
-            ProgramError::NoOffcore { wanted } => write!(
-                f,
-                "the event wants {wanted:#x} in the off-core response register, which this CPU does not \
-                 have"
-            ),
-            ProgramError::NoFixed { asked, present } => write!(
-                f,
-                "there is no fixed counter {asked}; this CPU has {present}"
-            ),
-            ProgramError::Taken { fixed } => write!(f, "fixed counter {fixed} counts already"),
+        if self.0 == u32::MAX {
+            return f.write_str("any general counter");
         }
+        f.write_str("counter")?;
+        for (place, n) in (0..u32::BITS).filter(|n| self.0 >> n & 1 == 1).enumerate() {
+            let before = if place == 0 { " " } else { ", " };
+            write!(f, "{before}{n}")?;
+        }
+        Ok(())
     }
 }
-
-/// Writes the numbers of the counters in a mask.
-fn counters(f: &mut fmt::Formatter<'_>, able: u32) -> fmt::Result {
-    if able == u32::MAX {
-        return f.write_str("any general counter");
-    }
-    f.write_str("counter")?;
-    for (place, n) in (0..u32::BITS).filter(|n| able >> n & 1 == 1).enumerate() {
-        let before = if place == 0 { " " } else { ", " };
-        write!(f, "{before}{n}")?;
-    }
-    Ok(())
-}
-
-impl core::error::Error for ProgramError {}

@@ -27,7 +27,7 @@ pub enum Line<Header, Point, Verdict, Round = ()> {
 }
 
 /// The machine, the program and the settings of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Header<Text, Texts, Cpu, Counting> {
     /// Version of the record format: [`FORMAT`](super::FORMAT).
     pub format: u32,
@@ -159,7 +159,7 @@ pub struct SettingLine<Text> {
 }
 
 /// The CPU as CPUID describes it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuLine<Text, Features, Caches, Tlbs> {
     /// Vendor, such as `Intel` or `AMD`.
     pub vendor: Text,

@@ -185,7 +185,7 @@ fn a_second_mapping_leads_to_the_same_memory_page_by_page() {
     }
     let address = second.address;
     let free = physical.pool().bytes();
-    window.forget(second, &mut physical);
+    window.forget(&second, &mut physical);
     assert_eq!(window.physical(address), None);
     assert_eq!(window.pages_of(&first), Some(Size::Base));
     assert_eq!(physical.pool().bytes(), free);

@@ -17,7 +17,7 @@ pub struct Window {
 }
 
 /// Memory that is mapped in pages of one size.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapped {
     /// The virtual address.
     pub address: u64,
@@ -54,7 +54,7 @@ impl Window {
                 .tables
                 .map(address + page, memory.start + page, size, physical);
             if let Err(error) = done {
-                self.clear(&mapped, physical);
+                self.forget(&mapped, physical);
                 return Err(error);
             }
         }
@@ -83,7 +83,7 @@ impl Window {
                         .map(address, found.physical, Size::Base, physical)
                 });
             if let Err(error) = done {
-                self.clear(&again, physical);
+                self.forget(&again, physical);
                 return Err(error);
             }
         }
@@ -91,8 +91,10 @@ impl Window {
     }
 
     /// Removes a mapping but keeps its memory, which another mapping uses.
-    pub fn forget(&mut self, mapped: Mapped, physical: &mut Physical) {
-        self.clear(&mapped, physical);
+    pub fn forget(&mut self, mapped: &Mapped, physical: &mut Physical) {
+        for gib in (0..mapped.memory.bytes()).step_by(GIB as usize) {
+            self.tables.clear_gib(mapped.address + gib, physical);
+        }
     }
 
     /// Reserves addresses for `memory`, rounded up to whole GiB.
@@ -108,7 +110,7 @@ impl Window {
 
     /// Removes a mapping and gives its memory back.
     pub fn unmap(&mut self, mapped: Mapped, physical: &mut Physical) {
-        self.clear(&mapped, physical);
+        self.forget(&mapped, physical);
         physical.give_back(mapped.memory);
     }
 
@@ -132,11 +134,5 @@ impl Window {
     /// Translates an address of a mapping to its physical address.
     pub fn physical(&self, address: u64) -> Option<u64> {
         Some(self.tables.walk(address)?.physical)
-    }
-
-    fn clear(&mut self, mapped: &Mapped, physical: &mut Physical) {
-        for gib in (0..mapped.memory.bytes()).step_by(GIB as usize) {
-            self.tables.clear_gib(mapped.address + gib, physical);
-        }
     }
 }

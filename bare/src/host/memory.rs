@@ -22,8 +22,7 @@ const fn size_of(pages: PageSize) -> Option<Size> {
 /// Memory that the host allocated.
 #[derive(Debug)]
 pub struct Own {
-    /// `None` after it was given back.
-    mapped: Option<Mapped>,
+    mapped: Mapped,
     bytes: usize,
     granted: Granted,
 }
@@ -45,7 +44,7 @@ impl Own {
             _ => Granted::Unknown("the page tables hold other pages".into()),
         };
         let mut own = Own {
-            mapped: Some(mapped),
+            mapped,
             bytes,
             granted,
         };
@@ -54,9 +53,7 @@ impl Own {
     }
 
     fn address(&self) -> usize {
-        self.mapped
-            .as_ref()
-            .map_or(0, |mapped| mapped.address as usize)
+        self.mapped.address as usize
     }
 }
 
@@ -88,10 +85,8 @@ impl Backing for Own {
 
 impl Drop for Own {
     fn drop(&mut self) {
-        if let Some(mapped) = self.mapped.take() {
-            // SAFETY: no reference to the memory outlives `self`.
-            with_pages(|all| unsafe { all.give_back(mapped) });
-        }
+        // SAFETY: no reference to the memory outlives `self`.
+        with_pages(|all| unsafe { all.give_back(self.mapped) });
     }
 }
 
@@ -133,7 +128,7 @@ fn function(address: usize) -> Function {
 #[derive(Debug)]
 pub struct Twice {
     first: Own,
-    second: Option<Mapped>,
+    second: Mapped,
 }
 
 impl Twice {
@@ -144,26 +139,18 @@ impl Twice {
     pub fn new(bytes: usize) -> Result<Self, Lack> {
         let bytes = bytes.next_multiple_of(Size::Base.bytes() as usize);
         let first = Own::new(bytes, PageSize::Base)?;
-        let mapped = first.mapped.as_ref().ok_or_else(|| HOST.lacks("memory"))?;
-        let second = with_pages(|all| all.map_again(mapped)).map_err(Lack::refused)?;
-        Ok(Twice {
-            first,
-            second: Some(second),
-        })
+        let second = with_pages(|all| all.map_again(&first.mapped)).map_err(Lack::refused)?;
+        Ok(Twice { first, second })
     }
 
     fn second_address(&self) -> usize {
-        self.second
-            .as_ref()
-            .map_or(0, |mapped| mapped.address as usize)
+        self.second.address as usize
     }
 }
 
 impl Drop for Twice {
     fn drop(&mut self) {
-        if let Some(second) = self.second.take() {
-            with_pages(|all| all.forget(second));
-        }
+        with_pages(|all| all.forget(&self.second));
     }
 }
 

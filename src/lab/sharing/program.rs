@@ -1,12 +1,8 @@
 //! Runs a program under valgrind, and reads the accesses of its threads.
 
-// Waits for the pipe through C.
-#![allow(unsafe_code)]
-
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Read};
-use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
 
 use super::trace::Trace;
-use crate::os::clock::pause;
+use crate::os::clock::{pause, readable};
 
 /// Passes valgrind the pipe as file descriptor 9. The program's output goes to the standard error.
 const SHELL: &str = "exec valgrind --tool=lackey --trace-mem=yes --trace-sched=yes --fair-sched=try \
@@ -166,15 +162,7 @@ struct UntilStopped<'s> {
 impl Read for UntilStopped<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         while !self.stop.load(Ordering::Relaxed) {
-            let mut poll = libc::pollfd {
-                fd: self.pipe.as_raw_fd(),
-                events: libc::POLLIN,
-                revents: 0,
-            };
-            // SAFETY: one descriptor, which is open, in a structure that is valid to write.
-            let ready = unsafe { libc::poll(&mut poll, 1, LOOK.as_millis() as libc::c_int) };
-            let error = (ready < 0).then(|| io::Error::last_os_error().kind());
-            if ready != 0 && error != Some(ErrorKind::Interrupted) {
+            if readable(&self.pipe, LOOK).unwrap_or(true) {
                 return self.pipe.read(bytes);
             }
         }

@@ -85,23 +85,21 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     rows.extend(inferred.stores.as_ref().map(|found| {
         let [least, most] = found.value;
         let known = published(|core| core.store_buffer);
-        let half = |known: u32| (least..=most).contains(&(known / 2));
-        let differs = known.filter(|known| !(least..=most).contains(known));
-        buffers(
-            "store buffer",
-            sure(found, &format!("{least} to {most} stores")),
-            known,
-            differs.map(|known| match half(known) {
-                true => "half of the published number: the core's other thread has the other half",
-                false => "not the number published",
-            }),
-        )
+        // Half of an odd number is rounded down.
+        let near = |size: f64| (f64::from(least)..=most.into()).contains(&size.floor());
+        let measured = sure(found, &format!("{least} to {most} stores"));
+        beside("store buffer", measured, known, near, true)
     }));
     rows.extend(inferred.buffers.iter().map(|(name, found)| {
         let [least, most] = found.value;
         let measured = sure(found, &format!("{least} to {most}"));
         match *name {
-            "reorder buffer" => reorder_buffer(measured, found.value, published),
+            "reorder buffer" => {
+                // The same limits as in the claim of X22: some operations of the chains are in the buffer too.
+                let near = |size| 0.85 * size <= f64::from(most) && f64::from(least) <= 1.15 * size;
+                let known = published(|core| core.reorder_buffer);
+                beside(name, format!("{measured} operations"), known, near, true)
+            }
             name => Row::of(name, measured),
         }
     }));
@@ -114,57 +112,39 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     }));
     rows.extend(inferred.combining.as_ref().map(|found| {
         let known = published(|core| core.combining_buffers);
-        let differs = known.filter(|known| *known != found.value);
-        buffers(
-            "write-combining buffers",
-            sure(found, &found.value.to_string()),
-            known,
-            differs.map(|_| "not the number published"),
-        )
+        let near = |size| size == f64::from(found.value);
+        let measured = sure(found, &found.value.to_string());
+        beside("write-combining buffers", measured, known, near, false)
     }));
     let runs = inferred.accuracy.iter();
     rows.extend(runs.map(|(series, words)| Row::of(format!("single runs, {series}"), words)));
     rows.extend(inferred.parallel.map(|Interval { lo, hi }| {
         let known = published(|core| core.outstanding_misses);
         // The same limits as in the claim of X10.
-        let far = |known: &u32| hi < 0.8 * f64::from(*known) || lo > 1.2 * f64::from(*known);
+        let near = |size| hi >= 0.8 * size && lo <= 1.2 * size;
         let found = if lo < hi {
             format!("{lo} to {hi}")
         } else {
             hi.to_string()
         };
-        buffers(
-            "misses at once",
-            found,
-            known,
-            known.filter(far).map(|_| "not the number published"),
-        )
+        beside("misses at once", found, known, near, false)
     }));
 }
 
-/// Returns the row of the reorder buffer: the operations that it holds, beside the published number.
-fn reorder_buffer(
+/// Returns a row for a number of buffers or entries, beside the published number. `near` returns whether a
+/// number is as measured; `halves` is whether the threads of a core share the buffer in halves.
+fn beside(
+    name: &str,
     measured: String,
-    [least, most]: [u32; 2],
-    published: impl Fn(fn(&Core) -> Fact<u32>) -> Option<u32>,
+    known: Option<u32>,
+    near: impl Fn(f64) -> bool,
+    halves: bool,
 ) -> Row {
-    let known = published(|core| core.reorder_buffer);
-    // The same limits as in the claim of X22: some operations of the chains are in the buffer too.
-    let near = |size: f64| 0.85 * size <= f64::from(most) && f64::from(least) <= 1.15 * size;
     let differs = known.map(f64::from).filter(|known| !near(*known));
-    buffers(
-        "reorder buffer",
-        format!("{measured} operations"),
-        known,
-        differs.map(|known| match near(known / 2.0) {
-            true => "half of the published number: the core's other thread has the other half",
-            false => "not the number published",
-        }),
-    )
-}
-
-/// Returns a row for a number of buffers or entries, beside the published number.
-fn buffers(name: &str, measured: String, known: Option<u32>, differs: Option<&str>) -> Row {
+    let differs = differs.map(|known| match halves && near(known / 2.0) {
+        true => "half of the published number: the core's other thread has the other half",
+        false => "not the number published",
+    });
     Row {
         cpuid: Some(match known {
             Some(known) => format!("{known}, published for this core"),

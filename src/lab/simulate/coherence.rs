@@ -29,29 +29,13 @@ fn arrows(cores: usize) -> Vec<Arrow> {
     let mut arrows = Vec::new();
     for from in State::ALL {
         for event in Event::ALL {
-            let mut caches = Mesi::new(Protocol::MESI, cores);
-            match from {
-                State::Modified => drop(caches.write(0, LINE, 1)),
-                State::Exclusive => drop(caches.read(0, LINE)),
-                State::Shared => {
-                    for core in 0..cores {
-                        caches.read(core, LINE);
-                    }
-                }
-                State::Invalid => {}
-            }
-            let before = caches.messages();
-            match event {
-                Event::LocalRead => drop(caches.read(0, LINE)),
-                Event::LocalWrite => drop(caches.write(0, LINE, 2)),
-                Event::RemoteRead => drop(caches.read(1, LINE)),
-                Event::RemoteWrite => drop(caches.write(1, LINE, 2)),
-            }
+            let mut caches = Mesi::in_state(Protocol::MESI, cores, LINE, from);
+            let (to, sent) = caches.happen(event, LINE);
             arrows.push(Arrow {
                 from,
                 event,
-                to: caches.state(0, LINE),
-                sent: caches.messages() - before,
+                to,
+                sent,
             });
         }
     }

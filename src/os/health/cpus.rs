@@ -32,7 +32,7 @@ pub(super) fn chosen(root: &Root, cpu: usize, observed: &Observed) -> Check {
     let allowed = &observed.allowed;
     // The CPUs of `isolcpus` are in no mask: a process reaches them only by naming them, and only if its
     // cpuset has them.
-    let isolated = listed(&root.sys.join("devices/system/cpu/isolated"));
+    let isolated = list::read(&root.sys.join("devices/system/cpu/isolated"));
     let asked_for = observed.pinned && isolated.is_ok_and(|cpus| cpus.contains(&cpu));
     if !allowed.is_empty() && !allowed.contains(&cpu) && !asked_for {
         return subject.bad(
@@ -66,7 +66,7 @@ pub(super) fn scheduler(root: &Root, cpu: usize) -> Check {
     };
     // A partition of cgroup v2 isolates its CPUs as well; Linux 6.8 and later list them.
     let partitions = root.sys.join("fs/cgroup/cpuset.cpus.isolated");
-    match listed(&partitions) {
+    match list::read(&partitions) {
         Ok(cpus) if cpus.contains(&cpu) => subject.good(format!(
             "isolated in a cpuset partition: {}",
             list::format(&cpus)
@@ -124,7 +124,7 @@ pub(in crate::os) fn boot_settings(cpu: usize) -> String {
 
 fn judge(subject: &Subject, root: &Root, cpu: usize, file: &str, parameter: &str) -> Check {
     let mend = boot_settings(cpu);
-    let from_file = listed(&root.sys.join("devices/system/cpu").join(file));
+    let from_file = list::read(&root.sys.join("devices/system/cpu").join(file));
     let cpus = from_file.or_else(|_| from_command_line(&root.proc.join("cmdline"), parameter));
     match cpus {
         Ok(cpus) if cpus.contains(&cpu) => {
@@ -137,15 +137,6 @@ fn judge(subject: &Subject, root: &Root, cpu: usize, file: &str, parameter: &str
         ),
         Err(error) => subject.unknown(error, mend),
     }
-}
-
-fn listed(path: &Path) -> Result<Vec<usize>, Unreadable> {
-    let text = read(path)?;
-    // Some kernels print a null pointer if no CPU is named.
-    if text == "(null)" {
-        return Ok(Vec::new());
-    }
-    list::parse(&text).ok_or_else(|| Unreadable::malformed(path, &text, "a list of CPUs"))
 }
 
 /// Returns the CPUs of `parameter=[flag,]list` on the kernel's command line.

@@ -3,10 +3,8 @@
 // Ends processes by signal.
 #![allow(unsafe_code)]
 
-use std::process::{Command, Stdio};
-
 use super::*;
-use crate::os::root::Planted;
+use crate::os::root::{Planted, wait_until};
 
 /// A machine with two CPUs, cgroup v2 and a device that interrupts either CPU.
 struct Mock(Planted);
@@ -52,14 +50,7 @@ impl Mock {
 
     /// Waits until `file` holds `text`.
     fn comes_to(&self, file: &str, text: &str) -> bool {
-        let began = Instant::now();
-        while self.text(file) != text {
-            if began.elapsed() > Duration::from_secs(20) {
-                return false;
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        true
+        wait_until(|| self.text(file) == text)
     }
 }
 
@@ -129,10 +120,9 @@ fn a_controller_that_cannot_be_handed_on_is_no_plan() {
 /// Not a test by itself: the code of the process whose standard error the next test reads.
 #[test]
 fn isolate_in_vain() {
-    let Some(dir) = std::env::var_os(VICTIM) else {
+    let Some(root) = Planted::passed() else {
         return;
     };
-    let root = Root::under(dir.as_ref());
     let plan = Plan::of(&root, 1).unwrap();
     fs::remove_dir_all(root.sys.join("fs/cgroup")).unwrap();
     assert!(Isolated::change(&root, 1, Some(plan)).is_err());
@@ -147,11 +137,8 @@ fn nothing_is_said_of_changes_that_were_refused() {
     let irq = mock.0.path().join(IRQ);
     fs::remove_file(&irq).unwrap();
     std::os::unix::fs::symlink("/sys/devices/system/cpu/possible", irq).unwrap();
-    let ran = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "os::isolation::tests::isolate_in_vain"])
-        .env(VICTIM, mock.0.path())
-        .output()
-        .unwrap();
+    let test = "os::isolation::tests::isolate_in_vain";
+    let ran = mock.0.alone(test).output().unwrap();
     let said = String::from_utf8(ran.stderr).unwrap();
     assert!(ran.status.success() && said.is_empty(), "{said}");
 }
@@ -227,29 +214,21 @@ fn a_cpu_is_quiet_if_hardly_anything_came() {
     assert!(others.found.contains("switched 1 times"), "{others:?}");
 }
 
-/// Names the folder of the mock to the process that is killed.
-const VICTIM: &str = "LINEFILL_TEST_ISOLATED";
-
 /// Not a test by itself: the code of the process that the next test kills.
 #[test]
 fn isolate_and_wait() {
-    let Some(dir) = std::env::var_os(VICTIM) else {
+    let Some(root) = Planted::passed() else {
         return;
     };
-    let _isolated = isolated(&Root::under(dir.as_ref()));
+    let _isolated = isolated(&root);
     std::thread::sleep(Duration::from_secs(60));
 }
 
 #[test]
 fn a_process_that_is_killed_leaves_everything_as_it_was() {
     let mock = Mock::new("killed");
-    let mut victim = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "os::isolation::tests::isolate_and_wait"])
-        .env(VICTIM, mock.0.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let test = "os::isolation::tests::isolate_and_wait";
+    let mut victim = mock.0.alone(test).spawn().unwrap();
     assert!(mock.comes_to(IRQ, "0"), "never isolated");
     assert_eq!(mock.of_partition(victim.id(), KIND), "isolated");
     // SAFETY: the process is a child of this process and has not been waited for.

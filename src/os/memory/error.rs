@@ -76,78 +76,41 @@ impl MemoryError {
     }
 }
 
-impl fmt::Display for MemoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("0 bytes of memory asked for; at least 1 is needed"),
-            Self::TooLarge {
-                requested,
-                available,
-            } => write!(
-                f,
-                "{} of memory asked for, and only {} are available (31/32 of that may be taken)",
-                Size(*requested as u64),
-                Size(*available)
-            ),
-            Self::Refused {
-                requested,
-                step,
-                answer,
-                address_space,
-                available,
-            } => {
-                write!(
-                    f,
-                    "{} of memory refused by {step}: {answer}; ",
-                    Size(*requested as u64)
-                )?;
-                match address_space {
-                    Some(limit) => write!(
-                        f,
-                        "address space is limited to {} (RLIMIT_AS, `ulimit -v`), ",
-                        Size(*limit)
-                    )?,
-                    None => f.write_str("address space is unlimited, ")?,
-                }
-                write!(f, "{} of memory are available", Size(*available))
-            }
-            Self::NoHugePages(reason) => write!(f, "no 2 MiB pages: {reason}"),
-            Self::NoGiantPages(reason) => write!(f, "no 1 GiB pages: {reason}"),
-            Self::NoPolicy {
-                asked,
-                step,
-                answer,
-                nodes,
-            } => {
-                write!(f, "memory on {asked} refused by {step}: {answer}; ")?;
-                match &nodes[..] {
-                    [] => f.write_str("the kernel tells of no memory nodes"),
-                    nodes => write!(f, "this machine has {}", Nodes(nodes)),
-                }
-            }
-            Self::NodeTooSmall {
-                node,
-                requested,
-                available,
-            } => write!(
-                f,
-                "{} of memory on node {node} asked for, and only {} are available there (31/32 of \
-                 that may be taken)",
-                Size(*requested as u64),
-                Size(*available)
-            ),
-            Self::Elsewhere { asked, got } => {
-                write!(
-                    f,
-                    "memory on {asked} asked for, and got {}",
-                    FoundPages(got)
-                )
-            }
+messages! { MemoryError:
+    Self::Empty => ("0 bytes of memory asked for; at least 1 is needed");
+    Self::TooLarge { requested, available } => (
+        "{} of memory asked for, and only {} are available (31/32 of that may be taken)",
+        Size(*requested as u64),
+        Size(*available)
+    );
+    Self::Refused { requested, step, answer, address_space, available } => (
+        "{} of memory refused by {step}: {answer}; address space is {}, {} of memory are available",
+        Size(*requested as u64),
+        address_space.map_or_else(
+            || "unlimited".to_owned(),
+            |limit| format!("limited to {} (RLIMIT_AS, `ulimit -v`)", Size(limit)),
+        ),
+        Size(*available)
+    );
+    Self::NoHugePages(reason) => ("no 2 MiB pages: {reason}");
+    Self::NoGiantPages(reason) => ("no 1 GiB pages: {reason}");
+    Self::NoPolicy { asked, step, answer, nodes } => (
+        "memory on {asked} refused by {step}: {answer}; {}",
+        match &nodes[..] {
+            [] => "the kernel tells of no memory nodes".to_owned(),
+            nodes => format!("this machine has {}", Nodes(nodes)),
         }
-    }
+    );
+    Self::NodeTooSmall { node, requested, available } => (
+        "{} of memory on node {node} asked for, and only {} are available there (31/32 of \
+         that may be taken)",
+        Size(*requested as u64),
+        Size(*available)
+    );
+    Self::Elsewhere { asked, got } => (
+        "memory on {asked} asked for, and got {}", FoundPages(got)
+    );
 }
-
-impl std::error::Error for MemoryError {}
 
 /// Why [`Memory::lock`](super::Memory::lock) failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,26 +123,16 @@ pub struct LockRefused {
     pub answer: String,
 }
 
-impl fmt::Display for LockRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} cannot be locked: {}; ",
-            Size(self.bytes as u64),
-            self.answer
-        )?;
-        match self.limit {
-            Some(limit) => write!(
-                f,
-                "the limit is {} (RLIMIT_MEMLOCK, `ulimit -l`)",
-                Size(limit)
-            ),
-            None => f.write_str("RLIMIT_MEMLOCK is unlimited"),
-        }
-    }
+messages! { LockRefused:
+    Self { bytes, limit, answer } => (
+        "{} cannot be locked: {answer}; {}",
+        Size(*bytes as u64),
+        limit.map_or_else(
+            || "RLIMIT_MEMLOCK is unlimited".to_owned(),
+            |limit| format!("the limit is {} (RLIMIT_MEMLOCK, `ulimit -l`)", Size(limit)),
+        )
+    );
 }
-
-impl std::error::Error for LockRefused {}
 
 /// A number of bytes in a message: in the nearest binary unit, and exact.
 pub(in crate::os) struct Size(pub u64);

@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr::{self, NonNull};
@@ -49,6 +50,26 @@ impl Drop for Mapped {
     fn drop(&mut self) {
         // SAFETY: the range belongs to this mapping, and nothing refers to it.
         unsafe { unmap(self.start.as_ptr(), self.len) };
+    }
+}
+
+/// A `T` that this process shares with a child or with the kernel; unmapped when dropped.
+#[derive(Debug)]
+pub(in crate::os) struct Shared<T>(Mapped, PhantomData<T>);
+
+impl<T> Shared<T> {
+    /// `mmap(MAP_SHARED)`: maps the start of `file`, or zeros.
+    ///
+    /// # Safety
+    /// `T` needs no larger alignment than a page, and its bytes are atomic numbers.
+    pub(in crate::os) unsafe fn map(access: libc::c_int, file: Option<&File>) -> io::Result<Self> {
+        let mapped = Mapped::new(size_of::<T>(), access, libc::MAP_SHARED, file)?;
+        Ok(Shared(mapped, PhantomData))
+    }
+
+    pub(in crate::os) fn get(&self) -> &T {
+        // SAFETY: the bytes are mapped until this is dropped, and are a `T`, as the caller of `map` guarantees.
+        unsafe { self.0.start().cast().as_ref() }
     }
 }
 

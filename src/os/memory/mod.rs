@@ -18,8 +18,8 @@ use super::limits;
 use super::sysfs::Sysfs;
 use crate::host::MemoryPolicy;
 use crate::mem::{LINE, Region};
-pub(super) use mapping::Mapped;
 use mapping::{BASE_PAGE, GIANT_PAGE, HUGE_PAGE, Mapping};
+pub(super) use mapping::{Mapped, Shared};
 
 /// `mmap`: zeroed, populated bytes that start on a page of the chosen size, with a guard page (4 KiB
 /// without access) before them and another behind them.

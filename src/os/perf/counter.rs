@@ -9,8 +9,7 @@ use std::os::fd::AsRawFd;
 
 use super::group::MOST;
 use super::{Event, Refusal, refusal};
-use crate::mem::PAGE;
-use crate::os::memory::Mapped;
+use crate::os::memory::Shared;
 use crate::pmu::{Cpu, Page, Rdpmc, Reading, Unread};
 
 /// PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE: `_IO('$', 0)` and `_IO('$', 1)`.
@@ -22,7 +21,7 @@ const DISABLE: u16 = 0x2401;
 #[derive(Debug)]
 pub struct Counter {
     file: File,
-    page: Option<Shared>,
+    page: Option<Shared<Page>>,
     of_this_thread: PhantomData<*const ()>,
 }
 
@@ -62,7 +61,8 @@ impl Counter {
     pub(super) fn open_in(event: &Event, leader: Option<&Counter>) -> io::Result<Counter> {
         let file = event.open(leader.map(|leader| &leader.file))?;
         // Without the page, `read` can be used.
-        let page = Shared::map(&file).ok();
+        // SAFETY: the kernel keeps a page of zeros and atomic numbers there.
+        let page = unsafe { Shared::map(libc::PROT_READ, Some(&file)) }.ok();
         Ok(Counter {
             file,
             page,
@@ -76,7 +76,7 @@ impl Counter {
     /// If the kernel does not answer.
     #[inline]
     pub fn read(&self) -> io::Result<Reading> {
-        let page = self.page.as_ref().map(Shared::page);
+        let page = self.page.as_ref().map(Shared::get);
         // SAFETY: the page is the kernel's own for an event of this thread. Neither the page nor the
         // counter can be sent to another thread.
         unsafe { read_one(page, &Cpu, || self.read_slowly()) }
@@ -104,7 +104,7 @@ impl Counter {
     /// Returns the count so far, by `rdpmc` only.
     #[inline]
     pub(super) fn read_fast(&self) -> Result<Reading, Unread> {
-        let page = self.page.as_ref().ok_or(Unread::Forbidden)?.page();
+        let page = self.page.as_ref().ok_or(Unread::Forbidden)?.get();
         // SAFETY: as in `read`.
         unsafe { page.read(&Cpu) }
     }
@@ -155,22 +155,6 @@ unsafe fn read_one(
         }
     }
     slowly()
-}
-
-/// The mapped page that the kernel keeps for an event.
-#[derive(Debug)]
-struct Shared(Mapped);
-
-impl Shared {
-    fn map(file: &File) -> io::Result<Shared> {
-        Mapped::new(PAGE, libc::PROT_READ, libc::MAP_SHARED, Some(file)).map(Shared)
-    }
-
-    fn page(&self) -> &Page {
-        // SAFETY: the mapping is a page of zeros and of what the kernel writes, page-aligned, and
-        // readable until `self` is dropped; all fields are atomic.
-        unsafe { self.0.start().cast::<Page>().as_ref() }
-    }
 }
 
 #[cfg(test)]

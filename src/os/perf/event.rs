@@ -166,8 +166,7 @@ pub fn source_of(root: &Root, cpu: usize) -> Result<Source, Unreadable> {
     let devices = root.sys.join("bus/event_source/devices");
     for name in PMUS.into_iter().filter(|name| *name != "cpu") {
         let at = devices.join(name);
-        let listed = read(&at.join("cpus")).unwrap_or_default();
-        if list::parse(&listed).is_some_and(|cpus| cpus.contains(&cpu)) {
+        if list::read(&at.join("cpus")).is_ok_and(|cpus| cpus.contains(&cpu)) {
             return source(&at, name);
         }
     }

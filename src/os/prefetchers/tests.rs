@@ -6,11 +6,10 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::*;
-use crate::os::root::Planted;
+use crate::os::root::{Planted, wait_until};
 
 const SWITCHES: PrefetchSwitches = PrefetchSwitches {
     register: 0x1A4,
@@ -44,14 +43,7 @@ impl Mock {
 
     /// Waits until the register holds `value`.
     fn comes_to(&self, value: u64) -> bool {
-        let begin = Instant::now();
-        while self.value() != value {
-            if begin.elapsed() > Duration::from_secs(20) {
-                return false;
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        true
+        wait_until(|| self.value() == value)
     }
 }
 
@@ -130,19 +122,16 @@ fn without_its_guardian_the_register_is_put_back_all_the_same() {
     assert_eq!(mock.value(), BEFORE);
 }
 
-/// Names the folder of the mock to the process that is killed.
-const VICTIM: &str = "LINEFILL_TEST_VICTIM";
-
 /// Not a test by itself: the code of the processes that the tests below end.
 #[test]
 fn switch_off_and_wait() {
-    let Some(dir) = std::env::var_os(VICTIM) else {
+    let Some(root) = Planted::passed() else {
         return;
     };
     // The shell starts a background job with SIGINT ignored.
     // SAFETY: the default action is not a function.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
-    let _off = off(&Root::under(dir.as_ref()));
+    let _off = off(&root);
     std::thread::sleep(Duration::from_secs(60));
 }
 
@@ -150,13 +139,8 @@ fn switch_off_and_wait() {
 /// register has its old value.
 fn killed_by(signal: i32) {
     let mock = Mock::new(&format!("killed-{signal}"));
-    let mut victim = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "os::prefetchers::tests::switch_off_and_wait"])
-        .env(VICTIM, mock.0.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let test = "os::prefetchers::tests::switch_off_and_wait";
+    let mut victim = mock.0.alone(test).spawn().unwrap();
     assert!(mock.comes_to(0x25), "never switched off");
     // SAFETY: the process is a child of this process and has not been waited for.
     unsafe { libc::kill(victim.id() as i32, signal) };

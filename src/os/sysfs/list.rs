@@ -2,9 +2,10 @@
 
 use core::ops::BitXor;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::{Sysfs, read_list};
-use crate::os::root::{Unreadable, read};
+use crate::os::root::{self, Unreadable};
 
 /// The largest CPU number accepted. The kernel's own limit on x86-64 (`NR_CPUS`) is 8192. A larger number
 /// means a corrupt file, and a range up to it must not be expanded.
@@ -48,6 +49,15 @@ pub(in crate::os) fn parse_mask(text: &str) -> Option<Vec<usize>> {
         );
     }
     Some(cpus)
+}
+
+/// Reads a list of CPUs, which may be empty.
+pub(in crate::os) fn read(path: &Path) -> Result<Vec<usize>, Unreadable> {
+    match &*root::read(path)? {
+        // Some kernels print a null pointer if no CPU is named.
+        "(null)" => Ok(Vec::new()),
+        text => parse(text).ok_or_else(|| Unreadable::malformed(path, text, "a list of CPUs")),
+    }
 }
 
 /// Formats CPU numbers, in ascending order, as a list such as `0-3,8`.
@@ -125,7 +135,7 @@ impl Sysfs {
                 all.extend(read_list(&path.with_file_name("thread_siblings_list"))?);
                 continue;
             }
-            let text = read(&path)?;
+            let text = root::read(&path)?;
             let cpus = parse_mask(&text).filter(|cpus| !cpus.is_empty());
             all.extend(cpus.ok_or_else(|| Unreadable::malformed(&path, &text, "a mask of CPUs"))?);
         }

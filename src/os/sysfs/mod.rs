@@ -161,10 +161,7 @@ fn nodes(dir: &Path) -> Result<Vec<MemoryNode>, Unreadable> {
 }
 
 fn node(dir: &Path, id: usize) -> Result<MemoryNode, Unreadable> {
-    let path = dir.join("cpulist");
-    let text = read(&path)?;
-    let cpus =
-        list::parse(&text).ok_or_else(|| Unreadable::malformed(&path, &text, "a list of CPUs"))?;
+    let cpus = list::read(&dir.join("cpulist"))?;
     let path = dir.join("distance");
     let text = read(&path)?;
     let distances: Result<_, _> = text.split_whitespace().map(str::parse).collect();

@@ -9,15 +9,15 @@
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd as _, FromRawFd as _};
+use std::os::fd::FromRawFd as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::clock::pause;
-use super::interrupt::Blocked;
-use super::memory::Mapped;
+use super::clock::{pause, readable};
+use super::interrupt::{Blocked, wait_for};
+use super::memory::Shared;
 
 /// How a trial ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -139,7 +139,8 @@ pub fn trial(
     stop: &AtomicBool,
     work: impl FnOnce(&'static Marks) -> Vec<u8>,
 ) -> io::Result<Ending> {
-    let marks = Shared::map()?;
+    // SAFETY: the page consists of atomic words.
+    let marks: Shared<Marks> = unsafe { Shared::map(libc::PROT_READ | libc::PROT_WRITE, None) }?;
     let (reader, writer) = pipe()?;
     let signals = Blocked::all()?;
     // SAFETY: the call only returns a number.
@@ -149,7 +150,7 @@ pub fn trial(
     if forked == 0 {
         drop(reader);
         drop(signals);
-        child(parent, marks.0.start().cast(), writer, work);
+        child(parent, marks.get().into(), writer, work);
     }
     let refused = io::Error::last_os_error();
     drop(signals);
@@ -175,7 +176,7 @@ pub fn trial(
         (Some(cut), _) => cut,
         (None, Status::Signal(signal)) => Ending::Killed(signal),
         (None, Status::Exit(0)) => Ending::Done(bytes),
-        (None, Status::Exit(FAULTED)) => Ending::Fault(marks.marks().fault()),
+        (None, Status::Exit(FAULTED)) => Ending::Fault(marks.get().fault()),
         (None, Status::Exit(status)) => Ending::Left(status),
     })
 }
@@ -206,14 +207,8 @@ fn listen(mut reader: File, limits: &mut Limits<'_>) -> io::Result<(Vec<u8>, Opt
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
     loop {
-        let mut poll = libc::pollfd {
-            fd: reader.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // SAFETY: one descriptor, which is open, in a structure that is valid to write.
-        let ready = unsafe { libc::poll(&mut poll, 1, LOOK.as_millis() as libc::c_int) };
-        if ready > 0 {
+        // A call that the kernel refuses is repeated until the time is over.
+        if readable(&reader, LOOK).unwrap_or(false) {
             match reader.read(&mut part) {
                 Ok(0) => return Ok((bytes, None)),
                 Ok(count) if bytes.len() + count > MOST => {
@@ -283,16 +278,7 @@ impl Child {
             // SAFETY: the child is ours and was not waited for, so that the number is its own.
             unsafe { libc::kill(self.pid, libc::SIGKILL) };
         }
-        let mut status = 0;
-        // SAFETY: `status` is valid to write.
-        while unsafe { libc::waitpid(self.pid, &mut status, 0) } < 0 {
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                self.pid = 0;
-                return Err(error);
-            }
-        }
-        self.pid = 0;
+        let status = wait_for(std::mem::take(&mut self.pid))?;
         Ok(match libc::WIFSIGNALED(status) {
             true => Status::Signal(libc::WTERMSIG(status)),
             false => Status::Exit(libc::WEXITSTATUS(status)),
@@ -305,21 +291,6 @@ impl Drop for Child {
         if self.pid != 0 {
             let _ = self.end(true);
         }
-    }
-}
-
-/// The parent's mapping of the page of marks, unmapped when dropped.
-struct Shared(Mapped);
-
-impl Shared {
-    fn map() -> io::Result<Shared> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        Mapped::new(size_of::<Marks>(), access, libc::MAP_SHARED, None).map(Shared)
-    }
-
-    fn marks(&self) -> &Marks {
-        // SAFETY: the page is mapped until this is dropped, and consists of atomic words.
-        unsafe { self.0.start().cast::<Marks>().as_ref() }
     }
 }
 

@@ -116,6 +116,37 @@ impl Mesi {
         }
     }
 
+    /// Returns caches of which the first has `line` in `state`; if the state is S, all others share the line.
+    #[doc(hidden)]
+    pub fn in_state(protocol: Protocol, cores: usize, line: u64, state: State) -> Self {
+        let mut caches = Mesi::new(protocol, cores);
+        match state {
+            State::Modified => drop(caches.write(0, line, 1)),
+            State::Exclusive => drop(caches.read(0, line)),
+            State::Shared => {
+                for core in 0..cores {
+                    caches.read(core, line);
+                }
+            }
+            State::Invalid => {}
+        }
+        caches
+    }
+
+    /// Makes `event` of the first cache happen to `line`, and returns the first cache's state and the messages.
+    /// Remote reads and writes come from the second cache.
+    #[doc(hidden)]
+    pub fn happen(&mut self, event: Event, line: u64) -> (State, Messages) {
+        let before = self.messages;
+        match event {
+            Event::LocalRead => drop(self.read(0, line)),
+            Event::LocalWrite => drop(self.write(0, line, 2)),
+            Event::RemoteRead => drop(self.read(1, line)),
+            Event::RemoteWrite => drop(self.write(1, line, 2)),
+        }
+        (self.state(0, line), self.messages - before)
+    }
+
     /// Returns the number of cores.
     pub fn cores(&self) -> usize {
         self.cores

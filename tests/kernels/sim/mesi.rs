@@ -5,37 +5,11 @@ use proptest::prelude::*;
 
 const LINE: u64 = 5;
 
-/// Two caches; core 0 has the line in `state`.
-fn in_state(state: State) -> Mesi {
-    let mut caches = Mesi::new(Protocol::MESI, 2);
-    match state {
-        State::Modified => {
-            caches.write(0, LINE, 1);
-        }
-        State::Exclusive => {
-            caches.read(0, LINE);
-        }
-        State::Shared => {
-            caches.read(0, LINE);
-            caches.read(1, LINE);
-        }
-        State::Invalid => {}
-    }
-    assert_eq!(caches.state(0, LINE), state);
-    caches
-}
-
-/// The messages of one event, and the state of core 0 after it.
+/// The messages of one event among two cores, and the state of core 0 after it.
 fn one(state: State, event: Event) -> (State, Messages) {
-    let mut caches = in_state(state);
-    let before = caches.messages();
-    match event {
-        Event::LocalRead => drop(caches.read(0, LINE)),
-        Event::LocalWrite => drop(caches.write(0, LINE, 2)),
-        Event::RemoteRead => drop(caches.read(1, LINE)),
-        Event::RemoteWrite => drop(caches.write(1, LINE, 2)),
-    }
-    (caches.state(0, LINE), caches.messages() - before)
+    let mut caches = Mesi::in_state(Protocol::MESI, 2, LINE, state);
+    assert_eq!(caches.state(0, LINE), state);
+    caches.happen(event, LINE)
 }
 
 #[test]
