@@ -5,7 +5,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::sync::{Mutex, lock};
 use crate::experiment::topics::kmeans::problem;
 use crate::host::{RoundOptions, Worker};
-use crate::kernel::{Access, Kernel, NearestWay};
+use crate::kernel::{Kernel, NearestWay};
 use crate::mem::Region;
 use crate::pattern::kmeans::{self, CLUSTERS, Point};
 use alloc::sync::Arc;
@@ -203,11 +203,6 @@ impl Kernel for ToRest<'_> {
     fn run(&mut self, _: u64) -> u64 {
         self.run.to_rest(self.index, MOST_ITERATIONS);
         self.run.iterations()
-    }
-
-    /// Reports nothing: this kernel is never traced.
-    fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) -> u64 {
-        0
     }
 }
 
