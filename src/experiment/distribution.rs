@@ -1,6 +1,7 @@
 //! The distribution of single runs of a case, each timed separately.
 
 use crate::experiment::{Testable, Unit, Untestable};
+use crate::pattern::common_divisor;
 use crate::prelude::*;
 use crate::stats::Interval;
 use crate::time::Rate;
@@ -107,19 +108,12 @@ impl Distribution {
 /// Returns the step of the time-stamp counter in ticks: the largest that divides the ticks of all runs. Some
 /// CPUs count one tick at a time, a Zen 4 counts 26.
 pub(super) fn step(passes: &[Distribution]) -> u64 {
+    let divisor = |a: u64, b: u64| common_divisor(a as usize, b as usize) as u64;
     let of = |pass: &Distribution| {
         let places = Percentile::ALL.map(|place| pass.at(place));
         places.into_iter().fold(pass.min, divisor)
     };
     passes.iter().map(of).fold(0, divisor).max(1)
-}
-
-/// Returns the greatest common divisor. Everything divides 0.
-fn divisor(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// Returns this percentile of the distributions of all passes, per run: an interval that contains all that

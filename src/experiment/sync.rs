@@ -1,10 +1,29 @@
 //! Locks that threads of an experiment share: the standard library's, or without `std`, spin locks.
 
 #[cfg(feature = "std")]
-pub(crate) use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+pub(crate) use std::sync::{Mutex, MutexGuard, RwLock};
+#[cfg(feature = "std")]
+use std::sync::{PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
 #[cfg(not(feature = "std"))]
-pub(crate) use spinning::{Mutex, MutexGuard, PoisonError, RwLock};
+pub(crate) use spinning::{Mutex, MutexGuard, RwLock};
+#[cfg(not(feature = "std"))]
+use spinning::{PoisonError, ReadGuard as RwLockReadGuard, WriteGuard as RwLockWriteGuard};
+
+/// Takes a lock. Ignores poisoning: a panic leaves no data half written.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes a lock to read. Ignores poisoning, as [`lock`] does.
+pub(crate) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes a lock to write. Ignores poisoning, as [`lock`] does.
+pub(crate) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Yields the CPU to another waiting thread. Without `std` it only spins.
 pub(crate) fn give_way() {

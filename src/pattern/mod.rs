@@ -57,8 +57,8 @@ pub use tensor::{Allocation, Shape, ShapeError, Storage, Tensor, TensorError};
 pub use tensor::{Heap, Hop};
 pub use visits::{Visits, VisitsError};
 
-/// Returns the greatest common divisor.
-fn common_divisor(mut a: usize, mut b: usize) -> usize {
+/// Returns the greatest common divisor. Everything divides 0.
+pub(crate) fn common_divisor(mut a: usize, mut b: usize) -> usize {
     while b != 0 {
         (a, b) = (b, a % b);
     }

@@ -5,6 +5,9 @@ use super::verdict::{Judged, Judgement, Verdict};
 use crate::experiment::{Evidence, Untestable};
 use crate::prelude::*;
 
+/// Decides a claim from the measured points.
+type Judge = fn(&Evidence<'_>) -> Judged;
+
 /// A statement about memory, with code that can refute it.
 ///
 /// Constructed by the function named after the way it is decided: [`measured`], [`counted`],
@@ -28,7 +31,7 @@ pub struct Claim {
     /// A sentence on what follows if the claim does not hold, or empty.
     pub failing: &'static str,
     /// Decides the claim.
-    judge: fn(&Evidence<'_>) -> Judged,
+    judge: Judge,
 }
 
 /// How a claim is decided.
@@ -141,36 +144,26 @@ impl core::fmt::Display for Origin {
     }
 }
 
-/// Returns the origin of a claim in `section` of Drepper.
-pub const fn drepper(section: &'static str) -> Origin {
-    Origin::Document {
-        document: Document::Drepper,
-        section,
-    }
+/// Defines functions that return the origin of a claim in a section of a document.
+macro_rules! origins {
+    ($($(#[$doc:meta])* $name:ident: $document:ident,)*) => {$(
+        $(#[$doc])*
+        pub const fn $name(section: &'static str) -> Origin {
+            let document = Document::$document;
+            Origin::Document { document, section }
+        }
+    )*};
 }
 
-/// Returns the origin of a claim in `section` of Sestoft.
-pub const fn sestoft(section: &'static str) -> Origin {
-    Origin::Document {
-        document: Document::Sestoft,
-        section,
-    }
-}
-
-/// Returns the origin of a claim in `section` of Startin.
-pub const fn startin(section: &'static str) -> Origin {
-    Origin::Document {
-        document: Document::Startin,
-        section,
-    }
-}
-
-/// Returns the origin of a claim in `section` of the post on tensors.
-pub const fn tensor(section: &'static str) -> Origin {
-    Origin::Document {
-        document: Document::Tensor,
-        section,
-    }
+origins! {
+    /// Returns the origin of a claim in `section` of Drepper.
+    drepper: Drepper,
+    /// Returns the origin of a claim in `section` of Sestoft.
+    sestoft: Sestoft,
+    /// Returns the origin of a claim in `section` of Startin.
+    startin: Startin,
+    /// Returns the origin of a claim in `section` of the post on tensors.
+    tensor: Tensor,
 }
 
 /// Returns the origin of a claim that no document makes, tested for this reason.
@@ -191,77 +184,45 @@ pub struct Then {
     pub beyond_bus: bool,
 }
 
-/// Returns a claim that is timed on this machine.
-pub const fn measured(
-    id: &'static str,
-    origin: Origin,
-    text: &'static str,
-    judge: fn(&Evidence<'_>) -> Judged,
-) -> Claim {
-    Claim::new(id, Kind::Measured, origin, text, judge)
+/// Defines functions that return a claim of a kind.
+macro_rules! constructors {
+    ($($(#[$doc:meta])* $name:ident: $kind:ident,)*) => {$(
+        $(#[$doc])*
+        pub const fn $name(
+            id: &'static str,
+            origin: Origin,
+            text: &'static str,
+            judge: Judge,
+        ) -> Claim {
+            Claim {
+                id,
+                kind: Kind::$kind,
+                origin,
+                text,
+                then: None,
+                takeaway: None,
+                holding: "",
+                failing: "",
+                judge,
+            }
+        }
+    )*};
 }
 
-/// Returns a claim that is counted.
-pub const fn counted(
-    id: &'static str,
-    origin: Origin,
-    text: &'static str,
-    judge: fn(&Evidence<'_>) -> Judged,
-) -> Claim {
-    Claim::new(id, Kind::Counted, origin, text, judge)
-}
-
-/// Returns a claim that the simulator decides.
-pub const fn simulated(
-    id: &'static str,
-    origin: Origin,
-    text: &'static str,
-    judge: fn(&Evidence<'_>) -> Judged,
-) -> Claim {
-    Claim::new(id, Kind::Simulated, origin, text, judge)
-}
-
-/// Returns a claim that arithmetic decides.
-pub const fn computed(
-    id: &'static str,
-    origin: Origin,
-    text: &'static str,
-    judge: fn(&Evidence<'_>) -> Judged,
-) -> Claim {
-    Claim::new(id, Kind::Computed, origin, text, judge)
-}
-
-/// Returns a claim that CPUID or the system decides.
-pub const fn reported(
-    id: &'static str,
-    origin: Origin,
-    text: &'static str,
-    judge: fn(&Evidence<'_>) -> Judged,
-) -> Claim {
-    Claim::new(id, Kind::Reported, origin, text, judge)
+constructors! {
+    /// Returns a claim that is timed on this machine.
+    measured: Measured,
+    /// Returns a claim that is counted.
+    counted: Counted,
+    /// Returns a claim that the simulator decides.
+    simulated: Simulated,
+    /// Returns a claim that arithmetic decides.
+    computed: Computed,
+    /// Returns a claim that CPUID or the system decides.
+    reported: Reported,
 }
 
 impl Claim {
-    const fn new(
-        id: &'static str,
-        kind: Kind,
-        origin: Origin,
-        text: &'static str,
-        judge: fn(&Evidence<'_>) -> Judged,
-    ) -> Self {
-        Claim {
-            id,
-            kind,
-            origin,
-            text,
-            then: None,
-            takeaway: None,
-            holding: "",
-            failing: "",
-            judge,
-        }
-    }
-
     /// Sets the document's value for the first number of the judgement, measured on `machine`.
     pub const fn then(self, value: f64, machine: &'static str) -> Self {
         self.then_between(value, value, machine)
@@ -302,7 +263,13 @@ impl Claim {
         headline: &'static str,
     ) -> Self {
         Claim {
-            takeaway: Some(Takeaway::new(shown, touches, subject, headline)),
+            takeaway: Some(Takeaway {
+                subject,
+                headline,
+                shown,
+                touches,
+                advice: [""; 2],
+            }),
             ..self
         }
     }
@@ -310,7 +277,10 @@ impl Claim {
     /// Sets what to do about the finding if the claim holds, and if it does not. Needs a takeaway.
     pub const fn advice(self, holding: &'static str, failing: &'static str) -> Self {
         let takeaway = match self.takeaway {
-            Some(takeaway) => Some(takeaway.advice(holding, failing)),
+            Some(takeaway) => Some(Takeaway {
+                advice: [holding, failing],
+                ..takeaway
+            }),
             None => None,
         };
         Claim { takeaway, ..self }

@@ -19,7 +19,7 @@ pub struct Takeaway {
     /// How many programs the finding concerns.
     pub touches: Touches,
     /// What to do if the claim holds, and if it does not.
-    advice: [&'static str; 2],
+    pub(super) advice: [&'static str; 2],
 }
 
 /// How a number is shown.
@@ -59,30 +59,6 @@ impl Touches {
 }
 
 impl Takeaway {
-    /// Returns a takeaway without advice.
-    pub(super) const fn new(
-        shown: Shown,
-        touches: Touches,
-        subject: &'static str,
-        headline: &'static str,
-    ) -> Self {
-        Takeaway {
-            subject,
-            headline,
-            shown,
-            touches,
-            advice: [""; 2],
-        }
-    }
-
-    /// Sets what to do if the claim holds, and if it does not.
-    pub(super) const fn advice(self, holding: &'static str, failing: &'static str) -> Self {
-        Takeaway {
-            advice: [holding, failing],
-            ..self
-        }
-    }
-
     /// Returns what to do, or an empty string if the claim is not decided.
     pub const fn advice_on(&self, verdict: Verdict) -> &'static str {
         match verdict {
@@ -152,7 +128,13 @@ mod tests {
 
     #[test]
     fn advice_follows_the_verdict() {
-        let of = Takeaway::new(Shown::Times, Touches::Many, "a", "b {now}").advice("c", "d");
+        let of = Takeaway {
+            subject: "a",
+            headline: "b {now}",
+            shown: Shown::Times,
+            touches: Touches::Many,
+            advice: ["c", "d"],
+        };
         let advice = Verdict::ALL.map(|verdict| of.advice_on(verdict));
         assert_eq!(advice, ["c", "d", "", ""]);
     }

@@ -1,6 +1,6 @@
 //! Runs of a kernel, each timed separately.
 
-use crate::experiment::sync::{Mutex, PoisonError};
+use crate::experiment::sync::{Mutex, lock};
 use crate::prelude::*;
 use alloc::sync::Arc;
 
@@ -62,7 +62,7 @@ pub(super) fn one_by_one(
             host.team(members, options, &mut |team| {
                 team.round(1);
             })?;
-            ticks = core::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+            ticks = core::mem::take(&mut *lock(&found));
         }
         _ => return Ok(None),
     }
@@ -103,7 +103,7 @@ struct OneByOne<'m> {
 impl Kernel for OneByOne<'_> {
     fn run(&mut self, operations: u64) -> u64 {
         let kernel = self.kernel.as_mut();
-        let mut ticks = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ticks = lock(&self.ticks);
         if self.done {
             return kernel.run(operations);
         }

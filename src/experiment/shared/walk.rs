@@ -54,6 +54,12 @@ impl WalkSetup {
     pub fn with(self, step: Step) -> Self {
         WalkSetup { step, ..self }
     }
+
+    /// Builds the ring in `region`, and returns the walk along it.
+    pub(crate) fn walk<'m>(&self, region: Region<'m>) -> Testable<Walk<'m>> {
+        let ring = Ring::new(region, self.layout, self.count, self.order)?;
+        Ok(Walk::new(ring, self.step)?)
+    }
 }
 
 impl Setup for WalkSetup {
@@ -62,9 +68,7 @@ impl Setup for WalkSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let ring = Ring::new(region, self.layout, self.count, self.order)?;
-        let walk = Walk::new(ring, self.step)?;
-        Ok(Workload::steady(walk, self.count as u64))
+        Ok(Workload::steady(self.walk(region)?, self.count as u64))
     }
 
     /// Predicts the same load for a step that writes, but with lines that are written back.

@@ -1,6 +1,7 @@
 //! A type with its members as it lies in memory: the spans of the members, the cache lines that a span
 //! touches, and the field that contains a byte. This module is independent of debug information.
 
+use crate::pattern::common_divisor;
 use core::ops::RangeInclusive;
 use std::rc::Rc;
 
@@ -290,11 +291,8 @@ pub fn lines_in_array(size: u64, line: u64) -> f64 {
     if size == 0 {
         return 0.0;
     }
-    (size + line - gcd(size, line)) as f64 / line as f64
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
+    let divisor = common_divisor(size as usize, line as usize) as u64;
+    (size + line - divisor) as f64 / line as f64
 }
 
 /// The name, dimensions and members of a variable.

@@ -6,6 +6,7 @@ use crate::experiment::machine::calibration::{Left, Stream};
 use crate::experiment::machine::predict::{Basis, Forecast, Model, Parameters};
 use crate::mem::{LINE, PAGE};
 use crate::model::Walk;
+use crate::pattern::common_divisor;
 
 static RANDOM: Model = Model {
     name: "latencies by what each level finds again",
@@ -68,13 +69,6 @@ impl Places {
     }
 }
 
-fn common(mut a: usize, mut b: usize) -> usize {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
 /// Shrinks the levels for lines that lie in only some of the sets. The address chooses a set of L1d; the
 /// address bits inside the page choose the sets of the other levels.
 fn crowded(mut walk: Walk, places: Places, page: usize) -> Walk {
@@ -89,7 +83,7 @@ fn crowded(mut walk: Walk, places: Places, page: usize) -> Walk {
         } else {
             sets.min(page / LINE)
         };
-        level.bytes /= common(chosen.max(1), lines) as f64;
+        level.bytes /= common_divisor(chosen.max(1), lines) as f64;
     }
     walk
 }

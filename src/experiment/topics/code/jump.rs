@@ -170,18 +170,16 @@ fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Testable<Interval> 
             inside.push(e.at(series, x)?);
         }
     }
-    let [first, second, rest @ ..] = inside.as_slice() else {
+    let [first, _, ..] = inside[..] else {
         return Err(Untestable(format!(
             "a comparison needs two points of `{series}` in the {range}"
         )));
     };
-    let mut least = first.least(*second);
-    let mut most = first.most(*second);
-    for value in rest {
-        least = least.least(*value);
-        most = most.most(*value);
-    }
-    ratio(most, least)
+    let values = || inside.iter().copied();
+    ratio(
+        values().fold(first, Interval::most),
+        values().fold(first, Interval::least),
+    )
 }
 
 /// Judges whether no point of a series is faster than the point before it by more than 5 %.

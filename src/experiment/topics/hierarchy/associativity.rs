@@ -4,7 +4,7 @@ use crate::experiment::claim::extreme::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::mem::LINE;
-use crate::pattern::{Layout, Order};
+use crate::pattern::{Layout, Order, common_divisor};
 use crate::stats::{Interval, Side};
 
 /// The figures of this family.
@@ -143,11 +143,7 @@ fn distances(machine: &Machine) -> impl Iterator<Item = usize> {
 /// Returns the number of sets that a list at this distance touches, if lines repeat their set every
 /// `period` lines.
 fn sets_touched(distance: usize, period: usize) -> usize {
-    let (mut a, mut b) = (distance, period);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    period / a
+    period / common_divisor(distance, period)
 }
 
 /// Returns the time of a step in a list of `length` lines over that in a list of one line.

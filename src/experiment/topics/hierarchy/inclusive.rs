@@ -6,9 +6,9 @@
 use crate::cpu::{CacheKind, Vendor, clflush, mfence};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::kernel::{Kernel, Step, Walk};
+use crate::kernel::{Kernel, Walk};
 use crate::mem::{LINE, Region};
-use crate::pattern::{Layout, Order, Ring};
+use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 use crate::time::{start, stop};
 use core::hint::black_box;
@@ -294,8 +294,7 @@ impl Setup for RetainSetup {
             Untestable("there is no room for the lines that stream past".to_owned())
         })?;
         let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(hot, Layout::npad(7), HOT, order)?;
-        let mut walk = Walk::new(ring, Step::Follow)?;
+        let mut walk = WalkSetup::follow(Layout::npad(7), HOT * LINE, order).walk(hot)?;
         // Pages that were never written may all be one page of zeroes.
         stream.bytes_mut().fill(1);
 

@@ -57,7 +57,7 @@ pub(crate) fn share_to_whole(machine: &Machine) -> Testable<[f64; 2]> {
 
 /// Returns the bytes of the array. The array lies in memory and has several blocks.
 fn array(machine: &Machine) -> usize {
-    let largest = AFFORDABLE.min(1 << machine.largest.ilog2());
+    let largest = AFFORDABLE.min(1 << machine.largest.max(1).ilog2());
     let blocks = 4 * share(machine).unwrap_or(0);
     blocks
         .next_power_of_two()

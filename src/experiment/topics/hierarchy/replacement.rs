@@ -2,7 +2,7 @@
 //! evicts.
 
 use crate::experiment::prelude::*;
-use crate::experiment::sync::{Mutex, PoisonError};
+use crate::experiment::sync::{Mutex, lock};
 use crate::infer::{self, Found, Known};
 use crate::kernel::Revisit;
 use crate::mem::{LINE, Region};
@@ -317,7 +317,7 @@ pub(crate) fn known(sequences: &[Sequence], ways: u32) -> Vec<Known<'static>> {
 fn by_policy(sequence: &Sequence, ways: u32) -> Vec<Vec<f64>> {
     type Settled = BTreeMap<(Sequence, u32), Vec<Vec<f64>>>;
     static SETTLED: Mutex<Option<Settled>> = Mutex::new(None);
-    let mut all = SETTLED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = lock(&SETTLED);
     let of = |(_, policy)| settled(sequence, policy, ways).unwrap_or_default();
     all.get_or_insert_with(BTreeMap::new)
         .entry((sequence.clone(), ways))

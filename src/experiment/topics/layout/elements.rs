@@ -15,42 +15,34 @@ struct Spread {
     label: &'static str,
     lines: usize,
     sequential: bool,
-    /// The series with both words in the first line (`near`), and with one word in the last
-    /// (`far`).
-    near: &'static str,
-    far: &'static str,
+}
+
+impl Spread {
+    const fn new(label: &'static str, lines: usize, sequential: bool) -> Self {
+        Spread {
+            label,
+            lines,
+            sequential,
+        }
+    }
+
+    /// Returns the series with both words in the first line.
+    fn near(&self) -> String {
+        format!("{}, both words in the first", self.label)
+    }
+
+    /// Returns the series with one word in the last line.
+    fn far(&self) -> String {
+        format!("{}, first and last", self.label)
+    }
 }
 
 /// The three curves of the figure, and a fourth that it does not have.
 const SPREADS: [Spread; 4] = [
-    Spread {
-        label: "sequential, 4 lines",
-        lines: 4,
-        sequential: true,
-        near: "sequential, 4 lines, both words in the first",
-        far: "sequential, 4 lines, first and last",
-    },
-    Spread {
-        label: "random, 2 lines",
-        lines: 2,
-        sequential: false,
-        near: "random, 2 lines, both words in the first",
-        far: "random, 2 lines, first and last",
-    },
-    Spread {
-        label: "random, 4 lines",
-        lines: 4,
-        sequential: false,
-        near: "random, 4 lines, both words in the first",
-        far: "random, 4 lines, first and last",
-    },
-    Spread {
-        label: "sequential, 2 lines",
-        lines: 2,
-        sequential: true,
-        near: "sequential, 2 lines, both words in the first",
-        far: "sequential, 2 lines, first and last",
-    },
+    Spread::new("sequential, 4 lines", 4, true),
+    Spread::new("random, 2 lines", 2, false),
+    Spread::new("random, 4 lines", 4, false),
+    Spread::new("sequential, 2 lines", 2, true),
 ];
 
 const FIG_6_2: Experiment = Experiment {
@@ -98,7 +90,7 @@ const FIG_6_2: Experiment = Experiment {
             let words = 8 * spread.lines;
             let layout = Layout::npad(words - 1);
             for working_set in machine.working_sets_or_one_a_range() {
-                for (series, second) in [(spread.near, 2), (spread.far, words - 1)] {
+                for (series, second) in [(spread.near(), 2), (spread.far(), words - 1)] {
                     let setup = PairSetup {
                         working_set,
                         layout,
@@ -114,7 +106,7 @@ const FIG_6_2: Experiment = Experiment {
     curves: |e| {
         SPREADS
             .iter()
-            .filter_map(|spread| slowdown(e, spread.label, spread.near, spread.far))
+            .filter_map(|spread| slowdown(e, spread.label, &spread.near(), &spread.far()))
             .collect()
     },
     events: events::WALK,
@@ -126,7 +118,7 @@ const FIG_6_2: Experiment = Experiment {
             "in L1d, a second line per element changes the time by less than 5 % either way",
             |e| {
                 all_of(SPREADS.iter().map(|spread| {
-                    let slower = paired(e, spread.far, spread.near, e.machine.ranges.l1)?;
+                    let slower = paired(e, &spread.far(), &spread.near(), e.machine.ranges.l1)?;
                     let what = format!("two lines over one, {}", spread.label);
                     between(&what, slower, 0.95, 1.05)
                 }))
@@ -180,7 +172,7 @@ const FIG_6_2: Experiment = Experiment {
                 let mut parts = Vec::new();
                 for spread in SPREADS.iter().filter(|spread| !spread.sequential) {
                     let l2 = peak(e, spread, e.machine.ranges.l2)?;
-                    let memory = paired(e, spread.far, spread.near, e.machine.ranges.memory)?;
+                    let memory = paired(e, &spread.far(), &spread.near(), e.machine.ranges.memory)?;
                     let label = spread.label;
                     let what = format!("two lines over one in L2, {label}");
                     parts.push(at_least(&what, l2, 1.03));
@@ -203,11 +195,11 @@ fn ratios(
     spread: &Spread,
     wanted: impl Fn(f64) -> bool,
 ) -> Testable<Vec<Interval>> {
-    let [far, near] = [e.series(spread.far)?, e.series(spread.near)?];
+    let [far, near] = [e.series(&spread.far())?, e.series(&spread.near())?];
     let both = |x| wanted(x) && near.iter().any(|point| point.0 == x);
     let places = far.into_iter().map(|(x, _)| x).filter(|x| both(*x));
     places
-        .map(|x| paired_at(e, spread.far, spread.near, x))
+        .map(|x| paired_at(e, &spread.far(), &spread.near(), x))
         .collect()
 }
 

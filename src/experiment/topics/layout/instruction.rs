@@ -2,7 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::sync::{Mutex, PoisonError};
+use crate::experiment::sync::{Mutex, lock};
 use crate::experiment::topics::hierarchy::misses::AHEAD;
 use crate::mem::Region;
 use crate::pattern::{Layout, Order};
@@ -357,7 +357,7 @@ impl Setup for Core2Setup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&KNOWN);
         let found = known.iter().find(|(walk, _)| *walk == self.walk);
         let counts = match found {
             Some((_, counts)) => *counts,

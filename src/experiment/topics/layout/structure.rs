@@ -36,12 +36,8 @@ const SIZE_FORMULA: Experiment = Experiment {
         drepper("3.3.1"),
         "every cache that the kernel reports has the size line x ways x sets",
         |e| {
-            between(
-                "caches that disagree",
-                e.at("caches that disagree", 0.0),
-                0.0,
-                0.0,
-            )
+            let what = "caches that disagree";
+            between(what, e.at(what, 0.0), 0.0, 0.0)
         },
     )],
     ..Experiment::PLAIN

@@ -108,29 +108,17 @@ struct Pair {
 
 /// The pairs of the claims, in their order.
 const PAIRS: [Pair; 4] = [
-    Pair {
-        map: MapKind::Striped,
-        other: MapKind::StripedWrite,
-        share: 1.0,
-    },
-    Pair {
-        map: MapKind::StripedWrite,
-        other: MapKind::StripedWritePadded,
-        share: 0.95,
-    },
-    Pair {
-        map: MapKind::Dash,
-        other: MapKind::Striped,
-        share: 1.05,
-    },
-    Pair {
-        map: MapKind::Papaya,
-        other: MapKind::Striped,
-        share: 1.05,
-    },
+    Pair::new(MapKind::Striped, MapKind::StripedWrite, 1.0),
+    Pair::new(MapKind::StripedWrite, MapKind::StripedWritePadded, 0.95),
+    Pair::new(MapKind::Dash, MapKind::Striped, 1.05),
+    Pair::new(MapKind::Papaya, MapKind::Striped, 1.05),
 ];
 
 impl Pair {
+    const fn new(map: MapKind, other: MapKind, share: f64) -> Self {
+        Pair { map, other, share }
+    }
+
     fn series(self) -> String {
         let (map, other) = (self.map.name(), self.other.name());
         format!("{map} less {} of {other}", self.share)
@@ -276,12 +264,8 @@ fn sizes(e: &Evidence<'_>, maps: &[MapKind]) -> Judged {
         parts.push(between(&said(map), e.at(&said(map), 1.0), lo, hi));
         for threads in threads(e.machine) {
             let found = e.at(&off(map), threads as f64)?;
-            parts.push(between(
-                &format!("{} with {threads} threads", off(map)),
-                found,
-                0.0,
-                0.0,
-            ));
+            let what = format!("{} with {threads} threads", off(map));
+            parts.push(between(&what, found, 0.0, 0.0));
         }
     }
     all_of(parts)

@@ -1,7 +1,7 @@
 //! Threads that run the note's program on a shared map.
 
 use crate::experiment::prelude::*;
-use crate::experiment::sync::{Mutex, PoisonError};
+use crate::experiment::sync::{Mutex, lock};
 use crate::experiment::topics::maps::map::{MapKind, Share, SharedMap, Tally};
 use crate::host::{RoundOptions, Worker};
 use crate::kernel::{Access, Kernel};
@@ -57,9 +57,9 @@ impl Kernel for Sharer {
     /// Runs the share, whatever the number of operations. Returns the number of keys counted at its
     /// end.
     fn run(&mut self, _: u64) -> u64 {
-        let map = Arc::clone(&self.slot.lock().unwrap_or_else(PoisonError::into_inner));
+        let map = Arc::clone(&lock(&self.slot));
         let tally = map.exercise(self.share);
-        let mut all = self.came_to.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.came_to);
         *all = all.with(tally);
         tally.counted
     }
@@ -123,7 +123,7 @@ fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharer
         };
         // A kind of map that was made once can be made again.
         if let Ok(map) = setup.make() {
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = map;
+            *lock(&slot) = map;
         }
     };
     Workload::Threads {
@@ -196,11 +196,8 @@ impl Setup for MapSizeSetup {
             .team(&mut sharers.members, options, &mut |team| {
                 team.round(1);
             })?;
-        let map = sharers.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let tally = *sharers
-            .came_to
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let map = lock(&sharers.slot);
+        let tally = *lock(&sharers.came_to);
         let said = map.len() as u64;
         let value = match self.size {
             MapSize::Said => said,

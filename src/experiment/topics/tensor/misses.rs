@@ -5,7 +5,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::count::{CountSetup, Counted};
 use crate::experiment::topics::tensor::setups::{Tally, TensorSetup};
 use crate::experiment::topics::tensor::{
-    BOXES, FLAT, NESTED, STRIDES, UNCHECKED, l1d, only, tally,
+    BOXES, FLAT, NESTED, STRIDES, UNCHECKED, l1d, only, over, tally,
 };
 use crate::host::Event;
 use crate::kernel::{Get, ReadTensor};
@@ -198,7 +198,7 @@ pub(crate) const MYSTERY: Experiment = Experiment {
             "a read of the flat tensor takes less than 1.25 times as long as a read that finds \
              everything in 9 lines of 1 page",
             |e| {
-                let all = ratio(only(e, FLAT), only(e, ON_1_PAGE))?;
+                let all = over(e, FLAT, ON_1_PAGE)?;
                 at_most("448 lines of 112 pages over 9 lines of 1", all, 1.25)
             },
         ),
@@ -210,13 +210,7 @@ pub(crate) const MYSTERY: Experiment = Experiment {
             ),
             "a read of the nested tensor takes more than 1.3 times as long as a read by the same \
              instructions on shared arrays",
-            |e| {
-                at_least(
-                    "boxes over shared boxes",
-                    ratio(only(e, NESTED), only(e, SHARED)),
-                    1.3,
-                )
-            },
+            |e| at_least("boxes over shared boxes", over(e, NESTED, SHARED), 1.3),
         ),
     ],
     ..Experiment::PLAIN

@@ -67,14 +67,7 @@ pub(crate) const PATTERN: Experiment = Experiment {
             "a million reads at (i % 64, i % 16, i % 28, i % 32) touch 448 elements on 448 lines, \
              spread over all 3,670,016 bytes of the tensor",
             |e| {
-                let exactly = |series, count: f64| {
-                    between(
-                        series,
-                        crate::experiment::topics::tensor::only(e, series),
-                        count,
-                        count,
-                    )
-                };
+                let exactly = |series, count| exactly(e, series, 0.0, count);
                 all_of([
                     exactly(ELEMENTS, 448.0),
                     exactly(LINES, 448.0),

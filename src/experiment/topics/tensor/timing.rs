@@ -3,7 +3,7 @@
 use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::setups::{HarnessSetup, Tally, TensorSetup};
 use crate::experiment::topics::tensor::{
-    BOXES, FLAT, MACHINE, NESTED, OF_VECTORS, SHUFFLED, STRIDES, VECTORS, in_turn, l1d, only,
+    BOXES, FLAT, MACHINE, NESTED, OF_VECTORS, SHUFFLED, STRIDES, VECTORS, in_turn, l1d, only, over,
     shuffled, tally,
 };
 use crate::host::Event;
@@ -222,7 +222,7 @@ pub(crate) const INDEX: Experiment = Experiment {
             "with constant dimensions of which only 28 is no power of two, a read of the flat \
              tensor takes less than 0.8 of the time with prime dimensions",
             |e| {
-                let share = ratio(only(e, FLAT), only(e, PRIMES))?;
+                let share = over(e, FLAT, PRIMES)?;
                 at_most("remainders by 28 alone over four primes", share, 0.8)
             },
         )
@@ -233,13 +233,7 @@ pub(crate) const INDEX: Experiment = Experiment {
             tensor("part 8 of the series"),
             "a read of the flat tensor is more than 1.1 times as fast with masks as with \
              remainders by powers of two",
-            |e| {
-                at_least(
-                    "remainders over masks",
-                    ratio(only(e, FLAT), only(e, MASKS)),
-                    1.1,
-                )
-            },
+            |e| at_least("remainders over masks", over(e, FLAT, MASKS), 1.1),
         )
         .then(1.15, "i7-9750H")
         .failing(
@@ -251,13 +245,7 @@ pub(crate) const INDEX: Experiment = Experiment {
             "C7.3",
             tensor("part 8 of the series"),
             "without inlining, a read of the flat tensor takes more than 1.5 times as long",
-            |e| {
-                at_least(
-                    "not inlined over inlined",
-                    ratio(only(e, CALLED), only(e, FLAT)),
-                    1.5,
-                )
-            },
+            |e| at_least("not inlined over inlined", over(e, CALLED, FLAT), 1.5),
         )
         .then(2.8, "i7-9750H")
         .takeaway(
@@ -275,13 +263,7 @@ pub(crate) const INDEX: Experiment = Experiment {
             ours("beyond the series: dimensions that are known only at run time"),
             "a read of the flat tensor takes more than 1.5 times as long with divisions by \
              dimensions known only at run time as with divisions by constants",
-            |e| {
-                at_least(
-                    "divisions over constants",
-                    ratio(only(e, DIVIDED), only(e, FLAT)),
-                    1.5,
-                )
-            },
+            |e| at_least("divisions over constants", over(e, DIVIDED, FLAT), 1.5),
         ),
     ],
     ..Experiment::PLAIN

@@ -5,7 +5,7 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
-use crate::pattern::{Layout, Order, Ring};
+use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
 /// The experiments of this family.
@@ -385,14 +385,7 @@ impl Setup for StretchSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let WalkSetup {
-            layout,
-            count,
-            order,
-            ..
-        } = self.walk;
-        let ring = Ring::new(region, layout, count, order)?;
-        let mut walk = Walk::new(ring, Step::Follow)?;
+        let mut walk = self.walk.with(Step::Follow).walk(region)?;
         // Not timed: the first stretch meets TLBs and prefetchers as building the ring left them.
         walk.run(self.steps);
         let work = walk.work();

@@ -5,10 +5,11 @@ mod ends;
 use self::ends::{Ends, distance, ends, measured_ends};
 use crate::experiment::claim::extreme::Extreme;
 use crate::experiment::prelude::*;
+use crate::experiment::shared::walk::WalkSetup;
 use crate::host::{MemoryNode, MemoryPolicy, Worker};
-use crate::kernel::{Bandwidth, Motion, Step, Vector, Walk};
+use crate::kernel::{Bandwidth, Motion, Vector};
 use crate::mem::Region;
-use crate::pattern::{Layout, Order, Ring};
+use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
 /// The rows of this family.
@@ -260,11 +261,9 @@ impl Setup for NodeSetup {
         };
         let (kernel, period): (Box<dyn crate::kernel::Kernel + Send + 'm>, u64) = match self.work {
             Work::Walk => {
-                let layout = Layout::npad(7);
-                let count = layout.count(region.len());
                 let order = Order::Random { seed: self.seed };
-                let ring = Ring::new(region, layout, count, order)?;
-                (Box::new(Walk::new(ring, Step::Follow)?), count as u64)
+                let setup = WalkSetup::follow(Layout::npad(7), region.len(), order);
+                (Box::new(setup.walk(region)?), setup.count as u64)
             }
             Work::Move(motion) => {
                 let stream = Bandwidth::new(region, motion, Vector::Sse2)?;

@@ -1,6 +1,6 @@
 //! Clusters whose fields threads share: the mean, and the sums behind a lock.
 
-use crate::experiment::sync::{Mutex, MutexGuard, PoisonError};
+use crate::experiment::sync::{Mutex, lock};
 use crate::kernel::Sum;
 use crate::pattern::kmeans::Point;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -37,11 +37,6 @@ pub(crate) fn mean_of(sums: &Sum) -> Option<Point> {
         x: sums.x / count,
         y: sums.y / count,
     })
-}
-
-/// Takes a lock. Ignores poisoning: a panic leaves no data half written.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A point that any thread may read. A read during a write may mix old and new coordinates.

@@ -2,14 +2,14 @@
 
 use crate::cpu::Features;
 use crate::experiment::prelude::*;
-use crate::experiment::sync::Mutex;
+use crate::experiment::sync::{Mutex, lock};
 use crate::experiment::topics::kmeans::problem;
-use crate::host::{Host, RoundOptions, Worker};
-use crate::kernel::{Access, Kernel, NearestWay};
+use crate::host::{RoundOptions, Worker};
+use crate::kernel::{Kernel, NearestWay};
 use crate::mem::Region;
 use crate::pattern::kmeans::{self, CLUSTERS, Point};
 use alloc::sync::Arc;
-use cluster::{OneLine, Padded, lock};
+use cluster::{OneLine, Padded};
 use tasks::{Run, Task, Variant};
 
 mod cluster;
@@ -59,9 +59,9 @@ impl KMeansWay {
         let problem = Arc::clone(problem);
         Some(match self {
             KMeansWay::Lists => Box::new(variants::Lists::new(problem)),
-            KMeansWay::InTurn => Box::new(variants::InTurn::<OneLine>::new(problem)),
-            KMeansWay::AtOnce => Box::new(variants::AtOnce::<OneLine>::new(problem)),
-            KMeansWay::Padded => Box::new(variants::AtOnce::<Padded>::new(problem)),
+            KMeansWay::InTurn => Box::new(variants::Shared::<OneLine>::in_turn(problem)),
+            KMeansWay::AtOnce => Box::new(variants::Shared::<OneLine>::at_once(problem)),
+            KMeansWay::Padded => Box::new(variants::Shared::<Padded>::at_once(problem)),
             KMeansWay::Streams => return None,
             KMeansWay::OwnSums => {
                 Box::new(variants::OwnSums::new(problem, tasks, NearestWay::Plain))
@@ -152,7 +152,14 @@ impl Setup for KMeansSetup {
         let problem = Problem::new(self.points)?;
         let cpus = self.threads()?;
         let members = match self.way.variant(&problem, self.tasks, &context.features) {
-            None => vec![streams(context.host, problem, cpus)?],
+            #[cfg(not(feature = "peers"))]
+            None => return Err(Untestable::without_peers()),
+            // The worker shares the CPU of the pool's first thread, because it sleeps while the pool works.
+            #[cfg(feature = "peers")]
+            None => {
+                let streams = streams::Streams::new(context.host, problem, cpus)?;
+                vec![Worker::new(cpus[0], streams)]
+            }
             Some(variant) => {
                 let parts = [self.tasks, cpus.len()];
                 let run = Arc::new(Run::new(variant, self.points, parts, true));
@@ -171,30 +178,6 @@ impl Setup for KMeansSetup {
         // An iteration ends when its last task does.
         Ok(Workload::in_step(members, SampleOf::Slowest, 2))
     }
-}
-
-/// Returns the worker that runs 3P on a pool. It shares the CPU of the pool's first thread, because
-/// it sleeps while the pool works.
-#[cfg(feature = "peers")]
-fn streams<'m>(
-    host: &'static dyn Host,
-    problem: Arc<Problem>,
-    cpus: &[usize],
-) -> Testable<Worker<'m>> {
-    Ok(Worker::new(
-        cpus[0],
-        streams::Streams::new(host, problem, cpus)?,
-    ))
-}
-
-#[cfg(not(feature = "peers"))]
-fn streams<'m>(_: &'static dyn Host, _: Arc<Problem>, _: &[usize]) -> Testable<Worker<'m>> {
-    Err(without_peers())
-}
-
-#[cfg(not(feature = "peers"))]
-fn without_peers() -> Untestable {
-    Untestable("built without feature peers, which brings the parallel iterators".to_owned())
 }
 
 /// The result of a k-means run.
@@ -221,11 +204,6 @@ impl Kernel for ToRest<'_> {
         self.run.to_rest(self.index, MOST_ITERATIONS);
         self.run.iterations()
     }
-
-    /// Reports nothing: this kernel is never traced.
-    fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) -> u64 {
-        0
-    }
 }
 
 impl Clustering {
@@ -239,7 +217,14 @@ impl Clustering {
         let problem = Problem::new(setup.points)?;
         let cpus = setup.threads()?;
         let Some(variant) = setup.way.variant(&problem, setup.tasks, &context.features) else {
-            return Self::of_streams(host, problem, cpus);
+            #[cfg(not(feature = "peers"))]
+            return Err(Untestable::without_peers());
+            #[cfg(feature = "peers")]
+            {
+                let mut streams = streams::Streams::new(host, problem, cpus)?;
+                let (iterations, means) = streams.until_rest(MOST_ITERATIONS);
+                return Ok(Clustering { iterations, means });
+            }
         };
         let run = &Run::new(variant, setup.points, [setup.tasks, cpus.len()], false);
         let member = |(index, &cpu)| Worker::new(cpu, ToRest { run, index });
@@ -256,23 +241,6 @@ impl Clustering {
             iterations: run.iterations(),
             means: run.means(),
         })
-    }
-
-    #[cfg(feature = "peers")]
-    fn of_streams(
-        host: &'static dyn Host,
-        problem: Arc<Problem>,
-        cpus: &[usize],
-    ) -> Testable<Self> {
-        let mut streams =
-            crate::experiment::topics::kmeans::run::streams::Streams::new(host, problem, cpus)?;
-        let (iterations, means) = streams.until_rest(MOST_ITERATIONS);
-        Ok(Clustering { iterations, means })
-    }
-
-    #[cfg(not(feature = "peers"))]
-    fn of_streams(_: &'static dyn Host, _: Arc<Problem>, _: &[usize]) -> Testable<Self> {
-        Err(crate::experiment::topics::kmeans::run::without_peers())
     }
 
     /// Like [`find`](Self::find), but finds each clustering once per process and shares it.

@@ -223,7 +223,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::experiment::topics::kmeans::run::cluster::lock;
+    use crate::experiment::sync::lock;
 
     /// Records the tasks of each step, and comes to rest every third iteration.
     #[derive(Default)]

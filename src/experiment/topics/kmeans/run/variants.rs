@@ -1,8 +1,8 @@
 //! The variants that divide an iteration into tasks: 1P with locked lists, 2P and 2Q with shared
 //! sums, and two of our own with separate sums per task.
 
-use crate::experiment::sync::{Mutex, PoisonError, RwLock};
-use crate::experiment::topics::kmeans::run::cluster::{Apart, Cluster, EPSILON, lock, mean_of};
+use crate::experiment::sync::{Mutex, RwLock, lock, read, write};
+use crate::experiment::topics::kmeans::run::cluster::{Apart, Cluster, EPSILON, mean_of};
 use crate::experiment::topics::kmeans::run::tasks::Variant;
 use crate::experiment::topics::kmeans::run::{Problem, nearest_of};
 use crate::kernel::{Means, NearestWay, Sum, add_to_nearest};
@@ -45,16 +45,12 @@ impl Lists {
     }
 
     fn clusters(&self) -> Arc<[Listed]> {
-        let held = self.clusters.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&held)
+        Arc::clone(&read(&self.clusters))
     }
 
     fn replace(&self, means: impl Iterator<Item = Point>) {
         let new = means.map(Listed::at).collect();
-        *self
-            .clusters
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = new;
+        *write(&self.clusters) = new;
     }
 }
 
@@ -92,17 +88,29 @@ impl Variant for Lists {
     }
 }
 
-/// Clusters that all threads read and add to.
-struct Clusters<C> {
+/// 2P and 2Q: clusters that all threads read and add to.
+pub(crate) struct Shared<C> {
     problem: Arc<Problem>,
     clusters: Vec<C>,
+    /// The cluster of each point, as wide as a Java reference. 2P assigns all points first; 2Q adds
+    /// each point to its cluster as soon as it is assigned, so it stores none.
+    my_cluster: Option<Vec<AtomicUsize>>,
 }
 
-impl<C: Cluster> Clusters<C> {
-    fn new(problem: Arc<Problem>) -> Self {
-        Clusters {
+impl<C: Cluster> Shared<C> {
+    pub(crate) fn in_turn(problem: Arc<Problem>) -> Self {
+        let none = problem.points.iter().map(|_| AtomicUsize::new(0));
+        Shared {
+            my_cluster: Some(none.collect()),
+            ..Self::at_once(problem)
+        }
+    }
+
+    pub(crate) fn at_once(problem: Arc<Problem>) -> Self {
+        Shared {
             clusters: problem.first.iter().map(|_| C::default()).collect(),
             problem,
+            my_cluster: None,
         }
     }
 
@@ -114,6 +122,33 @@ impl<C: Cluster> Clusters<C> {
             point,
         )
     }
+}
+
+impl<C: Cluster> Variant for Shared<C> {
+    fn steps(&self) -> usize {
+        1 + usize::from(self.my_cluster.is_some())
+    }
+
+    fn part(&self, step: usize, _: usize, points: Range<usize>) {
+        let Some(mine) = &self.my_cluster else {
+            for &point in &self.problem.points[points] {
+                self.clusters[self.closest(point)].add(point);
+            }
+            return;
+        };
+        let points = mine[points.clone()]
+            .iter()
+            .zip(&self.problem.points[points]);
+        if step == 0 {
+            for (mine, &point) in points {
+                mine.store(self.closest(point), Ordering::Relaxed);
+            }
+        } else {
+            for (mine, &point) in points {
+                self.clusters[mine.load(Ordering::Relaxed)].add(point);
+            }
+        }
+    }
 
     fn finish(&self) -> bool {
         // No short cut: every cluster needs its new mean, also after one that moved.
@@ -122,92 +157,14 @@ impl<C: Cluster> Clusters<C> {
     }
 
     fn reset(&self) {
-        for (cluster, &first) in self.clusters.iter().zip(&self.problem.first) {
-            cluster.mean().set(self.problem.points[first]);
+        for (cluster, first) in self.clusters.iter().zip(self.problem.first_means()) {
+            cluster.mean().set(first);
         }
     }
 
     fn means(&self) -> Vec<Point> {
         let means = self.clusters.iter().map(|cluster| cluster.mean().get());
         means.collect()
-    }
-}
-
-/// 2P: assigns all points, then adds each to its cluster.
-pub(crate) struct InTurn<C> {
-    clusters: Clusters<C>,
-    /// The cluster of each point, as wide as a Java reference.
-    my_cluster: Vec<AtomicUsize>,
-}
-
-impl<C: Cluster> InTurn<C> {
-    pub(crate) fn new(problem: Arc<Problem>) -> Self {
-        InTurn {
-            my_cluster: problem.points.iter().map(|_| AtomicUsize::new(0)).collect(),
-            clusters: Clusters::new(problem),
-        }
-    }
-}
-
-impl<C: Cluster> Variant for InTurn<C> {
-    fn steps(&self) -> usize {
-        2
-    }
-
-    fn part(&self, step: usize, _: usize, points: Range<usize>) {
-        let Clusters { problem, clusters } = &self.clusters;
-        let mine = self.my_cluster[points.clone()].iter();
-        let points = mine.zip(&problem.points[points]);
-        if step == 0 {
-            for (mine, &point) in points {
-                mine.store(self.clusters.closest(point), Ordering::Relaxed);
-            }
-        } else {
-            for (mine, &point) in points {
-                clusters[mine.load(Ordering::Relaxed)].add(point);
-            }
-        }
-    }
-
-    fn finish(&self) -> bool {
-        self.clusters.finish()
-    }
-
-    fn reset(&self) {
-        self.clusters.reset();
-    }
-
-    fn means(&self) -> Vec<Point> {
-        self.clusters.means()
-    }
-}
-
-/// 2Q: adds each point to its cluster as soon as it is assigned.
-pub(crate) struct AtOnce<C>(Clusters<C>);
-
-impl<C: Cluster> AtOnce<C> {
-    pub(crate) fn new(problem: Arc<Problem>) -> Self {
-        AtOnce(Clusters::new(problem))
-    }
-}
-
-impl<C: Cluster> Variant for AtOnce<C> {
-    fn part(&self, _: usize, _: usize, points: Range<usize>) {
-        for &point in &self.0.problem.points[points] {
-            self.0.clusters[self.0.closest(point)].add(point);
-        }
-    }
-
-    fn finish(&self) -> bool {
-        self.0.finish()
-    }
-
-    fn reset(&self) {
-        self.0.reset();
-    }
-
-    fn means(&self) -> Vec<Point> {
-        self.0.means()
     }
 }
 
@@ -242,13 +199,13 @@ impl OwnSums {
     fn set(&self, means: impl Iterator<Item = Point> + Clone) {
         let x = means.clone().map(|mean| mean.x).collect();
         let y = means.map(|mean| mean.y).collect();
-        *self.means.write().unwrap_or_else(PoisonError::into_inner) = [x, y];
+        *write(&self.means) = [x, y];
     }
 }
 
 impl Variant for OwnSums {
     fn part(&self, _: usize, task: usize, points: Range<usize>) {
-        let held = self.means.read().unwrap_or_else(PoisonError::into_inner);
+        let held = read(&self.means);
         let means = Means {
             x: &held[0],
             y: &held[1],
@@ -283,7 +240,7 @@ impl Variant for OwnSums {
     }
 
     fn means(&self) -> Vec<Point> {
-        let held = self.means.read().unwrap_or_else(PoisonError::into_inner);
+        let held = read(&self.means);
         let pairs = held[0].iter().zip(&held[1]);
         pairs.map(|(&x, &y)| Point { x, y }).collect()
     }

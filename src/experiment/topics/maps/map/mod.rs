@@ -6,7 +6,7 @@
 //! not for general use: keys are `u32`, values `u64`.
 
 use crate::experiment::prelude::*;
-use crate::experiment::sync::{Mutex, MutexGuard, PoisonError};
+use crate::experiment::sync::{Mutex, lock};
 use crate::mem::LINE;
 use crate::pattern::java::Random;
 use crate::prelude::*;
@@ -127,11 +127,6 @@ fn spread(key: u32) -> usize {
 fn buckets(stripes: usize, keys: usize) -> usize {
     assert!(stripes > 0, "a map takes a stripe");
     keys.div_ceil(stripes).max(1) * stripes
-}
-
-/// Takes a lock. Ignores poisoning: a panic leaves no data half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The probability that an absent key is put.
