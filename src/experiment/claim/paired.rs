@@ -27,8 +27,9 @@ pub(crate) fn paired(e: &Evidence<'_>, of: &str, to: &str, range: Range) -> Test
 /// Returns the ratios of two series that were measured interleaved, point by point in ascending x.
 ///
 /// Layouts, physical pages and the time of day are the same for both series within a pass, so each pass
-/// gives one ratio. The value is estimated from the ratios of all passes. Its interval is widened
-/// to half a percent on each side or more, so that the third digit of a ratio does not decide a claim whose threshold it is close to.
+/// gives one ratio. The value is estimated from the ratios of all passes. Its interval is widened to half a
+/// percent on each side or more, so that the third digit of a ratio does not decide a claim whose threshold
+/// it is close to.
 pub(crate) fn paired_points(
     e: &Evidence<'_>,
     of: &str,

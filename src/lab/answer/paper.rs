@@ -86,13 +86,13 @@ fn outlines() -> Vec<Paper> {
                 parts: Vec::new(),
             }),
             (4, Some(paper)) => {
-                let part = Part {
-                    number: first,
-                    title: rest,
-                    claims: Vec::new(),
-                };
-                let parts = paper.chapters.last_mut().map(|of| &mut of.parts);
-                parts.into_iter().for_each(|of| of.push(part.clone()));
+                if let Some(chapter) = paper.chapters.last_mut() {
+                    chapter.parts.push(Part {
+                        number: first,
+                        title: rest,
+                        claims: Vec::new(),
+                    });
+                }
             }
             _ => {
                 let (title, year) = rest.split_once('|').unwrap_or((rest, ""));

@@ -186,8 +186,8 @@ impl Group {
     }
 
     /// Runs `work`, and writes the counts of that time into `after`, without allocating. `before` and `after`
-    /// each need room for one reading per event; the readings of refused events stay as they are. Runs `work` even if the kernel does not answer; the second result reports
-    /// that.
+    /// each need room for one reading per event; the readings of refused events stay as they are. Runs `work`
+    /// even if the kernel does not answer; the second result reports that.
     #[inline]
     pub fn scope_into<R>(
         &self,

@@ -207,8 +207,7 @@ fn listen(mut reader: File, limits: &mut Limits<'_>) -> io::Result<(Vec<u8>, Opt
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
     loop {
-        // A call that the kernel refuses is repeated until the time is over.
-        if readable(&reader, LOOK).unwrap_or(false) {
+        if readable(&reader, LOOK)? {
             match reader.read(&mut part) {
                 Ok(0) => return Ok((bytes, None)),
                 Ok(count) if bytes.len() + count > MOST => {

@@ -110,13 +110,14 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
     source: "Drepper 3.3.4: one bus between all cores and memory. Here each thread has memory of \
              its own; together, the threads under one last level use four times its size",
     about: "Each thread, on a core of its own, reads or writes its own memory; the chart shows the \
-            bandwidth per thread. Each thread touches its memory first, so that it lies on the thread's \
-            memory node; with several nodes, the record names those of all threads. In the paper, all cores share one bus. Today each core has its \
-            own connection to the last level, and the memory controllers are in the package. The \
-            number of outstanding misses limits one core to much less than the controllers \
-            deliver. A few cores may therefore each read as fast as one core alone, and only many \
-            cores saturate memory. L2 serves as a control, because threads do not share it. In a \
-            guest, other guests on the same package also use its bandwidth.",
+            bandwidth per thread. Each thread touches its memory first, so that it lies on the \
+            thread's memory node; with several nodes, the record names those of all threads. In \
+            the paper, all cores share one bus. Today each core has its own connection to the last \
+            level, and the memory controllers are in the package. The number of outstanding misses \
+            limits one core to much less than the controllers deliver. A few cores may therefore \
+            each read as fast as one core alone, and only many cores saturate memory. L2 serves as \
+            a control, because threads do not share it. In a guest, other guests on the same \
+            package also use its bandwidth.",
     plot: Some(Plot {
         x: Axis::log("threads"),
         y: Axis::log("bandwidth per thread"),

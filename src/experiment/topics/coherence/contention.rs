@@ -108,23 +108,23 @@ const CONTENTION: Experiment = Experiment {
              Trigonakis measure them (SOSP 2013)",
     about: "Every thread adds to a word or takes a lock and gives it back, again and again, with \
             nothing in between: either all threads on one line, or each on lines of its own. The \
-            horizontal axis is the number of threads, each on a core of its own. The vertical \
-            axis is the time per operation of one thread; the throughput of all threads together \
-            is their number divided by this time. On one line only one core can work at a time, \
-            and each change of the core costs a transfer of the line: the time should grow at \
-            least in proportion to the threads, and the throughput should fall from the first to \
-            the second thread. On separate lines the time should not change. The curves of p50, p99 \
-            and p99.9 show single operations of one thread, each timed by itself: 99 of 100 take \
-            at most the time of p99. The stamps around an operation are time in which the others \
-            get the line, so that nearly every single operation waits for it, while a thread that \
-            only adds does many additions before it loses the line. A spin lock goes to whichever core gets the line first, possibly the core \
-            that has just released it: fewer transfers, and longer waits for the others. A ticket \
-            lock and the MCS lock (Mellor-Crummey and Scott) serve threads in the order of their \
-            arrival. All waiting threads watch one word of a ticket lock, and each watches a word \
-            of its own with MCS, which should pay with many threads. A thread of parking_lot \
-            sleeps after a short wait, and lets a running thread go ahead. Where a host stops a \
-            virtual CPU, the threads behind it in a queue wait as well; single operations are \
-            timed for some seconds at most.",
+            horizontal axis is the number of threads, each on a core of its own. The vertical axis \
+            is the time per operation of one thread; the throughput of all threads together is \
+            their number divided by this time. On one line only one core can work at a time, and \
+            each change of the core costs a transfer of the line: the time should grow at least in \
+            proportion to the threads, and the throughput should fall from the first to the second \
+            thread. On separate lines the time should not change. The curves of p50, p99 and p99.9 \
+            show single operations of one thread, each timed by itself: 99 of 100 take at most the \
+            time of p99. The stamps around an operation are time in which the others get the line, \
+            so that nearly every single operation waits for it, while a thread that only adds does \
+            many additions before it loses the line. A spin lock goes to whichever core gets the \
+            line first, possibly the core that has just released it: fewer transfers, and longer \
+            waits for the others. A ticket lock and the MCS lock (Mellor-Crummey and Scott) serve \
+            threads in the order of their arrival. All waiting threads watch one word of a ticket \
+            lock, and each watches a word of its own with MCS, which should pay with many threads. \
+            A thread of parking_lot sleeps after a short wait, and lets a running thread go ahead. \
+            Where a host stops a virtual CPU, the threads behind it in a queue wait as well; \
+            single operations are timed for some seconds at most.",
     plot: Some(Plot::nanoseconds(Axis::linear("threads"), Axis::log("time per operation"))),
     cases,
     curves: |e| {

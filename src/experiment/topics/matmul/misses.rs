@@ -17,8 +17,9 @@ pub(super) const MISSES: Experiment = Experiment {
     source: "Drepper 6.2.1: a line of mul2 is evicted before its next element is used; two \
              iterations of the middle loop together halve the misses, eight use the whole line",
     about: "A simulator counts the misses on the second matrix in a small L1d that a column does \
-            not fit, as in the document. The argument applies to any such cache. The bars show the time per multiply-add. A miss of L1d that hits L2 costs time only if the CPU \
-            cannot load the line long before it needs the element.",
+            not fit, as in the document. The argument applies to any such cache. The bars show the \
+            time per multiply-add. A miss of L1d that hits L2 costs time only if the CPU cannot \
+            load the line long before it needs the element.",
     plot: plot(&[]),
     cases: |machine| {
         let mut cases = cases(machine, 3);

@@ -98,11 +98,12 @@ const SHUFFLE: Experiment = Experiment {
     source: "Startin, \"Observing memory level parallelism with JMH\": `shuffle`, PRECOMPUTED and \
              THREAD_LOCAL_RANDOM",
     about: "A shuffle exchanges each element of a large array with one at a random index. One \
-            variant draws the index, the other reads it from a table. Both miss once per \
-            exchange. Drawing takes some forty instructions, which fill the window in which the \
-            CPU looks for further misses. Reading the table takes one load, so the window fits two or three times as many exchanges. The stage length on the axis has no effect \
-            here; the curves should be flat. A quick run uses an array of the in-memory working \
-            set instead of 400 MB, and times its upper part.",
+            variant draws the index, the other reads it from a table. Both miss once per exchange. \
+            Drawing takes some forty instructions, which fill the window in which the CPU looks \
+            for further misses. Reading the table takes one load, so the window fits two or three \
+            times as many exchanges. The stage length on the axis has no effect here; the curves \
+            should be flat. A quick run uses an array of the in-memory working set instead of 400 \
+            MB, and times its upper part.",
     plot: Some(
         Plot::nanoseconds(
             Axis::log("stage length, which has no effect"),

@@ -132,8 +132,9 @@ pub(crate) const LOOPS: Experiment = Experiment {
              four fetches of 16 bytes and four branches",
     about: "Loops of one-byte nop and of three-byte mov instructions run at many sizes; the axis \
             is the number of instructions in the loop. A loop stream detector replays loops of a \
-            few dozen instructions; many CPUs since Skylake have it switched off. A cache of decoded instructions has room for some thousand. Each loop ends in a taken branch, and a \
-            short loop spreads its cost over fewer instructions.",
+            few dozen instructions; many CPUs since Skylake have it switched off. A cache of \
+            decoded instructions has room for some thousand. Each loop ends in a taken branch, and \
+            a short loop spreads its cost over fewer instructions.",
     plot: Some(Plot::lines(
         Axis::log("instructions of the loop"),
         Axis::log("time"),
