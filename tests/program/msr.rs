@@ -226,14 +226,16 @@ fn what_cannot_be_switched_off_refuses_the_run() {
         .refused(&["--prefetchers", "on", "off"]);
 }
 
-/// A run without prefetchers that has measured two points.
-fn without_prefetchers(folder: &Folder) -> UnderWay {
+/// A run without prefetchers that has measured two points, in a folder of this name with devices.
+fn without_prefetchers(name: &str) -> (Folder, Vec<PathBuf>, UnderWay) {
+    let folder = Folder::new(name);
+    let devices = devices(&folder);
     let args = ["run", "D14", "--memory", "1MiB", "--prefetchers", "off"];
     let mut command = folder.linefill(&args);
     command.env("LINEFILL_ROOT", folder.at("root"));
-    let mut run = UnderWay::start(folder, command);
+    let mut run = UnderWay::start(&folder, command);
     run.until(2);
-    run
+    (folder, devices, run)
 }
 
 #[test]
@@ -241,9 +243,7 @@ fn a_run_without_prefetchers_that_is_killed_leaves_them_as_they_were() {
     let Some(switches) = switches() else {
         return untested::machine(NO_SWITCHES);
     };
-    let folder = Folder::new("msr-off-killed");
-    let devices = devices(&folder);
-    let run = without_prefetchers(&folder);
+    let (_folder, devices, run) = without_prefetchers("msr-off-killed");
     assert!(!untouched(&devices, switches.register), "they are on");
     run.kill();
     let began = Instant::now();
@@ -258,9 +258,7 @@ fn a_register_that_cannot_be_put_back_is_named_and_no_other() {
     let Some(switches) = switches() else {
         return untested::machine(NO_SWITCHES);
     };
-    let folder = Folder::new("msr-gone");
-    let devices = devices(&folder);
-    let run = without_prefetchers(&folder);
+    let (_folder, devices, run) = without_prefetchers("msr-gone");
     fs::remove_file(&devices[0]).unwrap();
     let ran = run.signal("INT");
     let said = |device: &PathBuf| {
