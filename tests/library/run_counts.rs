@@ -70,7 +70,7 @@ fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
     // The claim about instructions is judged on the counts, and a ratio of zeros does not exist.
     let claims = finished.analysis.verdicts.iter();
     let mut about = claims.filter(|verdict| verdict.claim.contains("instructions"));
-    assert!(about.next().unwrap().numbers.starts_with("no ratio of 0"));
+    assert!(about.next().unwrap().numbers.starts_with("no ratio: 0"));
     let page = std::fs::read_to_string(&finished.report).unwrap();
     assert!(page.contains("instructions by page-faults"));
     assert!(!page.contains("Not counted"));

@@ -434,7 +434,7 @@ pub(crate) fn ratio(of: impl Value, to: impl Value) -> Testable<Interval> {
     let (of, to) = (of.interval()?, to.interval()?);
     of.quotient(to).ok_or_else(|| {
         Untestable(format!(
-            "no ratio of {of} to {to}, because not both are certainly above zero",
+            "no ratio: {of} over {to}, which are not both certainly above zero",
         ))
     })
 }
@@ -457,7 +457,7 @@ pub(crate) fn plus(of: Interval, more: Interval) -> Interval {
 pub(crate) fn signed_ratio(of: Interval, to: Interval) -> Testable<Interval> {
     if to.lo <= 0.0 {
         return Err(Untestable(format!(
-            "no ratio of {of} to {to}, which is not certainly above zero",
+            "no ratio: {of} over {to}, which is not certainly above zero",
         )));
     }
     // Which bound of the second makes the quotient smallest or largest depends on the sign of the first.

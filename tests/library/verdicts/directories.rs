@@ -107,7 +107,7 @@ pub fn rows() -> Vec<Row> {
             // Page walks have no visible cost.
             hot(m, [20.0; 5])
         })
-        .says("no ratio of"),
+        .says("no ratio: "),
         row("E26", SPARSE, Holds, usual),
         row("E26", SPARSE, DoesNotHold, |m| {
             cold(m, [400.0, 600.0, 610.0, 620.0, 630.0])

@@ -122,7 +122,7 @@ pub fn rows() -> Vec<Row> {
             let planted = but(m, "B4", "2Q", [4.02, 1.0]);
             planted.with_doubtful(|series, _| series.ends_with("turn 2"))
         })
-        .says("not both are certainly above zero"),
+        .says("not both certainly above zero"),
         row("B4", ONE, Holds, |m| but(m, "B4", "2Q", [4.02, 1.0])),
         row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [6.0, 1.0])).says("one task 1.4"),
         row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [2.12, 1.0])).says("one task 0.50"),

@@ -142,7 +142,7 @@ pub fn rows() -> Vec<Row> {
         row("E36", SWEPT, Untestable, |m| {
             flushed(m, Interval::new(-5.0, 5.0))
         })
-        .says("to -5.00 to 5.00, which is not certainly above zero"),
+        .says("over -5.00 to 5.00, which is not certainly above zero"),
         // Noise is in the way, not the machine: more passes may decide it.
         row("E36", SWEPT, Inconclusive, |m| {
             flushed(m, Interval::new(-5.0, 405.0))
