@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use super::folder;
 pub use super::folder::{Folder, Ran};
 use linefill::lab::read::read;
 use linefill::lab::record::{Header, PointLine, VerdictLine};
@@ -24,17 +25,22 @@ pub fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
+/// The program.
+pub fn program() -> PathBuf {
+    folder::program().expect("the feature `lab` builds it")
+}
+
 impl Folder {
     /// The program, run in this folder.
     pub fn linefill(&self, args: &[&str]) -> Command {
-        self.by(Command::new(env!("CARGO_BIN_EXE_linefill")), args)
+        self.by(Command::new(program()), args)
     }
 
     /// The same, with the default reaction to signals. A test run in the background or by `nohup` inherits
     /// ignored signals: `env` restores the defaults.
     pub fn signalled(&self, args: &[&str]) -> Command {
         let mut command = Command::new("env");
-        command.args(["--default-signal=INT,HUP", env!("CARGO_BIN_EXE_linefill")]);
+        command.arg("--default-signal=INT,HUP").arg(program());
         self.by(command, args)
     }
 

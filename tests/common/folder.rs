@@ -29,6 +29,15 @@ impl Drop for Folder {
     }
 }
 
+/// The program that tests run: the one that the environment variable `LINEFILL_PROGRAM` names, or else the one
+/// that cargo built with them, which needs the feature `lab`. Its path is absolute, because tests run it in other
+/// folders.
+pub fn program() -> Option<PathBuf> {
+    let built = option_env!("CARGO_BIN_EXE_linefill").map(Into::into);
+    let program = std::env::var_os("LINEFILL_PROGRAM").or(built)?;
+    Some(fs::canonicalize(program).expect("the program"))
+}
+
 /// The result of a command.
 #[derive(Debug)]
 pub struct Ran {

@@ -3,20 +3,17 @@
 //!
 //! QEMU interprets the program (`qemu-x86_64`, user mode). The tests therefore check correctness, and say
 //! nothing about speed.
-//!
-//! The environment variable `LINEFILL_PROGRAM` names the program. By default it is the program that cargo
-//! built with these tests, which needs the feature `lab`.
 #![cfg(feature = "std")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::common::child;
-use crate::common::folder::{Folder, Ran};
+use crate::common::folder::{self, Folder, Ran};
 use crate::common::untested::{self, starts};
 use linefill::cpu::Features;
 use linefill::kernel::verify::{ROOM, check_all};
@@ -28,18 +25,6 @@ const QEMU: &str = "qemu-x86_64";
 /// One model of every kind: AMD's without `rdtscp`, an Intel Atom with SSE4.2 alone, an Intel core with AVX2, and
 /// a CPU with everything that QEMU supports.
 const KINDS: [&str; 4] = ["qemu64", "Denverton", "Skylake-Server", "max"];
-
-/// The program, if there is one. If not, reports that the test is not run.
-#[track_caller]
-fn program() -> Option<PathBuf> {
-    let built = option_env!("CARGO_BIN_EXE_linefill").map(Into::into);
-    let program = std::env::var_os("LINEFILL_PROGRAM").or(built);
-    if program.is_none() {
-        untested::tool("the program: the feature `lab`, or LINEFILL_PROGRAM");
-    }
-    // The path is made absolute, because the tests run the program in other folders.
-    program.map(|program| fs::canonicalize(program).expect("the program"))
-}
 
 /// A command under one CPU model. The limit is generous for a busy machine, but ends a run that hangs.
 fn under(model: &str, command: &Command) -> Command {
@@ -135,7 +120,9 @@ fn on(program: &Path, model: &str, cpu: usize, machine: Machine) -> Result<Strin
 /// Runs everything on all of `models`, in parallel on all CPUs.
 #[track_caller]
 fn on_all(models: &[(String, Machine)]) {
-    let Some(program) = program() else { return };
+    let Some(program) = folder::program() else {
+        return untested::tool("the program: the feature `lab`, or LINEFILL_PROGRAM");
+    };
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::common::cli::{Folder, PLANTED, Ran, words};
+use crate::common::cli::{Folder, PLANTED, Ran, program, words};
 
 #[test]
 fn an_unknown_id_is_answered_with_the_nearest() {
@@ -108,7 +108,7 @@ fn a_working_set_beyond_the_address_space_is_refused_with_both_values() {
     let folder = Folder::new("limit");
     let run = "ulimit -v 524288; exec \"$0\" run D14 --memory 600MiB";
     let mut command = std::process::Command::new("sh");
-    command.args(["-c", run, env!("CARGO_BIN_EXE_linefill")]);
+    command.args(["-c", run]).arg(program());
     Ran::of(command.current_dir(folder.at(""))).refused(&["600 MiB", "512 MiB", "RLIMIT_AS"]);
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::common::cli::{Folder, Ran, Record, UnderWay, words};
+use crate::common::cli::{Folder, Ran, Record, UnderWay, program, words};
 use linefill::experiment::{State, Untestable, Verdict};
 use linefill::lab::record::MACHINE;
 
@@ -110,7 +110,7 @@ fn a_limited_address_space_is_lived_with() {
     let folder = Folder::new("rlimit");
     let run = "ulimit -v 65536; exec \"$0\" run D14 --budget 1s";
     let mut command = Command::new("sh");
-    command.args(["-c", run, env!("CARGO_BIN_EXE_linefill")]);
+    command.args(["-c", run]).arg(program());
     Ran::of(command.current_dir(folder.at(""))).ok();
     let record = folder.record();
     assert!(record.header.largest <= 16 << 20);
@@ -124,7 +124,7 @@ fn what_the_limit_refuses_is_untestable_and_says_why() {
     // into the remaining address space.
     let run = "ulimit -v 81920; exec \"$0\" run E4 --memory 80MiB --budget 1s";
     let mut command = Command::new("sh");
-    command.args(["-c", run, env!("CARGO_BIN_EXE_linefill")]);
+    command.args(["-c", run]).arg(program());
     Ran::of(command.current_dir(folder.at(""))).ok();
     let record = folder.record();
     let points = record.of_experiment("E4");

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use crate::common::cli::{Folder, Ran, Record, UnderWay, words};
+use crate::common::cli::{Folder, Ran, Record, UnderWay, program, words};
 use crate::common::untested;
 use linefill::experiment::{State, Untestable};
 
@@ -134,12 +134,12 @@ fn a_limit_of_one_process_is_a_reason() {
     let folder = Folder::new("nproc");
     let everybody = || std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(folder.at(""), everybody()).unwrap();
-    let program = folder.at("linefill");
-    std::fs::copy(env!("CARGO_BIN_EXE_linefill"), &program).unwrap();
-    std::fs::set_permissions(&program, everybody()).unwrap();
+    let copy = folder.at("linefill");
+    std::fs::copy(program(), &copy).unwrap();
+    std::fs::set_permissions(&copy, everybody()).unwrap();
     let somebody = 30_000 + std::process::id() % 30_000;
     let limited = |args: &[&str]| {
-        let mut command = Command::new(&program);
+        let mut command = Command::new(&copy);
         command.args(args).current_dir(folder.at(""));
         // SAFETY: the closure makes system calls with numbers and with a structure on its stack.
         unsafe {

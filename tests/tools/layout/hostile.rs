@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use super::elf::{self, Section, Unit};
-use crate::common::cli::{Folder, Ran};
+use crate::common::cli::{Folder, Ran, program};
 
 /// Runs `linefill layout` on a file with these bytes, with four gigabytes of address space, for at most a
 /// minute.
@@ -14,7 +14,7 @@ fn layout(name: &str, bytes: &[u8], args: &[&str]) -> Ran {
     fs::write(folder.at(name), bytes).unwrap();
     let run = "ulimit -v 4194304; exec timeout 60 \"$0\" layout \"$@\"";
     let mut command = Command::new("sh");
-    command.args(["-c", run, env!("CARGO_BIN_EXE_linefill"), name]);
+    command.args(["-c", run]).arg(program()).arg(name);
     Ran::of(command.args(args).current_dir(folder.at("")))
 }
 
