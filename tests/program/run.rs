@@ -121,8 +121,8 @@ fn a_limited_address_space_is_lived_with() {
 fn what_the_limit_refuses_is_untestable_and_says_why() {
     let folder = Folder::new("refused");
     // The paper's matrix of 36 MB fits. The second matrix has at least 64 MB on any machine and does not fit
-    // into the remaining address space.
-    let run = "ulimit -v 81920; exec \"$0\" run E4 --memory 80MiB --budget 1s";
+    // beside the program: a static one takes 16 MiB, one with debug assertions 40 MiB.
+    let run = "ulimit -v 77824; exec \"$0\" run E4 --memory 76MiB --budget 1s";
     let mut command = Command::new("sh");
     command.args(["-c", run]).arg(program());
     Ran::of(command.current_dir(folder.at(""))).ok();
@@ -159,26 +159,29 @@ fn without_sys_and_proc_everything_runs_and_says_what_is_not_known() {
 
 #[test]
 fn a_signal_ends_the_run_with_what_was_measured() {
-    for name in ["INT", "TERM", "HUP"] {
+    // At the first line number D14 has been measured once, at the others the run measures the machine: which
+    // signal it was makes no difference to what is kept.
+    for (name, lines) in [("INT", 165), ("TERM", 8), ("HUP", 8)] {
         let folder = Folder::new(&format!("signal-{name}"));
         // Few points remain after the signal, so that the test is short.
         let command = folder.signalled(&words("run D14 D15 D19 --cpu 0 --memory 4MiB --budget 1s"));
         let mut run = UnderWay::start(&folder, command);
-        // At this line D14 has been measured once.
-        run.until(165);
+        run.until(lines);
         let ran = run.signal(name);
         assert_eq!(ran.status, Some(130), "{ran:?}");
         assert!(ran.err.contains("--resume"), "{ran:?}");
         let record = folder.record();
         assert_eq!(record.interrupted, Some(true));
-        assert!(record.points.len() >= 163, "{}", record.points.len());
-        assert!(record.verdicts.iter().any(|v| v.experiment == "D14"));
+        assert!(
+            record.points.len() >= lines - 2,
+            "{}",
+            record.points.len()
+        );
         assert!(folder.at("linefill-out/report.html").exists());
-
-        // What goes on is the record, whichever signal ended the run.
         if name != "INT" {
             continue;
         }
+        assert!(record.verdicts.iter().any(|v| v.experiment == "D14"));
         let resumed = folder.run(&["run", "--resume"]).ok();
         assert!(resumed.err.contains("going on"), "{resumed:?}");
         let whole = folder.record();
