@@ -75,6 +75,8 @@ fn the_page_has_the_curves_the_machines_and_the_verdicts_of_both() {
             "1.200",
         ],
     );
+    // On a phone the contents come last.
+    assert!(page.find("<main>") < page.find("<nav class=\"contents\""));
     // The planted machine's name looks like markup and must be escaped. The page must not load anything.
     let markup = markup(&page);
     assert!(markup.contains("Planted &lt;CPU&gt; &amp; Co"));

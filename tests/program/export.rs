@@ -130,6 +130,12 @@ fn curves_are_those_that_are_drawn() {
     let d14 = rows.iter().filter(|row| row["experiment"] == "D14");
     assert!(d14.clone().all(|row| row["unit"] == "cycles per operation"));
     assert!(d14.count() > 10);
+    // A count is no time.
+    let counted = rows
+        .iter()
+        .filter(|row| row["experiment"] == "C5")
+        .collect::<Vec<_>>();
+    assert!(!counted.is_empty() && counted.iter().all(|row| row["unit"].is_empty()));
 }
 
 /// Texts with every character that ends a cell or a row in some format, and settings.

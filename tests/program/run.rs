@@ -172,11 +172,7 @@ fn a_signal_ends_the_run_with_what_was_measured() {
         assert!(ran.err.contains("--resume"), "{ran:?}");
         let record = folder.record();
         assert_eq!(record.interrupted, Some(true));
-        assert!(
-            record.points.len() >= lines - 2,
-            "{}",
-            record.points.len()
-        );
+        assert!(record.points.len() >= lines - 2, "{}", record.points.len());
         assert!(folder.at("linefill-out/report.html").exists());
         if name != "INT" {
             continue;

@@ -57,6 +57,8 @@ fn rounds_are_recorded_with_their_times_and_drawn() {
     let page = fs::read_to_string(folder.at("linefill-watch/report.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("seconds since"));
     assert!(page.contains("The clock of the core") && page.contains(">D14<"));
+    // On a phone the contents come last.
+    assert!(page.find("<main>") < page.find("<nav class=\"contents\""));
     fs::remove_file(folder.at("linefill-watch/report.html")).unwrap();
     let told = folder
         .run(&["report", "linefill-watch", "--format", "json"])

@@ -359,6 +359,14 @@ fn curves(record: &Record) -> Vec<Row> {
     for of in &experiments {
         let (curves, unit) = of.curves(&machine);
         for curve in curves {
+            // Without a plot that says so, a count has no unit.
+            let counted = |point: &Point| {
+                point.series == curve.label && matches!(point.state, State::Counted(_))
+            };
+            let unit = match of.plot().is_none() && of.points.iter().any(counted) {
+                true => "",
+                false => unit.label(),
+            };
             for (x, value) in curve.points {
                 let row = CurveRow {
                     id: of.id,
@@ -369,7 +377,7 @@ fn curves(record: &Record) -> Vec<Row> {
                     value: value.center(),
                     lo: value.lo,
                     hi: value.hi,
-                    unit: unit.label(),
+                    unit,
                 };
                 rows.push(filled(CURVES, |cell| cell(&row)).collect());
             }

@@ -272,15 +272,21 @@ fn figure(
         },
     };
     let timed = |point: &Point| point.measured().is_some();
-    let unit = match form {
-        Form::Table if !answer.points.iter().any(timed) => "",
-        _ => plot.unit.label(),
+    let counted = |point: &Point| {
+        matches!(point.state, State::Counted(_))
+            && answer.curves.iter().any(|of| of.label == point.series)
+    };
+    let is_table = matches!(form, Form::Table);
+    let unit = match plot.unit.label() {
+        _ if is_table && !answer.points.iter().any(timed) => String::new(),
+        unit if is_table && answer.points.iter().any(counted) => format!("{unit}, or counts"),
+        unit => unit.to_owned(),
     };
     Ok(Some(Figure {
         form,
         x: axis(plot.x),
         y: axis(plot.y),
-        unit: unit.to_owned(),
+        unit,
         ns_per_cycle,
         rules: rules(&plot, machine, &curves),
         references: references(&plot)?,

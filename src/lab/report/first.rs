@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::ladder::{self, bar};
-use super::text::{class, mark, prose};
+use super::text::{class, eyebrow, mark, prose};
 use super::view::ReportView;
 use crate::experiment::{Verdict, find_claim};
 use crate::lab::answer::{Chapter, Counts, Finding, Paper};
@@ -15,10 +15,7 @@ pub(super) fn masthead(view: &ReportView) -> Markup {
     let machine = &answer.machine;
     html! {
         header.masthead {
-            p.eyebrow {
-                "linefill report"
-                a.to-contents href="#contents" { "Contents and search" }
-            }
+            (eyebrow("linefill report"))
             h1 { (answer.headline()) }
             p.sub {
                 @match answer.foremost() {

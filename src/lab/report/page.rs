@@ -60,6 +60,20 @@ pub(in crate::lab) fn scripts() -> Markup {
     }
 }
 
+/// Renders the main part of a page beside its contents. On a phone the page starts with the answer and ends with
+/// the contents.
+pub(in crate::lab) fn frame(main: Markup, contents: Markup) -> Markup {
+    html! {
+        div.frame {
+            main { (main) }
+            nav.contents #contents aria-label="Contents" {
+                h2.hidden { "Contents" }
+                (contents)
+            }
+        }
+    }
+}
+
 /// Renders a table with these headings, which scrolls if it is too wide; `label` is for screen readers.
 pub(in crate::lab) fn table(
     label: &str,
@@ -106,8 +120,8 @@ pub fn render(view: &ReportView) -> String {
 fn whole(view: &ReportView) -> String {
     let body = html! {
         (patterns())
-        div.frame {
-            main {
+        (frame(
+            html! {
                 (masthead(view))
                 (findings(view))
                 (holding(view))
@@ -118,10 +132,9 @@ fn whole(view: &ReportView) -> String {
                 (notes(view))
                 (glossary())
                 (not_run(view))
-            }
-            // On a phone the page starts with the answer and ends with the contents.
-            (contents(view))
-        }
+            },
+            contents(view),
+        ))
         (scripts())
         script { (PreEscaped(NAVIGATION)) }
     };
@@ -268,49 +281,46 @@ const ASKED: [(&str, &str); 9] = [
 ];
 
 /// Renders the contents of the page.
-pub(super) fn contents(view: &ReportView) -> Markup {
+fn contents(view: &ReportView) -> Markup {
     let mut seen: Vec<&str> = Vec::new();
     html! {
-        nav.contents #contents aria-label="Contents" {
-            h2.hidden { "Contents" }
-            div {
-                div.search hidden {
-                    label for="search" { "Search" }
-                    input #search type="search" placeholder="D14, alignment, huge pages" autocomplete="off";
-                    p.hits aria-live="polite" {}
-                }
-                ul.top {
-                    li { a href="#findings" { "What changed most" } }
-                    li { a href="#holding" { "How much still holds" } }
-                    li { a href="#paper" { "The papers, annotated" } }
-                    li { a href="#machine" { "The machine" } }
-                    @if view.predicted.is_some() { li { a href="#predictions" { "Model against measurement" } } }
-                    li { a href="#notes" { "Notes on this run" } }
-                    li { a href="#glossary" { "Glossary" } }
-                }
-                @let asked = ASKED.iter().filter(|(_, id)| is_there(view, id));
-                p.document { "Often asked" }
-                ul.top { @for (question, id) in asked { li { a href={ "#" (id) } { (question) } } } }
-                @for (index, paper) in view.summary.papers.iter().enumerate() {
-                    @let alone = paper.chapters.len() == 1;
-                    p.document { a href={ "#" (paper_id(index)) } { (paper.name) } }
-                    @for (number, chapter) in paper.chapters.iter().enumerate() {
-                        @let own = experiments(chapter, &mut seen);
-                        @if !own.is_empty() {
-                            div.group {
-                                @if !alone {
-                                    p.chapter { a href={ "#" (chapter_id(index, number)) } { (chapter.name) } }
-                                }
-                                ol { @for section in of(view, &own) { (entry(section)) } }
+        div {
+            div.search hidden {
+                label for="search" { "Search" }
+                input #search type="search" placeholder="D14, alignment, huge pages" autocomplete="off";
+                p.hits aria-live="polite" {}
+            }
+            ul.top {
+                li { a href="#findings" { "What changed most" } }
+                li { a href="#holding" { "How much still holds" } }
+                li { a href="#paper" { "The papers, annotated" } }
+                li { a href="#machine" { "The machine" } }
+                @if view.predicted.is_some() { li { a href="#predictions" { "Model against measurement" } } }
+                li { a href="#notes" { "Notes on this run" } }
+                li { a href="#glossary" { "Glossary" } }
+            }
+            @let asked = ASKED.iter().filter(|(_, id)| is_there(view, id));
+            p.document { "Often asked" }
+            ul.top { @for (question, id) in asked { li { a href={ "#" (id) } { (question) } } } }
+            @for (index, paper) in view.summary.papers.iter().enumerate() {
+                @let alone = paper.chapters.len() == 1;
+                p.document { a href={ "#" (paper_id(index)) } { (paper.name) } }
+                @for (number, chapter) in paper.chapters.iter().enumerate() {
+                    @let own = experiments(chapter, &mut seen);
+                    @if !own.is_empty() {
+                        div.group {
+                            @if !alone {
+                                p.chapter { a href={ "#" (chapter_id(index, number)) } { (chapter.name) } }
                             }
+                            ol { @for section in of(view, &own) { (entry(section)) } }
                         }
                     }
                 }
-                @let others = view.sections.iter().filter(|of| !seen.contains(&of.id.as_str()));
-                @let others: Vec<&Section> = others.collect();
-                @if !others.is_empty() {
-                    div.group { p.chapter { "Without claims" } ol { @for section in others { (entry(section)) } } }
-                }
+            }
+            @let others = view.sections.iter().filter(|of| !seen.contains(&of.id.as_str()));
+            @let others: Vec<&Section> = others.collect();
+            @if !others.is_empty() {
+                div.group { p.chapter { "Without claims" } ol { @for section in others { (entry(section)) } } }
             }
         }
     }

@@ -161,7 +161,8 @@ fn claim(line: &VerdictLine) -> Markup {
     }
 }
 
-/// Renders the document's number and this machine's, if both measure the same quantity.
+/// Renders the document's number and this machine's. A finding has its own quantity and scale, so it is named. Where
+/// the document gives no number, this machine's would say little by itself: the judgement's words have it.
 fn then_now(line: &VerdictLine) -> Markup {
     let Some([lo, hi]) = line.now else {
         return html! {};
@@ -185,8 +186,12 @@ fn then_now(line: &VerdictLine) -> Markup {
             },
         ),
     };
-    html! {
-        @if let Some(then) = then { span.then { "then " (then) } " " }
-        "now " b { (now) }
-    }
+    let (None, None) = (takeaway, then.as_ref()) else {
+        return html! {
+            @if let Some(takeaway) = takeaway { (takeaway.subject) ": " }
+            @if let Some(then) = then { span.then { "then " (then) } " " }
+            "now " b { (now) }
+        };
+    };
+    html! { (line.numbers.split("; ").next().unwrap_or_default()) }
 }

@@ -15,6 +15,16 @@ pub(super) const BY_INTEREST: [Verdict; 4] = [
     Verdict::Holds,
 ];
 
+/// Renders the line above a page's heading: the kind of the page, and on a phone a link to the contents.
+pub(in crate::lab) fn eyebrow(kind: &str) -> Markup {
+    html! {
+        p.eyebrow {
+            (kind)
+            a.to-contents href="#contents" { "Contents" }
+        }
+    }
+}
+
 /// Returns the class by which `style.css` colours a verdict.
 pub(super) const fn class(verdict: Verdict) -> &'static str {
     match verdict {

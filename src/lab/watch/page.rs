@@ -9,7 +9,8 @@ use crate::lab::chart::{AxisView, Drawing, Owner, Role, Series, Shape, Value, dr
 use crate::lab::date::Date;
 use crate::lab::fleet::{DISTANCE, LEAST, SCORE};
 use crate::lab::record::{Header, Record};
-use crate::lab::report::page::{links, page, scripts, table};
+use crate::lab::report::page::{frame, links, page, scripts, table};
+use crate::lab::report::text::eyebrow;
 use crate::lab::size::show;
 use crate::order::{greatest_first, grouped};
 
@@ -30,14 +31,14 @@ pub(super) fn render(record: &Record, timeline: &Timeline) -> String {
     let machine = machine_name(record).to_string();
     let parts = parts(timeline);
     let body = html! {
-        div.frame {
-            (contents(&parts))
-            main {
+        (frame(
+            html! {
                 (masthead(record, timeline, &machine))
                 (outside(timeline))
                 @for (id, figures) in &parts { (section(id, figures, timeline)) }
-            }
-        }
+            },
+            contents(&parts),
+        ))
         (scripts())
     };
     page(
@@ -61,10 +62,8 @@ fn title<'a>(figures: &[&'a TrackedFigure]) -> &'a str {
 
 fn contents(parts: &[(&str, Vec<&TrackedFigure>)]) -> Markup {
     html! {
-        nav.contents aria-label="Contents" {
-            ul { li { a href="#outside" { "Outside" } } }
-            (links(parts.iter().map(|(id, figures)| (*id, title(figures)))))
-        }
+        ul { li { a href="#outside" { "Outside" } } }
+        (links(parts.iter().map(|(id, figures)| (*id, title(figures)))))
     }
 }
 
@@ -84,7 +83,7 @@ fn masthead(record: &Record, timeline: &Timeline, machine: &str) -> Markup {
     let span = timeline.times.last().map_or(0.0, |last| last.at);
     html! {
         header.masthead {
-            p.eyebrow { "linefill over time" }
+            (eyebrow("linefill over time"))
             h1 { span.machine { (machine) } }
             dl.facts {
                 div { dt { "began" } dd { (Date::from_unix(*started)) } }

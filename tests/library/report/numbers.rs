@@ -21,10 +21,30 @@ fn an_annotated_claim_words_its_numbers_as_its_card_does() {
         ([1.08, 1.33], "8.0 to 33 % more time"),
     ] {
         let page = page_of("E37.2", Some(now));
-        let expected =
-            format!("<span class=\"then\">then 3.0 to 8.0 %</span> now <b>{text}</b></span>");
+        let subject = find_claim("E37.2")
+            .and_then(|of| of.takeaway)
+            .unwrap()
+            .subject;
+        let expected = format!(
+            "{subject}: <span class=\"then\">then 3.0 to 8.0 %</span> now <b>{text}</b></span>"
+        );
         assert!(page.contains(&expected), "{expected}");
     }
+}
+
+/// "now 4096" would not say of what.
+#[test]
+fn a_number_without_a_number_of_the_document_stands_with_its_name() {
+    let claim = find_claim("E14.2").expect("a claim");
+    assert!(claim.then.is_none() && claim.takeaway.is_none());
+    let line = VerdictLine {
+        now: Some([4096.0; 2]),
+        numbers: "on a multiple of 16 4096 (claimed: 4096); on a line 1026".to_owned(),
+        ..line("E14", claim, Verdict::Holds)
+    };
+    let page = markup(&render(&judged(&[line])));
+    let expected = "<span class=\"then-now\">on a multiple of 16 4096 (claimed: 4096)</span>";
+    assert!(page.contains(expected));
 }
 
 /// CPUID and the system report other things on other machines.

@@ -173,8 +173,8 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         .takeaway(
             Shown::Times,
             Touches::Many,
-            "Reading over writing L1d",
-            "Reading L1d is {now} as fast as writing it",
+            "Reading over writing L1d, 16 bytes at a time",
+            "Reading L1d 16 bytes at a time is {now} as fast as writing it",
         )
         .advice(
             "Keep intermediate results in registers: stores are the bottleneck.",
@@ -325,8 +325,8 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
         .takeaway(
             Shown::Times,
             Touches::Some,
-            "Writing L1d over writing memory",
-            "Writing L1d is {now} as fast as writing memory",
+            "Writing L1d over writing memory, 16 bytes at a time",
+            "Writing L1d 16 bytes at a time is {now} as fast as writing memory",
         )
         .advice(
             "Finish all work on a block while it is in a cache, and write it to memory once.",
@@ -425,8 +425,8 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
         .takeaway(
             Shown::Times,
             Touches::Few,
-            "Reading L1d over reading L2",
-            "Reading L1d is {now} as fast as reading L2 sequentially",
+            "Reading L1d over reading L2, 16 bytes at a time",
+            "Reading L1d 16 bytes at a time is {now} as fast as reading L2",
         )
         .advice(
             "Choose inner blocks of a loop that fit in L1d.",

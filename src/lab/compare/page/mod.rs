@@ -8,8 +8,8 @@ use maud::{Markup, html};
 use super::{Difference, Effect, Side, effects, prefetchers_apart};
 use crate::lab::chart::{Drawing, Owner, Role, Series, draw, heading, number, place};
 use crate::lab::compare::{Ahead, Place};
-use crate::lab::report::page::{links, page, scripts, table};
-use crate::lab::report::text::prose;
+use crate::lab::report::page::{frame, links, page, scripts, table};
+use crate::lab::report::text::{eyebrow, prose};
 use crate::lab::report::view::{Figure, Section, Value};
 use crate::order::{greatest_first, grouped};
 use crate::stats::Interval;
@@ -20,16 +20,16 @@ pub fn render(sides: &[Side], found: &[Vec<Difference>]) -> String {
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     let shown = sections(sides);
     let body = html! {
-        div.frame {
-            (contents(&shown))
-            main {
+        (frame(
+            html! {
                 (masthead(sides))
                 (differences(sides, found))
                 (side_by_side::verdicts(sides))
                 (side_by_side::machines(sides))
                 @for one in &shown { (section(one, sides, found)) }
-            }
-        }
+            },
+            contents(&shown),
+        ))
         (scripts())
     };
     page(
@@ -52,21 +52,19 @@ fn sections(sides: &[Side]) -> Vec<&Section> {
 
 fn contents(sections: &[&Section]) -> Markup {
     html! {
-        nav.contents aria-label="Contents" {
-            ul {
-                li { a href="#differences" { "Differences" } }
-                li { a href="#claims" { "Verdicts" } }
-                li { a href="#machines" { "The machines" } }
-            }
-            (links(sections.iter().map(|of| (of.id.as_str(), of.title.as_str()))))
+        ul {
+            li { a href="#differences" { "Differences" } }
+            li { a href="#claims" { "Verdicts" } }
+            li { a href="#machines" { "The machines" } }
         }
+        (links(sections.iter().map(|of| (of.id.as_str(), of.title.as_str()))))
     }
 }
 
 fn masthead(sides: &[Side]) -> Markup {
     html! {
         header.masthead {
-            p.eyebrow { "linefill comparison" }
+            (eyebrow("linefill comparison"))
             h1 {
                 @for (index, side) in sides.iter().enumerate() {
                     @match index { 0 => {}, 1 => " beside ", _ => ", " }
