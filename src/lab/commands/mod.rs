@@ -37,9 +37,9 @@ use crate::os::{Pages, interrupt, limits};
 /// Re-measures the classic claims about memory on your machine.
 ///
 /// Papers and articles on memory make claims with numbers: Drepper's "What Every Programmer Should
-/// Know About Memory" (2007) and others. linefill measures each claim's figure on this machine and
-/// answers whether it still holds, with the numbers, the source's curve, and what a modern CPU
-/// does differently.
+/// Know About Memory" (2007) and others. linefill checks each claim, most of them by measuring on this
+/// machine, and answers whether it still holds, with the numbers, the source's curve, and what a modern
+/// CPU does differently.
 #[derive(Debug, Parser)]
 #[command(
     name = "linefill",
