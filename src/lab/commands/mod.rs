@@ -191,9 +191,8 @@ fn cpu_number(text: &str) -> Result<usize, String> {
 
 /// Parses the number of a memory node.
 fn node_number(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| {
-        "a memory node is a whole number from 0, as `numactl -H` lists them".to_owned()
-    })
+    text.parse()
+        .map_err(|_| "a NUMA node is a whole number from 0, as `numactl -H` lists them".to_owned())
 }
 
 /// A page size on the command line.
