@@ -72,19 +72,8 @@
 //! Without features the crate has no std, no allocator, and only `raw-cpuid` as a dependency. It can be
 //! embedded in a kernel, a hypervisor, a boot image or another benchmark.
 //!
-//! | feature | adds |
-//! |---|---|
-//! | none | instructions, tokens, CPUID, clock, patterns, kernels, counters, measuring, statistics |
-//! | `alloc` | `sim`, the simulator |
-//! | `experiments` | the lab's experiments on your own host, without `std` (hidden modules, which may change in any version) |
-//! | `std` | `bench`, `counters` and `os`: timing of your own code, events, pages, affinity (Linux) |
-//! | `criterion` | `criterion`: ticks, core cycles and events as measurements for Criterion 0.8 |
-//! | `lab` | the program that re-measures the classic claims about memory |
-//! | `parquet` | `lab`, and Parquet in `linefill export` |
-//! | `peers` | locks, maps and a thread pool of other crates, which the lab compares with its own |
-//! | `ring0` | `rdmsr` and `wrmsr`, with which code without a host programs counters |
-//! | `rustc-asm` | kernels assembled by rustc, without a C compiler |
-//! | `record` | the lines of a record as types (a hidden module) |
+//! The feature `alloc` adds the simulator, `std` timing of your own code, events, pages and affinity on Linux.
+//! The README lists all features, with what each needs.
 //!
 //! The README shows every command, and how to embed a kernel on Linux. `docs/EMBED.md` shows how to
 //! embed it elsewhere.

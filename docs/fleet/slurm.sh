@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
-# One record per host, by Slurm. FLEET is a folder that all hosts see; LINEFILL is the program.
+# One record per host, by Slurm. FLEET is a folder that all hosts see (default: fleet, here);
+# LINEFILL is the program.
 #
 #   sbatch --array=0-15 --nodelist=node[01-16] docs/fleet/slurm.sh
-#   linefill compare "$FLEET"/*.jsonl* --out fleet.html
+#   linefill compare fleet/*.jsonl* --out fleet.html
+#
+# A full run takes twenty minutes, and so needs more time than the quick run that is the default:
+#
+#   sbatch --time=00:40:00 --array=0-15 --nodelist=node[01-16] docs/fleet/slurm.sh --profile full
 #
 # A host to itself and no memory shared: what a neighbour does would be measured, too. Two tasks of
 # the array may get the same host one after the other; the second leaves its record alone.

@@ -98,8 +98,9 @@ fn ladder(ladder: &Ladder, width: usize) -> Screen {
     }
     // The columns that the numbers leave free.
     let size = (width - 47).min(24);
+    let unit = if width < 80 { "GB/s" } else { "GB/s, 1 core" };
     let head = format!(
-        "  {:<10} {:>size$} {:>16} {:>5} {:>5} GB/s\n",
+        "  {:<10} {:>size$} {:>16} {:>5} {:>5} {unit}\n",
         "level", "size", "random step", "read", "write"
     );
     screen.paint(STRONG, &head);

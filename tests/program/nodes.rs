@@ -79,5 +79,5 @@ fn a_node_that_there_is_not_is_refused_with_those_there_are() {
     ran.refused(&["node 3 has CPUs and no memory: nodes 0, 1 and 2 can have it"]);
     folder
         .run(&["run", "D14", "--node", "near"])
-        .refused(&["near", "a memory node is a whole number from 0"]);
+        .refused(&["near", "a NUMA node is a whole number from 0"]);
 }

@@ -293,6 +293,22 @@ fn what_cannot_be_simulated_is_refused() {
     };
     of_d15(["--x", "3"]).refused(&["D15 has no case at --x 3; it has some at 4096, 8192"]);
     of_d15(["--series", "NPAD"]).refused(&["D15 has no series `NPAD`; its series are: NPAD=0;"]);
+    // The cases of B8 are in the order of their places: a series is named once all the same.
+    let of_b8 = [
+        "simulate",
+        "--mesi",
+        "--experiment",
+        "B8",
+        "--series",
+        "add*",
+    ];
+    let refused = folder.run(&of_b8).refused(&["B8 has no series `add*`"]);
+    let named = refused.err.split_once("its series are: ").unwrap().1;
+    let mut series: Vec<&str> = named.trim().split("; ").collect();
+    let count = series.len();
+    series.sort_unstable();
+    series.dedup();
+    assert_eq!(series.len(), count, "{named}");
     run(&["--config", "L1d=32K/8", "--experiment", "D99"]).refused(&["`D99`"]);
     run(&words("--config L1d=32K/8 --experiment D15 --series x")).refused(&["no series", "NPAD=0"]);
     let text = folder.at("text");

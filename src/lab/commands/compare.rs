@@ -21,12 +21,10 @@ use crate::lab::whole::{is_no_input, write_whole};
 /// record is than the first, with the largest difference first. Records of the boot image, from its serial
 /// port, can be compared, too.
 ///
-/// More than eight records are treated as a fleet. The output is then each figure's distribution over the
-/// hosts, the outliers, and the settings of an outlier (BIOS, kernel, microcode, pages, governor, ...) that
-/// differ from those of most hosts. A host is an outlier in a figure if the modified z-score (median and MAD,
-/// Iglewicz and Hoaglin 1993) of its whole interval is above 3.5, and its value differs by 5 % or more from the
-/// median. Gates compare each host with the median. With --out nothing is summarised: page, output and gates
-/// compare all records with the first.
+/// More than eight records are treated as a fleet. The output is then each metric's distribution over the
+/// hosts, the outliers, and the settings (BIOS, kernel, microcode, pages, governor, ...) in which an outlier
+/// differs from most hosts. METHODOLOGY.md has the rule for outliers. Gates compare each host with the median.
+/// With --out nothing is summarised: page, output and gates compare all records with the first.
 ///
 /// Timings of your own functions are compared name by name. They come from Criterion's output folder (with two
 /// folders, the last runs; with one folder, its last run and the baseline) and from lines of kind `function`
@@ -35,8 +33,9 @@ use crate::lab::whole::{is_no_input, write_whole};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A gate is FAMILY/EXPERIMENT/SERIES > RATIO, or < RATIO. Each part is a glob, and the last ones may be \
-left out. The first part may also be an experiment, or `walk` for all list walks. RATIO is the other \
-record's value over the first's, in the unit of the plot: above 1 is slower for times and faster for \
+left out. The first part may also be an experiment, or `walk`, which stands for the families levels, \
+sequential, pages, random and capacity, and for the ladder. RATIO is the other record's value over the \
+first's, in the unit of the plot: above 1 is slower for times and faster for \
 bandwidths. A gate fails if the whole interval of a point's ratio lies beyond it; the exit status is \
 then 1. For functions a gate is NAME > RATIO, and NAME is a glob.
 
@@ -45,7 +44,7 @@ Examples:
   linefill compare before after --fail-if 'walk/* > 1.05'
   linefill compare a b --label 'Zen 4' --label 'Zen 5'
   linefill compare main branch --fail-if 'bandwidth/D35/read* < 0.95' --fail-if 'D15 > 1.1'
-  linefill compare fleet/*.jsonl --format json    distributions and outliers of a fleet
+  linefill compare fleet/*.jsonl* --format json   distributions and outliers of a fleet
   linefill compare target/criterion --fail-if 'parse/* > 1.05'      the last run over the one before
   linefill compare target/criterion --baseline main                 over `--save-baseline main`
   linefill compare old/criterion new/criterion                      of two checkouts")]

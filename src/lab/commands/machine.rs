@@ -46,11 +46,11 @@ Examples:
   linefill machine --memory 512MiB    with walks of at most 512 MiB
   linefill machine --record linefill-out      of a run that measured it")]
 pub(super) struct MachineArgs {
-    /// The CPU to measure on.
+    /// The CPU to measure on [default: an isolated one, else the last one allowed].
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
     cpu: Option<usize>,
-    /// The largest working set [default: 1GiB, or four times the last level if that is more, up to 4GiB; at
-    /// most a quarter of the available memory].
+    /// The largest working set [default: 1GiB, or four times the last level if that is more, rounded up to a power
+    /// of two, up to 4GiB; at most a quarter of the available memory].
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
     /// Measure nothing, and show the sheet of this record or folder of a run.

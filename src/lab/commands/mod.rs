@@ -2,6 +2,8 @@
 //! need the definition of the command line.
 
 mod compare;
+#[cfg(test)]
+mod examples;
 mod layout;
 mod list;
 mod machine;
@@ -35,9 +37,9 @@ use crate::os::{Pages, interrupt, limits};
 /// Re-measures the classic claims about memory on your machine.
 ///
 /// Papers and articles on memory make claims with numbers: Drepper's "What Every Programmer Should
-/// Know About Memory" (2007) and others. linefill measures each claim's figure on this machine and
-/// answers whether it still holds, with the numbers, the source's curve, and what a modern CPU
-/// does differently.
+/// Know About Memory" (2007) and others. linefill checks each claim, most of them by measuring on this
+/// machine, and answers whether it still holds, with the numbers, the source's curve, and what a modern
+/// CPU does differently.
 #[derive(Debug, Parser)]
 #[command(
     name = "linefill",
@@ -189,9 +191,8 @@ fn cpu_number(text: &str) -> Result<usize, String> {
 
 /// Parses the number of a memory node.
 fn node_number(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| {
-        "a memory node is a whole number from 0, as `numactl -H` lists them".to_owned()
-    })
+    text.parse()
+        .map_err(|_| "a NUMA node is a whole number from 0, as `numactl -H` lists them".to_owned())
 }
 
 /// A page size on the command line.
@@ -221,17 +222,18 @@ impl From<PageSize> for Pages {
 /// The longest time that the command line accepts, in seconds: a day.
 const LONGEST: u64 = 24 * 60 * 60;
 
-/// Parses a time such as `60s`, `60` or `10m`.
+/// Parses a time such as `60s`, `60`, `10m` or `12h`.
 fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = match text.strip_suffix('m') {
-        Some(minutes) => (minutes, 60),
-        None => (text.strip_suffix('s').unwrap_or(text), 1),
-    };
+    let units = [('s', 1), ('m', 60), ('h', 60 * 60)];
+    let with_unit = |(letter, seconds)| Some((text.strip_suffix(letter)?, seconds));
+    let (number, unit) = units.into_iter().find_map(with_unit).unwrap_or((text, 1));
     let seconds = number.parse::<u64>().ok();
     let seconds = seconds.and_then(|number| number.checked_mul(unit));
     let seconds = seconds.filter(|seconds| (1..=LONGEST).contains(seconds));
-    let wrong =
-        || "a time is a whole number of seconds (60s) or minutes (10m), up to a day".to_owned();
+    let wrong = || {
+        "a time is a whole number of seconds (60s), minutes (10m) or hours (12h), up to a day"
+            .to_owned()
+    };
     seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 
@@ -329,6 +331,17 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_have_units_and_end_with_a_day() {
+        let seconds = |text| super::duration(text).map(|time| time.as_secs()).ok();
+        let times = ["60", "60s", "10m", "12h", "24h", "1440m"].map(seconds);
+        assert_eq!(times, [60, 60, 600, 43_200, 86_400, 86_400].map(Some));
+        let wrong = [
+            "", "s", "h", "0h", "25h", "1d", "1.5h", "10 m", "-1h", "1hs",
+        ];
+        assert_eq!(wrong.map(seconds), [None; 10]);
     }
 
     #[test]

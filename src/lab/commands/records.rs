@@ -130,15 +130,15 @@ pub(super) fn show(args: &ShowArgs) -> Result<Status> {
 
 /// Write records as one table, for DuckDB, pandas, R or a spreadsheet.
 ///
-/// A row is a measured point, a point of a drawn curve, a verdict, a figure of a round, or a record with its
+/// A row is a measured point, a point of a drawn curve, a verdict, a metric of a round, or a record with its
 /// machine and settings. The first columns name the record. docs/FORMAT.md documents the columns. Records are
 /// read one at a time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   linefill export > points.csv                                the last run's points
-  linefill export fleet/*.jsonl --what machines --out machines.csv
-  linefill export fleet/*.jsonl --format parquet --out points.parquet
+  linefill export fleet/*.jsonl* --what machines --out machines.csv
+  linefill export fleet/*.jsonl* --format parquet --out points.parquet
   duckdb -c \"SELECT record, value FROM 'points.parquet' WHERE experiment = 'D14'\"")]
 pub(super) struct ExportArgs {
     /// Records, or folders of runs.

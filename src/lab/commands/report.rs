@@ -21,7 +21,7 @@ use crate::lab::whole::is_no_input;
 ///
 /// Only the record is needed: it may come from another machine, from a run that was killed, or from the boot
 /// image's serial port. The report shows the verdicts that the run decided at its end. A run that was killed is
-/// judged now. For a record of `linefill watch` it draws the figures over time.
+/// judged now. For a record of `linefill watch` it draws the metrics over time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -37,7 +37,7 @@ Examples:
   linefill run 'E*' 'drepper-fig-3.1?'    ... or some, by globs of ids or names ...
   linefill run streaming                  ... or a family, as `linefill list` shows them
   linefill run --profile full --cpu 3     more points, longer, on CPU 3
-  linefill run --budget 60s               in a minute, with more left open
+  linefill run --budget 60s               one pass, shortened towards 60 s (up to 170 s), more left open
   linefill run F1 X13 --threads far       with threads on the other package, if there is one
   linefill run D14 D15 --node 1           with all memory on node 1
   linefill run --resume                   go on with the last run
@@ -48,6 +48,10 @@ Examples:
 
 LINEFILL_MASK names CPU features to do without, such as avx512,avx2.")]
 pub(super) struct Args {
+    /// Ids or names of experiments, globs of these, families or topics. Put globs in quotes. [default: all
+    /// experiments]
+    #[arg(value_name = "ID, GLOB OR FAMILY")]
+    patterns: Vec<String>,
     #[command(flatten)]
     scene: Scene,
     /// How thorough the run is [default: quick].
@@ -164,11 +168,11 @@ fn selected(patterns: &[String], gates: &[RunGate]) -> Result<Vec<&'static Exper
 }
 
 fn fresh(args: &Args, gates: &[RunGate]) -> Result<Prepared> {
-    let experiments = selected(&args.scene.patterns, gates)?;
+    let experiments = selected(&args.patterns, gates)?;
     let request = Request {
         profile: args.profile.unwrap_or_default(),
         budget: args.budget,
-        ..args.scene.request()?
+        ..args.scene.request(&args.patterns)?
     };
     let session = Session::open(&request, &root())?;
     warn(&session.header);
@@ -260,7 +264,7 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
     let given = [
         (
             "selection",
-            (!scene.patterns.is_empty()).then(|| scene.patterns.join(" ")),
+            (!args.patterns.is_empty()).then(|| args.patterns.join(" ")),
             old.selection.join(" "),
         ),
         (

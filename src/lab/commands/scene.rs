@@ -1,4 +1,4 @@
-//! The options that `run` and `watch` share: the experiments, and the CPU, threads and memory that measure.
+//! The options that `run` and `watch` share: the CPU, threads and memory that measure.
 
 use anyhow::{Result, bail};
 
@@ -8,17 +8,13 @@ use crate::lab::session::{Request, mask};
 use crate::lab::size;
 use crate::os::Pages;
 
-/// What is measured, and on what.
+/// On what experiments are measured.
 #[derive(Debug, clap::Args)]
 pub(super) struct Scene {
-    /// Ids or names of experiments, globs of these, families or topics. Put globs in quotes. [default of
-    /// `run`: all experiments; `watch` needs at least one]
-    #[arg(value_name = "ID, GLOB OR FAMILY")]
-    pub patterns: Vec<String>,
     /// The page size of the memory of all experiments, except where an experiment compares page sizes.
     #[arg(long, value_enum)]
     pub pages: Option<PageSize>,
-    /// Allocate all memory on this memory node. X19 ignores the option: it measures the memory of each node
+    /// Allocate all memory on this NUMA node. X19 ignores the option: it measures the memory of each node
     /// from the CPUs of each node.
     #[arg(long, value_name = "N", value_parser = node_number, allow_negative_numbers = true)]
     pub node: Option<usize>,
@@ -41,8 +37,9 @@ pub(super) struct Scene {
     /// The seed of all random orders: with the same seed, lists have the same order [default: 1].
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// The largest working set [default: 1GiB, or four times the last level if that is more, up to 4GiB; at
-    /// most a quarter of the available memory]. What a document fixes keeps its size: E4's matrix has 36 MB.
+    /// The largest working set [default: 1GiB, or four times the last level if that is more, rounded up to a power
+    /// of two, up to 4GiB; at most a quarter of the available memory]. What a document fixes keeps its size: E4's
+    /// matrix has 36 MB.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub memory: Option<u64>,
 }
@@ -63,11 +60,11 @@ impl Scene {
         }
     }
 
-    /// Returns the request for a session with these options.
+    /// Returns the request for a session with these options and this selection of experiments.
     ///
     /// # Errors
     /// If `--cpu` and `--isolated` name different CPUs.
-    pub fn request(&self) -> Result<Request> {
+    pub fn request(&self, selection: &[String]) -> Result<Request> {
         Ok(Request {
             cpu: self.measuring()?,
             isolated: self.isolated.is_some(),
@@ -78,7 +75,7 @@ impl Scene {
             placement: self.threads.map(Placement::from).unwrap_or_default(),
             seed: self.seed.unwrap_or(DEFAULT_SEED),
             masked: mask(),
-            selection: self.patterns.clone(),
+            selection: selection.to_vec(),
             ..Request::default()
         })
     }

@@ -27,9 +27,9 @@ use crate::time::Rate;
 ///
 /// The fields are those of a structure in a binary's debug information, or plain offsets. With the threads that
 /// write and read each field it names the lines that several threads need, and predicts the cost from a model
-/// of the MESI protocol and the measured round trip of a line between two cores. Then it measures the threads'
-/// accesses twice: with the fields where they are, and with each field on lines of its own. A round is one
-/// access of a thread to each of its fields. This takes about five seconds.
+/// of the MESI protocol and the measured round trip of a line between two cores. Then it measures three layouts:
+/// the fields where they are, each on lines of its own (64 bytes), and each on a pair of lines (128 bytes). A
+/// round is one access of a thread to each of its fields. This takes about five seconds.
 ///
 /// With a program (`-- COMMAND`) it runs the program and finds the lines that its threads share falsely: which
 /// threads touch which fields of which variable, how often, and the command that measures the cost here. The

@@ -49,7 +49,7 @@ Examples:
   linefill simulate --config L1d=32K/8 --experiment D15 --series 'NPAD=7*' --x 65536 --json
   linefill simulate --config L1d=32K/8 --experiment E18 --series 12 --x 64 --heat
   linefill simulate --mesi 8                         what coherence sends among 8 cores
-  linefill simulate --mesi --experiment B8 --series 'add*'     and among an experiment's threads")]
+  linefill simulate --mesi --experiment B8 --series 'fetch_add*'   and an experiment's threads")]
 pub(super) struct Args {
     /// The caches, as described below. Repeat the option for several configurations.
     #[arg(

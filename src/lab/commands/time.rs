@@ -89,7 +89,7 @@ pub(super) struct Args {
     /// The page size of the memory.
     #[arg(long, value_enum, default_value = "4k")]
     pages: PageSize,
-    /// The memory node on which the memory lies [default: any].
+    /// The NUMA node on which the memory lies [default: any].
     #[arg(long, value_name = "N", value_parser = node_number, allow_negative_numbers = true)]
     node: Option<usize>,
     /// The events to count, separated by commas [default: the usual ones].

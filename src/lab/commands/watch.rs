@@ -14,18 +14,16 @@ use crate::lab::session::{Session, root};
 use crate::lab::watch::{OUT, Timeline, Until, Watch, WatchSummary, watch};
 use crate::os::interrupt;
 
-/// Follow figures over time: a noisy neighbour, a thermal limit, a change of the machine's settings.
+/// Follow metrics over time: a noisy neighbour, a thermal limit, a change of the machine's settings.
 ///
 /// Measures the selected experiments once per interval, in a short pass that uses the same lists in the same
-/// pages, and draws a line of characters per figure. Without a terminal it prints a line per round. The clock
-/// of the core is one of the figures. At the end it writes a page that shows the figures over time with their
-/// medians, and the rounds in which a figure was an outlier (modified z-score, as in `compare` of many
-/// records).
+/// pages, and draws a line of characters per metric. Without a terminal it prints a line per round. The clock
+/// of the core is one of the metrics. At the end it writes a page that shows the metrics over time with their
+/// medians, and the rounds in which a metric was an outlier, by the rule of `compare` of many records.
 ///
-/// The record keeps at most 1000 rounds and 16 MiB. When it is full, every other round is dropped, from the
-/// oldest on. Rounds with an outlier are kept as long as possible, and so are the latest rounds. Each round is
-/// written when it ends, so that `kill -9` loses at most the current round. After Ctrl-C and `kill` the record is
-/// complete.
+/// The record keeps at most 1000 rounds and 16 MiB; when it is full, every second round is dropped, oldest first.
+/// Each round is written when it ends, so that `kill -9` loses at most the current round. After Ctrl-C and `kill`
+/// the record is complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,8 +31,11 @@ Examples:
   linefill watch D14 D35 --every 1m --for 12h    over night
   linefill watch X16 --rounds 20 --out before    twenty rounds, ten seconds apart
   linefill report linefill-watch                 the page of a watch that was killed
-  linefill export linefill-watch --what rounds   its figures for other programs")]
+  linefill export linefill-watch --what rounds   its metrics for other programs")]
 pub(super) struct Args {
+    /// Ids or names of experiments, globs of these, families or topics, at least one. Put globs in quotes.
+    #[arg(value_name = "ID, GLOB OR FAMILY")]
+    patterns: Vec<String>,
     #[command(flatten)]
     scene: Scene,
     /// The time from the start of one round to the start of the next, such as 10s or 5m. A round that takes
@@ -61,19 +62,19 @@ fn rounds(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
-    if args.scene.patterns.is_empty() {
+    if args.patterns.is_empty() {
         bail!(
             "nothing to follow: name experiments, such as `linefill watch X16`; `linefill list` shows all"
         );
     }
-    let experiments = select(&args.scene.patterns)?;
+    let experiments = select(&args.patterns)?;
     let until = match (args.rounds, args.time) {
         (Some(rounds), _) => Until::Rounds(rounds),
         (None, Some(time)) => Until::Over(time),
         (None, None) => Until::Stopped,
     };
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
-    let session = Session::open(&args.scene.request()?, &root())?;
+    let session = Session::open(&args.scene.request(&args.patterns)?, &root())?;
     announce(&session.header);
     let watched = watch(&Watch {
         session: &session,

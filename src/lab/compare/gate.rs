@@ -16,7 +16,14 @@ use crate::stats::Interval;
 /// Names that stand for several families.
 const GROUPS: [(&str, &[&str]); 1] = [(
     "walk",
-    &[MACHINE, "hierarchy", "sequential", "pages", "random"],
+    &[
+        MACHINE,
+        "levels",
+        "sequential",
+        "pages",
+        "random",
+        "capacity",
+    ],
 )];
 
 /// A condition on ratios of the other record's values to the first's, for the series that match.
@@ -94,7 +101,8 @@ messages! { GateError:
     );
     GateError::NoFamily { part, near } => (
         "`{part}` is no family and no experiment{near} `linefill list` shows all, and `walk` stands \
-            for all list walks", near = meant(near.as_deref())
+            for the families levels, sequential, pages, random and capacity, and for the ladder",
+        near = meant(near.as_deref())
     );
     GateError::NoExperiment { part, near } => (
         "`{part}` is no experiment{near} `linefill list` shows all", near = meant(near.as_deref())
@@ -178,7 +186,7 @@ impl FromStr for Gate {
 
     /// Parses `FAMILY/EXPERIMENT/SERIES > RATIO`, or the same with `<`. The parts of the pattern are globs,
     /// and the last one or two may be omitted. The first part may also be the id or name of an experiment,
-    /// and `walk` stands for all list walks. Letter case is ignored.
+    /// and `walk` stands for several families and the ladder. Letter case is ignored.
     fn from_str(text: &str) -> Result<Self, GateError> {
         let Limit {
             pattern,
@@ -357,5 +365,31 @@ impl Gate {
                 .series
                 .as_ref()
                 .is_none_or(|pattern| is(pattern, series))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_of_families_that_exist() {
+        for name in GROUPS.iter().flat_map(|(_, names)| *names) {
+            let known = *name == MACHINE || families().any(|family| family.name == *name);
+            assert!(known, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_gate_on_walks_covers_the_walks_of_one_thread() {
+        let gate: Gate = "walk/* > 1.05".parse().unwrap();
+        for id in [
+            MACHINE, "B11", "D7", "D8", "D14", "D15", "D16", "D17", "D18", "D19", "D21",
+        ] {
+            assert!(gate.matches(id, "", "NPAD=0"), "{id}");
+        }
+        for id in ["D26", "D35", "X20"] {
+            assert!(!gate.matches(id, "", "NPAD=0"), "{id}");
+        }
     }
 }

@@ -126,7 +126,7 @@ fn predicted(scheme: &Scheme, layout: &Layout, measured: Option<&Measured>) -> S
         text += &format!("\n  thread {thread} asks for a line {own:.2} times per round");
         if let Some(trip) = trip.filter(|_| waited > 0.0) {
             text += &format!(
-                ", and waits for {waited:.2} ways of a line: {} ns",
+                ", and waits for {waited:.2} line transfers: {} ns",
                 trip.scaled(waited / 2.0)
             );
         }
@@ -135,7 +135,7 @@ fn predicted(scheme: &Scheme, layout: &Layout, measured: Option<&Measured>) -> S
         let [first, second] = measured.trip.cpus;
         text += &match &measured.trip.nanos {
             Ok(trip) => format!(
-                "\nA way is half a round trip between CPU {first} and {second}, which takes {trip} ns. \
+                "\nA transfer is half a round trip between CPU {first} and {second}, which takes {trip} ns. \
                  Between cores that are farther apart it takes longer. A core that keeps a line for \
                  several accesses waits less often."
             ),

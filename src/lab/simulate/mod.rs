@@ -170,8 +170,7 @@ fn chosen(experiment: &Experiment, machine: &Machine, choice: &Choice) -> Result
         let mut globs = choice.series.iter();
         globs.all(|glob| glob.matches(&case.series))
     };
-    let mut series: Vec<String> = cases.iter().map(|case| case.series.clone()).collect();
-    series.dedup();
+    let series = order::unique(cases.iter().map(|case| case.series.clone()));
     let places = cases.iter().filter(|case| of_series(case));
     let places = order::distinct_numbers(places.map(|case| case.x));
     let places: Vec<String> = places.iter().map(f64::to_string).collect();

@@ -1,11 +1,7 @@
 //! Traces from elsewhere: the output of valgrind's lackey, and a compact form with most references in
 //! one to four bytes.
 //!
-//! A record of the compact form begins with a byte: the kind in the upper three bits and the number of
-//! bytes accessed in the lower five (31 if the number follows). Then follows the distance from the
-//! preceding address. The distance of a fetch is from the end of the previous fetch, that of data from
-//! the previous data address. A fetch that directly follows the previous one is a separate kind without
-//! a distance. Numbers are little-endian groups of seven bits; the lowest bit of a distance is its sign.
+//! `docs/FORMAT.md`, "Traces", describes both.
 
 pub mod lackey;
 

@@ -368,8 +368,8 @@ pub(super) const THROUGHPUT: Experiment = Experiment {
              as turns of a ticket lock and of an MCS lock",
             |e| {
                 let threads = most(e, 2)?;
-                all_of([TICKET, MCS].map(|way| {
-                    let what = format!("fetch_adds over turns of a {way}, {threads} threads");
+                all_of([(TICKET, "a"), (MCS, "an")].map(|(way, article)| {
+                    let what = format!("fetch_adds over turns of {article} {way}, {threads} threads");
                     at_least(&what, over(e, way, ADD, threads), 1.5)
                 }))
             },
