@@ -33,6 +33,12 @@ pub fn noisy(value: f64, share: f64) -> Value {
     Value::Timed(Interval::exact(value).widened(share))
 }
 
+/// The usual values with a change.
+pub fn but<T>(mut usual: T, change: impl FnOnce(&mut T)) -> T {
+    change(&mut usual);
+    usual
+}
+
 /// The experiment with this id.
 pub fn experiment(id: &str) -> &'static Experiment {
     find(id).unwrap_or_else(|| panic!("there is no {id}"))
