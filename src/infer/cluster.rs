@@ -61,9 +61,10 @@ fn levels(cpus: &[usize], mut times: Vec<f64>) -> Vec<Groups> {
     loop {
         let alive = |group: &usize| !groups[*group].is_empty();
         let alive: Vec<usize> = (0..count).filter(alive).collect();
-        let pairs = alive
-            .iter()
-            .flat_map(|a| alive.iter().filter(move |b| a < b).map(move |b| [*a, *b]));
+        let pairs = alive.iter().enumerate().flat_map(|(at, a)| {
+            let behind = alive[at + 1..].iter();
+            behind.map(move |b| [*a, *b])
+        });
         let time = |[a, b]: [usize; 2]| times[a * count + b];
         let nearest = pairs.min_by(|one, other| time(*one).total_cmp(&time(*other)));
         let Some([a, b]) = nearest else {

@@ -37,11 +37,21 @@ const DEARER: f64 = 1.25;
 /// side, and ends nothing. Returns `None` if no length divides them better than none at all.
 fn fits(points: &[(f64, f64)], is_slow: impl Fn(f64) -> bool) -> Option<u32> {
     let slow: Vec<bool> = points.iter().map(|(_, time)| is_slow(*time)).collect();
-    let on_the_wrong_side = |fitting: &usize| {
-        let (short, long) = slow.split_at(*fitting);
-        short.iter().filter(|slow| **slow).count() + long.iter().filter(|slow| !**slow).count()
-    };
-    let fitting = (1..=points.len()).rev().min_by_key(on_the_wrong_side)?;
+    // If no list fits, the fast ones are on the wrong side.
+    let mut wrong = slow.iter().filter(|slow| !**slow).count();
+    let mut best = None;
+    for (fitting, slow) in (1..).zip(&slow) {
+        if *slow {
+            wrong += 1;
+        } else {
+            wrong -= 1;
+        }
+        // The longest of equally good lengths.
+        if best.is_none_or(|(fewest, _)| wrong <= fewest) {
+            best = Some((wrong, fitting));
+        }
+    }
+    let (_, fitting): (_, usize) = best?;
     (fitting < points.len()).then(|| points[fitting - 1].0 as u32)
 }
 

@@ -26,6 +26,8 @@ impl Machine {
             COUNT.fetch_add(1, Ordering::Relaxed)
         );
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // A process of the same number may have been killed before it removed its own.
+        let _ = fs::remove_dir_all(&dir);
         fs::create_dir_all(&dir).unwrap();
         Self { dir }
     }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use linefill::cpu::{Caches, Features, Identity, Tlbs, read_tsc_hz};
+use linefill::cpu::{Caches, Identity, Tlbs, read_tsc_hz};
 use linefill::os::sysfs::Sysfs;
 use linefill::pattern::Rng;
 use raw_cpuid::{CpuIdReader, CpuIdResult};
@@ -30,14 +30,20 @@ const TIME: Duration = Duration::from_secs(60);
 /// Runs one kind of input at a time, so that no other test changes the allocated bytes.
 static TURN: Mutex<()> = Mutex::new(());
 
+/// The files of a folder, sorted: file systems list them in different orders.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
 /// The corpus of a fuzz target, sorted by name.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fuzz/corpus")
         .join(target);
-    let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
-    let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
-    paths.sort();
+    let paths = files_in(&folder);
     assert!(paths.len() >= 5, "{folder:?} has {} files", paths.len());
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
     paths
@@ -267,8 +273,7 @@ impl CpuIdReader for Mutated {
 fn answers_of_cpuid() {
     let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/cpuid");
-    for file in fs::read_dir(fixtures).unwrap() {
-        let path = file.unwrap().path();
+    for path in files_in(&fixtures) {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let dump = Dump::of(&name);
         for seed in 0..100 {
@@ -292,7 +297,6 @@ fn answers_of_cpuid() {
             });
         }
     }
-    let _ = Features::detect();
 }
 
 #[test]
@@ -300,8 +304,7 @@ fn files_of_the_kernel() {
     let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sysfs");
     let mut rng = Rng::new(18);
-    for file in fs::read_dir(fixtures).unwrap() {
-        let path = file.unwrap().path();
+    for path in files_in(&fixtures) {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let text = fs::read_to_string(&path).unwrap();
         for round in 0..6 {

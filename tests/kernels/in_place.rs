@@ -1,7 +1,5 @@
-//! Decodes optimised code of this program in memory.
-
-// Each test binary uses only a part of this file.
-#![allow(dead_code)]
+//! Decodes optimised code of this program in memory, for tests that builds without optimisation do not have.
+#![cfg(not(debug_assertions))]
 
 use std::collections::BTreeMap;
 

@@ -9,11 +9,10 @@ use linefill::infer::{Found, Sets};
 use linefill::kernel::Work;
 use linefill::lab::analysis::Analysis;
 use linefill::lab::answer::{Counts, Summary, findings, ladder, papers};
-use linefill::lab::read::parse;
-use linefill::lab::record::{MACHINE, PointLine, Record, ThenLine, VerdictLine};
+use linefill::lab::record::{MACHINE, PointLine, ThenLine, VerdictLine};
 use linefill::stats::Interval;
 
-use super::records::{self, last};
+use super::records::{self, last, planted};
 
 /// A verdict line for a claim.
 pub fn line(experiment: &str, claim: &Claim, verdict: Verdict) -> VerdictLine {
@@ -241,28 +240,26 @@ fn every_claim_stands_in_one_section_and_sums_agree() {
     assert_eq!(papers[0].chapters.len(), 12);
 }
 
-/// A run of three experiments with made-up results.
-const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
-
 /// Without D35, the bandwidth of memory is that of the calibration's stream in memory. Smaller streams of its range
 /// may stay in a shared last level.
 #[test]
 fn the_bandwidth_of_memory_is_that_of_a_stream_in_memory() {
-    let whole = last().record();
-    let read = |record: Record| {
-        let levels = ladder(&Analysis::of(record)).levels;
+    let read = |analysis: &Analysis| {
+        let levels = ladder(analysis).levels;
         levels.last().unwrap().read.as_ref().unwrap().middle()
     };
-    let mut without = whole.clone();
-    without.points.retain(|line| line.experiment != "D35");
-    let [all, left] = [whole.clone(), without].map(read);
+    let all = read(last().analysis());
+    // The calibration's points alone: no other experiment says anything of bandwidths.
+    let mut without = last().record().clone();
+    without.points.retain(|line| line.experiment == MACHINE);
+    let left = read(&Analysis::of(without));
     assert!((left / all - 1.0).abs() < 0.3, "{left} of {all} GB/s");
 }
 
 /// Streams have whole bytes, and the range of the last level begins between two bytes if L2 was measured.
 #[test]
 fn the_bandwidth_of_the_last_level_is_that_of_the_stream_at_its_beginning() {
-    let mut record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let mut record = planted();
     // CPUID states a little more than the ladder shows.
     for cache in &mut record.header.cpu.caches {
         cache.bytes += if cache.level == 2 { cache.bytes / 4 } else { 0 };
@@ -293,7 +290,7 @@ fn the_bandwidth_of_the_last_level_is_that_of_the_stream_at_its_beginning() {
 
 #[test]
 fn the_core_clock_is_that_of_the_ladder() {
-    let mut record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let mut record = planted();
     record.header.core_per_tick = Some(1.2);
     let analysis = Analysis::of(record);
     let clock = |analysis: &Analysis| Summary::of(analysis).machine.gigahertz;
@@ -321,7 +318,7 @@ fn the_core_clock_is_that_of_the_ladder() {
 
 #[test]
 fn sets_and_ways_that_are_unsure_or_far_from_the_ladder_give_no_size() {
-    let record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let record = planted();
     let mut analysis = Analysis::of(record);
     let mut size = |ways, confidence| {
         let period = 4096.0;
@@ -338,7 +335,7 @@ fn sets_and_ways_that_are_unsure_or_far_from_the_ladder_give_no_size() {
 #[test]
 fn a_transfer_that_took_less_than_nothing_is_no_number() {
     let transfer = |sign: f64| {
-        let mut record = parse(PLANTED.as_bytes()).expect("a record").record;
+        let mut record = planted();
         let of_machine = |line: &&PointLine| line.experiment == MACHINE;
         let mut line = record.points.iter().find(of_machine).unwrap().clone();
         line.point.series = "a line to the nearest core and back, by lock cmpxchg".to_owned();

@@ -150,10 +150,9 @@ fn cores_that_were_seen_are_in_the_table() {
     }
 }
 
-/// The sentence after a verdict depends on the verdict. Numbers come from the judgement, not from the
-/// sentence.
+/// The sentence after a verdict depends on the verdict.
 #[test]
-fn what_follows_repeats_no_number_and_differs_by_verdict() {
+fn what_follows_differs_by_verdict() {
     none(|_, claim| {
         let [holding, failing] = [Verdict::Holds, Verdict::DoesNotHold].map(|of| claim.follows(of));
         let alike = !holding.is_empty() && holding == failing;

@@ -3,18 +3,15 @@
 
 use linefill::infer::Found;
 use linefill::lab::inferred::Inferred;
-use linefill::lab::read::read;
 use linefill::lab::record::Header;
 use linefill::lab::sheet::sheet;
 use linefill::recorded::machine_of;
 
+use super::records::planted;
+
 /// The header of a record with this name of the core, in the field `microarchitecture`.
 fn header(microarchitecture: &str) -> Header {
-    let planted = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/fixtures/record/planted.jsonl"
-    );
-    let mut header = read(planted.as_ref()).expect("a record").record.header;
+    let mut header = planted().header;
     header.cpu.microarchitecture = Some(microarchitecture.to_owned());
     header
 }

@@ -3,18 +3,32 @@
 
 use crate::common::folder::Folder;
 use crate::common::software::{FRESH, refused, touch};
+use crate::common::untested;
 use criterion::measurement::Measurement;
 use criterion::{Criterion, Throughput};
 use linefill::criterion::{Clock, CoreCycles, Counter, CounterError, Ticks};
 use linefill::os::perf::{Pmu, probe};
 use linefill::time::Rate;
 
+/// The measurement in core cycles, unless this machine gives none.
+#[track_caller]
+fn core_cycles() -> Option<CoreCycles> {
+    let cycles = CoreCycles::new();
+    if cycles.is_none() {
+        untested::machine("the clock of the core cannot be measured");
+    }
+    cycles
+}
+
+/// The counter of page faults, unless the kernel refuses to count.
+#[track_caller]
+fn page_faults() -> Option<Counter> {
+    (!refused()).then(|| Counter::open("page-faults").unwrap())
+}
+
 #[test]
 fn a_counter_measures_its_event() {
-    if refused() {
-        return;
-    }
-    let faults = Counter::open("page-faults").unwrap();
+    let Some(faults) = page_faults() else { return };
     let began = faults.start();
     touch();
     let counted = faults.end(began);
@@ -59,10 +73,10 @@ fn throughputs_are_in_units_of_what_was_measured() {
         (0.5, "Gelem/s")
     );
     assert_eq!(throughput(&ticks, &Throughput::Bits(100)), (1.0, "Gb/s"));
-    if let Some(cycles) = CoreCycles::new() {
+    if let Some(cycles) = core_cycles() {
         assert_eq!(throughput(&cycles, &bytes), (3.0, "B/cycle"));
     }
-    if let Ok(counter) = Counter::open("page-faults") {
+    if let Some(counter) = page_faults() {
         assert_eq!(throughput(&counter, &bytes), (3.0, "B/event"));
         assert_eq!(counter.formatter().scale_for_machines(&mut []), "events");
         assert_eq!(counter.formatter().scale_values(0.0, &mut []), "events");
@@ -76,7 +90,7 @@ fn clocks_convert_the_ticks_that_a_stretch_counts() {
     assert_eq!(ticks.time(|| 700), 700.0);
     let began = ticks.start();
     assert!(ticks.end(began) > 0.0);
-    if let Some(cycles) = CoreCycles::new() {
+    if let Some(cycles) = core_cycles() {
         assert!(cycles.time(|| 700) > 0.0);
     }
 }
@@ -103,10 +117,10 @@ fn criterion_takes_each_of_them() {
         assert!(calls > 0);
     }
     run(Ticks::calibrated().unwrap(), &out);
-    if let Some(cycles) = CoreCycles::new() {
+    if let Some(cycles) = core_cycles() {
         run(cycles, &out);
     }
-    if let Ok(counter) = Counter::open("page-faults") {
+    if let Some(counter) = page_faults() {
         run(counter, &out);
     }
 }

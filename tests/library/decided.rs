@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use linefill::experiment::{
-    Case, Doubt, Evidence, Judging, Kind, LOOKS, Machine, Point, Quality, Residence, State,
-    Verdict, merged,
+    Case, Doubt, Evidence, Judging, Kind, LOOKS, Machine, Point, Quality, Residence, Verdict,
+    merged,
 };
 use linefill::lab::analysis::{Analysis, Answer};
 use linefill::lab::undecided::{Measured, in_doubt, is_whole, keep_judged, undecided};
 use linefill::pattern::Rng;
 use linefill::stats::Interval;
 
-use super::passes::{Moments, Points, Shape, kept};
+use super::passes::{Moments, Points, Shape, Spread, kept};
 use super::records::last;
 use super::verdicts::{machines, planted};
 
@@ -23,8 +23,10 @@ struct Planted {
     machine: Machine,
     /// The points with exact values.
     values: Measured,
-    shape: Shape,
-    noise: BTreeMap<String, BTreeMap<String, Points>>,
+    /// For each experiment of `values`, its cases.
+    cases: Vec<Vec<Case>>,
+    /// For each point of `values`, the distribution of its passes if they differ: the same in every run.
+    noise: Vec<Vec<Option<Spread>>>,
 }
 
 /// The passes of a planted run: for each experiment and each point, the result of each pass.
@@ -59,53 +61,39 @@ impl Planted {
             let points = answer.points.iter().map(exact).collect();
             (answer.experiment, points)
         });
-        Planted {
-            values: points.collect(),
-            machine: machine.clone(),
-            shape,
-            noise: kept(noise),
-        }
-    }
-
-    /// One pass over a point. The noise of a point is the same in every run.
-    fn pass(&self, id: &str, point: &Point, bytes: usize, normal: f64) -> Point {
-        let mut point = point.clone();
-        let mut hash = DefaultHasher::new();
-        (id, &point.series, point.x.to_bits()).hash(&mut hash);
-        if let State::Measured(measured) = &mut point.state
-            && measured.ticks.median > 0.0
-        {
-            let kind = format!("{:?}", Residence::of(&self.machine, measured, bytes));
-            let alike = self.noise.get(&kind).unwrap_or(&self.noise["Memory"]);
-            let alike: Vec<&Vec<f64>> = match alike.get(id) {
-                Some(points) => points.iter().collect(),
-                None => alike.values().flatten().collect(),
+        let values: Measured = points.collect();
+        let cases = values.iter().map(|(of, _)| (of.cases)(machine));
+        let cases: Vec<Vec<Case>> = cases.collect();
+        let noise = kept(noise);
+        let spreads = values.iter().zip(&cases).map(|((of, points), cases)| {
+            let spread = |point: &Point| {
+                let deviations = deviations(&noise, machine, of.id, point, cases);
+                deviations.map(|deviations| shape.spread(deviations))
             };
-            let residuals = alike[(hash.finish() % alike.len() as u64) as usize];
-            let value = measured.ticks.median * self.shape.pass(normal, residuals);
-            measured.ticks.median = value;
-            measured.ticks.interval = Interval::exact(value).widened(WITHIN);
+            points.iter().map(spread).collect()
+        });
+        Planted {
+            noise: spreads.collect(),
+            machine: machine.clone(),
+            values,
+            cases,
         }
-        point
     }
 
-    /// Adds a pass to the points that are `wanted`, in order. Returns their number.
+    /// Adds a pass to those points of the experiment `at` that are `wanted`, in order. Returns their number.
     fn measure(
         &self,
-        passes: &mut Passes,
+        at: usize,
+        passes: &mut [Vec<Point>],
         (rng, moments): (&mut Rng, &mut Moments),
-        wanted: impl Fn(&'static str, &Point) -> bool,
+        wanted: impl Fn(&Point) -> bool,
     ) -> usize {
         let mut measured = 0;
-        for ((experiment, values), passes) in self.values.iter().zip(passes) {
-            let cases = (experiment.cases)(&self.machine);
-            for (value, passes) in values.iter().zip(passes) {
-                if wanted(experiment.id, value) {
-                    let case = cases.iter().find(|case| case.is_at(value));
-                    let bytes = case.map_or(0, |case| case.setup.bytes());
-                    passes.push(self.pass(experiment.id, value, bytes, moments.next(rng)));
-                    measured += 1;
-                }
+        let values = self.values[at].1.iter().zip(&self.noise[at]);
+        for ((value, noise), passes) in values.zip(passes) {
+            if wanted(value) {
+                passes.push(pass(value, noise.as_ref(), moments.next(rng)));
+                measured += 1;
             }
         }
         measured
@@ -151,7 +139,10 @@ impl Planted {
             .collect();
         let mut all = 0;
         for _ in 0..LOOKS[0] {
-            all = self.measure(&mut passes, (rng, &mut Moments::default()), |_, _| true);
+            let moments = &mut Moments::default();
+            let each = passes.iter_mut().enumerate();
+            let each = each.map(|(at, passes)| self.measure(at, passes, (rng, moments), |_| true));
+            all = each.sum();
         }
         let two = self.together(&passes);
         let spread = self.judge(&two, None);
@@ -163,20 +154,21 @@ impl Planted {
             let doubt = Doubt::of(&self.machine, &points).judged(Judging::Look);
             let open = undecided(&self.machine, None, &doubt, &points);
             for _ in look..next {
-                let mut known: HashSet<(&str, String, u64)> = HashSet::new();
+                let mut known: HashSet<(&str, &str, u64)> = HashSet::new();
                 let moments = &mut Moments::default();
                 for of in &open {
                     let id = of.experiment.id;
-                    let cases = (of.experiment.cases)(&self.machine);
-                    let cases = of.cases(&cases).into_iter();
-                    let place = |case: &Case| (id, case.series.clone(), case.x.to_bits());
-                    let new: HashSet<_> =
-                        cases.map(place).filter(|of| !known.contains(of)).collect();
+                    let mut experiments = self.values.iter();
+                    let at = experiments.position(|(of, _)| of.id == id).unwrap();
+                    let cases = of.cases(&self.cases[at]).into_iter();
+                    let places = cases.map(|case| (id, case.series.as_str(), case.x.to_bits()));
+                    let new: HashSet<_> = places.filter(|of| !known.contains(of)).collect();
                     if left > 0.0 {
-                        let is_new = |id: &'static str, point: &Point| {
-                            new.contains(&(id, point.series.clone(), point.x.to_bits()))
+                        let is_new = |point: &Point| {
+                            new.contains(&(id, point.series.as_str(), point.x.to_bits()))
                         };
-                        left -= self.measure(&mut passes, (rng, moments), is_new) as f64;
+                        let passes = &mut passes[at];
+                        left -= self.measure(at, passes, (rng, moments), is_new) as f64;
                     }
                     known.extend(new);
                 }
@@ -186,6 +178,40 @@ impl Planted {
         let doubt = Doubt::of(&self.machine, &points).judged(Judging::Last);
         [spread, first, self.judge(&points, Some(&doubt))]
     }
+}
+
+/// The stored deviations that the passes over a point have, drawn from those of similar points. `None` if
+/// nothing is timed.
+fn deviations<'a>(
+    noise: &'a BTreeMap<String, BTreeMap<String, Points>>,
+    machine: &Machine,
+    id: &str,
+    point: &Point,
+    cases: &[Case],
+) -> Option<&'a [f64]> {
+    let measured = point.measured().filter(|of| of.ticks.median > 0.0)?;
+    let case = cases.iter().find(|case| case.is_at(point));
+    let bytes = case.map_or(0, |case| case.setup.bytes());
+    let kind = format!("{:?}", Residence::of(machine, measured, bytes));
+    let alike = noise.get(&kind).unwrap_or(&noise["Memory"]);
+    let alike: Vec<&Vec<f64>> = match alike.get(id) {
+        Some(points) => points.iter().collect(),
+        None => alike.values().flatten().collect(),
+    };
+    let mut hash = DefaultHasher::new();
+    (id, &point.series, point.x.to_bits()).hash(&mut hash);
+    Some(alike[(hash.finish() % alike.len() as u64) as usize])
+}
+
+/// One pass over a point, for the normally distributed slowness `normal`.
+fn pass(point: &Point, noise: Option<&Spread>, normal: f64) -> Point {
+    let mut point = point.clone();
+    if let (Some(measured), Some(noise)) = (point.measured_mut(), noise) {
+        let value = measured.ticks.median * noise.pass(normal);
+        measured.ticks.median = value;
+        measured.ticks.interval = Interval::exact(value).widened(WITHIN);
+    }
+    point
 }
 
 /// The methods of judging a run.

@@ -16,8 +16,10 @@ use crate::verdicts::machines::small;
 const LACKS: &str = "an allocator alone has no ";
 
 /// Claims that arithmetic or the simulator decides on other hosts: a quick run does not trace a compiler, and
-/// F3 has no points in 1 MiB.
-const UNDECIDED: [&str; 7] = ["D10.6", "D10.7", "F3.1", "F3.2", "F3.3", "F3.4", "F3.5"];
+/// F3 has no points in 1 MiB. C5.4 lacks the boxes that [`run`] leaves out.
+const UNDECIDED: [&str; 8] = [
+    "C5.4", "D10.6", "D10.7", "F3.1", "F3.2", "F3.3", "F3.4", "F3.5",
+];
 
 /// No time for measurements, because no case may get that far.
 const NO_EFFORT: Effort = Effort {
@@ -26,7 +28,8 @@ const NO_EFFORT: Effort = Effort {
     passes: 1,
 };
 
-/// Every case of an experiment, as far as it gets without a host.
+/// Every case of an experiment, as far as it gets without a host. Left out are the nested boxes of 64 KiB: millions
+/// of simulated loads, by the same function as the other boxes. `tests/kernels/sim/vectors.rs` tests their values.
 fn run(experiment: &Experiment, machine: &Machine) -> Vec<Point> {
     let stop = AtomicBool::new(false);
     let context = Context {
@@ -34,8 +37,10 @@ fn run(experiment: &Experiment, machine: &Machine) -> Vec<Point> {
         host: &NoHost,
     };
     let mut rig = Rig::new(machine.rate, context, NO_EFFORT, &stop);
-    let cases = (experiment.cases)(machine).into_iter();
-    cases.filter_map(|case| rig.measure(&case)).collect()
+    let mut cases = (experiment.cases)(machine);
+    cases.retain(|case| !case.series.starts_with("nested, 64 KiB"));
+    let points = cases.iter().filter_map(|case| rig.measure(case));
+    points.collect()
 }
 
 /// Whether a claim needs nothing of the machine. It is then decided on any host, unless threads or programs

@@ -163,7 +163,9 @@ fn run(id: &str, host: TwoNodes, node: Option<usize>) -> Vec<Point> {
     let rig = Rig::new(machine.rate, context, Effort::SMOKE, &stop);
     let mut rig = rig.with_node(node);
     let cases = (find(id).unwrap().cases)(&machine).into_iter();
-    cases.filter_map(|case| rig.measure(&case)).collect()
+    let points: Vec<Point> = cases.filter_map(|case| rig.measure(&case)).collect();
+    assert!(!points.is_empty(), "{id}");
+    points
 }
 
 /// The pages of a point, or the reason why it was not measured.

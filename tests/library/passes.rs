@@ -35,7 +35,7 @@ pub fn kept(machine: &str) -> BTreeMap<String, BTreeMap<String, Points>> {
     kinds
 }
 
-/// The distribution of planted passes around their value.
+/// The kind of the distribution of planted passes around their value.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// A stored deviation of the point's passes, with a random sign. There are nine passes, some of them
@@ -46,19 +46,37 @@ pub enum Shape {
     Normal,
 }
 
+/// The distribution of a point's passes around its value, as logarithms.
+pub enum Spread {
+    /// The possible deviations in ascending order.
+    Kept(Vec<f64>),
+    /// The standard deviation.
+    Normal(f64),
+}
+
 impl Shape {
-    /// The time of a pass relative to its value, for the normally distributed slowness `normal`.
-    pub fn pass(self, normal: f64, residuals: &[f64]) -> f64 {
-        let log = match self {
+    /// The distribution of this kind for a point with these stored deviations.
+    pub fn spread(self, residuals: &[f64]) -> Spread {
+        match self {
             Shape::Kept => {
                 let mut both: Vec<f64> = residuals.iter().flat_map(|log| [*log, -log]).collect();
                 both.sort_by(f64::total_cmp);
-                both[(share_below(normal) * both.len() as f64) as usize]
+                Spread::Kept(both)
             }
             Shape::Normal => {
                 let squares = residuals.iter().map(|log| log * log).sum::<f64>();
-                (squares / residuals.len() as f64).sqrt() * normal
+                Spread::Normal((squares / residuals.len() as f64).sqrt())
             }
+        }
+    }
+}
+
+impl Spread {
+    /// The time of a pass relative to its value, for the normally distributed slowness `normal`.
+    pub fn pass(&self, normal: f64) -> f64 {
+        let log = match self {
+            Spread::Kept(both) => both[(share_below(normal) * both.len() as f64) as usize],
+            Spread::Normal(deviation) => deviation * normal,
         };
         log.exp()
     }
@@ -103,15 +121,16 @@ impl Moments {
 /// The share of intervals that contain the value, and the median half width, for points with this number of
 /// passes. There are several planted runs, each of which estimates its own priors.
 fn coverage(machine: &str, shape: Shape, passes: usize, rng: &mut Rng) -> (f64, f64) {
-    const RUNS: usize = 8;
+    const RUNS: usize = 4;
     let kept = kept(machine);
     let (mut covered, mut doubts) = (0, Vec::new());
     for _ in 0..RUNS {
         for experiments in kept.values() {
             let mut plant = |points: &Points| -> Points {
-                let mut pass = |residuals: &Vec<f64>| shape.pass(normal(rng), residuals).ln();
-                let point = |residuals| (0..passes).map(|_| pass(residuals)).collect();
-                points.iter().map(point).collect()
+                let mut pass = |spread: &Spread| spread.pass(normal(rng)).ln();
+                let spreads = points.iter().map(|residuals| shape.spread(residuals));
+                let point = |spread| (0..passes).map(|_| pass(&spread)).collect();
+                spreads.map(point).collect()
             };
             let planted: Vec<Points> = experiments.values().map(&mut plant).collect();
             let priors = Prior::of_groups(&planted).unwrap();

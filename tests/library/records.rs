@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, OnceLock};
 
 use linefill::lab::analysis::Analysis;
-use linefill::lab::read::read;
+use linefill::lab::read::{parse, read};
 use linefill::lab::record::Record;
+use linefill::lab::report::{ReportView, build};
 
 /// A stored record.
 pub struct Stored {
     pub path: PathBuf,
     record: OnceLock<Record>,
     analysis: OnceLock<Analysis>,
+    report: OnceLock<ReportView>,
 }
 
 impl Stored {
@@ -23,6 +25,11 @@ impl Stored {
     pub fn analysis(&self) -> &Analysis {
         self.analysis
             .get_or_init(|| Analysis::of(self.record().clone()))
+    }
+
+    pub fn report(&self) -> &ReportView {
+        self.report
+            .get_or_init(|| build(self.analysis()).expect("a report"))
     }
 }
 
@@ -37,6 +44,7 @@ pub fn all() -> &'static [Stored] {
                 path,
                 record: OnceLock::new(),
                 analysis: OnceLock::new(),
+                report: OnceLock::new(),
             })
             .collect();
         records.sort_by(|one, other| one.path.cmp(&other.path));
@@ -44,6 +52,13 @@ pub fn all() -> &'static [Stored] {
         records
     });
     &ALL
+}
+
+/// A run of D14, D15 and D17 on a made-up machine, stopped before the verdicts of D15 were written. A reason
+/// and the brand look like markup.
+pub fn planted() -> Record {
+    let text = include_bytes!("../fixtures/record/planted.jsonl");
+    parse(&text[..]).expect("a record").record
 }
 
 /// A quick run without streams.

@@ -4,11 +4,11 @@
 automod::dir!("tests/library/report");
 
 use crate::answer::{line, registry};
+use crate::records;
 use linefill::counters::Quantity;
 use linefill::experiment::{Claim, Count, Document, Origin, Verdict, all, find_claim};
 use linefill::lab::analysis::Analysis;
 use linefill::lab::answer::{Counts, Summary, findings, papers};
-use linefill::lab::read::parse;
 use linefill::lab::record::{CountingLine, MACHINE, PointLine, Record, VerdictLine};
 use linefill::lab::report::view::{
     AxisView, CurveView, Figure, Form, ReferenceView, Section, UntestableView, Value,
@@ -16,20 +16,12 @@ use linefill::lab::report::view::{
 use linefill::lab::report::{ReportView, build, render};
 use linefill::stats::Interval;
 
-/// A run of D14, D15 and D17 on a made-up machine, stopped before the verdicts of D15 were written. A reason
-/// and the brand look like markup.
-const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
-
-fn planted_record() -> Record {
-    parse(PLANTED.as_bytes()).expect("a record").record
-}
-
 fn report(record: Record) -> ReportView {
     build(&Analysis::of(record)).expect("a report")
 }
 
 fn planted() -> ReportView {
-    report(planted_record())
+    report(records::planted())
 }
 
 /// The number of drawings on a page.
@@ -295,7 +287,7 @@ fn cards_show_both_numbers_and_the_advice_of_their_verdict() {
 /// A record may end at any line, and contain anything that a run can leave.
 #[test]
 fn a_report_of_little_is_a_report() {
-    let whole = planted_record();
+    let whole = records::planted();
     let nothing = Record::new(whole.header.clone());
     let ladder = |line: &PointLine| line.experiment == MACHINE;
     let only = |keep: &dyn Fn(&PointLine) -> bool| Record {
@@ -421,7 +413,7 @@ fn verdicts_on_unknown_claims_are_counted() {
             .any(|note| note.contains("another version"))
     };
     assert!(!told(&planted()));
-    let mut record = planted_record();
+    let mut record = records::planted();
     let stored = record.verdicts.first_mut().expect("a verdict");
     stored.id.clear();
     stored.claim = "a claim of earlier times".to_owned();

@@ -7,15 +7,14 @@ use linefill::infer::Found;
 use linefill::lab::analysis::Analysis;
 use linefill::lab::answer::ladder;
 use linefill::lab::inferred::Reason;
-use linefill::lab::read::parse;
 use linefill::lab::sheet::Row;
 use linefill::stats::Interval;
 
-const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");
+use super::records::planted;
 
 #[test]
 fn the_machine_sheet_sets_the_measured_beside_cpuid() {
-    let record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let record = planted();
     let sheet = Analysis::of(record).sheet();
     let row = |name: &str| sheet.iter().find(|row| row.name == name).unwrap();
     assert_eq!(
@@ -41,7 +40,7 @@ fn the_machine_sheet_sets_the_measured_beside_cpuid() {
 /// Without a third level, a working set beyond L2 is in memory.
 #[test]
 fn a_machine_without_a_last_level_has_no_step_in_it() {
-    let record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let record = planted();
     let mut analysis = Analysis::of(record);
     let steps = |analysis: &Analysis| {
         let sheet = analysis.sheet().into_iter();
@@ -57,7 +56,7 @@ fn a_machine_without_a_last_level_has_no_step_in_it() {
 /// The last level of CPUs with memory in the package.
 #[test]
 fn a_size_behind_l2_is_that_of_the_highest_level() {
-    let mut record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let mut record = planted();
     let mut fourth = record.header.cpu.caches[3].clone();
     (fourth.level, fourth.bytes) = (4, 64 << 20);
     record.header.cpu.caches.push(fourth);
@@ -80,7 +79,7 @@ fn a_size_behind_l2_is_that_of_the_highest_level() {
 
 #[test]
 fn several_memory_nodes_have_a_row_each() {
-    let mut record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let mut record = planted();
     assert!(record.header.nodes.is_empty());
     let node = |id: usize, cpus: &[usize], memory| MemoryNode {
         id,
@@ -123,7 +122,7 @@ fn several_memory_nodes_have_a_row_each() {
 
 #[test]
 fn a_policy_of_l1d_that_most_curves_contradict_is_a_candidate() {
-    let record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let record = planted();
     let mut analysis = Analysis::of(record);
     let mut told = |confidence| {
         let value = vec!["tree-PLRU", "SRRIP"];
@@ -142,7 +141,7 @@ fn a_policy_of_l1d_that_most_curves_contradict_is_a_candidate() {
 #[test]
 fn a_last_level_of_uncertain_size_has_a_range_as_on_the_first_screen() {
     const MIB: f64 = 1048576.0;
-    let record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let record = planted();
     let mut analysis = Analysis::of(record);
     analysis.uncertain = Some(Range {
         lo: 2.1 * MIB,
@@ -174,7 +173,7 @@ fn a_last_level_of_uncertain_size_has_a_range_as_on_the_first_screen() {
 
 #[test]
 fn the_sheet_says_what_l2_replaces_or_why_that_cannot_be_told() {
-    let record = parse(PLANTED.as_bytes()).expect("a record").record;
+    let record = planted();
     let mut analysis = Analysis::of(record);
     assert_eq!(analysis.inferred.l2_policy, None);
     let mut told = |policy| {

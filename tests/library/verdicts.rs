@@ -7,7 +7,9 @@
 
 automod::dir!(pub(crate) "tests/library/verdicts");
 
-use linefill::experiment::Verdict;
+use std::sync::LazyLock;
+
+use linefill::experiment::{Judgement, Verdict};
 use planted::Row;
 
 /// The planted rows of every family.
@@ -139,12 +141,24 @@ fn exact() -> Vec<Exact> {
     .concat()
 }
 
+/// The planted rows of every family, judged on each of [`machines::known`].
+static JUDGED: LazyLock<Vec<(Row, [Judgement; 3])>> = LazyLock::new(|| {
+    let machines = machines::known();
+    let judged = rows().into_iter().map(|row| {
+        let judgements = machines
+            .each_ref()
+            .map(|known| row.judge(&row.planted(known)));
+        (row, judgements)
+    });
+    judged.collect()
+});
+
 #[test]
 fn planted_points_come_to_the_verdict_they_were_planted_for() {
+    let machines = machines::known();
     let mut wrong = Vec::new();
-    for machine in machines::known() {
-        for row in rows() {
-            let judgement = row.judge(&machine);
+    for (row, judgements) in JUDGED.iter() {
+        for (machine, judgement) in machines.iter().zip(judgements) {
             if judgement.verdict != row.wanted || !judgement.numbers.contains(row.says) {
                 wrong.push(format!(
                     "{} on {}: {} wanted, saying `{}`; {}: {}",
@@ -173,8 +187,10 @@ fn noise_turns_no_verdict_around() {
                 Verdict::DoesNotHold => Verdict::Holds,
                 Verdict::Inconclusive | Verdict::Untestable => continue,
             };
+            let mut planted = row.planted(&machine);
             for share in [0.05, 0.2, 0.5, 0.9] {
-                let judgement = row.judge_with_noise(&machine, share);
+                planted = planted.with_noise(share);
+                let judgement = row.judge(&planted);
                 if judgement.verdict == opposite {
                     wrong.push(format!(
                         "{} on {} with noise of {share}: {}",

@@ -6,9 +6,8 @@
 //! valgrind. If valgrind is installed, both are also produced anew, on the program as this machine's compiler
 //! builds it.
 
-use std::path::Path;
-
 use super::valgrind::Program;
+use crate::common::folder::Folder;
 use crate::common::untested::starts;
 use linefill::sim::trace::{Decoder, MAGIC};
 use linefill::sim::{Geometry, Hierarchy, HierarchyDesign, Op, Reference};
@@ -99,8 +98,8 @@ fn cachegrind_counts_the_same_on_the_same_program() {
     if !starts("valgrind") {
         return;
     }
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cachegrind");
-    let program = Program::build(&place, 1).unwrap();
+    let folder = Folder::new("cachegrind");
+    let program = Program::build(&folder.at(""), 1).unwrap();
     let trace = program.trace().unwrap();
     assert_eq!(
         trace,

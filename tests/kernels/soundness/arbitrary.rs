@@ -3,10 +3,12 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Output;
 
+use linefill::cpu::Features;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
@@ -104,11 +106,12 @@ fn build(mut runner: TestRunner) -> BTreeMap<&'static str, u32> {
     let memory = RefCell::new(memory());
     let built = RefCell::new(BTreeMap::new());
     let result = runner.run(&vec(any::<u8>(), LONGEST), |data| {
-        let mut case = String::new();
-        // Printed immediately, because the process may end during the case.
+        let mut case = CASE.to_owned();
+        // Printed immediately, because the process may end during the case, and in one call of the system.
         let mut note = |text: std::fmt::Arguments<'_>| {
-            write!(case, "{text}; ").unwrap();
-            eprintln!("{CASE}{case}");
+            writeln!(case, "{text}; ").unwrap();
+            std::io::stderr().write_all(case.as_bytes()).unwrap();
+            case.pop();
         };
         let (name, is_built) = drive(&data, &mut memory.borrow_mut(), &mut note);
         *built.borrow_mut().entry(name).or_default() += u32::from(is_built);
@@ -144,7 +147,10 @@ fn child_builds_the_same_cases_every_time() {
     let built = build(TestRunner::new_with_rng(config(12000), rng));
     // If all were refused, the test would have shown nothing.
     println!("{built:?}");
-    for name in families() {
+    // Its ways need FMA or AVX-512.
+    let features = Features::detect();
+    let tiles = features.fma().is_some() || features.avx512().is_some();
+    for name in families().filter(|name| tiles || *name != "TileMatmul") {
         let times = built.get(name).copied().unwrap_or(0);
         assert!(times >= 5, "{name} was built {times} times");
     }

@@ -16,24 +16,21 @@ pub struct Kernel {
 
 impl Kernel {
     pub fn all() -> Vec<Kernel> {
-        let decode = |kernel: symbols::Code| Kernel {
-            name: kernel.name,
-            code: Decoder::with_ip(
-                64,
-                kernel.bytes,
-                kernel.bytes.as_ptr().addr() as u64,
-                DecoderOptions::NONE,
-            )
-            .iter()
-            .collect(),
-        };
-        symbols::all().map(decode).collect()
+        symbols::all().map(Kernel::decoded).collect()
     }
 
     pub fn named(name: &str) -> Kernel {
-        let mut all = Kernel::all().into_iter();
-        all.find(|kernel| kernel.name == name)
-            .unwrap_or_else(|| panic!("no kernel {name}"))
+        let found = symbols::all().find(|code| code.name == name);
+        Kernel::decoded(found.unwrap_or_else(|| panic!("no kernel {name}")))
+    }
+
+    fn decoded(kernel: symbols::Code) -> Kernel {
+        let address = kernel.bytes.as_ptr().addr() as u64;
+        let decoder = Decoder::with_ip(64, kernel.bytes, address, DecoderOptions::NONE);
+        Kernel {
+            name: kernel.name,
+            code: decoder.into_iter().collect(),
+        }
     }
 
     /// The body of the innermost loop: the shortest range that ends in a branch to its start.

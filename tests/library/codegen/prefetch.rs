@@ -26,6 +26,7 @@ pub const STATED: &[Stated] = &[
 fn one_access_a_page_is_a_load_or_a_prefetch() {
     let load = Kernel::named("linefill_translate_load").texts();
     let prefetch = Kernel::named("linefill_translate_prefetch").texts();
+    assert_eq!(load.len(), prefetch.len());
     let pairs = load
         .into_iter()
         .zip(prefetch)

@@ -24,6 +24,7 @@ fn a_load_that_is_ordered_differs_by_the_index_that_makes_it_wait() {
     ] {
         let texts = Kernel::named(name).texts();
         let others = Kernel::named(&format!("{name}_ordered")).texts();
+        assert_eq!(texts.len(), others.len(), "{name}");
         let pairs = texts.into_iter().zip(others);
         let differing: Vec<_> = pairs.filter(|(one, other)| one != other).collect();
         assert_eq!(differing, [(free.to_owned(), ordered.to_owned())]);

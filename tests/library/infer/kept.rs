@@ -4,7 +4,7 @@
 
 use linefill::experiment::{LADDER, SPARSE, State};
 use linefill::lab::analysis::Analysis;
-use linefill::lab::record::{MACHINE, Record};
+use linefill::lab::record::{MACHINE, PointLine, Record};
 use linefill::model::{Level, Placement, Walk};
 
 use super::{KIB, MIB};
@@ -47,12 +47,21 @@ fn cycles(state: &State) -> Option<f64> {
     Some(measured.ticks.interval.middle() * measured.core_per_tick?)
 }
 
-/// The record with its ladders scaled to those of another machine.
-fn planted(mut record: Record, machine: &Walk) -> Record {
-    record.points.retain(|line| {
+/// The record with nothing but its ladders.
+fn ladders(record: &Record) -> Record {
+    let is_rung = |line: &&PointLine| {
         let ladders = [LADDER, SPARSE].contains(&line.point.series.as_str());
         line.experiment == MACHINE && ladders && cycles(&line.point.state).is_some()
-    });
+    };
+    let rungs = record.points.iter().filter(is_rung).cloned().collect();
+    Record {
+        points: rungs,
+        ..Record::new(record.header.clone())
+    }
+}
+
+/// The record with its ladders scaled to those of another machine.
+fn planted(mut record: Record, machine: &Walk) -> Record {
     let measured = record.points.clone();
     for line in &mut record.points {
         let point = &mut line.point;
@@ -81,10 +90,10 @@ fn planted(mut record: Record, machine: &Walk) -> Record {
 #[test]
 fn sizes_of_l2_are_found_under_the_noise_of_kept_records() {
     for stored in all() {
-        let kept = stored.record();
+        let kept = ladders(stored.record());
+        assert!(!kept.points.is_empty());
         for caches in CACHES {
             let record = planted(kept.clone(), &walk(caches, Placement::ByChance));
-            assert!(!record.points.is_empty());
             let found = Analysis::of(record).inferred.l2.expect("an end of L2");
             let name = stored.path.display();
             assert_eq!(found.value, caches.1, "{name}: {found:?}");
@@ -100,10 +109,8 @@ fn sizes_of_l2_are_found_under_the_noise_of_kept_records() {
 fn sizes_of_l2_that_end_between_the_same_rungs_are_a_range() {
     for stored in all() {
         let (l1, l2, ways) = (48.0 * KIB, 1.25 * MIB, 20.0);
-        let mut record = planted(
-            stored.record().clone(),
-            &walk((l1, l2, ways), Placement::Even),
-        );
+        let machine = walk((l1, l2, ways), Placement::Even);
+        let mut record = planted(ladders(stored.record()), &machine);
         let caches = &mut record.header.cpu.caches;
         let reported = caches.iter_mut().find(|cache| cache.level == 2);
         reported.expect("an L2").bytes = l2 as u64;

@@ -5,7 +5,7 @@ use super::*;
 /// The planted record, on a machine that counts misses of L1d but has no event for page walks: half a miss at
 /// every point of D14, from a multiplexed counter.
 fn counting() -> ReportView {
-    let mut record = planted_record();
+    let mut record = records::planted();
     let answer = |counts: &str, by: Option<&str>, refused: Option<&str>| CountingLine {
         counts: counts.to_owned(),
         by: by.map(str::to_owned),

@@ -3,7 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
-use super::planted::{Planted, Row, Value, noisy, row, time};
+use super::planted::{Planted, Row, Value, but, noisy, row, time};
 
 const OPERATIONS: &str = ".1";
 const STORES: &str = ".2";
@@ -58,14 +58,9 @@ pub fn rows() -> Vec<Row> {
     vec![
         row("X22", OPERATIONS, Holds, |m| buffers(m, USUAL)).says("over the published 330"),
         row("X22", OPERATIONS, DoesNotHold, |m| {
-            let published = 700.0;
             buffers(
                 m,
-                Buffers {
-                    published,
-                    operations: 440.0,
-                    ..USUAL
-                },
+                but(USUAL, |of| (of.published, of.operations) = (700.0, 440.0)),
             )
         }),
         row("X22", OPERATIONS, Inconclusive, |m| {
@@ -74,14 +69,7 @@ pub fn rows() -> Vec<Row> {
         }),
         // A second thread uses half of the buffer.
         row("X22", OPERATIONS, Inconclusive, |m| {
-            let operations = 165.0;
-            buffers(
-                m,
-                Buffers {
-                    operations,
-                    ..USUAL
-                },
-            )
+            buffers(m, but(USUAL, |of| of.operations = 165.0))
         })
         .says("a second thread of the core"),
         row("X22", OPERATIONS, Untestable, |m| {
@@ -92,14 +80,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("not published"),
         row("X22", OPERATIONS, Untestable, |m| {
-            let operations = 1e9;
-            buffers(
-                m,
-                Buffers {
-                    operations,
-                    ..USUAL
-                },
-            )
+            buffers(m, but(USUAL, |of| of.operations = 1e9))
         })
         .says("no number of `operations`"),
         row("X22", STORES, Holds, |m| buffers(m, USUAL)),
@@ -145,14 +126,7 @@ pub fn rows() -> Vec<Row> {
         .says("no number of `nops`"),
         row("X22", REGISTERS, Holds, |m| buffers(m, USUAL)),
         row("X22", REGISTERS, Inconclusive, |m| {
-            let operations = 165.0;
-            buffers(
-                m,
-                Buffers {
-                    operations,
-                    ..USUAL
-                },
-            )
+            buffers(m, but(USUAL, |of| of.operations = 165.0))
         })
         .says("the reorder buffer has half of its published size"),
         row("X22", REGISTERS, DoesNotHold, |m| {

@@ -3,7 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
-use super::planted::{Planted, Row, Value, noisy, row, time};
+use super::planted::{Planted, Row, Value, but, noisy, row, time};
 
 const WHOLE: &str = ".1";
 const OPEN: &str = ".2";
@@ -98,22 +98,10 @@ pub fn rows() -> Vec<Row> {
     vec![
         row("E2", WHOLE, Holds, usual),
         row("E2", WHOLE, DoesNotHold, |m| {
-            planted(
-                m,
-                Writes {
-                    cached: 30.0,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.cached = 30.0))
         }),
         row("E2", WHOLE, Inconclusive, |m| {
-            planted(
-                m,
-                Writes {
-                    cached: 24.0,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.cached = 24.0))
         }),
         row("E2", WHOLE, Untestable, |m| {
             usual(m).without(|series, _| series == "through the cache")
@@ -121,13 +109,7 @@ pub fn rows() -> Vec<Row> {
         row("E2", OPEN, Holds, usual),
         row("E2", OPEN, DoesNotHold, boundless),
         row("E2", OPEN, Inconclusive, |m| {
-            planted(
-                m,
-                Writes {
-                    open: 16.0,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.open = 16.0))
         }),
         row("E2", OPEN, Untestable, |m| {
             usual(m).without(|_, x| x == 64.0)
@@ -138,23 +120,11 @@ pub fn rows() -> Vec<Row> {
         row("E2", FOUR, Holds, sloping).says("buffers found 16"),
         // Between the sparse numbers the buffers are known to a range.
         row("E2", FOUR, Holds, |m| {
-            planted(
-                m,
-                Writes {
-                    buffers: 30.0,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.buffers = 30.0))
         })
         .says("[28.0, 31.0]"),
         row("E2", FOUR, DoesNotHold, |m| {
-            planted(
-                m,
-                Writes {
-                    buffers: 1.0,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.buffers = 1.0))
         })
         .says("buffers found 1 "),
         row("E2", FOUR, Inconclusive, |m| {
@@ -194,24 +164,10 @@ pub fn rows() -> Vec<Row> {
         }),
         row("E2", BESIDE, Holds, usual),
         row("E2", BESIDE, DoesNotHold, |m| {
-            let half_by_one = 6.0;
-            planted(
-                m,
-                Writes {
-                    half_by_one,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.half_by_one = 6.0))
         }),
         row("E2", BESIDE, Inconclusive, |m| {
-            let half_by_one = 3.33;
-            planted(
-                m,
-                Writes {
-                    half_by_one,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.half_by_one = 3.33))
         }),
         row("E2", BESIDE, Untestable, |m| {
             Planted::new("E2", m, |series, _| match series {

@@ -1,11 +1,12 @@
 //! Rows X18, X23 and X24: all threads access one line.
 
+use linefill::experiment::Machine;
 use linefill::experiment::Quality::{Clean, Disturbed, SharedCore};
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{CpuOrder, Machine};
 use linefill::os::sysfs::CpuLocation;
 
-use super::planted::{Planted, Row, noisy, row, time};
+use super::machines::{first_cpus, with_seats};
+use super::planted::{Planted, Row, but, noisy, row, time};
 
 const SHARED: &str = ".1";
 const THROUGHPUT: &str = ".2";
@@ -127,19 +128,12 @@ fn near(machine: &Machine) -> Machine {
         package: 0,
         ..*seat
     });
-    Machine {
-        cpu_order: CpuOrder::around(None, seats.collect()),
-        ..machine.clone()
-    }
+    with_seats(machine, seats)
 }
 
 /// The same machine with only its first `cpus` CPUs.
 fn few(machine: &Machine, cpus: usize) -> Machine {
-    let seats = machine.cpu_order.seats()[..cpus].to_vec();
-    Machine {
-        cpu_order: CpuOrder::around(None, seats),
-        ..machine.clone()
-    }
+    first_cpus(machine, cpus)
 }
 
 pub fn rows() -> Vec<Row> {
@@ -246,25 +240,13 @@ pub fn rows() -> Vec<Row> {
         row("X18", QUEUE, Untestable, |m| contended(m, USUAL))
             .says("first two threads (same last level)"),
         row("X18", QUEUE, DoesNotHold, |m| {
-            contended(
-                &near(m),
-                Contended {
-                    trip: 60.0,
-                    ..USUAL
-                },
-            )
+            contended(&near(m), but(USUAL, |of| of.trip = 60.0))
         }),
         row("X18", QUEUE, DoesNotHold, |m| {
             contended(&near(m), Contended { trip: 6.0, ..USUAL })
         }),
         row("X18", QUEUE, Inconclusive, |m| {
-            contended(
-                &near(m),
-                Contended {
-                    trip: 16.0,
-                    ..USUAL
-                },
-            )
+            contended(&near(m), but(USUAL, |of| of.trip = 16.0))
         }),
         row("X18", QUEUE, Untestable, |m| {
             contended(&near(m), USUAL).with_round_trip(None)

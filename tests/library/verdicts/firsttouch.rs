@@ -3,7 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{Machine, PageRequest};
 
-use super::planted::{Planted, Row, Value, row, time};
+use super::planted::{Planted, Row, Value, but, row, time};
 
 const FIRST: &str = ".1";
 const ONE_CALL: &str = ".2";
@@ -73,13 +73,7 @@ fn zeroing(machine: &Machine, line: f64) -> Planted {
 }
 
 fn after_read(machine: &Machine, after_read: f64) -> Planted {
-    planted(
-        machine,
-        Pages {
-            after_read,
-            ..USUAL
-        },
-    )
+    planted(machine, but(USUAL, |of| of.after_read = after_read))
 }
 
 fn without_huge_pages(machine: &Machine) -> Planted {

@@ -1,9 +1,10 @@
 //! Figure 6.8: the helper thread.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{CpuOrder, Machine, State, ThreadStats};
+use linefill::experiment::{Machine, State, ThreadStats};
 use linefill::host::RunAhead;
 
+use super::machines::with_seats;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 use super::siblings;
 
@@ -105,14 +106,7 @@ pub fn rows() -> Vec<Row> {
         row("E42", OTHER, Untestable, |m| {
             let with = siblings::with(m);
             let one_core = with.cpu_order.seats().iter().filter(|seat| seat.core == 0);
-            on(
-                &Machine {
-                    cpu_order: CpuOrder::around(None, one_core.copied().collect()),
-                    ..with.clone()
-                },
-                PAPER,
-                PAPER,
-            )
+            on(&with_seats(&with, one_core.copied()), PAPER, PAPER)
         })
         .says("no other core of this process shares a cache"),
         row("E42", SIBLING, Holds, paper),

@@ -3,7 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{Machine, Ranges};
 
-use super::machines::{KIB, MIB};
+use super::machines::{KIB, MIB, with_memory};
 use super::planted::{Planted, Row, Value, row, time};
 
 const MEMORY: &str = ".1";
@@ -60,10 +60,7 @@ pub fn rows() -> Vec<Row> {
         // Memory begins at 32 MiB, and TLBs reach farther.
         row("F4", MEMORY, Holds, |m| planted(&desktop(m), 1.0, 1.5)),
         row("F4", MEMORY, Untestable, |m| {
-            let small = Machine {
-                largest: 48 << 20,
-                ..desktop(m)
-            };
+            let small = with_memory(&desktop(m), 48 << 20);
             planted(&small, 1.0, 1.5)
         })
         .says("needs 64 MiB to be far beyond the reach of every TLB, and this run has 48 MiB"),

@@ -1,9 +1,9 @@
 //! Sestoft's k-means: the problem is judged on counts, its variants on times.
 
+use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{CpuOrder, Machine};
 
-use super::machines::of_two_kinds;
+use super::machines::{first_cpus, of_two_kinds};
 use super::planted::{Planted, Row, Value, row, time};
 
 const SAME: &str = ".1";
@@ -75,10 +75,7 @@ fn but(machine: &Machine, id: &str, variant: &str, ms: [f64; 2]) -> Planted {
 
 /// A machine with fewer cores, where fewer tasks have their own core.
 fn on_cores(planted: Planted, cores: usize) -> Planted {
-    let machine = Machine {
-        cpu_order: CpuOrder::around(None, planted.machine.cpu_order.seats()[..cores].to_vec()),
-        ..planted.machine.clone()
-    };
+    let machine = first_cpus(&planted.machine, cores);
     planted.on(machine)
 }
 

@@ -5,7 +5,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::stats::Interval;
 
-use super::planted::{Planted, Row, row, time};
+use super::planted::{Planted, Row, but, row, time};
 
 const ONE: &str = ".1";
 const USEFUL: &str = ".2";
@@ -50,98 +50,38 @@ pub fn rows() -> Vec<Row> {
     let mut rows = vec![
         row("E40", ONE, Holds, |m| counted(m, SOUND)),
         row("E40", ONE, DoesNotHold, |m| {
-            counted(
-                m,
-                Counts {
-                    executed: 2.0,
-                    ..SOUND
-                },
-            )
+            counted(m, but(SOUND, |of| of.executed = 2.0))
         }),
         row("E40", ONE, Inconclusive, |m| {
-            counted(
-                m,
-                Counts {
-                    executed: 1.02,
-                    ..SOUND
-                },
-            )
+            counted(m, but(SOUND, |of| of.executed = 1.02))
         }),
         row("E40", USEFUL, Holds, |m| counted(m, SOUND)),
         row("E40", USEFUL, DoesNotHold, |m| {
-            counted(
-                m,
-                Counts {
-                    useful: [0.3, 0.0],
-                    ..SOUND
-                },
-            )
+            counted(m, but(SOUND, |of| of.useful = [0.3, 0.0]))
         })
         .says("useful in memory 0.3"),
         row("E40", USEFUL, DoesNotHold, |m| {
-            counted(
-                m,
-                Counts {
-                    useful: [0.98, 0.5],
-                    ..SOUND
-                },
-            )
+            counted(m, but(SOUND, |of| of.useful = [0.98, 0.5]))
         }),
         row("E40", USEFUL, Inconclusive, |m| {
-            counted(
-                m,
-                Counts {
-                    useful: [0.98, 0.05],
-                    ..SOUND
-                },
-            )
+            counted(m, but(SOUND, |of| of.useful = [0.98, 0.05]))
         }),
         row("E40", LATE, Holds, |m| counted(m, SOUND)),
         row("E40", LATE, DoesNotHold, |m| {
-            counted(
-                m,
-                Counts {
-                    late: [0.2, 0.1, 0.0],
-                    ..SOUND
-                },
-            )
+            counted(m, but(SOUND, |of| of.late = [0.2, 0.1, 0.0]))
         }),
         row("E40", LATE, DoesNotHold, |m| {
-            counted(
-                m,
-                Counts {
-                    late: [0.9, 0.9, 0.9],
-                    ..SOUND
-                },
-            )
+            counted(m, but(SOUND, |of| of.late = [0.9, 0.9, 0.9]))
         }),
         row("E40", LATE, Inconclusive, |m| {
-            counted(
-                m,
-                Counts {
-                    late: [0.5, 0.4, 0.01],
-                    ..SOUND
-                },
-            )
+            counted(m, but(SOUND, |of| of.late = [0.5, 0.4, 0.01]))
         }),
         row("E40", HALF, Holds, |m| counted(m, SOUND)),
         row("E40", HALF, DoesNotHold, |m| {
-            counted(
-                m,
-                Counts {
-                    late: [0.9, 0.0, 0.0],
-                    ..SOUND
-                },
-            )
+            counted(m, but(SOUND, |of| of.late = [0.9, 0.0, 0.0]))
         }),
         row("E40", HALF, Inconclusive, |m| {
-            counted(
-                m,
-                Counts {
-                    late: [0.9, 0.66, 0.0],
-                    ..SOUND
-                },
-            )
+            counted(m, but(SOUND, |of| of.late = [0.9, 0.66, 0.0]))
         }),
     ];
     for claim in [ONE, USEFUL, LATE, HALF] {

@@ -129,13 +129,23 @@ pub fn with_memory(machine: &Machine, bytes: usize) -> Machine {
     }
 }
 
-/// The same machine with only its first CPU.
-pub fn first_cpu_only(machine: &Machine) -> Machine {
-    let first = machine.cpu_order.seats()[..1].to_vec();
+/// The same machine with these CPUs.
+pub fn with_seats(machine: &Machine, seats: impl IntoIterator<Item = CpuLocation>) -> Machine {
     Machine {
-        cpu_order: CpuOrder::around(None, first),
+        cpu_order: CpuOrder::around(None, seats.into_iter().collect()),
         ..machine.clone()
     }
+}
+
+/// The same machine with only its first CPUs.
+pub fn first_cpus(machine: &Machine, count: usize) -> Machine {
+    let seats = machine.cpu_order.seats();
+    with_seats(machine, seats.iter().take(count).copied())
+}
+
+/// The same machine with only its first CPU.
+pub fn first_cpu_only(machine: &Machine) -> Machine {
+    first_cpus(machine, 1)
 }
 
 /// Working sets of 2^(k/2) bytes from 4 KiB up to `largest`.

@@ -6,7 +6,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::stats::Interval;
 
 use super::Exact;
-use super::planted::{Planted, Row, Value, row, time};
+use super::planted::{Planted, Row, Value, but, row, time};
 
 const SIMULATED: &str = ".1";
 const IN_ORDER: &str = ".2";
@@ -104,13 +104,7 @@ pub fn rows() -> Vec<Row> {
             counted(m, Counts { shares, ..SOUND })
         }),
         row("D20", GROWS, Inconclusive, |m| {
-            counted(
-                m,
-                Counts {
-                    doubt: 0.2,
-                    ..SOUND
-                },
-            )
+            counted(m, but(SOUND, |of| of.doubt = 0.2))
         }),
         row("D20", GROWS, Untestable, no_pmu).says("no PMU"),
         row("D20", GROWS, Untestable, |m| {
@@ -120,13 +114,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no read of L2 was counted"),
         row("D20", DOUBLES, Holds, |m| {
-            counted(
-                m,
-                Counts {
-                    reads: [(0.125, 1.0), (0.5, 1.2)],
-                    ..SOUND
-                },
-            )
+            counted(m, but(SOUND, |of| of.reads = [(0.125, 1.0), (0.5, 1.2)]))
         }),
         row("D20", DOUBLES, DoesNotHold, |m| {
             let reads = [(0.125, 0.8), (0.5, 1.2)];

@@ -6,7 +6,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::stats::Interval;
 
 use super::machines::with_memory;
-use super::planted::{Planted, Row, Value, noisy, row, time};
+use super::planted::{Planted, Row, Value, but, noisy, row, time};
 
 const COUNTED_MORE: &str = ".1";
 const COUNTED_FLAT: &str = ".2";
@@ -165,22 +165,10 @@ fn estimates() -> Vec<Row> {
         .says("`exchanges in n chains` was not measured at 4"),
         row("A3", MORE, Holds, |m| a3(m, USUAL)).says("an estimated 4.0"),
         row("A3", MORE, DoesNotHold, |m| {
-            a3(
-                m,
-                Times {
-                    drawn: 60.0,
-                    ..USUAL
-                },
-            )
+            a3(m, but(USUAL, |of| of.drawn = 60.0))
         }),
         row("A3", MORE, Inconclusive, |m| {
-            a3(
-                m,
-                Times {
-                    drawn: 70.0,
-                    ..USUAL
-                },
-            )
+            a3(m, but(USUAL, |of| of.drawn = 70.0))
         }),
         row("A3", MORE, Untestable, |m| {
             a3(m, USUAL).on(with_memory(m, 8 << 20))
@@ -193,13 +181,7 @@ fn estimates() -> Vec<Row> {
         })
         .says("stages of 8 over simple 0.9"),
         row("A3", FEWEST, DoesNotHold, |m| {
-            a3(
-                m,
-                Times {
-                    looked_up: 120.0,
-                    ..USUAL
-                },
-            )
+            a3(m, but(USUAL, |of| of.looked_up = 120.0))
         })
         .says("looked up over drawn 0.8"),
         row("A3", FEWEST, Inconclusive, |m| {
@@ -216,13 +198,7 @@ fn estimates() -> Vec<Row> {
         })
         .says("(claimed: 1 to 12)"),
         row("A4", BOUNDS, DoesNotHold, |m| {
-            a4(
-                m,
-                Times {
-                    drawn: 500.0,
-                    ..USUAL
-                },
-            )
+            a4(m, but(USUAL, |of| of.drawn = 500.0))
         }),
         row("A4", BOUNDS, Inconclusive, |m| {
             Planted::new("A4", m, |series, x| match series {
@@ -243,24 +219,10 @@ fn counts() -> Vec<Row> {
     vec![
         row("A3", COUNTED_MORE, Holds, |m| a3_counted(m, PENDING)).says("2.00"),
         row("A3", COUNTED_MORE, DoesNotHold, |m| {
-            let buffered = 5.0;
-            a3_counted(
-                m,
-                Pending {
-                    buffered,
-                    ..PENDING
-                },
-            )
+            a3_counted(m, but(PENDING, |of| of.buffered = 5.0))
         }),
         row("A3", COUNTED_MORE, Inconclusive, |m| {
-            let buffered = 5.6;
-            a3_counted(
-                m,
-                Pending {
-                    buffered,
-                    ..PENDING
-                },
-            )
+            a3_counted(m, but(PENDING, |of| of.buffered = 5.6))
         }),
         row("A3", COUNTED_MORE, Untestable, |m| {
             a3(m, USUAL).counting_nothing(NO_PMU)
@@ -268,47 +230,21 @@ fn counts() -> Vec<Row> {
         .says("no PMU"),
         row("A3", COUNTED_FLAT, Holds, |m| a3_counted(m, PENDING)),
         row("A3", COUNTED_FLAT, DoesNotHold, |m| {
-            a3_counted(
-                m,
-                Pending {
-                    last: 5.0,
-                    ..PENDING
-                },
-            )
+            a3_counted(m, but(PENDING, |of| of.last = 5.0))
         })
         .says("column 64 over 8 1.25"),
         row("A3", COUNTED_FLAT, Inconclusive, |m| {
-            a3_counted(
-                m,
-                Pending {
-                    noise: 0.06,
-                    ..PENDING
-                },
-            )
+            a3_counted(m, but(PENDING, |of| of.noise = 0.06))
         }),
         row("A3", COUNTED_FLAT, Untestable, |m| {
             a3(m, USUAL).counting_nothing(NO_PMU)
         }),
         row("A4", COUNTED_BOUNDS, Holds, |m| a4_counted(m, PENDING)),
         row("A4", COUNTED_BOUNDS, DoesNotHold, |m| {
-            let buffered = 13.0;
-            a4_counted(
-                m,
-                Pending {
-                    buffered,
-                    ..PENDING
-                },
-            )
+            a4_counted(m, but(PENDING, |of| of.buffered = 13.0))
         }),
         row("A4", COUNTED_BOUNDS, Inconclusive, |m| {
-            let buffered = 12.0;
-            a4_counted(
-                m,
-                Pending {
-                    buffered,
-                    ..PENDING
-                },
-            )
+            a4_counted(m, but(PENDING, |of| of.buffered = 12.0))
         }),
         row("A4", COUNTED_BOUNDS, Untestable, |m| {
             a4(m, USUAL).counting_nothing(NO_PMU)
@@ -316,44 +252,20 @@ fn counts() -> Vec<Row> {
         .says("no PMU"),
         row("A4", CYCLES, Holds, |m| a4_counted(m, PENDING)),
         row("A4", CYCLES, DoesNotHold, |m| {
-            a4_counted(
-                m,
-                Pending {
-                    cycles: 110.0,
-                    ..PENDING
-                },
-            )
+            a4_counted(m, but(PENDING, |of| of.cycles = 110.0))
         }),
         row("A4", CYCLES, Inconclusive, |m| {
-            a4_counted(
-                m,
-                Pending {
-                    cycles: 101.0,
-                    ..PENDING
-                },
-            )
+            a4_counted(m, but(PENDING, |of| of.cycles = 101.0))
         }),
         row("A4", CYCLES, Untestable, |m| {
             a4(m, USUAL).counting_nothing(NO_PMU)
         }),
         row("A4", ONE, Holds, |m| a4_counted(m, PENDING)),
         row("A4", ONE, DoesNotHold, |m| {
-            a4_counted(
-                m,
-                Pending {
-                    chain: 2.0,
-                    ..PENDING
-                },
-            )
+            a4_counted(m, but(PENDING, |of| of.chain = 2.0))
         }),
         row("A4", ONE, Inconclusive, |m| {
-            a4_counted(
-                m,
-                Pending {
-                    chain: 1.5,
-                    ..PENDING
-                },
-            )
+            a4_counted(m, but(PENDING, |of| of.chain = 1.5))
         }),
         row("A4", ONE, Untestable, |m| {
             a4(m, USUAL).counting_nothing(NO_PMU)

@@ -9,7 +9,7 @@ use linefill::host::{MemoryNode, MemoryPolicy};
 use linefill::os::Sysfs;
 use linefill::os::sysfs::CpuLocation;
 
-use super::planted::{Planted, Row, noisy, row, time};
+use super::planted::{Planted, Row, but, noisy, row, time};
 use crate::common::machine::Machine as Tree;
 
 const APART: &str = ".1";
@@ -201,141 +201,48 @@ pub fn rows() -> Vec<Row> {
         .says("the firmware states the same distance between all nodes, or none"),
         row("X19", READ_IN_TURN, Holds, |m| usual(TWO, m)),
         row("X19", READ_IN_TURN, DoesNotHold, |m| {
-            far(
-                TWO,
-                m,
-                Far {
-                    turns: 0.8,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.turns = 0.8))
         }),
         row("X19", READ_IN_TURN, DoesNotHold, |m| {
-            far(
-                TWO,
-                m,
-                Far {
-                    turns: 1.4,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.turns = 1.4))
         }),
         row("X19", READ_IN_TURN, Inconclusive, |m| {
-            far(
-                TWO,
-                m,
-                Far {
-                    turns: 0.98,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.turns = 0.98))
         }),
         row("X19", STREAMED, Holds, |m| usual(TWO, m)).says("0.80"),
         row("X19", STREAMED, DoesNotHold, |m| {
-            far(
-                TWO,
-                m,
-                Far {
-                    stream: 1.2,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.stream = 1.2))
         }),
         row("X19", STREAMED, Inconclusive, |m| {
-            far(
-                TWO,
-                m,
-                Far {
-                    stream: 1.0,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.stream = 1.0))
         }),
         row("X19", TOUCHED, Holds, |m| usual(TWO, m)),
         row("X19", TOUCHED, DoesNotHold, |m| {
-            far(
-                TWO,
-                m,
-                Far {
-                    touched: 1.3,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.touched = 1.3))
         }),
         row("X19", TOUCHED, Inconclusive, |m| {
-            far(
-                TWO,
-                m,
-                Far {
-                    touched: 1.1,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.touched = 1.1))
         }),
         row("X19", READ, Holds, |m| usual(TWO, m)).says("0.80"),
         row("X19", READ, DoesNotHold, |m| {
-            far(
-                TWO,
-                m,
-                Far {
-                    read: 1.02,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.read = 1.02))
         }),
         row("X19", READ, Inconclusive, |m| {
-            far(
-                TWO,
-                m,
-                Far {
-                    read: 1.11,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.read = 1.11))
         }),
         row("X19", WRITTEN, Holds, |m| usual(TWO, m)),
         row("X19", WRITTEN, DoesNotHold, |m| {
-            far(
-                TWO,
-                m,
-                Far {
-                    write: 1.5,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.write = 1.5))
         }),
         row("X19", WRITTEN, Inconclusive, |m| {
-            far(
-                TWO,
-                m,
-                Far {
-                    write: 1.11,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.write = 1.11))
         }),
         row("X19", WALK_IN_TURN, Holds, |m| usual(TWO, m)),
         row("X19", WALK_IN_TURN, DoesNotHold, |m| {
-            let walk_in_turn = 1.4;
-            far(
-                TWO,
-                m,
-                Far {
-                    walk_in_turn,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.walk_in_turn = 1.4))
         }),
         row("X19", WALK_IN_TURN, Inconclusive, |m| {
-            let walk_in_turn = 2.1 * 1.1;
-            far(
-                TWO,
-                m,
-                Far {
-                    walk_in_turn,
-                    ..USUAL
-                },
-            )
+            far(TWO, m, but(USUAL, |of| of.walk_in_turn = 2.1 * 1.1))
         }),
         row("X19", APART, Inconclusive, |m| {
             let machine = on(TWO, m);

@@ -86,12 +86,7 @@ pub fn rows() -> Vec<Row> {
             whole(m, [30.0, 33.0, 45.0, 45.0])
         }),
         row("E17", MEMORY, Untestable, small).says("is not in the range"),
-        row("E17", MEMORY, Untestable, |m| {
-            today(&Machine {
-                largest: 0,
-                ..m.clone()
-            })
-        }),
+        row("E17", MEMORY, Untestable, |m| today(&with_memory(m, 0))),
         row("E17", MEMORY, Untestable, split_in_a_cache).says("32768 KiB, is not in the range"),
         row("E17", NEAR, Holds, today),
         row("E17", NEAR, DoesNotHold, |m| {

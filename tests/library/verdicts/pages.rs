@@ -4,7 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
 use super::machines::with_memory;
-use super::planted::{Planted, Row, Value, row, time};
+use super::planted::{Planted, Row, Value, but, row, time};
 
 const FEW: &str = ".1";
 const SECOND: &str = ".2";
@@ -105,19 +105,11 @@ pub fn rows() -> Vec<Row> {
         row("D16", CURE, Holds, |m| TLB.on(m)),
         row("D16", CURE, DoesNotHold, |m| {
             // A guest whose hypervisor maps its large pages with small ones.
-            Tlb {
-                first_huge: 2.0,
-                ..TLB
-            }
-            .on(m)
+            but(TLB, |of| of.first_huge = 2.0).on(m)
         })
         .says("in 2 MiB pages 2.0"),
         row("D16", CURE, Inconclusive, |m| {
-            Tlb {
-                first_huge: 1.3,
-                ..TLB
-            }
-            .on(m)
+            but(TLB, |of| of.first_huge = 1.3).on(m)
         }),
         row("D16", CURE, Untestable, |m| {
             Planted::new("D16", m, |series, _| match series {
@@ -139,18 +131,10 @@ pub fn rows() -> Vec<Row> {
         .says("the claim needs 8192 pages to exceed every TLB, and the largest case has 2048"),
         row("D16", CONFLICTS, Holds, |m| TLB.on(m)),
         row("D16", CONFLICTS, DoesNotHold, |m| {
-            Tlb {
-                conflicts: 1.0,
-                ..TLB
-            }
-            .on(m)
+            but(TLB, |of| of.conflicts = 1.0).on(m)
         }),
         row("D16", CONFLICTS, Inconclusive, |m| {
-            Tlb {
-                conflicts: 1.5,
-                ..TLB
-            }
-            .on(m)
+            but(TLB, |of| of.conflicts = 1.5).on(m)
         }),
         row("D16", CONFLICTS, Untestable, |m| {
             TLB.on(m)

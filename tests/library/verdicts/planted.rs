@@ -33,12 +33,19 @@ pub fn noisy(value: f64, share: f64) -> Value {
     Value::Timed(Interval::exact(value).widened(share))
 }
 
+/// The usual values with a change.
+pub fn but<T>(mut usual: T, change: impl FnOnce(&mut T)) -> T {
+    change(&mut usual);
+    usual
+}
+
 /// The experiment with this id.
 pub fn experiment(id: &str) -> &'static Experiment {
     find(id).unwrap_or_else(|| panic!("there is no {id}"))
 }
 
 /// An experiment's points on a machine.
+#[derive(Clone)]
 pub struct Planted {
     pub experiment: &'static Experiment,
     pub machine: Machine,
@@ -65,6 +72,23 @@ impl Planted {
             experiment,
             machine: machine.clone(),
             points,
+        }
+    }
+
+    /// Other values at the same places: the result of `value`, given the number of the place and its x.
+    pub fn with_values(&self, value: impl Fn(usize, f64) -> Value) -> Self {
+        let (unit, rate) = (self.experiment.unit(), self.machine.rate);
+        let places = self.points.iter().enumerate();
+        let points = places.filter_map(|(at, place)| {
+            Some(Point {
+                state: state(value(at, place.x), unit, rate)?,
+                ..place.clone()
+            })
+        });
+        Planted {
+            experiment: self.experiment,
+            machine: self.machine.clone(),
+            points: points.collect(),
         }
     }
 
@@ -253,7 +277,7 @@ impl Planted {
     }
 
     /// The same, with at least the relative noise `share` on every timed point.
-    fn with_noise(mut self, share: f64) -> Self {
+    pub fn with_noise(mut self, share: f64) -> Self {
         for point in &mut self.points {
             if let State::Measured(measured) = &mut point.state {
                 let ticks = &mut measured.ticks;
@@ -379,12 +403,11 @@ impl Row {
         claim.unwrap_or_else(|| panic!("{} is no claim", self.name()))
     }
 
-    pub fn judge(&self, machine: &Machine) -> Judgement {
-        self.claim().1.decide(&(self.plant)(machine).evidence())
+    pub fn planted(&self, machine: &Machine) -> Planted {
+        (self.plant)(machine)
     }
 
-    pub fn judge_with_noise(&self, machine: &Machine, share: f64) -> Judgement {
-        let planted = (self.plant)(machine).with_noise(share);
+    pub fn judge(&self, planted: &Planted) -> Judgement {
         self.claim().1.decide(&planted.evidence())
     }
 }

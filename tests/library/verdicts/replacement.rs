@@ -61,8 +61,13 @@ fn missing(letters: &str, truth: Truth, ways: usize) -> f64 {
         }
         misses
     };
+    // Every policy but the random one comes back to an earlier state after few rounds.
+    let rounds = match truth {
+        Truth::Known("random") => 360,
+        _ => 72,
+    };
     misses(50);
-    misses(360) as f64 / (360 * letters.len()) as f64
+    misses(rounds) as f64 / (rounds * letters.len()) as f64
 }
 
 /// Core cycles of a load that hits, and the additional cycles of a miss.
@@ -112,9 +117,9 @@ fn every_policy_is_found_again() {
 fn noise_seldom_leads_to_another_policy() {
     const RUNS: u64 = 20;
     for machine in [machines::zen().machine(), machines::server().machine()] {
-        for (share, allowed) in [(0.005, 0.0), (0.02, 0.05)] {
-            for name in USUAL {
-                let clean = exactly(&machine, Truth::Known(name));
+        for name in USUAL {
+            let clean = exactly(&machine, Truth::Known(name));
+            for (share, allowed) in [(0.005, 0.0), (0.02, 0.05)] {
                 let wrong = (0..RUNS).filter(|&seed| {
                     let noisy = with_noise(&clean, seed, share);
                     replaced(&noisy.evidence()).unwrap().value != [name]

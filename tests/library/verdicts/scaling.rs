@@ -4,7 +4,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::experiment::{CpuOrder, Machine, Placement, Range, Ranges, Verdict};
 use linefill::os::sysfs::CpuLocation;
 
-use super::machines::{first_cpu_only, guest, of_two_kinds, server};
+use super::machines::{first_cpu_only, guest, of_two_kinds, server, with_memory, with_seats};
 use super::planted::{Planted, Row, noisy, row, time};
 
 const PRIVATE: &str = ".1";
@@ -70,13 +70,6 @@ fn with_little_room(machine: &Machine) -> Machine {
     }
 }
 
-fn seated(machine: &Machine, seats: Vec<CpuLocation>) -> Machine {
-    Machine {
-        cpu_order: CpuOrder::around(None, seats),
-        ..machine.clone()
-    }
-}
-
 /// A machine with `cores` cores of two threads each. Eight cores share a last level, and all cores share the
 /// memory.
 fn of_cores(cores: usize) -> Machine {
@@ -90,7 +83,7 @@ fn of_cores(cores: usize) -> Machine {
     Machine {
         largest: 1 << 36,
         nodes: Vec::new(),
-        ..seated(&server().machine(), (0..2 * cores).map(seat).collect())
+        ..with_seats(&server().machine(), (0..2 * cores).map(seat))
     }
 }
 
@@ -110,7 +103,7 @@ pub fn rows() -> Vec<Row> {
                 l2: seat.core / 2,
                 ..*seat
             });
-            scaling(&seated(m, pairs.collect()), USUAL)
+            scaling(&with_seats(m, pairs), USUAL)
         })
         .says("share an L2"),
         row("X17", PRIVATE, Untestable, |m| {
@@ -141,7 +134,7 @@ pub fn rows() -> Vec<Row> {
                 package: seat.core % 2,
                 ..*seat
             });
-            scaling(&seated(m, apart.collect()), USUAL)
+            scaling(&with_seats(m, apart), USUAL)
         })
         .says("not all are on cores of one package and memory node"),
         row("X17", FAIR, Holds, |m| scaling(m, USUAL)),
@@ -256,10 +249,7 @@ fn hyper_threads_do_not_count_as_cores() {
 /// Threads on some of the cores say nothing about all of them.
 #[test]
 fn claims_about_all_cores_need_the_memory_for_them() {
-    let machine = Machine {
-        largest: 1 << 29,
-        ..of_cores(128)
-    };
+    let machine = with_memory(&of_cores(128), 1 << 29);
     let channels = 1280.0;
     let planted = scaling(&machine, Scaling { channels, ..USUAL });
     for (claim, cores) in [

@@ -3,7 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine, Placement};
 
-use super::machines::{of_two_kinds, with_cores};
+use super::machines::{of_two_kinds, with_cores, with_seats};
 use super::planted::{CORE_PER_TICK, Planted, Row, Value, row, time};
 use super::siblings;
 
@@ -82,10 +82,7 @@ fn two_packages(machine: &Machine) -> Planted {
     for (index, seat) in seats.iter_mut().enumerate() {
         seat.package = index % 2;
     }
-    let machine = Machine {
-        cpu_order: CpuOrder::around(None, seats),
-        ..machine.clone()
-    };
+    let machine = with_seats(machine, seats);
     false_sharing("F2", &machine, 30.0)
 }
 

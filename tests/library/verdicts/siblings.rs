@@ -3,14 +3,13 @@
 use linefill::experiment::{CpuOrder, Machine};
 use linefill::os::sysfs::CpuLocation;
 
+use super::machines::with_seats;
+
 fn seated(machine: &Machine, change: impl Fn(&mut CpuLocation)) -> Machine {
     let mut seats = machine.cpu_order.seats().to_vec();
     seats.sort_by_key(|seat| seat.cpu);
     seats.iter_mut().for_each(change);
-    Machine {
-        cpu_order: CpuOrder::around(None, seats),
-        ..machine.clone()
-    }
+    with_seats(machine, seats)
 }
 
 /// Every two CPUs are one core.

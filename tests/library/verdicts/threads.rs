@@ -1,8 +1,9 @@
 //! List walks by several threads: Figures 3.19 to 3.22 and Table 3.3.
 
+use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{CpuOrder, Machine};
 
+use super::machines::first_cpus;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
 /// The time of two threads relative to that of one thread, level by level.
@@ -82,12 +83,7 @@ fn on_one_list(id: &str, machine: &Machine, near: f64) -> Planted {
 
 /// The same points, judged on a machine with `cores` cores.
 fn cores(planted: Planted, cores: usize) -> Planted {
-    let mut seats = planted.machine.cpu_order.seats().to_vec();
-    seats.truncate(cores);
-    let machine = Machine {
-        cpu_order: CpuOrder::around(None, seats),
-        ..planted.machine.clone()
-    };
+    let machine = first_cpus(&planted.machine, cores);
     planted.on(machine)
 }
 

@@ -4,7 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
 use super::machines::guest;
-use super::planted::{Planted, Row, Value, noisy, row, time};
+use super::planted::{Planted, Row, Value, but, noisy, row, time};
 
 const FREE: &str = ".1";
 const SMALL: &str = ".2";
@@ -124,13 +124,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("32 published, 64 by CPUID"),
         row("X9", SMALL, DoesNotHold, |m| {
-            planted(
-                m,
-                Tlbs {
-                    small: 40.0,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.small = 40.0))
         }),
         row("X9", SMALL, Inconclusive, |m| blurred(m, 40.0, 80.0)).says("40.0 to 87.0"),
         row("X9", SMALL, Untestable, |m| {
@@ -154,13 +148,7 @@ pub fn rows() -> Vec<Row> {
         .says("was not measured from 16 pages to 384"),
         row("X9", LARGE, Holds, usual).says("[64.0, 71.0] entries found"),
         row("X9", LARGE, DoesNotHold, |m| {
-            planted(
-                m,
-                Tlbs {
-                    large: 32.0,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.large = 32.0))
         }),
         row("X9", LARGE, Inconclusive, |m| blurred(m, 40.0, 80.0)),
         row("X9", LARGE, Untestable, |m| {
@@ -187,45 +175,21 @@ pub fn rows() -> Vec<Row> {
         row("X9", CONFLICTS, Holds, usual),
         row("X9", CONFLICTS, DoesNotHold, |m| {
             // A hash of the page's number selects the set.
-            planted(
-                m,
-                Tlbs {
-                    conflicts: 1.0,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.conflicts = 1.0))
         })
         .says("16 apart over in a row 1.0"),
         row("X9", CONFLICTS, Untestable, |m| {
             // There are too many pages for the TLB in any case.
-            planted(
-                m,
-                Tlbs {
-                    second: 384.0,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.second = 384.0))
         })
         .says("has room for 4"),
         row("X9", CONFLICTS, Holds, |m| {
             // The TLB has just as many entries.
-            planted(
-                m,
-                Tlbs {
-                    second: 512.0,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.second = 512.0))
         })
         .says("entries found: 5"),
         row("X9", CONFLICTS, Inconclusive, |m| {
-            planted(
-                m,
-                Tlbs {
-                    conflicts: 1.5,
-                    ..USUAL
-                },
-            )
+            planted(m, but(USUAL, |of| of.conflicts = 1.5))
         }),
         row("X9", CONFLICTS, Untestable, |m| {
             usual(m).without(|series, _| series.ends_with("16 pages apart"))

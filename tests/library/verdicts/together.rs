@@ -1,10 +1,10 @@
 //! Reads, writes and copies by several threads: Drepper's Figures 3.25, 3.27 and 3.29, and the bus.
 
+use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{CpuOrder, Machine};
 use linefill::os::sysfs::CpuLocation;
 
-use super::machines::{first_cpu_only, guest, of_two_kinds, with_cores};
+use super::machines::{first_cpu_only, guest, of_two_kinds, with_cores, with_seats};
 use super::planted::{Planted, Row, by_level, row, time};
 
 const HALF_L1: &str = ".1";
@@ -36,10 +36,7 @@ fn seated(
     for (index, of) in seats.iter_mut().enumerate() {
         seat(index, of);
     }
-    Machine {
-        cpu_order: CpuOrder::around(None, seats),
-        ..machine.clone()
-    }
+    with_seats(machine, seats)
 }
 
 /// A machine in which every two CPUs are hyper-threads of a core.
@@ -357,10 +354,7 @@ fn bus() -> Vec<Row> {
                 l2: seat.core / 2,
                 ..*seat
             });
-            let machine = Machine {
-                cpu_order: CpuOrder::around(None, pairs.collect()),
-                ..m.clone()
-            };
+            let machine = with_seats(m, pairs);
             bus_keeps(&machine, 0.5, 0.6, 0.6)
         })
         .says("up to 2 of the 8 threads share an L2"),

@@ -4,7 +4,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::experiment::{CpuOrder, Machine};
 use linefill::os::sysfs::{CpuLocation, MemoryNode};
 
-use super::machines::{first_cpu_only, with_cores};
+use super::machines::{first_cpu_only, with_cores, with_seats};
 use super::ownership::ONE_CORE;
 use super::planted::{Planted, Row, Value, row, time};
 
@@ -41,10 +41,7 @@ fn one_last_level(machine: &Machine) -> Machine {
     for seat in &mut seats {
         (seat.last_level, seat.package) = (0, 0);
     }
-    Machine {
-        cpu_order: CpuOrder::around(None, seats),
-        ..machine.clone()
-    }
+    with_seats(machine, seats)
 }
 
 /// A machine on which every two cores share an L2.
@@ -53,10 +50,7 @@ fn in_pairs(machine: &Machine) -> Machine {
     for seat in &mut seats {
         seat.l2 = seat.core / 2 * 2;
     }
-    Machine {
-        cpu_order: CpuOrder::around(None, seats),
-        ..machine.clone()
-    }
+    with_seats(machine, seats)
 }
 
 /// The nanoseconds of a load and of a locked addition, by the place of the line's state on the axis.
@@ -165,10 +159,7 @@ fn of_processors(machine: &Machine) -> Machine {
     for seat in &mut seats {
         seat.package = seat.last_level;
     }
-    Machine {
-        cpu_order: CpuOrder::around(None, seats),
-        ..machine.clone()
-    }
+    with_seats(machine, seats)
 }
 
 /// Two CPUs that are hyper-threads of one core, although the system reports two cores.

@@ -3,6 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
+use super::machines::with_memory;
 use super::planted::{Planted, Row, row, time};
 
 const WALKED: &str = ".1";
@@ -24,10 +25,7 @@ fn prefetches(machine: &Machine, far: f64, null: f64) -> Planted {
 
 /// The same machine in a run that may use 16 MiB.
 fn little(machine: &Machine) -> Machine {
-    Machine {
-        largest: 16 << 20,
-        ..machine.clone()
-    }
+    with_memory(machine, 16 << 20)
 }
 
 pub fn rows() -> Vec<Row> {

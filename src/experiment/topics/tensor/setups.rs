@@ -183,10 +183,11 @@ impl Setup for TallySetup {
                 let theirs = FLAT.reads(region)?.run(PASS);
                 f64::from(u32::BITS - (ours ^ theirs).count_ones())
             }
-            Tally::Misses(geometry) => misses(&mut reads, geometry, 1) as f64,
+            Tally::Misses(geometry) => misses(&mut reads, &mut empty(geometry)) as f64,
             Tally::LaterMisses(geometry) => {
-                let first = misses(&mut reads, geometry, 1);
-                (misses(&mut reads, geometry, 2) - first) as f64
+                let cache = &mut empty(geometry);
+                let first = misses(&mut reads, cache);
+                (misses(&mut reads, cache) - first) as f64
             }
             Tally::Counted(event) => counted(context.host, &mut reads, event)?,
         }))
@@ -228,11 +229,13 @@ fn span(accesses: &[Access]) -> usize {
     end.unwrap_or(0) - first.unwrap_or(0)
 }
 
-/// Returns the misses of the first `passes` in a cache that is empty at first. Leaves the reads at
-/// the start of a pass.
-fn misses(reads: &mut ReadTensor<'_>, geometry: Geometry, passes: u64) -> u64 {
-    let mut cache = Cache::new(Design::lru(geometry));
-    reads.trace(passes * PASS, &mut |access| {
+fn empty(geometry: Geometry) -> Cache {
+    Cache::new(Design::lru(geometry))
+}
+
+/// Serves a pass. Returns the misses of the cache in this pass and all before it.
+fn misses(reads: &mut ReadTensor<'_>, cache: &mut Cache) -> u64 {
+    reads.trace(PASS, &mut |access| {
         cache.reference(Reference::of(access, 0));
     });
     cache.counters().reads.misses
