@@ -5,7 +5,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::stats::Interval;
 
-use super::machines::{with_dtlb, with_reported_dtlb};
+use super::machines::{guest, with_dtlb, with_reported_dtlb};
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
 const LOADS: &str = ".1";
@@ -59,6 +59,9 @@ fn levels(m: &Machine, [read, write, copy]: [[f64; 4]; 3]) -> Planted {
         })
     })
 }
+
+/// Reads, writes and copies that are equally fast but in the last level, where copies are faster.
+const COPIED_IN_LLC: [[f64; 4]; 3] = [[8.0; 4], [4.0; 4], [3.0, 3.0, 5.0, 3.0]];
 
 /// D35 with no bytes per cycle of `what` in L1d.
 fn without_clock(m: &Machine, what: &str) -> Planted {
@@ -203,6 +206,18 @@ fn program() -> Vec<Row> {
             levels(m, [[8.0; 4], [4.0; 4], [3.0, 5.0, 3.0, 3.0]])
         })
         .says("copies in L2 1.25"),
+        row("D35", COPY, DoesNotHold, |m| levels(m, COPIED_IN_LLC))
+            .says("copies in the last level 1.25"),
+        // Other guests may have slowed the reads and the writes.
+        row("D35", COPY, Untestable, |m| {
+            levels(&guest(m), COPIED_IN_LLC)
+        })
+        .says("other guests may have used the last level"),
+        // A machine whose last level has no point that is sure to lie there.
+        row("D35", COPY, Holds, |m| {
+            let llc = m.ranges.llc;
+            levels(m, COPIED_IN_LLC).without(|_, x| llc.holds(x))
+        }),
         row("D35", COPY, DoesNotHold, |m| {
             levels(m, [[3.0; 4], [8.0; 4], [3.0, 3.0, 3.0, 6.0]])
         })

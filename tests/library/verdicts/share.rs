@@ -4,7 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
 use super::Exact;
-use super::machines::{MIB, server};
+use super::machines::{MIB, guest, server};
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
 /// Claims about shares are counted.
@@ -17,16 +17,24 @@ const PAYS: &str = ".4";
 const TWICE: &str = ".5";
 const SMALLER: &str = ".6";
 
-/// The counts: the share from sysfs and from CPUID, in MiB, and what 1 MiB leaves unused of it.
+/// The counts: the share from sysfs and from CPUID, in MiB.
 fn counts(machine: &Machine, sysfs: f64, cpuid: f64) -> Planted {
     Planted::new("E25", machine, |series, _| match series {
         "share by sysfs, bytes" => Value::Counted(sysfs * MIB),
         "share by CPUID, bytes" => Value::Counted(cpuid * MIB),
-        "share unused by a program made for 1 MiB, percent" => {
-            Value::Counted(100.0 - 100.0 / sysfs)
-        }
         _ => time(20.0),
     })
+}
+
+/// A last level of so many MiB, of which each of so many threads has a share.
+fn shared_by(machine: &Machine, threads: u32, mib: f64) -> Planted {
+    let mut machine = machine.clone();
+    for cache in machine.caches.iter_mut().filter(|cache| cache.level == 3) {
+        cache.size = (mib * MIB) as u64;
+        cache.shared_by = Some(threads);
+    }
+    let share = mib / f64::from(threads);
+    counts(&machine, share, share)
 }
 
 /// The bandwidth of blocks in GB/s, level by level, and of the whole array. The planted machines do not share
@@ -89,10 +97,13 @@ fn on_a_large_share() -> Vec<Row> {
             counts(m, 8.0, 8.0).on(blind)
         })
         .says("the ladder of working sets shows no step"),
-        row("E25", WASTE, Holds, |m| counts(m, 8.0, 8.0)).says("percent unused 87.5"),
-        row("E25", WASTE, DoesNotHold, |m| counts(m, 4.0, 4.0)),
+        // The share of each of many threads does not matter.
+        row("E25", WASTE, Holds, |m| shared_by(m, 32, 32.0)).says("percent unused 96.9"),
+        row("E25", WASTE, Holds, |m| shared_by(m, 1, 8.0)).says("percent unused 87.5"),
+        row("E25", WASTE, DoesNotHold, |m| shared_by(m, 1, 4.0)).says("percent unused 75"),
+        row("E25", WASTE, Untestable, |m| shared_by(&guest(m), 1, 8.0)).says("virtual machine"),
         row("E25", WASTE, Untestable, |m| {
-            level(m).without(|series, _| series.contains("percent"))
+            level(m).without(|series, _| series == "share by CPUID, bytes")
         }),
         row("E25", PAYS, Holds, level),
         row("E25", PAYS, DoesNotHold, |m| {
@@ -112,11 +123,11 @@ fn on_a_large_share() -> Vec<Row> {
             level(&model.machine())
         }),
         row("E25", TWICE, Holds, level),
-        row("E25", TWICE, DoesNotHold, |m| {
-            speeds(m, [40.0, 40.0, 40.0, 50.0], 20.0)
-        }),
+        // A thread that finds the whole level for itself.
+        row("E25", TWICE, DoesNotHold, |m| speeds(m, [40.0; 4], 20.0))
+            .says("half the share over twice the share 1.00"),
         row("E25", TWICE, Inconclusive, |m| {
-            speeds(m, [40.0, 40.0, 36.0, 40.0], 20.0)
+            speeds(m, [40.0, 40.0, 44.0, 40.0], 20.0)
         }),
         row("E25", TWICE, Untestable, |m| {
             let last = 2.0 * m.ranges.llc.hi;

@@ -351,7 +351,10 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             },
         )
         .then(2.3, "Core 2")
-        .failing("L2 takes the lines that leave L1d about as fast as the core writes 16 bytes at a time."),
+        .failing(
+            "L2 takes the lines that leave L1d at more than half the rate at which the core writes \
+             16 bytes at a time.",
+        ),
         // Written data stays in L1d, so that writes come close to the optimal 16 bytes per cycle,
         // as reads do.
         measured(
@@ -430,8 +433,8 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
         )
         .advice(
             "Choose inner blocks of a loop that fit in L1d.",
-            "For sequential reads, blocks that fit in L2 are nearly as fast as blocks that fit \
-                 in L1d.",
+            "For sequential reads, blocks that fit in L1d gain no more than this factor over \
+                 blocks that fit in L2.",
         )
         .failing("Prefetching hides L2 from 16-byte loads, or L2 is fast enough without it."),
         // Copies cannot be faster than reads or writes, and need both: 9 bytes per cycle, where

@@ -416,8 +416,8 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
         measured(
             "D41.3",
             drepper("3.5.1, Figure 3.29"),
-            "two threads write the same memory faster if it fills the last level than if it fits \
-             in L1d",
+            "two threads write the same memory faster if it outgrows L2 and fits the last level \
+             than if it fits in L1d",
             |e| {
                 timed_on(e, cores)?;
                 let faster = ratio(level(e, WRITE, Same, Llc), level(e, WRITE, Same, L1))?;

@@ -109,8 +109,8 @@ const CODE_ALIGNMENT: Experiment = Experiment {
             },
         )
         .failing(
-            "The fetch of the first line is not all that decides: the branch at the end of a loop lies \
-             better elsewhere.",
+            "Some start other than the first byte of a line suits at least one of the three better \
+             on this core.",
         ),
     ],
     ..Experiment::PLAIN

@@ -153,7 +153,7 @@ const STRUCT_RULES: Experiment = Experiment {
             word. The paper's rule assumes that a line arrives piece by piece. If a line arrives \
             whole, all eight loads wait for the same miss, and only one effect remains: read \
             backwards, the pointer is the last of the eight loads, so the next miss can start \
-            slightly later.",
+            slightly later. It costs as many cycles in L2, and the claim subtracts these.",
     plot: Plot::over_working_set(&[]),
     cases: |machine| {
         let seed = machine.seed;
@@ -173,20 +173,26 @@ const STRUCT_RULES: Experiment = Experiment {
     events: events::WALK,
     // Access the elements of a structure in the order in which they are defined, since a
     // critical word late in the line costs time. Without any effect a threshold of 1 would be decided by
-    // noise, so the effect must be as large as what D42.1 allows.
+    // noise, so the effect must be as large as what D42.1 allows. At a low clock the late load of
+    // the pointer alone could be as much.
     claims: &[measured(
         "E13.1",
         drepper("6.2.1, the second rule on structures"),
         "in memory, the fields of a line take more than 2 % longer to read from the last to the \
-         first than from the first to the last",
+         first than from the first to the last, beyond the cycles that this costs in L2 too",
         |e| {
-            let memory = e.machine.ranges.memory;
-            let slower = paired(e, DIRECTIONS[1].0, DIRECTIONS[0].0, memory)?;
-            at_least("backwards over forwards", slower, 1.02)
+            let [l2, memory] = [e.machine.ranges.l2, e.machine.ranges.memory];
+            let [(forwards, _), (backwards, _)] = DIRECTIONS;
+            let slower = paired(e, backwards, forwards, memory)?;
+            let late = minus(e.level(backwards, l2)?, e.level(forwards, l2)?);
+            let share = signed_ratio(late, e.level(forwards, memory)?)?;
+            let what = "backwards over forwards, less what it costs in L2";
+            at_least(what, minus(slower, share), 1.02)
         },
     )
     .failing(
-        "Reading the fields of a line from the last to the first takes at most 2 % longer here.",
+        "Read from the last to the first, the fields of a line take at most 2 % longer here, apart \
+         from what the late load of the pointer costs.",
     )],
     ..Experiment::PLAIN
 };

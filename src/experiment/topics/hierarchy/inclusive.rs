@@ -51,14 +51,18 @@ const INCLUSIVE: Experiment = Experiment {
             that several cores share. The second test walks lines that all fall in one set of L2, \
             and so in one set of L1d. The last level takes no part, so other guests do not disturb \
             this test. An exclusive pair of L1d and L2 keeps as many of these lines as both sets \
-            have ways; any other pair keeps as many as the set of L2 has ways.",
+            have ways. Any other pair keeps most of them twice, and altogether hardly more than \
+            the larger set has ways. The test does not tell whether each line of L1d is also in \
+            L2, as in an inclusive pair: an L2 that is neither exclusive nor inclusive looks the \
+            same.",
     cases,
     claims: &[
-        // Exclusive caches push an evicted line down to the next level, and AMD prefers them. Intel
-        // implements inclusive caches.
         measured(
             "D5.1",
-            drepper("3.2"),
+            ours(
+                "the document says it of L1d and L2, which was the last level of Intel's CPUs \
+                 then: Intel implements inclusive caches, AMD prefers exclusive ones",
+            ),
             "the last level is inclusive on Intel's CPUs and not on AMD's: while four times its \
              size streams past, a line in constant use is lost twice or more on Intel's CPUs, and \
              less often on AMD's",
@@ -70,7 +74,7 @@ const INCLUSIVE: Experiment = Experiment {
                 })
             },
         )
-        .failing("The last level is not of the kind that the document describes for this vendor."),
+        .failing("The last level is not what the document says that this vendor's L2 is."),
         measured(
             "D5.2",
             ours(
@@ -90,14 +94,14 @@ const INCLUSIVE: Experiment = Experiment {
                 })
             },
         ),
-        // With exclusive caches, a line of L1d is not in L2. With inclusive caches, each line of
-        // L1d is also in L2, which wastes memory on lines that lie in two places.
+        // Exclusive caches push a line that L1d evicts down to L2, and AMD prefers them. With Intel's
+        // inclusive caches each line of L1d is also in L2, so that these are not exclusive.
         measured(
             "D5.3",
             drepper("3.2"),
-            "L1d and L2 are exclusive on AMD's CPUs and inclusive on Intel's: of one set of L2, \
-             the two levels together keep more lines than either has ways on AMD's CPUs, and do \
-             not on Intel's",
+            "L1d and L2 are exclusive on AMD's CPUs and not on Intel's: of one set of L2, the two \
+             levels together keep more lines than either has ways on AMD's CPUs, and do not on \
+             Intel's",
             held_together,
         )
         .failing("L1d and L2 do not divide the lines as the document describes for this vendor."),

@@ -17,7 +17,6 @@ pub(crate) static ALL: &[Experiment] = &[LLC_SHARE];
 
 const SYSFS: &str = "share by sysfs, bytes";
 const CPUID: &str = "share by CPUID, bytes";
-const WASTE: &str = "share unused by a program made for 1 MiB, percent";
 const BLOCKS: &str = "in blocks, each read three times";
 const WHOLE: &str = "the whole array each time";
 
@@ -99,7 +98,7 @@ fn blocks(machine: &Machine) -> Vec<usize> {
 const LLC_SHARE: Experiment = Experiment {
     id: "E25",
     name: "drepper-llc-share",
-    title: "A core's share of the last level, and blocks of that size",
+    title: "A hardware thread's share of the last level, and blocks of that size",
     question: "How much of the last-level cache can a program count on, and is work in blocks of \
                that size the fastest?",
     source: "Drepper 6.2.3: the size of the highest level in sysfs, divided by the number of bits \
@@ -123,10 +122,6 @@ const LLC_SHARE: Experiment = Experiment {
         let mut cases = vec![
             ask(SYSFS, |host, _| Ok(host.told(Told::LastLevelShare)?)),
             CountSetup::computed(CPUID, 0, by_cpuid).at(0.0),
-            ask(WASTE, |host, _| {
-                let share = host.told(Told::LastLevelShare)?;
-                Ok(100.0 * (1.0 - SMALLEST / share).max(0.0))
-            }),
         ];
         let array = array(machine);
         for block in blocks(machine) {
@@ -181,21 +176,26 @@ const LLC_SHARE: Experiment = Experiment {
         reported(
             "E25.3",
             drepper("6.2.3"),
-            "a program made for a last level of 1 MiB leaves 87 % or more of this core's share \
-             unused",
+            "a program made for a last level of 1 MiB leaves 87 % or more of this machine's last \
+             level unused",
             |e| {
-                let unused = e.at(WASTE, 0.0)?;
+                let last = last_level(e.machine).ok_or_else(no_share)?;
+                let threads = last.shared_by.unwrap_or(1).max(1);
+                let size = e.at(CPUID, 0.0)?.scaled(f64::from(threads));
                 told_by_hardware(e)?;
-                at_least("percent unused", unused, 87.0)
+                let used = ratio(Interval::exact(SMALLEST), size)?;
+                let [lo, hi] = [used.hi, used.lo].map(|used| 100.0 * (1.0 - used).max(0.0));
+                at_least("percent unused", Interval::new(lo, hi), 87.0)
             },
         )
-        .then(87.0, ""),
+        .then(87.0, "")
+        .failing("The last level is less than eight times as large as that of the Pentium 4."),
         // Match the working set to the cache: a job that is too large is done in smaller pieces.
         measured(
             "E25.4",
             drepper("6.2.3"),
-            "blocks of half this core's share of the last level are read more than 1.25 times \
-             as fast as the whole array",
+            "blocks of half this hardware thread's share of the last level are read more than \
+             1.25 times as fast as the whole array",
             |e| {
                 let array = e.machine.place_in_memory(array(e.machine))?;
                 let faster = ratio(half_the_share(e), e.at(WHOLE, array))?;
@@ -205,13 +205,14 @@ const LLC_SHARE: Experiment = Experiment {
                 )
             },
         ),
-        // A working set too large for the cache makes large amounts of misses, even with
-        // prefetching.
         measured(
             "E25.5",
-            drepper("6.2.3"),
-            "blocks of twice this core's share of the last level are no more than 10 % faster \
-             than blocks of half the share",
+            ours(
+                "the document says that the share may be too low a limit if other threads do not \
+                 use theirs; this shows whether it is, beside idle threads",
+            ),
+            "blocks of twice this hardware thread's share of the last level are read at least \
+             10 % more slowly than blocks of half the share",
             |e| {
                 let twice = 2 * share(e.machine).ok_or_else(no_share)?;
                 let most = largest_block(e.machine);
@@ -224,16 +225,21 @@ const LLC_SHARE: Experiment = Experiment {
                 }
                 let twice = e.at(BLOCKS, twice as f64)?;
                 let speed = ratio(half_the_share(e), twice)?;
-                at_least("half the share over twice the share", speed, 0.9)
+                at_least("half the share over twice the share", speed, LONGER)
             },
+        )
+        .holding("Keep blocks within the share: a thread that takes more of the level loses speed.")
+        .failing(
+            "A thread can use more than its share of the level without losing speed, at least \
+             while the other threads leave theirs.",
         ),
         measured(
             "E25.6",
             ours(
                 "if smaller blocks are faster, work should fit a nearer cache than the last level",
             ),
-            "no block smaller than half this core's share of the last level is more than 10 % \
-             faster than blocks of half the share",
+            "no block smaller than half this hardware thread's share of the last level is more \
+             than 10 % faster than blocks of half the share",
             |e| {
                 let half = half(e.machine)?;
                 let smaller = e.series(BLOCKS)?.into_iter().filter(|(x, _)| *x < half);

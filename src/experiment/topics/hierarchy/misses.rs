@@ -1,5 +1,6 @@
 //! Drepper 3.3.2: reads and misses of L2, Figure 3.16 and Table 3.2.
 
+use crate::experiment::claim::extreme::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::mem::Region;
@@ -138,34 +139,32 @@ const TABLE_3_2: Experiment = Experiment {
         )
         .then(1.41, PENTIUM_4),
         // Reads of L2 per iteration double with the working set in a sequential walk (10.9 to
-        // 2,889), and more than double in a random walk (72.2 to 141,238).
+        // 2,889), and more than double in a random walk (72.2 to 141,238: 2.58 times on average),
+        // by TLB misses. Without these, a random walk's reads double too, apart from the few that
+        // L1d serves at the smallest working sets. More than double is therefore beyond what counts
+        // as double in sequence.
         counted(
             "D20.4",
             drepper("3.3.2, Table 3.2"),
             "beyond L2, each doubling of the working set doubles a sequential walk's reads of L2 \
-             (1.9 to 2.1 times) and more than doubles a random walk's reads, as counted",
+             (1.9 to 2.1 times) and more than doubles a random walk's reads (more than 2.1 \
+             times), as counted",
             |e| {
-                let (first, last) = ends(e.machine)?;
-                let doublings = (last / first).log2();
-                // If the reads of a walk double with its size, the reads per element stay the same.
-                let growth = |series| {
-                    let reads = |x| e.count(series, x, Quantity::L2Accesses);
-                    let whole = ratio(reads(last), reads(first))?;
-                    let each = |end: f64| 2.0 * end.powf(1.0 / doublings);
-                    Ok::<_, Untestable>(Interval::new(each(whole.lo), each(whole.hi)))
-                };
+                let least = Extreme::least(growths(e, SEQUENTIAL)?)?.value;
+                let most = Extreme::most(growths(e, SEQUENTIAL)?)?.value;
+                let at_random = Extreme::least(growths(e, RANDOM)?)?.value;
                 all_of([
-                    between(
-                        "growth per doubling, sequential",
-                        growth(SEQUENTIAL),
-                        1.9,
-                        2.1,
-                    ),
-                    at_least("growth per doubling, random", growth(RANDOM), 2.0),
+                    at_least("least growth per doubling, sequential", least, 1.9),
+                    at_most("largest growth per doubling, sequential", most, 2.1),
+                    at_least("least growth per doubling, random", at_random, 2.1),
                 ])
             },
         )
-        .then(2.01, PENTIUM_4),
+        .then(2.0, PENTIUM_4)
+        .failing(
+            "In sequence the reads do not double, or at random they do no more than that: page \
+             walks read L2 too rarely, or the event leaves their reads out.",
+        ),
     ],
     ..Experiment::PLAIN
 };
@@ -202,6 +201,26 @@ fn ends(machine: &Machine) -> Testable<(f64, f64)> {
                 .to_owned(),
         )),
     }
+}
+
+/// Returns how much the reads of L2 of a whole walk grow with each doubling of the working set beyond
+/// twice L2.
+fn growths(
+    e: &Evidence<'_>,
+    series: &str,
+) -> Testable<impl Iterator<Item = Testable<(f64, Interval)>>> {
+    let sizes = beyond(e.machine)?;
+    ends(e.machine)?;
+    let pairs = sizes
+        .clone()
+        .into_iter()
+        .filter(move |x| sizes.contains(&(2.0 * x)));
+    // If the reads of a walk double with its size, the reads per element stay the same.
+    Ok(pairs.map(move |x| {
+        let reads = |x| e.count(series, x, Quantity::L2Accesses);
+        let each = ratio(reads(2.0 * x), reads(x))?;
+        Ok((x, each.scaled(2.0)))
+    }))
 }
 
 /// Returns the misses in percent of the reads of L2, as counted.

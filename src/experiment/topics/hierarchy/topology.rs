@@ -29,7 +29,7 @@ const CACHE_RATIO: Experiment = Experiment {
     title: "The size of the cache in relation to memory",
     question: "Is the cache still about a thousandth of main memory?",
     source: "Drepper 3: \"the cache size has always been around 1/1000th of the size of the main \
-             memory (about: 4MB cache and 4GB main memory)\"",
+             memory (today: 4MB cache and 4GB main memory)\"",
     about: "The size of main memory is divided by the sizes of all last-level caches together, as \
             the kernel reports them. Dies and cores of two kinds may have last levels of different \
             sizes. Desktops with 32 GiB of memory and 32 MiB of \

@@ -183,7 +183,7 @@ const FIG_6_2: Experiment = Experiment {
             },
         )
         .then(1.34, "Core 2 (2007)")
-        .failing("Out-of-order execution fetches the second line in parallel with the first."),
+        .failing("The second line costs next to nothing in L2, or costs as much in memory."),
     ],
     ..Experiment::PLAIN
 };

@@ -168,7 +168,8 @@ const SET_BYTES: Experiment = Experiment {
             },
         )
         .failing(
-            "The stores to a line combine, but each of them takes a place in the store buffer.",
+            "Two stores do not cost the same as one: they do not combine, or each takes a place in \
+             the store buffer.",
         ),
         // The sequence avoids polluting the cache with data that are not needed soon. The threshold
         // is ours.

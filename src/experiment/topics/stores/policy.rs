@@ -144,10 +144,9 @@ const POLICIES: Experiment = Experiment {
              less than half as long as a load from memory",
             |e| at_most("share of a miss", reload(e, BACK), 0.5),
         ),
-        // Under write-through cache and memory are in sync; the line stays.
         measured(
             "D22.8",
-            drepper("3.3.3"),
+            ours("whether clwb, which stands in for write-through, leaves the line in a cache"),
             "a line written through by clwb is in a cache when it is loaded again: its load takes \
              less than half as long as a load from memory",
             |e| at_most("share of a miss", reload(e, THROUGH), 0.5),

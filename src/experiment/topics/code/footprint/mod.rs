@@ -36,7 +36,7 @@ const FOOTPRINT: Experiment = Experiment {
     name: "drepper-3.4-icache",
     title: "The footprint of straight-line code",
     question: "What does code cost that outgrows the decoded cache, L1i or L2?",
-    source: "Drepper 3.4: \"code that fits into L1i\", decoded (trace) caches. Published sizes of \
+    source: "Drepper 3.4: small code, and caches of decoded instructions. Published sizes of \
              the decoded cache, in micro-operations: Sandy Bridge 1536 (Real World Technologies), \
              Haswell and Skylake 1536, Sunny Cove 2304 (AnandTech), Willow Cove 2304 and Golden \
              Cove 4096 (Hardware Times, from Intel's Architecture Day 2021), Raptor Cove as Golden \
