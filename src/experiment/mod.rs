@@ -45,8 +45,8 @@ pub use crate::experiment::quality::doubt::{Doubt, Residence, possible};
 pub use crate::experiment::quality::passes::mark_remote;
 
 pub(crate) use crate::experiment::quality::passes::side_by_side;
-pub use crate::experiment::quality::passes::{Pass, Quality, merged, merged_by_number};
-pub use crate::experiment::quality::{Judging, LOOKS};
+pub use crate::experiment::quality::passes::{Pass, merged, merged_by_number};
+pub use crate::experiment::quality::{Judging, LOOKS, Quality};
 pub use crate::experiment::rig::arena::Arena;
 pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};
 use crate::prelude::*;

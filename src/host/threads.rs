@@ -282,12 +282,16 @@ pub trait Team {
     /// reports two cores.
     fn one_core(&self) -> bool;
 
+    /// Returns whether the first two members had a core each when the last round began, although the host
+    /// reports that they share one.
+    fn two_cores(&self) -> bool;
+
     /// Returns the ticks per round trip of a line between the first two members when the last round began,
     /// by `lock cmpxchg`; `None` if the host reports that two members share a core.
     fn round_trip(&self) -> Option<f64>;
 
-    /// Waits until the first two members run on different cores, or until `patience` is used up. Subtracts
-    /// the time waited from `patience`.
+    /// Waits until the first two members run on different cores, or on one if the host reports that they
+    /// share one, or until `patience` is used up. Subtracts the time waited from `patience`.
     fn wait_for_cores(&mut self, patience: &mut Duration);
 }
 

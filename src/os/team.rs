@@ -56,7 +56,7 @@ pub struct ThreadGroup<'b> {
 /// Throughput checks that a member makes on its core before the first round: a fraction of a millisecond.
 const LOOKS: usize = 100;
 
-/// Time between two checks of whether the first two members run on different cores.
+/// Time between two checks of whether the first two members run on the cores that the system reports.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The counter of a member may differ from the leader's by 1/`OFF` of the ticks from the call of a round to
@@ -95,8 +95,10 @@ struct Board {
     clock: fn() -> u64,
     /// Whether members check that they are alone on their cores: not if two members share a core.
     look: bool,
-    /// The lines that the second member hands to the first, if the system reports that all members have
-    /// cores of their own.
+    /// Whether the system reports that the first two members share a core.
+    siblings: bool,
+    /// The lines that the second member hands to the first, if the system reports that these two share a core,
+    /// or that all members have cores of their own.
     lines: Option<Lines>,
     /// The result of the handover in the last round.
     met: Mutex<Option<CoreDistance>>,
@@ -116,20 +118,24 @@ pub fn team<T>(
     options: RoundOptions,
     lead: impl FnOnce(&mut ThreadGroup<'_>) -> T,
 ) -> Result<T, ThreadGroupError> {
-    team_by(start, members, options, lead)
+    let share_a_core = |cpus: &[usize]| Sysfs::live().share_a_core(cpus);
+    team_by(start, share_a_core, members, options, lead)
 }
 
-/// A [`team()`] whose members answer questions for their counter by `clock`.
+/// A [`team()`] whose members answer questions for their counter by `clock`. `share_a_core` reports whether two
+/// of several CPUs share a core.
 fn team_by<T>(
     clock: fn() -> u64,
+    share_a_core: impl Fn(&[usize]) -> bool,
     members: &mut [Worker<'_>],
     options: RoundOptions,
     lead: impl FnOnce(&mut ThreadGroup<'_>) -> T,
 ) -> Result<T, ThreadGroupError> {
     let count = members.len();
     let cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
-    let look = !Sysfs::live().share_a_core(&cpus);
-    let meet = look && count > 1 && cpus[0] != cpus[1];
+    let look = !share_a_core(&cpus);
+    let siblings = count > 1 && share_a_core(&cpus[..2]);
+    let meet = (look || siblings) && count > 1 && cpus[0] != cpus[1];
     let board = Board {
         round: AtomicU64::new(0),
         operations: AtomicU64::new(0),
@@ -143,6 +149,7 @@ fn team_by<T>(
         clocks: Clocks::new(),
         clock,
         look,
+        siblings,
         lines: meet.then(Lines::new),
         met: Mutex::new(None),
         leader: thread::current(),
@@ -182,15 +189,21 @@ impl Team for ThreadGroup<'_> {
     }
 
     fn one_core(&self) -> bool {
-        lock(&self.board.met).is_some_and(|met| !met.apart)
+        !self.board.siblings && lock(&self.board.met).is_some_and(|met| !met.apart)
+    }
+
+    fn two_cores(&self) -> bool {
+        self.board.siblings && lock(&self.board.met).is_some_and(|met| met.apart)
     }
 
     fn round_trip(&self) -> Option<f64> {
-        Some((*lock(&self.board.met))?.round_trip)
+        // Threads of one core also wait for each other's instructions.
+        let met = (*lock(&self.board.met)).filter(|_| !self.board.siblings)?;
+        Some(met.round_trip)
     }
 
     fn wait_for_cores(&mut self, patience: &mut Duration) {
-        while self.one_core() && !patience.is_zero() {
+        while (self.one_core() || self.two_cores()) && !patience.is_zero() {
             pause(PAUSE.min(*patience));
             *patience = patience.saturating_sub(PAUSE);
             self.round(MEET);
@@ -429,16 +442,35 @@ mod tests {
     fn members_whose_counters_disagree_with_the_leaders_are_refused() {
         let sum = AtomicU64::new(0);
         let hours_ahead = || start() + (1 << 50);
-        let error = team_by(
-            hours_ahead,
-            &mut members(&sum, 2, u64::MAX),
-            OPTIONS,
-            |_| (),
-        );
+        let two = &mut members(&sum, 2, u64::MAX);
+        let error = team_by(hours_ahead, |_| false, two, OPTIONS, |_| ());
         let error = error.unwrap_err().to_string();
         let cpu = format!("counter of CPU {} differs", allowed()[0]);
         assert!(error.contains(&cpu), "{error}");
         assert_eq!(sum.load(Ordering::Relaxed), 0);
+    }
+
+    /// Members that are reported as threads of one core meet as well as others, and only then may they turn out
+    /// to have two cores.
+    #[test]
+    fn reported_siblings_meet_too() {
+        let sum = AtomicU64::new(0);
+        for siblings in [true, false] {
+            let share_a_core = |_: &[usize]| siblings;
+            let two = &mut members(&sum, 2, u64::MAX);
+            let apart = two[0].cpu != two[1].cpu;
+            let met = team_by(start, share_a_core, two, OPTIONS, |team| {
+                assert!(!team.one_core() && !team.two_cores());
+                team.round(100);
+                let met = *lock(&team.board.met);
+                let elsewhere = met.is_some_and(|met| met.apart == siblings);
+                let said = [team.one_core(), team.two_cores()];
+                assert_eq!(said, [elsewhere && !siblings, elsewhere && siblings]);
+                assert_eq!(team.round_trip().is_some(), met.is_some() && !siblings);
+                met.is_some()
+            });
+            assert_eq!(met.unwrap(), apart);
+        }
     }
 
     #[test]

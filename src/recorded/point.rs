@@ -272,6 +272,7 @@ mod tests {
                     slowest: 5.25,
                     pair: Some([3, 1]),
                     one_core: true,
+                    two_cores: true,
                     round_trip: Some(650.5),
                     lead: Some(RunAhead {
                         least: 0,

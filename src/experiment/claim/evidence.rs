@@ -230,7 +230,7 @@ impl Evidence<'_> {
         point.interval(self.unit, self.machine.rate)?;
         // Threads are timed in every round of a pass, disturbed or not.
         let passes = self.passes_at(label, x).into_iter();
-        let apart = passes.filter(|pass| pass.quality != Quality::SharedCore);
+        let apart = passes.filter(|pass| pass.quality < Quality::SharedCore);
         let each = apart.filter_map(|pass| pass.spread.map(Interval::exact));
         let each: Vec<Interval> = each.collect();
         let all = each.iter().copied().reduce(Interval::hull);

@@ -25,6 +25,10 @@ const TELLING: usize = 100;
 const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the system reports: data \
                         that one wrote lies in the other's L1d";
 
+/// The reason why a point of two threads on one core is untestable.
+const TWO_CORES: &str = "the two CPUs are two cores, whatever the system reports: data that one wrote does not \
+                         lie in the other's L1d";
+
 /// The reason why a point with a negative time is untestable.
 const NEGATIVE: &str = "the time of an operation came out negative: the stretches that were subtracted \
                         began in different states";
@@ -251,8 +255,13 @@ impl Doubt {
         let Some(measured) = point.measured_mut() else {
             return point;
         };
-        if measured.quality == Quality::SharedCore {
-            point.state = State::Untestable(Untestable(ONE_CORE.to_owned()));
+        let elsewhere = match measured.quality {
+            Quality::SharedCore => Some(ONE_CORE),
+            Quality::TwoCores => Some(TWO_CORES),
+            Quality::Clean | Quality::Disturbed => None,
+        };
+        if let Some(reason) = elsewhere {
+            point.state = State::Untestable(Untestable(reason.to_owned()));
             return point;
         }
         let kind = Residence::of(machine, measured, bytes);
@@ -344,7 +353,7 @@ fn clean(measured: &Measured) -> impl Iterator<Item = Pass> {
 
 #[cfg(test)]
 mod tests {
-    use Quality::{Clean, Disturbed, SharedCore};
+    use Quality::{Clean, Disturbed, SharedCore, TwoCores};
 
     use super::*;
     use crate::experiment::merged;
@@ -380,19 +389,22 @@ mod tests {
         assert!(after.passes.iter().all(doubtful));
     }
 
-    /// Two threads on one core are not the intended measurement, unless they had two cores in some pass.
+    /// Two threads that are always on one core instead of two, or on two instead of one, are not the intended
+    /// measurement.
     #[test]
-    fn what_was_always_on_one_core_is_untestable() {
+    fn what_always_ran_on_other_cores_than_reported_is_untestable() {
         let state = |passes: [Quality; 2]| {
             let passes = passes.map(|quality| pass(10.0, quality)).into();
             doubted(&merged(passes)[0]).state
         };
-        let State::Untestable(Untestable(reason)) = state([SharedCore, SharedCore]) else {
-            panic!("on one core in both");
-        };
-        assert!(reason.contains("threads of one core"), "{reason}");
-        for other in [Clean, Disturbed] {
-            assert!(matches!(state([SharedCore, other]), State::Measured(_)));
+        for (always, says) in [(SharedCore, "threads of one core"), (TwoCores, "two cores")] {
+            let State::Untestable(Untestable(reason)) = state([always, always]) else {
+                panic!("{always:?} in both");
+            };
+            assert!(reason.contains(says), "{reason}");
+            for other in [Clean, Disturbed] {
+                assert!(matches!(state([always, other]), State::Measured(_)));
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 //! samples of another minute, above all in memory that other guests share. Only passes show the
 //! difference.
 
-use crate::experiment::{Count, Measured, Point, State, ThreadStats};
+use crate::experiment::{Count, Measured, Point, Quality, State, ThreadStats};
 use crate::measure::Ended;
 use crate::order;
 use crate::prelude::*;
@@ -28,29 +28,6 @@ pub struct Pass {
     pub slowed: Option<f64>,
     /// The time of the slowest thread over that of the fastest, if there were several.
     pub spread: Option<f64>,
-}
-
-/// The quality of a pass, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Quality {
-    /// Enough samples had the core to themselves.
-    Clean,
-    /// Only disturbed samples were available, or the host had placed the threads far apart.
-    Disturbed,
-    /// Two threads that should have had a core each shared one core.
-    SharedCore,
-}
-
-impl Quality {
-    /// Returns the quality of a measurement with these threads. `disturbed` is whether its samples were
-    /// disturbed.
-    pub(crate) fn of(threads: Option<ThreadStats>, disturbed: bool) -> Self {
-        match threads {
-            Some(threads) if threads.one_core => Quality::SharedCore,
-            _ if disturbed => Quality::Disturbed,
-            _ => Quality::Clean,
-        }
-    }
 }
 
 /// A pass is remote if a line's round trip took more than this times the shortest one between the same
@@ -242,7 +219,7 @@ pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interva
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use Quality::{Clean, Disturbed, SharedCore};
+    use Quality::{Clean, Disturbed, SharedCore, TwoCores};
 
     use super::*;
     use crate::experiment::Untestable;
@@ -381,6 +358,10 @@ pub(crate) mod tests {
             one_core: true,
             ..known([0, 1], ticks)
         };
+        let two_cores = ThreadStats {
+            two_cores: true,
+            ..crew(Some([0, 1]), None)
+        };
         let crowded = |ticks| ThreadStats {
             members: 4,
             ..known([0, 1], ticks)
@@ -394,6 +375,7 @@ pub(crate) mod tests {
             (known([0, 2], 500.0), Clean),
             (one_core(70.0), SharedCore),
             (one_core(700.0), SharedCore),
+            (two_cores, TwoCores),
             (crowded(50.0), Clean),
             (crowded(6000.0), Clean),
             (crew(Some([0, 1]), None), Clean),

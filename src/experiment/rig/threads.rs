@@ -46,6 +46,13 @@ pub struct ThreadStats {
         serde(default, skip_serializing_if = "std::ops::Not::not")
     )]
     pub one_core: bool,
+    /// Whether the first two members had a core each in most rounds, although the system reports that they
+    /// share one.
+    #[cfg_attr(
+        feature = "lab",
+        serde(default, skip_serializing_if = "std::ops::Not::not")
+    )]
+    pub two_cores: bool,
     /// Median ticks that a line took from the first member to the second and back by `lock cmpxchg`,
     /// measured at the start of each round. `None` if the system reports that they share a core.
     #[cfg_attr(feature = "record", serde(skip_serializing_if = "Option::is_none"))]
@@ -73,6 +80,7 @@ impl ThreadStats {
             fastest: self.fastest.min(other.fastest),
             slowest: self.slowest.max(other.slowest),
             one_core: self.one_core && other.one_core,
+            two_cores: self.two_cores && other.two_cores,
             round_trip: self.round_trip.or(other.round_trip),
             lead,
             ..self
@@ -84,7 +92,7 @@ impl ThreadStats {
 const AHEAD: f64 = 30_000.0;
 
 /// The longest total time that a point waits for the host to separate two CPUs that it has put on one
-/// core.
+/// core, or to unite two that it has put on two.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A member that starts later than 1/`LATE` of its time has not run beside the others throughout.
@@ -138,7 +146,7 @@ pub(crate) fn at_once(
         let mut patience = PATIENCE;
         let mut time = |operations| {
             team.round(operations);
-            if team.one_core() && !patience.is_zero() {
+            if elsewhere(team) && !patience.is_zero() {
                 team.wait_for_cores(&mut patience);
                 team.round(operations);
             }
@@ -203,7 +211,7 @@ pub(crate) fn runs(
         let mut run = |which| {
             renew(which);
             team.round(share);
-            if team.one_core() && !patience.is_zero() {
+            if elsewhere(team) && !patience.is_zero() {
                 team.wait_for_cores(&mut patience);
                 renew(which);
                 team.round(share);
@@ -252,6 +260,12 @@ fn led<T>(
     found.ok_or_else(|| Untestable("the threads were never led".to_owned()))
 }
 
+/// Whether the first two members ran on one core instead of two when the last round began, or on two instead of
+/// one.
+fn elsewhere(team: &dyn Team) -> bool {
+    team.one_core() || team.two_cores()
+}
+
 /// Whether a member was disturbed, or did not run beside the others throughout.
 fn apart(turn: &WorkerTime) -> bool {
     turn.disturbed || turn.late > turn.ticks / LATE
@@ -267,6 +281,8 @@ struct Spread {
     slowest: Vec<f64>,
     /// Rounds in which the first two members shared one core.
     on_one_core: usize,
+    /// Rounds in which they had a core each, although they should share one.
+    on_two_cores: usize,
     round_trips: Vec<f64>,
 }
 
@@ -284,6 +300,7 @@ impl Spread {
             fastest: Vec::new(),
             slowest: Vec::new(),
             on_one_core: 0,
+            on_two_cores: 0,
             round_trips: Vec::new(),
         };
         let alone = spread.members == spread.cpus;
@@ -298,13 +315,15 @@ impl Spread {
         self.fastest.extend(values().reduce(f64::min));
         self.slowest.extend(values().reduce(f64::max));
         self.on_one_core += usize::from(team.one_core());
+        self.on_two_cores += usize::from(team.two_cores());
         self.round_trips.extend(team.round_trip());
         // Members that share a CPU disturb each other, which is the effect under test.
-        self.members == self.cpus && (team.one_core() || turns.iter().any(apart))
+        self.members == self.cpus && (elsewhere(team) || turns.iter().any(apart))
     }
 
     fn crew(self) -> ThreadStats {
-        let one_core = 2 * self.on_one_core > self.fastest.len();
+        let mostly = |rounds| 2 * rounds > self.fastest.len();
+        let (one_core, two_cores) = (mostly(self.on_one_core), mostly(self.on_two_cores));
         ThreadStats {
             members: self.members as u32,
             cpus: self.cpus as u32,
@@ -313,6 +332,7 @@ impl Spread {
             lead: None,
             pair: self.pair,
             one_core,
+            two_cores,
             round_trip: median_of(self.round_trips),
         }
     }
@@ -338,6 +358,16 @@ fn stretch(turns: &[WorkerTime], pace: SampleOf) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Kernel;
+
+    /// A kernel that does nothing.
+    struct Idle;
+
+    impl Kernel for Idle {
+        fn run(&mut self, operations: u64) -> u64 {
+            operations
+        }
+    }
 
     #[test]
     fn a_round_is_as_long_as_the_member_asked_for() {
@@ -351,6 +381,64 @@ mod tests {
         assert_eq!(stretch(&turns, SampleOf::Median), (20, 6));
         assert_eq!(stretch(&turns, SampleOf::Slowest), (40, 6));
         assert_eq!(stretch(&turns, SampleOf::First), (30, 6));
+    }
+
+    /// A team whose first two members may run elsewhere than reported.
+    struct Placed {
+        one_core: bool,
+        two_cores: bool,
+        turns: [WorkerTime; 2],
+    }
+
+    impl Team for Placed {
+        fn round(&mut self, _: u64) -> &[WorkerTime] {
+            &self.turns
+        }
+
+        fn turns(&self) -> &[WorkerTime] {
+            &self.turns
+        }
+
+        fn one_core(&self) -> bool {
+            self.one_core
+        }
+
+        fn two_cores(&self) -> bool {
+            self.two_cores
+        }
+
+        fn round_trip(&self) -> Option<f64> {
+            None
+        }
+
+        fn wait_for_cores(&mut self, _: &mut Duration) {}
+    }
+
+    #[test]
+    fn rounds_on_other_cores_than_reported_are_disturbed_and_counted() {
+        let turn = WorkerTime {
+            ticks: 1000,
+            ..WorkerTime::default()
+        };
+        // Whether the members had one core or two, against what is reported, round by round.
+        let crew = |rounds: &[[bool; 2]]| {
+            let workers = [0, 1].map(|cpu| Worker::new(cpu, Idle));
+            let (mut spread, _) = Spread::of(&workers);
+            for &[one_core, two_cores] in rounds {
+                let team = Placed {
+                    one_core,
+                    two_cores,
+                    turns: [turn; 2],
+                };
+                assert_eq!(spread.add(&team, 10), one_core || two_cores);
+            }
+            let crew = spread.crew();
+            [crew.one_core, crew.two_cores]
+        };
+        let [as_reported, one, two] = [[false, false], [true, false], [false, true]];
+        assert_eq!(crew(&[one, one, as_reported]), [true, false]);
+        assert_eq!(crew(&[two, as_reported, two]), [false, true]);
+        assert_eq!(crew(&[two, as_reported]), [false, false]);
     }
 
     #[test]
@@ -380,6 +468,10 @@ mod tests {
             one_core: true,
             ..crew(2.0, 4.0)
         };
+        let on_two = ThreadStats {
+            two_cores: true,
+            ..crew(2.0, 4.0)
+        };
         let distant = |ticks| ThreadStats {
             round_trip: Some(ticks),
             ..crew(2.0, 4.0)
@@ -387,5 +479,6 @@ mod tests {
         assert_eq!(distant(200.0).with(distant(600.0)), distant(200.0));
         assert_eq!(crew(2.0, 4.0).with(distant(600.0)), distant(600.0));
         assert!(on_one.with(on_one).one_core && !on_one.with(crew(2.0, 4.0)).one_core);
+        assert!(on_two.with(on_two).two_cores && !on_two.with(crew(2.0, 4.0)).two_cores);
     }
 }

@@ -63,6 +63,7 @@ fn ahead(machine: &Machine, most: u32) -> Planted {
                 lead: Some(lead),
                 pair: Some([0, 1]),
                 one_core: false,
+                two_cores: false,
                 round_trip: None,
             });
         }

@@ -149,6 +149,7 @@ impl Planted {
                 slowest: 10.0 * slowest,
                 pair: Some([0, 1]),
                 one_core: false,
+                two_cores: false,
                 round_trip: None,
                 lead: None,
             });
@@ -247,9 +248,15 @@ impl Planted {
     }
 
     /// The same times, measured while the clock of the core was this factor of its usual rate in memory.
-    pub fn with_clock_in_memory(mut self, factor: f64) -> Self {
+    pub fn with_clock_in_memory(self, factor: f64) -> Self {
         let memory = self.machine.ranges.memory;
-        for point in self.points.iter_mut().filter(|point| memory.holds(point.x)) {
+        self.with_clock(|_, x| if memory.holds(x) { factor } else { 1.0 })
+    }
+
+    /// The same times, measured while the clock of the core was these factors of its usual rate.
+    pub fn with_clock(mut self, factor: impl Fn(&str, f64) -> f64) -> Self {
+        for point in &mut self.points {
+            let factor = factor(&point.series, point.x);
             if let State::Measured(measured) = &mut point.state {
                 measured.core_per_tick = measured.core_per_tick.map(|rate| rate * factor);
             }

@@ -1,10 +1,11 @@
 //! A process next to another process: Drepper's Figure 3.31.
 
-use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::{CpuOrder, Machine, Ranges};
 
 use super::machines::first_cpu_only;
 use super::planted::{Planted, Row, noisy, row, time};
+use super::siblings;
 
 const READ_FALLS: &str = ".1";
 const WRITE_FALLS: &str = ".2";
@@ -48,6 +49,26 @@ fn half(machine: &Machine, [reader, writer]: [f64; 2]) -> Planted {
     })
 }
 
+/// The machine with its first core only, whose two threads share an L2 of 2 MiB.
+fn one_core(machine: &Machine) -> Machine {
+    let seats = siblings::with(machine).cpu_order.seats().to_vec();
+    let first = seats.iter().filter(|seat| seat.core == 0).copied();
+    Machine {
+        cpu_order: CpuOrder::around(None, first.collect()),
+        ..machine.clone()
+    }
+}
+
+/// The machine with a last level of so many times its L2.
+fn with_last_level(machine: &Machine, times: f64) -> Machine {
+    let mut reported = [0, 1, 2].map(|level| machine.ranges.capacities[level].reported);
+    reported[2] = reported[1].map(|bytes| times * bytes);
+    Machine {
+        ranges: Ranges::from_ladder(&[], reported),
+        ..machine.clone()
+    }
+}
+
 pub fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for claim in [READ_FALLS, WRITE_FALLS] {
@@ -67,6 +88,26 @@ pub fn rows() -> Vec<Row> {
                 falls(&first_cpu_only(m), [1.1, 0.6, 0.3])
             })
             .says("no two CPUs share a cache"),
+            // An eighth of the cache fits L2, from which the bandwidth falls to 5 wherever another process runs.
+            row("D44", claim, Untestable, |m| {
+                falls(&with_last_level(m, 6.0), [0.3, 0.3, 0.3])
+            })
+            .says("may lie in the level before it"),
+            row("D44", claim, Untestable, |m| {
+                falls(&with_last_level(m, 8.0), [0.2, 0.2, 0.2])
+            })
+            .says("does not clearly fall"),
+            row("D44", claim, Holds, |m| {
+                falls(&with_last_level(m, 8.0), [1.1, 0.6, 0.3])
+            }),
+            row("D44", claim, Holds, |m| {
+                let core = one_core(m);
+                let l2 = core.ranges.capacities[1].reported.expect("is known");
+                Planted::new("D44", &core, |series, x| {
+                    let share = if series.contains("writer") { 0.3 } else { 1.1 };
+                    time(if x > share * l2 { 5.0 } else { 10.0 })
+                })
+            }),
         ]);
     }
     for claim in [READ_ORDER, WRITE_ORDER] {
@@ -101,6 +142,23 @@ pub fn rows() -> Vec<Row> {
                 half(m, [8.0, 6.0]).without(|series, _| series.ends_with("reader"))
             })
             .says("was not measured at"),
+            // They share ports: a slower thread says nothing about the cache.
+            row("D44", claim, Untestable, |m| {
+                let core = one_core(m);
+                let l2 = core.ranges.capacities[1].reported.expect("is known");
+                Planted::new("D44", &core, |series, x| match x {
+                    x if x > l2 => time(2.0),
+                    _ if series.ends_with("alone") => time(10.0),
+                    _ if series.ends_with("writer") => time(4.0),
+                    _ => time(6.0),
+                })
+            })
+            .says("threads of one core"),
+            // Half of the cache hardly leaves L2.
+            row("D44", claim, Untestable, |m| {
+                half(&with_last_level(m, 3.0), [8.0, 6.0])
+            })
+            .says("may lie in the level before it"),
         ]);
     }
     rows

@@ -4,7 +4,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::experiment::{CpuOrder, Machine};
 use linefill::os::sysfs::{CpuLocation, MemoryNode};
 
-use super::machines::{first_cpu_only, with_cores, with_seats};
+use super::machines::{first_cpu_only, guest, with_cores, with_seats};
 use super::ownership::ONE_CORE;
 use super::planted::{Planted, Row, Value, row, time};
 
@@ -240,6 +240,15 @@ fn on_two_cores() -> Vec<Row> {
             between_caches(&of_processors(m), 50.0, 200.0)
         })
         .says("one last-level cache"),
+        // The host of a guest may report several last levels that are one.
+        row("D46", ACROSS, Untestable, |m| {
+            quad_core(&guest(m), 50.0, 50.0)
+        })
+        .says("over same last level 1.0"),
+        row("D46", ACROSS, Holds, |m| quad_core(&guest(m), 50.0, 200.0)),
+        row("D46", BUS, Untestable, |m| quad_core(&guest(m), 50.0, 50.0))
+            .says("whose host chooses"),
+        row("D46", BUS, Holds, |m| quad_core(&guest(m), 50.0, 200.0)),
         row("D46", BUS, Holds, |m| quad_core(m, 50.0, 200.0)),
         row("D46", BUS, DoesNotHold, |m| quad_core(m, 50.0, 120.0)).says("over a miss 0.60"),
         row("D46", BUS, Inconclusive, |m| quad_core(m, 50.0, 160.0)),

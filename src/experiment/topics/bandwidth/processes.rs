@@ -50,11 +50,16 @@ fn series(what: &str, neighbour: Neighbour) -> String {
     format!("{what}, {}", neighbour.name())
 }
 
-/// A CPU that shares a cache with the measuring CPU, the level of this cache, and its bytes.
+/// A CPU that shares a cache with the measuring CPU.
 struct Shared {
     cpu: usize,
+    /// Whether both CPUs are threads of one core.
+    one_core: bool,
+    /// The level of the cache, and its bytes.
     level: u8,
     bytes: usize,
+    /// The least working set that the levels before it cannot hold.
+    beyond: f64,
 }
 
 /// The largest last level whose reported size is trusted: of a larger one, a guest may get only a part.
@@ -77,10 +82,17 @@ fn shared(machine: &Machine) -> Testable<Shared> {
     if bytes < 16 * BLOCK {
         return Err(Untestable(format!("the size of L{level} is not known")));
     }
-    Ok(Shared { cpu, level, bytes })
+    let ranges = &machine.ranges;
+    Ok(Shared {
+        cpu,
+        one_core: near == Nearness::Core,
+        level,
+        bytes,
+        beyond: [ranges.l2, ranges.llc][usize::from(level) - 2].lo,
+    })
 }
 
-/// The working set that defines a series' plateau.
+/// The smallest working set.
 fn first_size(cache: usize) -> usize {
     cache / 8 / BLOCK * BLOCK
 }
@@ -185,10 +197,12 @@ enum Fall {
 }
 
 /// Finds where a series falls below [`FALLEN`] of its plateau, its bandwidth at an eighth of the
-/// cache. Interpolates between two working sets; the result is as uncertain as the points.
-fn fall(e: &Evidence<'_>, label: &str, cache: usize) -> Testable<Fall> {
+/// cache, or at the first working set that lies beyond the levels before it. Interpolates between two
+/// working sets; the result is as uncertain as the points.
+fn fall(e: &Evidence<'_>, label: &str, shared: &Shared) -> Testable<Fall> {
     let mut points = e.series(label)?;
-    points.retain(|(x, _)| *x >= first_size(cache) as f64);
+    let least = shared.beyond.max(first_size(shared.bytes) as f64);
+    points.retain(|(x, _)| *x >= least);
     let Some(&(first, plateau)) = points.first() else {
         return Err(Untestable(format!("no point of `{label}` was measured")));
     };
@@ -224,17 +238,36 @@ fn fall(e: &Evidence<'_>, label: &str, cache: usize) -> Testable<Fall> {
     }))
 }
 
+/// Checks that the levels before the shared cache are small enough for a working set of `bytes` to lie beyond
+/// them.
+///
+/// # Errors
+/// If they are not: such a working set says little about the shared cache.
+fn room_beyond(shared: &Shared, bytes: f64) -> Testable<()> {
+    if bytes >= shared.beyond {
+        return Ok(());
+    }
+    let [cache, bytes, beyond] = [shared.bytes as f64, bytes, shared.beyond].map(|of| of / 1024.0);
+    Err(Untestable(format!(
+        "L{} of {cache:.0} KiB is too small: {bytes:.0} KiB may lie in the level before it, which only a \
+         working set of {beyond:.0} KiB surely outgrows",
+        shared.level
+    )))
+}
+
 /// Judges whether a series falls off its plateau sooner beside a writer than alone.
 fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
-    let cache = measured_shared_cache(e)?.bytes;
+    let shared = measured_shared_cache(e)?;
+    // Two octaves must be left between the plateau and the size of the cache.
+    room_beyond(&shared, (first_size(shared.bytes) << 1) as f64)?;
     let (alone, beside) = (series(what, Nobody), series(what, Writer));
     let (last, _) = e.last(&beside)?;
-    let Fall::Between(fallen) = fall(e, &alone, cache)? else {
+    let Fall::Between(fallen) = fall(e, &alone, &shared)? else {
         return Err(Untestable(format!(
             "`{alone}` does not clearly fall below {FALLEN} of its plateau"
         )));
     };
-    let sooner = match fall(e, &beside, cache)? {
+    let sooner = match fall(e, &beside, &shared)? {
         Fall::Between(between) => between,
         Fall::Later => Interval::new(last, 2.0 * last),
         Fall::Unclear => Interval::new(fallen.lo.min(last) / 2.0, 2.0 * last),
@@ -250,7 +283,14 @@ fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
 /// the other.
 fn slower(e: &Evidence<'_>, what: &str, beside: Neighbour, than: Neighbour) -> Judged {
     let shared = measured_shared_cache(e)?;
+    if shared.one_core {
+        return Err(Untestable::because(
+            "the two CPUs are threads of one core, which share its ports and fill buffers as well as its \
+             caches",
+        ));
+    }
     let half = half(shared.bytes) as f64;
+    room_beyond(&shared, half)?;
     let at = |neighbour| e.at(&series(what, neighbour), half);
     let (_, memory) = e.last(&series(what, Nobody))?;
     let worth = ratio(at(Nobody)?, memory)?;
@@ -291,7 +331,8 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
             cache, a background process constantly reads or writes half the size of this cache. \
             The chart shows the bandwidth of the first process. With a smaller share of the cache, \
             its bandwidth should fall at a smaller working set. The system tells which cache two \
-            cores share. An L3 that is filled by evictions from L2 receives lines that are read as \
+            cores share. Two threads of one core share its ports and fill buffers, too, so that \
+            they can only show where a curve leaves its own plateau (D44.1 and D44.2). An L3 that is filled by evictions from L2 receives lines that are read as \
             well as lines that are written, so that a reader may take as much of the cache as a \
             writer. In a guest, other guests may also use the cache.",
     seen: &[seen(
