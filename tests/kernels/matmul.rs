@@ -9,8 +9,8 @@ use linefill::kernel::{
 use linefill::mem::Region;
 use linefill::pattern::{Product, Rng};
 
-/// The maximum difference of a result, relative to the side: the sum of as many products of numbers below 1. Rounding
-/// gives a tenth of it.
+/// The maximum difference of a result, relative to the side: an element is a sum of as many products of numbers below
+/// 1. Rounding alone gives far less.
 const MOST: f64 = 1e-13;
 
 /// Memory with room for a region that starts on a line.

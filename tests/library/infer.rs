@@ -46,28 +46,42 @@ impl Noise {
 
 /// The share of noisy curves with an answer other than `truth`.
 fn errors<T: PartialEq>(share: f64, truth: &T, answer: impl Fn(&mut Noise) -> Option<T>) -> f64 {
+    // Without noise all curves are the same.
+    let curves = if share == 0.0 { 1 } else { CURVES };
     let wrong =
-        (0..CURVES).filter(|seed| answer(&mut Noise::new(*seed, share)).as_ref() != Some(truth));
-    wrong.count() as f64 / CURVES as f64
+        (0..curves).filter(|seed| answer(&mut Noise::new(*seed, share)).as_ref() != Some(truth));
+    wrong.count() as f64 / curves as f64
 }
 
 /// Answers with high confidence must be right more often than the others.
 #[test]
 fn confidence_means_something() {
     let truth = 64;
-    let (mut sure, mut wrong_and_sure) = (0, 0);
-    for seed in 0..CURVES {
-        let mut noise = Noise::new(seed, 0.06);
-        let times = (0..64).map(|offset| (f64::from(offset), if offset > 56 { 5.0 } else { 4.0 }));
-        let Some(found) = line(&noise.curve(times), 8.0) else {
-            continue;
-        };
-        if found.confidence > 0.9 {
-            sure += 1;
-            wrong_and_sure += u32::from(found.value != truth);
+    // Wrong answers, and all.
+    let [mut sure, mut others] = [[0; 2]; 2];
+    for share in [0.02, 0.04, 0.06, 0.08] {
+        for seed in 0..CURVES {
+            let mut noise = Noise::new(seed, share);
+            let times =
+                (0..64).map(|offset| (f64::from(offset), if offset > 56 { 5.0 } else { 4.0 }));
+            let Some(found) = line(&noise.curve(times), 8.0) else {
+                continue;
+            };
+            let of = match found.confidence > 0.9 {
+                true => &mut sure,
+                false => &mut others,
+            };
+            of[0] += u64::from(found.value != truth);
+            of[1] += 1;
         }
     }
-    assert!(wrong_and_sure * 20 <= sure, "{wrong_and_sure} of {sure}");
+    println!("{sure:?} of the sure answers are wrong, {others:?} of the others");
+    assert!(sure[1] > CURVES / 2, "{sure:?}");
+    assert!(20 * sure[0] <= sure[1], "{sure:?}");
+    assert!(
+        others[0] * sure[1] > 2 * sure[0] * others[1],
+        "{sure:?}, {others:?}"
+    );
 }
 
 #[test]

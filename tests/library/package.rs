@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::folder::Folder;
@@ -116,22 +116,10 @@ fn every_address_has_the_account_of_the_manifest() {
     }
 }
 
-/// The image must contain every file that the package needs, and nothing else: the test offers cargo only
-/// these files, and cargo must find the source file of every target in the manifest.
-#[test]
-fn the_image_gets_every_file_that_the_build_reads() {
-    let folder = Folder::new("image");
-    let kept = text(".dockerignore");
-    let kept: Vec<&str> = kept
-        .lines()
-        .filter_map(|line| line.strip_prefix('!'))
-        .collect();
-    for path in &kept {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-        symlink(from, folder.at(path)).unwrap();
-    }
+/// The source files of the targets that cargo finds in a folder, relative to it. Empty if cargo finds no package.
+fn targets(folder: &Path) -> Vec<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(folder.at(""));
+    cargo.current_dir(folder);
     cargo.args([
         "metadata",
         "--no-deps",
@@ -139,11 +127,45 @@ fn the_image_gets_every_file_that_the_build_reads() {
         "--format-version",
         "1",
     ]);
-    let output = cargo.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let output = String::from_utf8(cargo.output().unwrap().stdout).unwrap();
+    let paths = output.split("\"src_path\":\"").skip(1);
+    let paths = paths.map(|rest| Path::new(rest.split('"').next().unwrap()));
+    let found = paths.filter(|path| path.exists());
+    let mut found: Vec<_> = found
+        .map(|path| path.strip_prefix(folder).unwrap().to_owned())
+        .collect();
+    found.sort();
+    found
+}
+
+/// The image must contain every file that the package needs, and nothing else: the test offers cargo only
+/// these files, and cargo must find the source file of every target. Without any of them it must miss one.
+#[test]
+fn the_image_gets_every_file_that_the_build_reads() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Folder::new("image");
+    let kept = text(".dockerignore");
+    let kept: Vec<&str> = kept
+        .lines()
+        .filter_map(|line| line.strip_prefix('!'))
+        .collect();
+    for path in &kept {
+        assert!(package.join(path).exists(), "{path}");
+        symlink(package.join(path), folder.at(path)).unwrap();
+    }
+    let all = targets(package);
+    assert!(all.len() > 10, "{all:?}");
+    let image = fs::canonicalize(folder.at("")).unwrap();
+    assert_eq!(targets(&image), all);
     // cargo does not know which files the sources include and the build reads.
-    for path in ["Cargo.lock", "asm", "build.rs", "reference", "src"] {
+    let read_by_build = ["Cargo.lock", "asm", "build.rs", "reference", "src"];
+    for path in read_by_build {
         assert!(kept.contains(&path), "{path}");
+    }
+    for path in kept.iter().filter(|path| !read_by_build.contains(path)) {
+        let hidden = folder.at("hidden");
+        fs::rename(folder.at(path), &hidden).unwrap();
+        assert_ne!(targets(&image), all, "nothing needs {path}");
+        fs::rename(&hidden, folder.at(path)).unwrap();
     }
 }

@@ -154,10 +154,12 @@ fn times_that_are_not_positive_are_no_panic_and_no_proof_of_a_ratio() {
 fn the_smallest_memory_limits_give_cases_and_no_panic() {
     for shift in 16..32 {
         // The curves of a full run in much memory take long.
-        for full in [false, true]
-            .into_iter()
-            .take(if shift < 20 { 2 } else { 1 })
-        {
+        let lengths = if shift < 20 {
+            &[false, true][..]
+        } else {
+            &[false]
+        };
+        for &full in lengths {
             let machine = Machine {
                 largest: 1 << shift,
                 full,
@@ -250,8 +252,7 @@ fn machines() -> impl Strategy<Value = Machine> {
 static PLACES: LazyLock<Vec<Planted>> = LazyLock::new(|| {
     let machines = known().into_iter().filter(|machine| !machine.full);
     let places = machines.flat_map(|machine| {
-        let experiments = topics::built().into_iter();
-        experiments.map(move |of| Planted::new(of.id, &machine, |_, _| time(1.0)))
+        topics::built().map(move |of| Planted::new(of.id, &machine, |_, _| time(1.0)))
     });
     places.collect()
 });
