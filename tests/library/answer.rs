@@ -363,6 +363,7 @@ fn the_readme_shows_the_kept_records() {
         .iter()
         .find(|of| of.path.ends_with("2026-11-23-zen5-guest.jsonl.zst"));
     let sides = [last(), zen_5.expect("a kept record")].map(|of| Summary::of(of.analysis()));
+    let mut rows = Vec::new();
     for paper in &sides[0].papers {
         let counts = sides.each_ref().map(|side| {
             let same = side
@@ -378,16 +379,19 @@ fn the_readme_shows_the_kept_records() {
             let counts = Counts::of(claims);
             format!("{} of {}", counts.holds(), counts.decided())
         });
-        let row = format!("| {} | {} | {} |", paper.name, counts[0], counts[1]);
-        assert!(README.contains(&row), "no `{row}`");
+        rows.push(format!(
+            "| {} | {} | {} |",
+            paper.name, counts[0], counts[1]
+        ));
     }
     for finding in sides[0].findings.iter().take(5) {
-        let row = format!(
+        rows.push(format!(
             "| {} | {} | {} |",
             finding.takeaway.subject,
             finding.then_text(),
             finding.now_text()
-        );
-        assert!(README.contains(&row), "no `{row}`");
+        ));
     }
+    rows.retain(|row| !README.contains(row));
+    assert_eq!(rows, [""; 0], "the README lacks these rows");
 }

@@ -161,6 +161,14 @@ impl Calibration {
         tlbs.find(|tlb| tlb.level == level && tlb.pages.contains(&page))
     }
 
+    /// Returns the bytes that the entries of the L1 dTLB cover with 4 KiB pages. A published number of
+    /// entries comes first, because CPUID may report fewer: Golden Cove reports 64 and has 96.
+    pub(crate) fn dtlb_reach(&self) -> Option<usize> {
+        let published = || self.core()?.dtlb_entries();
+        let reported = || Some(self.tlb(1, PAGE as u64)?.entries);
+        Some(published().or_else(reported)? as usize * PAGE)
+    }
+
     /// Returns the loads of table entries that a page walk waits for. A guest's walks load from both
     /// tables.
     pub fn table_loads(&self) -> f64 {

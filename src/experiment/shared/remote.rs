@@ -1,6 +1,6 @@
 //! Lines that another core's cache holds in a known state, and the first access to them.
 
-// Flushes lines by address.
+// Flushes lines by address, and follows addresses from line to line.
 #![allow(unsafe_code)]
 
 use crate::cpu::{clflush, mfence};
@@ -11,6 +11,7 @@ use crate::measure::Shot;
 use crate::mem::{LINE, Region};
 use crate::pattern::Rng;
 use alloc::sync::Arc;
+use core::ptr::with_exposed_provenance;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// Where the lines are before they are accessed, and in which state of the MESI protocol.
@@ -66,7 +67,8 @@ static TRANSFER: Model = Model {
 /// Lines per shot: few enough for every L1d.
 pub(crate) const LINES: usize = 64;
 
-/// A line whose first word is the number of the next line to access.
+/// A line whose first word is the address of the first word of the next line to access. A number would
+/// have to become an address first, and this arithmetic would count as a part of each access.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Line([AtomicU64; LINE / 8]);
@@ -83,14 +85,15 @@ pub(crate) enum Ask {
 /// The state that all threads share. Each part has its own lines.
 #[derive(Debug)]
 pub(crate) struct Table {
-    lines: Box<[Line]>,
+    /// A vector, because its lines keep the exposed addresses when it moves.
+    lines: Vec<Line>,
     request: Line,
     done: Line,
 }
 
 impl Table {
     pub(crate) fn new(seed: u64) -> Self {
-        let lines: Box<[Line]> = (0..LINES * APART).map(|_| Line::default()).collect();
+        let lines: Vec<Line> = (0..LINES * APART).map(|_| Line::default()).collect();
         let mut order: Vec<usize> = (0..LINES).map(|number| number * APART).collect();
         let mut rng = Rng::new(seed);
         for place in (2..LINES).rev() {
@@ -98,8 +101,8 @@ impl Table {
             order.swap(place, 1 + rng.below(place));
         }
         for (place, &from) in order.iter().enumerate() {
-            let to = order[(place + 1) % LINES];
-            lines[from].0[0].store(to as u64, Ordering::Relaxed);
+            let to = &lines[order[(place + 1) % LINES]].0[0];
+            lines[from].0[0].store(address(to), Ordering::Relaxed);
         }
         Table {
             lines,
@@ -145,6 +148,11 @@ impl Table {
         }
         self.done.0[0].fetch_add(1, Ordering::AcqRel);
     }
+}
+
+/// Returns the address of a word, which may then be followed.
+fn address(word: &AtomicU64) -> u64 {
+    word.as_ptr().expose_provenance() as u64
 }
 
 /// Does a `lock xadd` of 0, which leaves the word unchanged and its line modified. The 0 is hidden
@@ -234,12 +242,13 @@ impl Shot for Remote {
         mfence();
     }
 
-    /// Returns the number of the line after the last one accessed.
+    /// Returns the address of the word after the last one accessed.
     fn shoot(&mut self) -> u64 {
-        let lines = &*self.table.lines;
-        let mut at = 0;
+        let mut at = address(&self.table.lines[0].0[0]);
         for _ in 0..LINES {
-            let word = &lines[at as usize % lines.len()].0[0];
+            // SAFETY: every accessed word holds the address of another one of the table, which lives as
+            // long as `self`. All threads only read the words of this table or add 0 to them.
+            let word = unsafe { &*with_exposed_provenance::<AtomicU64>(at as usize) };
             at = match self.want {
                 Want::Read => word.load(Ordering::Relaxed),
                 Want::Own => add_nothing(word),
@@ -325,13 +334,19 @@ mod tests {
                 };
                 let mut remote = Remote::new(&Linux, &setup).unwrap();
                 remote.prepare();
-                assert_eq!(remote.shoot(), 0, "the last line leads to the first");
+                // The loaded word is the next address: nothing is computed between two loads.
+                let lines = &remote.table.lines;
+                let words: Vec<u64> = lines.iter().map(|line| address(&line.0[0])).collect();
                 let mut seen = [false; LINES];
-                let mut at = 0;
+                let mut at = words[0];
                 for _ in 0..LINES {
-                    assert!(!core::mem::replace(&mut seen[at / APART], true));
-                    at = remote.table.lines[at].0[0].load(Ordering::Relaxed) as usize;
+                    let line = words.iter().position(|word| *word == at).unwrap();
+                    assert_eq!(line % APART, 0);
+                    assert!(!core::mem::replace(&mut seen[line / APART], true));
+                    at = lines[line].0[0].load(Ordering::Relaxed);
                 }
+                assert_eq!(remote.shoot(), at);
+                assert_eq!(at, words[0], "the last line leads to the first");
             }
         }
     }

@@ -27,6 +27,24 @@ fn trigger(machine: &Machine, misses: f64) -> Planted {
     })
 }
 
+/// A miss, which costs 500, brings the other line of its pair, which then costs 40. Nothing comes early before
+/// the third miss.
+fn pairs(machine: &Machine) -> Planted {
+    Planted::new("E28", machine, |_, length| {
+        let missed = (length / 2.0).ceil().min(3.0);
+        time((missed * 500.0 + (length - missed) * 40.0) / length)
+    })
+}
+
+/// The same points of a run with the prefetchers switched off.
+fn off(planted: Planted) -> Planted {
+    let machine = Machine {
+        prefetchers_off: true,
+        ..planted.machine.clone()
+    };
+    planted.on(machine)
+}
+
 /// Strides of `followed` bytes or more cost `far` with both page sizes, shorter ones 50, random steps 500.
 fn strides(machine: &Machine, followed: f64, far: f64) -> Planted {
     Planted::new("E29", machine, |series, stride| {
@@ -50,8 +68,13 @@ fn streams(machine: &Machine, most: f64) -> Planted {
 /// Every run starts with a line that costs 100. The first line behind a multiple of 4 KiB costs `first` in
 /// pages of 2 MiB, and a page walk of 400 more in pages of 4 KiB. All others cost 20.
 fn boundary(machine: &Machine, first: f64) -> Planted {
+    boundary_after(machine, 100.0, first)
+}
+
+/// The same, where a run starts with a line that costs `start`.
+fn boundary_after(machine: &Machine, start: f64, first: f64) -> Planted {
     Planted::new("E31", machine, |series, length| {
-        let run = 100.0 + 20.0 * (length - 1.0);
+        let run = start + 20.0 * (length - 1.0);
         let walk = if series.contains("2 MiB") { 0.0 } else { 400.0 };
         let crossing = if series.contains("across") {
             (first + walk - 20.0) / 2.0
@@ -102,6 +125,10 @@ pub fn rows() -> Vec<Row> {
             trigger(m, 3.0).without(|_, length| length == 2.0)
         })
         .says("was not measured at 2"),
+        row("E28", MISSES, Holds, pairs).says("second pair of lines over the first pair 1.0"),
+        // Without a prefetcher every line is a miss, which says nothing about triggers.
+        row("E28", MISSES, Untestable, |m| trigger(m, 100.0)).says("no prefetcher is at work"),
+        row("E28", MISSES, Untestable, |m| off(trigger(m, 3.0))).says("off for the whole run"),
         row("E29", LINES, Holds, |m| strides(m, 4096.0, 500.0)),
         row("E29", LINES, DoesNotHold, |m| strides(m, 0.0, 500.0)),
         row("E29", LINES, Inconclusive, |m| strides(m, 0.0, 250.0)),
@@ -116,6 +143,8 @@ pub fn rows() -> Vec<Row> {
             strides(m, 4096.0, 500.0).without(|_, stride| stride == 8192.0)
         })
         .says("`strided` was not measured at 8192"),
+        row("E29", FAR, Untestable, |m| strides(m, 0.0, 500.0)).says("no prefetcher is at work"),
+        row("E29", FAR, Untestable, |m| off(strides(m, 4096.0, 500.0))),
         row("E29", HUGE, Holds, |m| strides(m, 4096.0, 500.0)),
         row("E29", HUGE, DoesNotHold, |m| strides(m, 4096.0, 140.0)),
         row("E29", HUGE, Inconclusive, |m| strides(m, 4096.0, 350.0)),
@@ -132,6 +161,7 @@ pub fn rows() -> Vec<Row> {
         row("E29", BEYOND, Holds, |m| strides(m, 600.0, 500.0)).says("stride 2048 over random"),
         row("E29", BEYOND, DoesNotHold, |m| strides(m, 2048.0, 500.0)).says("stride 1024"),
         row("E29", BEYOND, Inconclusive, |m| strides(m, 600.0, 250.0)),
+        row("E29", BEYOND, Untestable, |m| strides(m, 0.0, 500.0)).says("no prefetcher is at work"),
         row("E29", BEYOND, Untestable, |m| {
             strides(m, 600.0, 500.0).without(|series, _| series == "random")
         })
@@ -167,6 +197,10 @@ pub fn rows() -> Vec<Row> {
         .says("core cycles in pages of 4 KiB, with the page walk"),
         row("E31", FIRST, DoesNotHold, |m| boundary(m, 20.0)),
         row("E31", FIRST, Inconclusive, |m| boundary(m, 60.0)),
+        // Without a prefetcher, the line behind the end of a page costs as much as any other.
+        row("E31", FIRST, Untestable, |m| boundary_after(m, 20.0, 20.0))
+            .says("no prefetcher is at work"),
+        row("E31", FIRST, Untestable, |m| off(boundary(m, 20.0))),
         row("E31", FIRST, Untestable, |m| {
             boundary(m, 500.0).without(|series, _| series.starts_with("runs of 16 lines"))
         })
@@ -189,6 +223,15 @@ pub fn rows() -> Vec<Row> {
             in_a_page(m, 60.0, 150.0).without(|series, _| series == "triangular")
         })
         .says("no point of `triangular` was measured"),
+        row("E33", TRIANGULAR, Inconclusive, |m| {
+            in_a_page(m, 80.0, 80.0)
+        })
+        .says("a step to the next line over a random step 0."),
+        row("E33", TRIANGULAR, Untestable, |m| in_a_page(m, 40.0, 40.0))
+            .says("no prefetcher is at work"),
+        row("E33", TRIANGULAR, Untestable, |m| {
+            off(in_a_page(m, 150.0, 150.0))
+        }),
         row("E33", IN_PAGE, Holds, |m| in_a_page(m, 150.0, 150.0)),
         row("E33", IN_PAGE, DoesNotHold, |m| in_a_page(m, 50.0, 60.0)),
         row("E33", IN_PAGE, Inconclusive, |m| in_a_page(m, 50.0, 80.0)),

@@ -162,7 +162,7 @@ pub fn rows() -> Vec<Row> {
         row("B5", PADDING, Inconclusive, |m| {
             but(m, "B5", "2Q padded", [4.0, 6.587])
         }),
-        row("B6", STREAMS, Holds, |m| but(m, "B6", "3P", [4.0, 0.553])),
+        row("B6", STREAMS, Holds, |m| but(m, "B6", "3P", [2.12, 0.553])).says("with one task"),
         row("B6", STREAMS, DoesNotHold, |m| {
             but(m, "B6", "3P", [4.0, 1.706])
         })
@@ -174,8 +174,12 @@ pub fn rows() -> Vec<Row> {
         row("B6", OWN, DoesNotHold, |m| {
             but(m, "B6", "own sums", [3.0, 1.0])
         }),
+        // Its other code saves as much with one task as with several.
+        row("B6", OWN, DoesNotHold, |m| {
+            but(m, "B6", "own sums", [2.12, 0.427])
+        }),
         row("B6", OWN, Inconclusive, |m| {
-            but(m, "B6", "own sums", [3.0, 0.853])
+            but(m, "B6", "own sums", [3.0, 0.853 * 0.9 * 3.0 / 4.24])
         }),
         row("B6", VECTORS, Holds, |m| found(m, "B6", [0.0, 0.0], usual)),
         row("B6", VECTORS, Holds, |m| on_one(m, "B6")),

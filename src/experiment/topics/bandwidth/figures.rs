@@ -8,7 +8,6 @@ use crate::experiment::topics::bandwidth::{
     without_repetition, working_sets,
 };
 use crate::kernel::Motion;
-use crate::mem::PAGE;
 use crate::stats::Interval;
 
 /// Cases of the figures: the paper's motions, over all working sets.
@@ -59,18 +58,9 @@ fn fastest(e: &Evidence<'_>, what: &str) -> Testable<Interval> {
 const COVERED: &str = "read, 2/3 of what the L1 dTLB reaches";
 const BEYOND: &str = "read, 5/4 of what the L1 dTLB reaches";
 
-/// Returns the bytes that the entries of the L1 dTLB cover with 4 KiB pages. A published number of
-/// entries comes first, because CPUID may report fewer: Golden Cove reports 64 and has 96, so that five
-/// quarters of what it reports would lie within the reach.
-fn reach(machine: &Machine) -> Option<usize> {
-    let published = || machine.calibration.core()?.dtlb_entries();
-    let reported = || Some(machine.calibration.tlb(1, PAGE as u64)?.entries);
-    Some(published().or_else(reported)? as usize * PAGE)
-}
-
 /// Returns the cases of both series if both lie in L2, and none otherwise.
 fn about_the_reach(machine: &Machine) -> Vec<Case> {
-    let Some(reach) = reach(machine) else {
+    let Some(reach) = machine.calibration.dtlb_reach() else {
         return Vec::new();
     };
     let sizes = [(COVERED, reach / 3 * 2), (BEYOND, reach / 4 * 5)];
@@ -94,7 +84,7 @@ fn about_the_reach(machine: &Machine) -> Vec<Case> {
 fn beyond_the_reach(e: &Evidence<'_>) -> Judged {
     // If nothing was measured, the reason for that is reported.
     level(e, READ, L2)?;
-    let reach = reach(e.machine).ok_or_else(|| {
+    let reach = e.machine.calibration.dtlb_reach().ok_or_else(|| {
         Untestable::because(
             "the entries of this core's L1 dTLB are not published, and CPUID does not report them",
         )

@@ -209,7 +209,7 @@ fn words(lines: &[Line]) -> &[AtomicU64] {
 
 impl Take {
     fn new(host: &dyn Host, setup: &TakeSetup) -> Result<Self, Lack> {
-        // The numbers in the lines are not used here.
+        // The addresses in the lines are not used here.
         let table = Arc::new(Table::new(1));
         Ok(Take {
             setup: setup.clone(),

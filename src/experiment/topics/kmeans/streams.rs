@@ -37,7 +37,9 @@ pub(super) const STREAMS: Experiment = Experiment {
             order of the tasks: no lock, no list and no line that two tasks write. The vector \
             variant also keeps 32 points in registers (8 with AVX2) and compares them with each \
             mean in turn, so that each mean is loaded once for all of them. It rounds as the \
-            plain loop does and finds the same means.",
+            plain loop does and finds the same means. Own sums also read plain numbers, where \
+            2P reads atomic ones, and go over the points once instead of twice: they are compared \
+            with their own time on one task.",
     plot: plot(&[
         reference(I7, &[("i7_2P", TWO_P), ("i7_3P", THREE_P)]),
         reference(XEON, &[("xeon_2P", TWO_P), ("xeon_3P", THREE_P)]),
@@ -76,7 +78,12 @@ pub(super) const STREAMS: Experiment = Experiment {
             |e| {
                 let tasks = several(e, 2)?;
                 let slower = over(e, THREE_P, TWO_P, tasks)?;
-                at_most(&format!("3P over 2P, {}", of_tasks(tasks)), slower, 1.1)
+                let judged = at_most(&format!("3P over 2P, {}", of_tasks(tasks)), slower, 1.1);
+                // What the two do differently with one task has nothing to do with sharing.
+                match over(e, THREE_P, TWO_P, 1) {
+                    Ok(alone) => noted(judged, format!("{alone} with one task")),
+                    Err(_) => judged,
+                }
             },
         )
         .then_between(
@@ -108,20 +115,25 @@ pub(super) const STREAMS: Experiment = Experiment {
         measured(
             "B6.3",
             ours(
-                "the note explains the speed of 3P by the absence of shared writes: a variant \
-                 that only separates the sums tests this",
+                "the note explains the speed of 3P by the absence of shared writes: what do tasks \
+                 gain that write only their own sums?",
             ),
-            "with a task on each core, k-means with separate sums per task is faster than KMeans2P",
+            "relative to KMeans2P, k-means with separate sums per task takes at most 0.9 times as \
+             long with a task on each core as with one task",
             |e| {
                 let tasks = several(e, 2)?;
-                let faster = over(e, OWN, TWO_P, tasks)?;
-                at_most(
-                    &format!("own sums over 2P, {}", of_tasks(tasks)),
-                    faster,
-                    1.0,
-                )
+                // With one task nothing is shared: what own sums save there, they save by other code.
+                let at = |tasks| over(e, OWN, TWO_P, tasks);
+                let (alone, together) = (at(1)?, at(tasks)?);
+                let judged = at_most(
+                    &format!("own sums over 2P, {} over one task", of_tasks(tasks)),
+                    ratio(together, alone),
+                    LESS,
+                );
+                noted(judged, format!("{together} over {alone}"))
             },
-        ),
+        )
+        .failing("KMeans2P loses little time to the writes that its tasks share."),
         measured(
             "B6.4",
             ours("is a variant faster than the note's fastest?"),

@@ -308,9 +308,28 @@ fn beyond_tlbs(machine: &Machine) -> usize {
     }
 }
 
-/// A working set of more pages than the L1 dTLB of any CPU has entries. It fits most second-level
-/// caches.
+/// The document's working set: twice what the L1 dTLB of its machine reached.
 const BEYOND_FIRST: usize = 1 << 19;
+
+/// The largest reach of an L1 dTLB in 4 KiB pages, in bytes: 128 entries (Lion Cove).
+const FIRST_REACH: usize = 128 * PAGE;
+
+/// Returns a working set that misses the L1 dTLB in 4 KiB pages: the document's if it has half as many
+/// pages again as this TLB has entries, otherwise twice as many. A random walk of barely more pages than
+/// entries would still hit most of the time.
+fn beyond_first(machine: &Machine) -> usize {
+    let reach = machine.calibration.dtlb_reach().unwrap_or(FIRST_REACH);
+    match reach / 2 * 3 <= BEYOND_FIRST {
+        true => BEYOND_FIRST,
+        false => 2 * reach,
+    }
+}
+
+/// Returns the bytes of L2 as the system reports them, or as the ladder shows them.
+fn l2_bytes(machine: &Machine) -> Option<f64> {
+    let l2 = machine.ranges.capacities.iter().find(|at| at.level == 2)?;
+    l2.reported.or(l2.measured)
+}
 
 const FIG_7_9: Experiment = Experiment {
     id: "F4",
@@ -375,15 +394,28 @@ const FIG_7_9: Experiment = Experiment {
             "The hypervisor backs large pages with small ones, or page walks find their tables \
              in the caches.",
         ),
-        // 34.9 cycles against 24.1 at 2^19 bytes.
+        // 34.9 cycles against 24.1 at 2^19 bytes, which are 128 pages. The Pentium 4 has 64 entries.
         measured(
             "F4.2",
             drepper("7.5.3, Figure 7.9"),
-            "at 2^19 bytes (128 pages, more than any L1 dTLB has entries), a random walk takes \
-             more than 1.2 times as long in 4 KiB pages as in 2 MiB pages",
+            "at 2^19 bytes, or more where these are less than 1.5 times what the L1 dTLB reaches \
+             in 4 KiB pages, a random walk takes more than 1.2 times as long in 4 KiB pages as in \
+             2 MiB pages",
             |e| {
-                let x = BEYOND_FIRST as f64;
-                saving(e, HUGE, Range::at(x), 1.2)
+                let x = beyond_first(e.machine) as f64;
+                let kib = |bytes: f64| format!("{:.0} KiB", bytes / 1024.0);
+                // Beyond L2, a miss in the L1 dTLB is a small part of every step.
+                if let Some(l2) = l2_bytes(e.machine).filter(|l2| *l2 < x) {
+                    return Err(Untestable(format!(
+                        "{} miss the L1 dTLB, and L2 holds {}: steps would also miss L2",
+                        kib(x),
+                        kib(l2)
+                    )));
+                }
+                noted(
+                    saving(e, HUGE, Range::at(x), 1.2),
+                    format!("a working set of {}", kib(x)),
+                )
             },
         )
         .then(1.45, PENTIUM_4)
@@ -421,7 +453,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     };
     let mut sizes = machine.few_working_sets(4);
     sizes.extend(
-        [BEYOND_FIRST]
+        [beyond_first(machine)]
             .into_iter()
             .filter(|&bytes| bytes <= machine.largest),
     );

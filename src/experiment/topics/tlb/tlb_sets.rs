@@ -339,12 +339,15 @@ const TRANSLATION: Experiment = Experiment {
              Torvalds, \"Software prefetching considered harmful\", linux-arch, May 2011, on \
              prefetches of null at the end of lists",
     about: "The test prefetches or loads one line in each of a number of pages. The chart shows \
-            the time per access over the number of pages. A prefetch needs a translation like a \
-            load. If the TLB has no translation, the CPU walks the page tables, several walks at a \
-            time. An unmapped page, such as the page at null, has no translation that a TLB could \
-            keep. Each prefetch of it may therefore start a page walk, and the CPU drops the \
-            prefetch at the end. Some CPUs pay for this walk every time, and for this reason Linux \
-            removed prefetches from its list walks. Other CPUs drop such prefetches without delay.",
+            the time per access over the number of pages. Each round accesses other lines of the \
+            pages, so that 16,384 pages are 64 MiB of lines: an access then misses the caches as \
+            well as the TLBs, and the time of a sequence is set by the slower of the two. A \
+            prefetch needs a translation like a load. If the TLB has no translation, the CPU walks \
+            the page tables, several walks at a time. An unmapped page, such as the page at null, \
+            has no translation that a TLB could keep. Each prefetch of it may therefore start a \
+            page walk, and the CPU drops the prefetch at the end. Some CPUs pay for this walk \
+            every time, and for this reason Linux removed prefetches from its list walks. Other \
+            CPUs drop such prefetches without delay.",
     seen: &[seen(
         "Zen 4",
         "The core drops a prefetch of null without delay.",
@@ -380,10 +383,11 @@ const TRANSLATION: Experiment = Experiment {
         measured(
             "X11.1",
             ours(
-                "prefetches are recommended for lists, whose pages are often missing from the TLBs",
+                "prefetches are recommended for lists, whose lines and pages are often missing \
+                 from caches and TLBs",
             ),
-            "a prefetch that misses every TLB takes at least four times as long as a prefetch that \
-             hits the TLB",
+            "in a sequence, a prefetch that misses all caches and TLBs takes at least four times \
+             as long as a prefetch that hits both",
             |e| {
                 let dearer = ratio(most(e, PREFETCH)?, e.at(PREFETCH, FEW as f64))?;
                 at_least("16384 pages over 16", dearer, 4.0)
@@ -392,8 +396,8 @@ const TRANSLATION: Experiment = Experiment {
         measured(
             "X11.2",
             ours("a prefetch that takes as long as a miss gains nothing"),
-            "a prefetch that misses every TLB takes no more than 1.2 times as long as a load that \
-             misses every TLB",
+            "in a sequence, a prefetch that misses all caches and TLBs takes no more than 1.2 \
+             times as long as a load that misses them",
             |e| {
                 let share = ratio(most(e, PREFETCH)?, most(e, LOAD)?)?;
                 at_most("prefetch over load, 16384 pages", share, 1.2)
@@ -402,8 +406,8 @@ const TRANSLATION: Experiment = Experiment {
         measured(
             "X11.3",
             ours("Linux gave up prefetches in list walks because of the null at the end of lists"),
-            "a prefetch of null takes at least four times as long as a prefetch that hits the TLB: \
-             the CPU walks the page tables each time",
+            "a prefetch of null takes at least four times as long as a prefetch that hits cache \
+             and TLB: the CPU walks the page tables each time",
             |e| {
                 if !NULL_IS_UNMAPPED {
                     return Err(Untestable("this image maps the page at null".to_owned()));

@@ -49,8 +49,8 @@ pub(super) const STATES: Experiment = Experiment {
              locked additions to shared lines do not.",
         ),
     ],
-    about: "A core accesses 64 lines; each line contains the number of the next, so that a load \
-            must finish before the next begins. Before that, the other core has brought the lines \
+    about: "A core accesses 64 lines; each line contains the address of the next, so that a \
+            load must finish before the next begins. Before that, the other core has brought the lines \
             into the state on the horizontal axis. A modified line comes from the core that \
             modified it; the directory or a snoop says where a line is. A locked addition must own \
             its line. It takes the line away from another core, and it must first invalidate the \

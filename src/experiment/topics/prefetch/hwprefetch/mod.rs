@@ -1,6 +1,7 @@
 //! Drepper 6.3.1, hardware prefetching, by timing alone: what triggers it, what it follows and
 //! where it stops.
 
+use crate::experiment::claim::verdict::untestable;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::host::Guard;
@@ -9,6 +10,7 @@ use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Path};
 use crate::stats::Interval;
 
+mod boundary;
 mod patterns;
 
 /// The experiments of this family.
@@ -16,7 +18,7 @@ pub(crate) static ALL: &[Experiment] = &[
     patterns::TRIGGER,
     patterns::STRIDES,
     patterns::STREAMS,
-    patterns::PAGES,
+    boundary::PAGES,
     BACKWARD,
     NON_LINEAR,
     SWITCHED_OFF,
@@ -47,6 +49,29 @@ fn runs(machine: &Machine, elements: usize, path: Path) -> WalkSetup {
 /// Plots the time per line in core cycles.
 const fn plot(x: Axis) -> Option<Plot> {
     Some(Plot::cycles(x, Axis::log("time per line")))
+}
+
+/// Judges a claim that something is not prefetched. Without a prefetcher it would hold as well, so it is
+/// untestable unless a step to the next line, relative to a random step, is `next`: certainly below a half.
+fn if_prefetched(
+    e: &Evidence<'_>,
+    next: Testable<Interval>,
+    judge: impl FnOnce() -> Judged,
+) -> Judged {
+    if e.machine.prefetchers_off {
+        let why = "the prefetchers were off for the whole run";
+        return Err(Untestable(why.to_owned()));
+    }
+    let next = next?;
+    let at_work = at_most("a step to the next line over a random step", next, 0.5)?;
+    match at_work.verdict {
+        Verdict::Holds => noted(
+            judge(),
+            format!("a step to the next line takes {next} times a random step"),
+        ),
+        Verdict::Inconclusive => Ok(Judgement::in_words(at_work.verdict, at_work.numbers)),
+        _ => Ok(untestable(at_work, "no prefetcher is at work here")),
+    }
 }
 
 fn per(whole: Interval, parts: f64) -> Interval {
@@ -208,11 +233,13 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
             "inside a page, steps of 1, 2, 3 and so on lines cost at least 0.8 times as much as \
              random steps: the prefetcher does not recognise them",
             |e| {
-                at_least(
-                    "triangular over random",
-                    in_a_page(e, TRIANGULAR, RANDOM),
-                    0.8,
-                )
+                if_prefetched(e, in_a_page(e, FORWARDS, RANDOM), || {
+                    at_least(
+                        "triangular over random",
+                        in_a_page(e, TRIANGULAR, RANDOM),
+                        0.8,
+                    )
+                })
             },
         )
         .failing(
