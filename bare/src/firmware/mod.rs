@@ -28,12 +28,15 @@ core::arch::global_asm!(include_str!("../../exceptions.S"), options(att_syntax))
 
 /// The words that only this platform understands.
 const OWN: &str = "end=off end=key";
-/// Switches the machine off at the end. Without this word, a key press returns to the firmware.
+/// Switches the machine off at the end. Without this word, a key press returns to the firmware, or restarts
+/// the machine after a panic or an exception.
 const END_OFF: &str = "end=off";
 
+/// The notes of every record, and one more if memory was left out.
 const NOTES: &[&str] = &[
     "no operating system: a UEFI program, ring 0, interrupts off",
     "the date is that of the firmware's clock",
+    "memory for special purposes (HBM, CXL), or that cannot be cached write-back, is not used",
 ];
 
 /// Whether the words ask for [`END_OFF`].
@@ -92,12 +95,6 @@ fn run(screen: &mut Screen) -> bool {
 fn measure(console: &mut Console<'_>, words: &str) {
     console.say(format_args!("words: {words}"));
     let options = Options::parse(words, OWN, |word| console.check(word, false));
-    let here = Here {
-        rate: clock::tsc_rate(),
-        ring: 0,
-        started: clock::date(),
-        notes: NOTES,
-    };
     let mut arena = match Arena::of(options.largest) {
         Ok(arena) => arena,
         Err(status) => {
@@ -113,7 +110,21 @@ fn measure(console: &mut Console<'_>, words: &str) {
         }
     };
     // SAFETY: this function runs once, and the tables live until it ends.
-    let pages = unsafe { tables.pages() };
+    let (pages, left_out) = unsafe { tables.pages() };
+    let mut notes = &NOTES[..NOTES.len() - 1];
+    if left_out > 0 {
+        notes = NOTES;
+        let mib = left_out.div_ceil(1 << 20);
+        console.say(format_args!(
+            "{mib} MiB of memory are for special purposes, or cannot be cached write-back: they are not used"
+        ));
+    }
+    let here = Here {
+        rate: clock::tsc_rate(),
+        ring: 0,
+        started: clock::date(),
+        notes,
+    };
     takeover::begin(tables.root());
     measure::everything(console, arena.bytes(), pages, &options, &here);
     // The CPU must not use the tables any more when they are dropped.
