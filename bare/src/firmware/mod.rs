@@ -48,7 +48,7 @@ fn begin() -> Status {
     let _ = boot::set_watchdog_timer(0, 0x1_0000, None);
     let mut screen = Screen::open();
     let passed = run(&mut screen);
-    finish(&mut screen);
+    finish(&mut screen, "go back to the firmware");
     match passed {
         true => Status::SUCCESS,
         false => Status::ABORTED,
@@ -131,33 +131,25 @@ fn measure(console: &mut Console<'_>, words: &str) {
     takeover::end();
 }
 
-/// Switches the machine off, or waits so that people can read the screen.
-fn finish(screen: &mut Screen) {
+/// Closes the record. Then switches the machine off, or waits so that people can read the screen.
+fn finish(screen: &mut Screen, next: &str) {
     if SWITCH_OFF.load(Ordering::Relaxed) {
+        screen.close();
         runtime::reset(ResetType::SHUTDOWN, Status::SUCCESS, None);
     }
-    screen.say(format_args!("Press a key to go back to the firmware."));
+    screen.say(format_args!("Press a key to {next}."));
+    screen.close();
     screen.wait_for_key();
 }
 
-/// Ends the program from any call depth.
+/// Ends the program from any call depth. It restarts the machine, because nothing on the way here has given back
+/// the firmware's memory, or undone what a run changed, such as the prefetchers' register.
 fn abort(what: core::fmt::Arguments<'_>) -> ! {
     takeover::end();
     let mut screen = Screen::again();
     screen.say(what);
-    finish(&mut screen);
-    // SAFETY: no code of the program runs afterwards, and the firmware takes back all that the program holds.
-    let _ = unsafe {
-        boot::exit(
-            boot::image_handle(),
-            Status::ABORTED,
-            0,
-            core::ptr::null_mut(),
-        )
-    };
-    loop {
-        core::hint::spin_loop();
-    }
+    finish(&mut screen, "restart the machine");
+    runtime::reset(ResetType::COLD, Status::ABORTED, None)
 }
 
 /// The stubs call this; `cr2` is the address of a page fault.
