@@ -337,6 +337,18 @@ fn a_piece_is_aligned_and_of_the_smallest_area_that_has_it() {
 }
 
 #[test]
+fn less_memory_is_taken_where_no_piece_is_large_enough() {
+    let pool = pool(&[[MIB, 7 * MIB], [8 * MIB, 18 * MIB], [4 * GIB, 16 * GIB]]);
+    // SAFETY: no frame is lent, so no memory is accessed.
+    let mut physical = unsafe { Physical::new(pool, 4 * GIB) };
+    let mut take = || physical.take_accessible_up_to(33 * MIB, 2 * MIB);
+    assert_eq!(take(), Some(Area::new(8 * MIB, 8 * MIB)));
+    assert_eq!(take(), Some(Area::new(2 * MIB, 4 * MIB)));
+    assert_eq!(take(), Some(Area::new(16 * MIB, 2 * MIB)));
+    assert_eq!(take(), None);
+}
+
+#[test]
 fn a_pool_of_too_many_areas_says_so_and_stays_as_it_is() {
     let mut pool = Pool::new();
     for index in 0..64 {
