@@ -15,7 +15,7 @@
     .set CR0_CLEAR,         0x6000000c  # CD, NW (turns the caches on); TS, EM (enables the FPU)
     .set CR0_SET,           0x00000022  # MP, NE
     .set CR0_PAGING,        0x80010000  # PG, WP
-    .set CR4,               0x00000620  # PAE, OSFXSR, OSXMMEXCPT
+    .set CR4,               0x00000660  # PAE, MCE, OSFXSR, OSXMMEXCPT
     .set CR4_OSXSAVE,       0x00040000
     .set MSR_EFER,          0xc0000080
     .set EFER_LME,          0x100
@@ -244,3 +244,6 @@ stack_top:
 exception_stack_top:
 idt:
     .skip VECTORS * 16
+
+# Where other assembly of a program continues.
+    .text

@@ -2,7 +2,6 @@
 
 use core::alloc::{GlobalAlloc, Layout};
 
-use linefill_bare_memory::Size;
 use talc::DefaultBinning;
 use talc::cell::TalcCell;
 use talc::source::Manual;
@@ -43,9 +42,8 @@ const MOST: u64 = 1 << 30;
 /// Gives the allocator its memory. Returns the number of bytes, or 0 if none are available. Before this call
 /// every allocation fails.
 pub fn begin(pages: &mut Pages) -> u64 {
-    let large = Size::Large.bytes();
-    let wanted = (pages.free() / SHARE).min(MOST) / large * large;
-    let Some(memory) = pages.take_accessible(wanted) else {
+    let wanted = (pages.free() / SHARE).min(MOST);
+    let Some(memory) = pages.take_accessible_up_to(wanted) else {
         return 0;
     };
     let at = core::ptr::with_exposed_provenance_mut(memory.start as usize);

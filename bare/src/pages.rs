@@ -165,9 +165,11 @@ fn translated(pages: &Pages, mapped: &Mapped) -> bool {
 /// Methods that only a host of experiments needs.
 #[cfg(feature = "experiments")]
 impl Pages {
-    /// Takes memory that is mapped onto itself, permanently.
-    pub fn take_accessible(&mut self, bytes: u64) -> Option<Area> {
-        self.physical.take_accessible(bytes, Size::Large.bytes())
+    /// Takes up to `bytes` bytes of memory that is mapped onto itself, permanently: half, a quarter and so on if
+    /// there is less in one piece.
+    pub fn take_accessible_up_to(&mut self, bytes: u64) -> Option<Area> {
+        let large = Size::Large.bytes();
+        self.physical.take_accessible_up_to(bytes, large)
     }
 
     /// Maps the memory of a mapping again, in pages of 4 KiB in the same order.

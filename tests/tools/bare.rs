@@ -24,12 +24,12 @@ use linefill::lab::record::{FORMAT, MACHINE, Record};
 use linefill::pmu::Quantity;
 use linefill::stats::Interval;
 
-const QEMU: &str = "qemu-system-x86_64";
+pub const QEMU: &str = "qemu-system-x86_64";
 const TARGET: &str = "x86_64-unknown-none";
 /// QEMU's exit status: twice the image's status plus one (`bare/src/loader/exit.rs`).
 pub const PASSED: i32 = 33;
 pub const FAILED: i32 = 35;
-const EXCEPTION: i32 = 37;
+pub const EXCEPTION: i32 = 37;
 const PANICKED: i32 = 39;
 
 /// The quantities that the image counts if there are counters.

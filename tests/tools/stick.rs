@@ -4,7 +4,11 @@
 #[path = "../../bare/src/firmware/words.rs"]
 mod words;
 
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 use super::uefi;
 use crate::common::cli::Folder;
@@ -18,8 +22,11 @@ use linefill::lab::record::MACHINE;
 /// Options for a run that takes a second.
 const SHORT: [&str; 2] = ["largest=65536", "end=off"];
 
-/// Runs `bare/stick` with the target directory of the other programs.
+/// Runs `bare/stick` with the target directory of the other programs, one at a time: programs with and without
+/// experiments have one name.
 fn stick(folder: &Folder, arguments: &[&str]) -> Output {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/bare/stick");
     let output = Command::new(script)
         .args(arguments)
@@ -31,11 +38,28 @@ fn stick(folder: &Folder, arguments: &[&str]) -> Output {
     output
 }
 
+/// The stick, as QEMU's `-drive`.
+fn drive(folder: &Folder) -> String {
+    format!("format=raw,file={}", folder.at("stick.img").display())
+}
+
+/// Writes `by` over `words` in the image.
+fn overwrite(folder: &Folder, words: &str, by: &str) {
+    let image = folder.at("stick.img");
+    let disk = File::options().read(true).write(true).open(image).unwrap();
+    // All files of a new stick are at its beginning.
+    let mut head = vec![0; 16 << 20];
+    disk.read_exact_at(&mut head, 0).unwrap();
+    let mut places = head.windows(words.len());
+    let at = places.position(|bytes| bytes == words.as_bytes());
+    let at = at.expect("the words") as u64;
+    disk.write_all_at(by.as_bytes(), at).unwrap();
+}
+
 /// The screen after a boot that switched the machine off; `None` if a tool is missing.
 #[track_caller]
 fn screen(folder: &Folder) -> Option<String> {
-    let image = folder.at("stick.img");
-    let output = uefi::boot(&format!("format=raw,file={}", image.display()))?;
+    let output = uefi::boot(&drive(folder))?;
     assert_eq!(output.status.code(), Some(0));
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -55,12 +79,12 @@ fn a_stick_boots_and_its_record_is_reported() {
     let folder = Folder::new("stick");
     let made = stick(&folder, &[&["stick.img", "BOM"][..], &SHORT].concat());
     assert!(made.status.success(), "bare/stick: {}", made.status);
+    // There is room for the records of many machines, which takes none until they are there.
+    let image = std::fs::metadata(folder.at("stick.img")).unwrap();
+    assert_eq!(image.len(), 513 << 20);
+    assert!(image.blocks() * 512 < 16 << 20, "{image:?}");
     // An editor's byte order mark before the words.
-    let mut disk = std::fs::read(folder.at("stick.img")).unwrap();
-    let file = disk.windows(11).position(|bytes| bytes == b"BOM largest");
-    let at = file.expect("the words");
-    disk[at..at + 3].copy_from_slice("\u{feff}".as_bytes());
-    std::fs::write(folder.at("stick.img"), disk).unwrap();
+    overwrite(&folder, "BOM largest", "\u{feff}");
     let Some(screen) = screen(&folder) else {
         return;
     };
@@ -145,7 +169,45 @@ fn a_stick_boots_and_its_record_is_reported() {
     );
 }
 
+/// Experiments on this platform: its allocator, its page tables, code that it writes, and a second mapping.
+#[test]
+fn a_stick_runs_experiments() {
+    const ROWS: &str = "D14,E21";
+    if !target::installed(uefi::TARGET) {
+        return;
+    }
+    let folder = Folder::new("stick-run");
+    let run = format!("run={ROWS}");
+    let words = [&run, "profile=smoke", "largest=65536", "verify=off"];
+    let made = stick(&folder, &[&["stick.img", "end=off"], &words[..]].concat());
+    assert!(made.status.success(), "bare/stick: {}", made.status);
+    let Some(screen) = screen(&folder) else {
+        return;
+    };
+    assert!(screen.contains(" checks, 0 failed") && !screen.contains("FAILED"));
+    let reading = parse(read(&folder, "record.jsonl").as_bytes());
+    let read = reading.unwrap_or_else(|error| panic!("{error:?}")).record;
+    assert_eq!(read.header.host.as_deref(), Some("bare"));
+    assert_eq!(read.header.profile, "smoke");
+    assert!(read.header.notes.iter().any(|note| note.contains("UEFI")));
+    assert!(!read.end.as_ref().expect("an end").interrupted);
+    let measured = read.points.iter().filter_map(|line| {
+        let pages = &line.point.measured()?.pages;
+        Some((&*line.experiment, &**pages))
+    });
+    let measured: BTreeSet<(&str, &str)> = measured.collect();
+    for expected in [(MACHINE, "2 MiB"), ("D14", "4 KiB")] {
+        assert!(measured.contains(&expected), "{expected:?}: {measured:?}");
+    }
+    for row in ROWS.split(',') {
+        let mut rows = measured.iter().map(|(row, _)| *row);
+        assert!(rows.any(|one| one == row), "{row} has no measured point");
+    }
+}
+
 /// An exception is reported on the screen and, line by line, in a new record. The previous record is kept.
+/// Then the machine is switched off or, after a key, restarted: it does not go on without the memory that the
+/// program held.
 #[test]
 fn an_exception_is_reported_and_no_record_is_written_over() {
     if !target::installed(uefi::TARGET) {
@@ -157,16 +219,25 @@ fn an_exception_is_reported_and_no_record_is_written_over() {
         &["stick.img", "plant=exception", "end=off", "ring=3"],
     );
     assert!(made.status.success(), "bare/stick: {}", made.status);
-    for name in ["record.jsonl", "record-2.jsonl"] {
-        let Some(screen) = screen(&folder) else {
-            return;
-        };
+    let is_reported = |screen: &str, name: &str| {
         let record = read(&folder, name);
         let trace = "exception: vector 6 (#UD";
         assert!(screen.contains(trace) && record.contains(trace), "{record}");
         let word = "FAILED: not understood: ring=3 (accepted: ";
         assert!(screen.contains(word) && record.contains(word), "{record}");
-    }
+    };
+    let Some(switched_off) = screen(&folder) else {
+        return;
+    };
+    is_reported(&switched_off, "record.jsonl");
+    overwrite(&folder, "end=off", "end=key");
+    let asked = "Press a key to restart the machine.";
+    let Some((restarted, status)) = uefi::boot_and_press(&drive(&folder), asked) else {
+        return;
+    };
+    assert_eq!(status, Some(0));
+    is_reported(&restarted, "record-2.jsonl");
+    assert_eq!(restarted.matches("exception: vector").count(), 1);
 }
 
 /// Words that the program cannot read whole are refused. A longer file fills the program's buffer.

@@ -5,8 +5,10 @@
 //! programs, so the tests say nothing about speed. Without the Rust target, clang, QEMU or the firmware the
 //! tests are skipped; if `CI` is set, they fail instead.
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use crate::common::target;
@@ -25,12 +27,14 @@ const FIRMWARE: [&str; 5] = [
     "/usr/share/edk2/ovmf/OVMF_CODE.fd",
     "/usr/share/edk2/x64/OVMF_CODE.4m.fd",
 ];
+/// Seconds until a machine is stopped.
+const PATIENCE: &str = "600";
 /// QEMU's exit status for the program's success.
 const PASSED: i32 = 33;
 
-/// Boots a disk, given as QEMU's `-drive`, until the machine is off; `None` if a tool is missing.
+/// QEMU with the firmware and a disk, given as QEMU's `-drive`; `None` if a tool is missing.
 #[track_caller]
-pub fn boot(disk: &str) -> Option<Output> {
+fn machine(disk: &str) -> Option<Command> {
     let Some(firmware) = FIRMWARE.iter().find(|path| Path::new(path).exists()) else {
         untested::tool("OVMF");
         return None;
@@ -38,20 +42,54 @@ pub fn boot(disk: &str) -> Option<Output> {
     if !starts(QEMU) {
         return None;
     }
-    let output = assert_cmd::Command::new(QEMU)
+    let mut qemu = Command::new("timeout");
+    qemu.arg(PATIENCE)
+        .arg(QEMU)
         .args(["-accel", "tcg", "-cpu", "max", "-M", "q35", "-m", "256"])
         .args(["-nodefaults", "-no-user-config", "-display", "none"])
         .args(["-serial", "stdio", "-no-reboot"])
         .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"])
         .arg("-drive")
         .arg(format!("if=pflash,format=raw,readonly=on,file={firmware}"))
-        .args(["-drive", disk])
-        .timeout(Duration::from_secs(600))
-        .output()
-        .expect("qemu starts");
+        .args(["-drive", disk]);
+    Some(qemu)
+}
+
+/// Boots a disk until the machine is off; `None` if a tool is missing.
+#[track_caller]
+pub fn boot(disk: &str) -> Option<Output> {
+    let output = machine(disk)?.output().expect("qemu starts");
     println!("{}", String::from_utf8_lossy(&output.stdout));
     println!("{}", String::from_utf8_lossy(&output.stderr));
     Some(output)
+}
+
+/// Boots a disk, and presses a key again and again as soon as `asked` is on the screen, until the machine is off
+/// or restarts. The screen and QEMU's status; `None` if a tool is missing.
+#[track_caller]
+pub fn boot_and_press(disk: &str, asked: &str) -> Option<(String, Option<i32>)> {
+    let mut qemu = machine(disk)?;
+    qemu.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut running = qemu.spawn().expect("qemu starts");
+    let mut keys = running.stdin.take().unwrap();
+    let mut printed = BufReader::new(running.stdout.take().unwrap());
+    let mut screen = Vec::new();
+    let mut line = 1;
+    while line > 0 && !String::from_utf8_lossy(&screen).contains(asked) {
+        line = printed.read_until(b'\n', &mut screen).unwrap();
+    }
+    // The program discards what was pressed before it waits.
+    let pressed = thread::spawn(move || {
+        while keys.write_all(b" ").and_then(|()| keys.flush()).is_ok() {
+            thread::sleep(Duration::from_millis(200));
+        }
+    });
+    printed.read_to_end(&mut screen).unwrap();
+    let status = running.wait().unwrap().code();
+    pressed.join().unwrap();
+    let screen = String::from_utf8_lossy(&screen).into_owned();
+    println!("{screen}");
+    Some((screen, status))
 }
 
 #[test]

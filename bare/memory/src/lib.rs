@@ -16,7 +16,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-pub use map::{Map, multiboot, pvh};
+pub use map::{Map, is_ordinary, multiboot, pvh};
 pub use physical::Physical;
 pub use pool::{Area, Pool};
 pub use size::Size;

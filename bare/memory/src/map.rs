@@ -1,4 +1,4 @@
-//! The memory that a loader reports.
+//! The memory that a loader or the firmware reports.
 
 use core::ffi::CStr;
 
@@ -76,6 +76,15 @@ pub fn multiboot(information: &[u8]) -> Map<'_> {
             .unwrap_or(&[]);
     }
     map
+}
+
+/// Returns whether memory with these attributes in UEFI firmware's map is ordinary: it can be cached write-back,
+/// and is not set aside for a special purpose, as high-bandwidth memory and CXL memory are.
+pub const fn is_ordinary(attributes: u64) -> bool {
+    // `EFI_MEMORY_WB` and `EFI_MEMORY_SP` (UEFI specification 2.10, section 7.2.3).
+    const WRITE_BACK: u64 = 1 << 3;
+    const SPECIAL_PURPOSE: u64 = 1 << 18;
+    attributes & (WRITE_BACK | SPECIAL_PURPOSE) == WRITE_BACK
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

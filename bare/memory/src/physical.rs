@@ -52,6 +52,20 @@ impl Physical {
         self.pool.take(bytes, align, self.accessible)
     }
 
+    /// Like [`take_accessible`](Self::take_accessible), but halves the size until an area is large enough. `None` if
+    /// none has `align` bytes.
+    pub fn take_accessible_up_to(&mut self, bytes: u64, align: u64) -> Option<Area> {
+        let mut bytes = bytes / align * align;
+        while bytes > 0 {
+            let taken = self.take_accessible(bytes, align);
+            if taken.is_some() {
+                return taken;
+            }
+            bytes = bytes / 2 / align * align;
+        }
+        None
+    }
+
     /// Takes back memory from [`take`](Self::take).
     pub fn give_back(&mut self, area: Area) {
         // An area that the pool has no room for is lost. The only harm is less memory.

@@ -3,12 +3,13 @@
 
 use core::fmt::{self, Display, Formatter};
 
-use crate::Size;
+use crate::{Area, Size};
 
 /// Entries per table, and the number of address bits that select an entry.
 const ENTRIES: u64 = 512;
 const INDEX_BITS: u32 = 9;
 const OFFSET_BITS: u32 = 12;
+const MOST_LEVELS: u32 = 5;
 
 const PRESENT: u64 = 1;
 const WRITABLE: u64 = 1 << 1;
@@ -152,16 +153,38 @@ impl Tables {
         Ok(())
     }
 
+    /// Maps all pages of 2 MiB that `area` touches onto themselves. Those that are mapped already stay.
+    ///
+    /// # Errors
+    /// As for [`map`](Self::map).
+    pub fn map_onto_itself(&mut self, area: Area, lend: &mut dyn Lend) -> Result<(), Error> {
+        let large = Size::Large.bytes();
+        for page in (area.start / large * large..area.end).step_by(large as usize) {
+            match self.map(page, page, Size::Large, lend) {
+                Ok(()) | Err(Error::Occupied(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The most tables that [`map_onto_itself`](Self::map_onto_itself) takes for `area`.
+    pub fn most_tables(area: Area) -> u64 {
+        // At both ends, a table may be mapped by this area in part.
+        let of_level = |level| area.bytes() / span(level) + 2;
+        (Size::Large.level()..MOST_LEVELS).map(of_level).sum()
+    }
+
     /// Translates `address`; `None` if nothing is mapped there.
     pub fn walk(&self, address: u64) -> Option<Translation> {
         if !self.translates(address) {
             return None;
         }
-        let (value, level) = self.leaf(address)?;
+        let (entry, level) = self.leaf(address)?;
         let size = Size::of_level(level)?;
         let inside = address & (size.bytes() - 1);
         Some(Translation {
-            physical: value & ADDRESS & !(size.bytes() - 1) | inside,
+            physical: entry.read() & ADDRESS & !(size.bytes() - 1) | inside,
             size,
         })
     }
@@ -205,29 +228,21 @@ impl Tables {
 
     /// Returns the entry that maps the page of 4 KiB at `address`.
     fn base_entry(&self, address: u64) -> Option<Entry> {
-        let mut table = self.root;
-        for level in (2..=self.levels).rev() {
-            let value = Entry::of(table, level, address).read();
-            let maps_page = value & PAGE != 0 && level <= Size::Giant.level();
-            if value & PRESENT == 0 || maps_page {
-                return None;
-            }
-            table = value & ADDRESS;
-        }
-        let entry = Entry::of(table, 1, address);
-        (entry.read() & PRESENT != 0).then_some(entry)
+        let (entry, level) = self.leaf(address)?;
+        (level == 1).then_some(entry)
     }
 
-    /// Returns the value and the level of the entry that maps the page at `address`.
-    fn leaf(&self, address: u64) -> Option<(u64, u32)> {
+    /// Returns the entry that maps the page at `address`, and its level.
+    fn leaf(&self, address: u64) -> Option<(Entry, u32)> {
         let mut table = self.root;
         for level in (1..=self.levels).rev() {
-            let value = Entry::of(table, level, address).read();
+            let entry = Entry::of(table, level, address);
+            let value = entry.read();
             if value & PRESENT == 0 {
                 return None;
             }
             if level == 1 || level <= Size::Giant.level() && value & PAGE != 0 {
-                return Some((value, level));
+                return Some((entry, level));
             }
             table = value & ADDRESS;
         }
@@ -260,6 +275,11 @@ fn give_back(table: u64, level: u32, lend: &mut dyn Lend) {
         }
     }
     lend.give_back(table);
+}
+
+/// The bytes that a table of `level` maps.
+const fn span(level: u32) -> u64 {
+    1 << (OFFSET_BITS + INDEX_BITS * level)
 }
 
 /// The address of an entry.

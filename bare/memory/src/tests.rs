@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::vec::Vec;
 
 use crate::{
-    Access, Area, Error, Lend, Mapped, Physical, Pool, Size, Tables, Window, multiboot, pvh,
+    Access, Area, Error, Lend, Mapped, Physical, Pool, Size, Tables, Window, is_ordinary,
+    multiboot, pvh,
 };
 
 const KIB: u64 = 1 << 10;
@@ -92,6 +93,51 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     assert_eq!(map(0, 0, Size::Giant), Err(Error::Occupied(0)));
     map(GIB, GIB, Size::Giant).unwrap();
     assert_eq!(map(GIB, 0, Size::Base), Err(Error::Occupied(GIB)));
+}
+
+#[test]
+fn an_area_is_mapped_onto_itself_and_the_hole_beside_it_is_not() {
+    for levels in [4, 5] {
+        let (mut physical, root) = memory(8 * MIB);
+        let mut tables = tables(levels, root);
+        // The second area begins in the last page of the first, and crosses 512 GiB.
+        let end = 512 * GIB - 2 * MIB + 4 * KIB;
+        let areas = [
+            Area::new(0, 4 * GIB),
+            Area {
+                start: 511 * GIB + 4 * KIB,
+                end,
+            },
+            Area::new(end, 4 * MIB),
+        ];
+        for area in areas {
+            let before = frames(&mut physical);
+            tables.map_onto_itself(area, &mut physical).unwrap();
+            let taken = before - frames(&mut physical);
+            let most = Tables::most_tables(area);
+            assert!(taken <= most, "{taken} tables of at most {most}");
+        }
+        let mapped = |address| {
+            tables.walk(address).map(|found| {
+                assert_eq!((found.physical, found.size), (address, Size::Large));
+            })
+        };
+        for address in [0, 4 * GIB - 1, 511 * GIB, end, 512 * GIB + 4 * MIB - 1] {
+            assert!(mapped(address).is_some(), "{address:#x}");
+        }
+        for hole in [4 * GIB, 511 * GIB - 1, 512 * GIB + 4 * MIB] {
+            assert!(mapped(hole).is_none(), "{hole:#x}");
+        }
+    }
+}
+
+/// The number of frames that are left.
+fn frames(physical: &mut Physical) -> u64 {
+    let all: Vec<u64> = std::iter::from_fn(|| physical.lend()).collect();
+    for &frame in &all {
+        Lend::give_back(physical, frame);
+    }
+    all.len() as u64
 }
 
 #[test]
@@ -291,6 +337,18 @@ fn a_piece_is_aligned_and_of_the_smallest_area_that_has_it() {
 }
 
 #[test]
+fn less_memory_is_taken_where_no_piece_is_large_enough() {
+    let pool = pool(&[[MIB, 7 * MIB], [8 * MIB, 18 * MIB], [4 * GIB, 16 * GIB]]);
+    // SAFETY: no frame is lent, so no memory is accessed.
+    let mut physical = unsafe { Physical::new(pool, 4 * GIB) };
+    let mut take = || physical.take_accessible_up_to(33 * MIB, 2 * MIB);
+    assert_eq!(take(), Some(Area::new(8 * MIB, 8 * MIB)));
+    assert_eq!(take(), Some(Area::new(2 * MIB, 4 * MIB)));
+    assert_eq!(take(), Some(Area::new(16 * MIB, 2 * MIB)));
+    assert_eq!(take(), None);
+}
+
+#[test]
 fn a_pool_of_too_many_areas_says_so_and_stays_as_it_is() {
     let mut pool = Pool::new();
     for index in 0..64 {
@@ -349,4 +407,14 @@ fn both_loaders_tell_what_memory_is_free() {
         let tag = [words(&[0, 0]), words(&[6, bytes])].concat();
         assert_eq!(multiboot(&tag).free().count(), 0);
     }
+}
+
+#[test]
+fn memory_for_special_purposes_or_without_caching_is_not_ordinary() {
+    // What firmware says of DRAM: it can be cached in every way. Bit 16 is that of more reliable
+    // memory.
+    let dram = 0xf;
+    assert!(is_ordinary(dram) && is_ordinary(dram | 1 << 16));
+    assert!(!is_ordinary(dram | 1 << 18));
+    assert!(!is_ordinary(dram & !8) && !is_ordinary(0));
 }

@@ -28,12 +28,15 @@ core::arch::global_asm!(include_str!("../../exceptions.S"), options(att_syntax))
 
 /// The words that only this platform understands.
 const OWN: &str = "end=off end=key";
-/// Switches the machine off at the end. Without this word, a key press returns to the firmware.
+/// Switches the machine off at the end. Without this word, a key press returns to the firmware, or restarts
+/// the machine after a panic or an exception.
 const END_OFF: &str = "end=off";
 
+/// The notes of every record, and one more if memory was left out.
 const NOTES: &[&str] = &[
     "no operating system: a UEFI program, ring 0, interrupts off",
     "the date is that of the firmware's clock",
+    "memory for special purposes (HBM, CXL), or that cannot be cached write-back, is not used",
 ];
 
 /// Whether the words ask for [`END_OFF`].
@@ -45,7 +48,7 @@ fn begin() -> Status {
     let _ = boot::set_watchdog_timer(0, 0x1_0000, None);
     let mut screen = Screen::open();
     let passed = run(&mut screen);
-    finish(&mut screen);
+    finish(&mut screen, "go back to the firmware");
     match passed {
         true => Status::SUCCESS,
         false => Status::ABORTED,
@@ -92,12 +95,6 @@ fn run(screen: &mut Screen) -> bool {
 fn measure(console: &mut Console<'_>, words: &str) {
     console.say(format_args!("words: {words}"));
     let options = Options::parse(words, OWN, |word| console.check(word, false));
-    let here = Here {
-        rate: clock::tsc_rate(),
-        ring: 0,
-        started: clock::date(),
-        notes: NOTES,
-    };
     let mut arena = match Arena::of(options.largest) {
         Ok(arena) => arena,
         Err(status) => {
@@ -113,40 +110,46 @@ fn measure(console: &mut Console<'_>, words: &str) {
         }
     };
     // SAFETY: this function runs once, and the tables live until it ends.
-    let pages = unsafe { tables.pages() };
+    let (pages, left_out) = unsafe { tables.pages() };
+    let mut notes = &NOTES[..NOTES.len() - 1];
+    if left_out > 0 {
+        notes = NOTES;
+        let mib = left_out.div_ceil(1 << 20);
+        console.say(format_args!(
+            "{mib} MiB of memory are for special purposes, or cannot be cached write-back: they are not used"
+        ));
+    }
+    let here = Here {
+        rate: clock::tsc_rate(),
+        ring: 0,
+        started: clock::date(),
+        notes,
+    };
     takeover::begin(tables.root());
     measure::everything(console, arena.bytes(), pages, &options, &here);
     // The CPU must not use the tables any more when they are dropped.
     takeover::end();
 }
 
-/// Switches the machine off, or waits so that people can read the screen.
-fn finish(screen: &mut Screen) {
+/// Closes the record. Then switches the machine off, or waits so that people can read the screen.
+fn finish(screen: &mut Screen, next: &str) {
     if SWITCH_OFF.load(Ordering::Relaxed) {
+        screen.close();
         runtime::reset(ResetType::SHUTDOWN, Status::SUCCESS, None);
     }
-    screen.say(format_args!("Press a key to go back to the firmware."));
+    screen.say(format_args!("Press a key to {next}."));
+    screen.close();
     screen.wait_for_key();
 }
 
-/// Ends the program from any call depth.
+/// Ends the program from any call depth. It restarts the machine, because nothing on the way here has given back
+/// the firmware's memory, or undone what a run changed, such as the prefetchers' register.
 fn abort(what: core::fmt::Arguments<'_>) -> ! {
     takeover::end();
     let mut screen = Screen::again();
     screen.say(what);
-    finish(&mut screen);
-    // SAFETY: no code of the program runs afterwards, and the firmware takes back all that the program holds.
-    let _ = unsafe {
-        boot::exit(
-            boot::image_handle(),
-            Status::ABORTED,
-            0,
-            core::ptr::null_mut(),
-        )
-    };
-    loop {
-        core::hint::spin_loop();
-    }
+    finish(&mut screen, "restart the machine");
+    runtime::reset(ResetType::COLD, Status::ABORTED, None)
 }
 
 /// The stubs call this; `cr2` is the address of a page fault.

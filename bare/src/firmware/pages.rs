@@ -5,26 +5,23 @@ use core::slice;
 
 use linefill::cpu::Caches;
 use linefill::kernel::verify::ROOM;
-use linefill_bare_memory::{Access, Area, Physical, Pool};
-use uefi::boot::{self, AllocateType, MemoryType, PAGE_SIZE};
+use linefill_bare_memory::{self as page, Access, Area, Lend, Physical, Pool, is_ordinary};
+use uefi::boot::{self, AllocateType, MemoryDescriptor, MemoryType, PAGE_SIZE};
 use uefi::mem::memory_map::{MemoryMap, MemoryMapOwned};
 use uefi::{Result, Status};
 
 use super::takeover;
 use crate::pages::Pages;
 
-const GIB: u64 = 1 << 30;
+/// Below this address, devices and firmware use memory that the map need not name.
+const LOW: Area = Area {
+    start: 0,
+    end: 4 << 30,
+};
 const LARGE_PAGE: usize = 2 << 20;
 /// The default working set of the walks: this factor times the last cache level, but at least `LEAST`.
 const LEAST: usize = 32 << 20;
 const LAST_LEVELS: usize = 4;
-
-/// Entries of page tables (Intel SDM volume 3A, section 5.5): present and writable. Bit 7 marks a page
-/// instead of a table. All other bits are 0, so that the MTRRs determine the memory type.
-const TABLE: u64 = 0x03;
-const PAGE: u64 = 0x83;
-
-type Table = [u64; PAGE_SIZE / 8];
 
 /// The memory that the firmware keeps: at least `KEPT` bytes, and this fraction of its free memory.
 const KEPT: u64 = 64 << 20;
@@ -105,7 +102,11 @@ impl Arena {
     }
 }
 
-/// Page tables that map all memory onto itself, as the firmware's tables do, but only in pages of 2 MiB.
+/// Page tables that map memory onto itself, as the firmware's tables do, but only in pages of 2 MiB. The
+/// entries leave the memory type to the MTRRs.
+///
+/// Above 4 GiB they map only what the firmware's memory map says is used: the CPU may load speculatively from
+/// all that is mapped, and a hole there may raise a machine check.
 pub struct Tables {
     _lent: Lent,
     /// Free memory that they also map.
@@ -122,32 +123,24 @@ impl Tables {
             return Err(Status::UNSUPPORTED);
         }
         let map = boot::memory_map(MemoryType::LOADER_DATA).map_err(|error| error.status())?;
-        // A directory maps 1 GiB, and a directory pointer table 512 of them.
-        let directories = end(&map).div_ceil(GIB).max(4) as usize;
-        let pointers = directories.div_ceil(512);
-        let bytes = (directories + pointers + 2) * PAGE_SIZE;
+        let areas = || [LOW].into_iter().chain(used(&map));
+        let most: u64 = 1 + areas().map(page::Tables::most_tables).sum::<u64>();
+        // `Physical` cuts tables from whole large pages.
+        let bytes = (most as usize * PAGE_SIZE).next_multiple_of(LARGE_PAGE);
         let lent = Lent::new(bytes).map_err(|error| error.status())?;
-        let at = lent.at.cast::<Table>().as_ptr();
-        // SAFETY: the memory is zeroed, and holds this number of tables.
-        let tables = unsafe { slice::from_raw_parts_mut(at, bytes / PAGE_SIZE) };
-
-        let (directories, tables) = tables.split_at_mut(directories);
-        let (pointers, top) = tables.split_at_mut(pointers);
-        let [level_4, level_5] = top else {
-            return Err(Status::ABORTED);
-        };
-        for (index, entry) in directories.as_flattened_mut().iter_mut().enumerate() {
-            *entry = (index * LARGE_PAGE) as u64 | PAGE;
+        let mut pool = Pool::new();
+        pool.add(Area::new(lent.at.addr().get() as u64, bytes as u64));
+        // SAFETY: the firmware has just lent this memory, and maps it onto itself.
+        let mut frames = unsafe { Physical::new(pool, u64::MAX) };
+        let root = frames.lend().ok_or(Status::OUT_OF_RESOURCES)?;
+        // SAFETY: only this function uses the tables, which are in that memory.
+        let mut tables = unsafe { tables(root) };
+        for area in areas() {
+            let mapped = tables.map_onto_itself(area, &mut frames);
+            mapped.map_err(|_| Status::OUT_OF_RESOURCES)?;
         }
-        link(pointers.as_flattened_mut(), directories);
-        link(level_4, pointers);
-        link(level_5, slice::from_ref(level_4));
-        let root = match takeover::five_levels() {
-            true => level_5,
-            false => level_4,
-        };
         Ok(Self {
-            root: address(root),
+            root,
             _lent: lent,
             free: [const { None }; AREAS],
         })
@@ -158,41 +151,57 @@ impl Tables {
         self.root
     }
 
-    /// Most of the firmware's free memory. These tables map pieces of it on request.
+    /// Most of the firmware's free memory, and the bytes of it that are left out because they are no ordinary
+    /// memory. These tables map pieces of the memory on request.
     ///
     /// # Safety
     /// This is called once, and these tables live as long as the result.
-    pub unsafe fn pages(&mut self) -> Pages {
+    pub unsafe fn pages(&mut self) -> (Pages, u64) {
         let mut pool = Pool::new();
-        for (lent, area) in self.free.iter_mut().zip(free()) {
+        let (areas, left_out) = free();
+        // Areas smaller than a large page are left to the firmware.
+        let areas = areas
+            .into_iter()
+            .filter(|area| area.bytes() >= LARGE_PAGE as u64);
+        for (lent, area) in self.free.iter_mut().zip(areas) {
             // An area that the firmware refuses or that does not fit into the pool stays unused.
             *lent = Lent::at(area).ok().filter(|_| pool.add(area));
         }
-        let levels = match takeover::five_levels() {
-            true => 5,
-            false => 4,
-        };
         // SAFETY: the firmware has allocated the memory for this program. The tables map it and themselves
         // onto themselves, and only the result changes them.
-        unsafe {
-            Pages::new(
-                Physical::new(pool, u64::MAX),
-                linefill_bare_memory::Tables::new(self.root, levels, Access::Ring0),
-            )
-        }
+        let pages = unsafe { Pages::new(Physical::new(pool, u64::MAX), tables(self.root)) };
+        (pages, left_out)
     }
 }
 
+/// The tables at `root`, with as many levels as the CPU walks.
+///
+/// # Safety
+/// As for `linefill_bare_memory::Tables::new`.
+unsafe fn tables(root: u64) -> page::Tables {
+    let levels = match takeover::five_levels() {
+        true => 5,
+        false => 4,
+    };
+    // SAFETY: the caller guarantees it.
+    unsafe { page::Tables::new(root, levels, Access::Ring0) }
+}
+
 /// The firmware's free memory without the part that it keeps, which is cut from the largest area: the last
-/// one.
-fn free() -> impl Iterator<Item = Area> {
+/// one. Also returns the bytes that are left out because they are no ordinary memory.
+fn free() -> ([Area; AREAS], u64) {
     let mut areas = [Area::default(); AREAS];
+    let mut left_out = 0;
     if let Ok(map) = boot::memory_map(MemoryType::LOADER_DATA) {
         let free = map
             .entries()
             .filter(|part| part.ty == MemoryType::CONVENTIONAL);
         for part in free {
-            let area = Area::new(part.phys_start, part.page_count * PAGE_SIZE as u64);
+            let area = area(part);
+            if !is_ordinary(part.att.bits()) {
+                left_out += area.bytes();
+                continue;
+            }
             // The areas are sorted by size: the first one is the smallest, and is replaced.
             if area.bytes() > areas[0].bytes() {
                 areas[0] = area;
@@ -204,27 +213,11 @@ fn free() -> impl Iterator<Item = Area> {
     let kept = (all / SHARE_KEPT).max(KEPT);
     let largest = &mut areas[AREAS - 1];
     largest.end = largest.end.saturating_sub(kept).max(largest.start);
-    // Areas smaller than a large page are left to the firmware.
-    areas
-        .into_iter()
-        .filter(|area| area.bytes() >= LARGE_PAGE as u64)
+    (areas, left_out)
 }
 
-/// Makes the first entries point to `tables`.
-fn link(entries: &mut [u64], tables: &[Table]) {
-    for (entry, table) in entries.iter_mut().zip(tables) {
-        *entry = address(table) | TABLE;
-    }
-}
-
-/// The physical address of a table, which is its virtual address: both the firmware's tables and ours map it
-/// onto itself.
-fn address(table: &Table) -> u64 {
-    table.as_ptr().addr() as u64
-}
-
-/// The end of the memory that holds any code, data or tables.
-fn end(map: &MemoryMapOwned) -> u64 {
+/// The areas that hold code, data, tables or free memory.
+fn used(map: &MemoryMapOwned) -> impl Iterator<Item = Area> {
     let used = map.entries().filter(|part| {
         !matches!(
             part.ty,
@@ -235,7 +228,9 @@ fn end(map: &MemoryMapOwned) -> u64 {
                 | MemoryType::PERSISTENT_MEMORY
         )
     });
-    used.map(|part| part.phys_start + part.page_count * PAGE_SIZE as u64)
-        .max()
-        .unwrap_or(0)
+    used.map(area)
+}
+
+fn area(part: &MemoryDescriptor) -> Area {
+    Area::new(part.phys_start, part.page_count * PAGE_SIZE as u64)
 }

@@ -63,6 +63,11 @@ impl Screen {
         }
     }
 
+    /// Closes the file of the record: nothing is written to it any more.
+    pub fn close(&mut self) {
+        drop(FILE.0.take());
+    }
+
     /// Waits for a key press, or for one minute if there is no keyboard.
     pub fn wait_for_key(&mut self) {
         let key = system::with_stdin(|keys| {

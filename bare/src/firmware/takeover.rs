@@ -1,8 +1,9 @@
 //! Takes the CPU from the firmware: interrupts off, our own page tables, all vector registers enabled, and
 //! exceptions reported.
 //!
-//! The firmware calls the program by the Microsoft ABI, in which a function keeps xmm6 to xmm15. Kernels write
-//! them, and the compiler, which uses no vector registers on this target, saves none: this module does.
+//! The firmware calls the program by the Microsoft ABI, in which a function keeps xmm6 to xmm15 and the control
+//! words. Kernels write them, and the compiler, which uses no vector registers on this target, saves none: this
+//! module does.
 //!
 //! Boot services and their drivers need timer interrupts and the firmware's own page tables: code that needs
 //! the firmware calls it through [`in_firmware`].
@@ -55,13 +56,14 @@ struct Memory {
     ours: State,
     cr4: u64,
     xcr0: Option<u64>,
-    /// xmm6 to xmm15, as the firmware left them.
+    /// The x87 and vector registers, as the firmware left them.
     vectors: Vectors,
     gates: [[u64; 2]; VECTORS],
 }
 
-/// Ten vector registers.
-type Vectors = [u128; 10];
+/// The memory of FXSAVE64 (Intel SDM volume 1, section 10.5).
+#[repr(C, align(16))]
+struct Vectors([u8; 512]);
 
 const NOTHING: State = State {
     cr3: 0,
@@ -79,7 +81,7 @@ static MEMORY: Cell = Cell(UnsafeCell::new(Memory {
     ours: NOTHING,
     cr4: 0,
     xcr0: None,
-    vectors: [0; 10],
+    vectors: Vectors([0; 512]),
     gates: [[0; 2]; VECTORS],
 }));
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -209,46 +211,20 @@ impl State {
     }
 }
 
-/// Saves xmm6 to xmm15. UEFI firmware has SSE switched on.
+/// Saves the x87 and vector registers with their control words. UEFI firmware has SSE switched on.
 fn save_vectors(into: &mut Vectors) {
-    // SAFETY: there is room for ten registers.
+    // SAFETY: the memory has the size and the alignment that the instruction needs.
     unsafe {
-        asm!(
-            "movups [{0}], xmm6",
-            "movups [{0} + 16], xmm7",
-            "movups [{0} + 32], xmm8",
-            "movups [{0} + 48], xmm9",
-            "movups [{0} + 64], xmm10",
-            "movups [{0} + 80], xmm11",
-            "movups [{0} + 96], xmm12",
-            "movups [{0} + 112], xmm13",
-            "movups [{0} + 128], xmm14",
-            "movups [{0} + 144], xmm15",
-            in(reg) into.as_mut_ptr(),
-            options(nostack, preserves_flags)
-        );
+        asm!("fxsave64 [{}]", in(reg) into, options(nostack, preserves_flags));
     }
 }
 
 /// # Safety
-/// No compiled code has values in xmm6 to xmm15; on this target none has.
+/// No compiled code has values in these registers; on this target none has.
 unsafe fn load_vectors(from: &Vectors) {
-    // SAFETY: ten registers are read; that they change is the caller's affair.
+    // SAFETY: `save_vectors` wrote the memory; that registers change is the caller's affair.
     unsafe {
-        asm!(
-            "movups xmm6, [{0}]",
-            "movups xmm7, [{0} + 16]",
-            "movups xmm8, [{0} + 32]",
-            "movups xmm9, [{0} + 48]",
-            "movups xmm10, [{0} + 64]",
-            "movups xmm11, [{0} + 80]",
-            "movups xmm12, [{0} + 96]",
-            "movups xmm13, [{0} + 112]",
-            "movups xmm14, [{0} + 128]",
-            "movups xmm15, [{0} + 144]",
-            in(reg) from.as_ptr(),
-            options(readonly, nostack, preserves_flags)
-        );
+        asm!("fxrstor64 [{}]", in(reg) from, options(readonly, nostack, preserves_flags));
     }
 }
 

@@ -12,7 +12,10 @@ const FIFO_CONTROL: u16 = BASE + 2;
 const LINE_CONTROL: u16 = BASE + 3;
 const MODEM_CONTROL: u16 = BASE + 4;
 const LINE_STATUS: u16 = BASE + 5;
-const TRANSMITTER_EMPTY: u8 = 0x20;
+/// The transmitter takes another byte.
+const TRANSMITTER_READY: u8 = 0x20;
+/// The transmitter has sent all bytes.
+const TRANSMITTER_IDLE: u8 = 0x40;
 
 /// Polls until a port that never gets ready is given up: the program must also finish on a machine without a
 /// port.
@@ -22,8 +25,10 @@ const PATIENCE: u32 = 1_000_000;
 pub struct Serial(());
 
 impl Serial {
-    /// Initialises the port. A panic handler can open it again, because repeating this does no harm.
+    /// Initialises the port. A panic handler can open it again: the bytes of the line before are sent first, as
+    /// this would lose them.
     pub fn first() -> Self {
+        wait(TRANSMITTER_IDLE);
         for (register, value) in [
             (INTERRUPT_ENABLE, 0), // polled
             (LINE_CONTROL, 0x80),  // the next two registers hold the divisor
@@ -40,15 +45,20 @@ impl Serial {
     }
 
     fn send(&mut self, byte: u8) {
-        for _ in 0..PATIENCE {
-            // SAFETY: reading the line status only clears error bits.
-            if unsafe { port::read(LINE_STATUS) } & TRANSMITTER_EMPTY != 0 {
-                break;
-            }
-            spin_loop();
-        }
+        wait(TRANSMITTER_READY);
         // SAFETY: the data register belongs to the serial port.
         unsafe { port::write(DATA, byte) }
+    }
+}
+
+/// Waits until a bit of the line status is set. Without a port, all bits are.
+fn wait(bit: u8) {
+    for _ in 0..PATIENCE {
+        // SAFETY: reading the line status only clears error bits.
+        if unsafe { port::read(LINE_STATUS) } & bit != 0 {
+            break;
+        }
+        spin_loop();
     }
 }
 
