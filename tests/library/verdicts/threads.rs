@@ -3,6 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
 
+use super::machines::of_two_kinds;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
 /// The time of two threads relative to that of one thread, level by level.
@@ -78,6 +79,17 @@ fn in_memory(id: &str, machine: &Machine, two: f64, four: f64) -> Planted {
 fn on_one_list(id: &str, machine: &Machine, near: f64) -> Planted {
     let one_list = [near, near, near, 1.2];
     plant(id, machine, Slower { one_list, ..PAPER })
+}
+
+/// The same times, while the clock of several busy cores is this factor of that of one.
+fn at_a_slower_clock(planted: Planted, factor: f64) -> Planted {
+    planted.with_clock(|series, _| if threads(series) > 1 { factor } else { 1.0 })
+}
+
+/// Two performance cores and efficient cores. A step takes as long on all cores; the fastest thread tells nothing
+/// about threads on cores of both kinds.
+fn hybrid(id: &str, machine: &Machine, slower: Slower) -> Planted {
+    plant(id, &of_two_kinds(machine), slower)
 }
 
 /// The same points, judged on a machine with `cores` cores.
@@ -283,6 +295,8 @@ pub fn rows() -> Vec<Row> {
             cores(plant("D28", m, PAPER), 1)
         }),
     ]);
+    rows.extend(by_the_clock());
+    rows.extend(on_cores_of_two_kinds());
     // One claim per kind of walk: reads in order, writes in order, random steps.
     for way in [".1", ".2", ".3"] {
         rows.extend([
@@ -296,4 +310,83 @@ pub fn rows() -> Vec<Row> {
         ]);
     }
     rows
+}
+
+/// More time at a slower clock is fewer core cycles more.
+fn by_the_clock() -> Vec<Row> {
+    let mut rows = vec![
+        row("D30", LLC, DoesNotHold, |m| {
+            at_a_slower_clock(in_llc(m, 1.25), 0.8)
+        })
+        .says("the last level 0.80"),
+        row("D30", NEAR, DoesNotHold, |m| {
+            at_a_slower_clock(in_l2("D30", m, 1.25), 0.8)
+        }),
+        row("D30", FAR, Holds, |m| {
+            let slow = in_memory("D30", m, 1.18, 1.18);
+            let memory = m.ranges.memory;
+            slow.with_clock(|series, x| match threads(series) {
+                2.. if memory.holds(x) => 0.9,
+                _ => 1.0,
+            })
+        }),
+        row("D30", NO_MORE, Holds, |m| {
+            let slow = in_memory("D30", m, 1.0, 1.8);
+            slow.with_clock(|series, _| if threads(series) > 2 { 0.9 } else { 1.0 })
+        })
+        .says("four threads over two 1.11"),
+        row("D29", NEXT_TO_NOTHING, Holds, |m| {
+            let slow = in_memory("D29", m, 1.0, 1.8);
+            slow.with_clock(|series, _| if threads(series) > 2 { 0.9 } else { 1.0 })
+        }),
+        // The control is about lines that move, not about the clock of the core.
+        row("D27", ".3", Holds, |m| {
+            at_a_slower_clock(in_l2("D27", m, 1.25), 0.8)
+        })
+        .says("over one, L2 1.00"),
+    ];
+    for (id, claim) in [
+        ("D26", TWO_READ),
+        ("D26", FOUR_READ),
+        ("D27", TWO_WRITE),
+        ("D27", FOUR_WRITE),
+        ("D28", TWO_RANDOM),
+    ] {
+        let plant: fn(&Machine) -> Planted = match id {
+            "D26" => |m| at_a_slower_clock(in_memory("D26", m, 1.18, 1.18), 0.9),
+            "D27" => |m| at_a_slower_clock(in_memory("D27", m, 1.18, 1.18), 0.9),
+            _ => |m| at_a_slower_clock(in_memory("D28", m, 1.18, 1.18), 0.9),
+        };
+        rows.push(row(id, claim, Holds, plant).says("over one 1.18"));
+    }
+    rows
+}
+
+fn on_cores_of_two_kinds() -> Vec<Row> {
+    let mixed = "cores of two kinds";
+    vec![
+        row("D26", FOUR_READ, Untestable, |m| hybrid("D26", m, PAPER)).says(mixed),
+        row("D27", FOUR_WRITE, Untestable, |m| hybrid("D27", m, PAPER)).says(mixed),
+        row("D28", FOUR_RANDOM, Untestable, |m| hybrid("D28", m, PAPER)).says(mixed),
+        row("D29", NEXT_TO_NOTHING, Untestable, |m| {
+            hybrid("D29", m, PAPER)
+        })
+        .says(mixed),
+        row("D30", NO_MORE, Untestable, |m| hybrid("D30", m, PAPER)).says(mixed),
+        // Of the others, those on the first two cores are compared.
+        row("D26", QUICKER, Holds, |m| hybrid("D26", m, PAPER)).says("2 threads, own lists"),
+        row("D27", ".3", Holds, |m| hybrid("D27", m, PAPER)).says("2 threads, own lists"),
+        row("D30", NEAR, Holds, |m| hybrid("D30", m, PAPER)).says("share of 2 times"),
+        row("D30", LLC, Holds, |m| hybrid("D30", m, PAPER)).says("share of 2 times"),
+        // One performance core alone has none to be compared with.
+        row("D27", INEFFECTIVE, Untestable, |m| {
+            let first = vec![m.cpu_order.seats()[0].cpu];
+            let machine = Machine {
+                cpu_order: m.cpu_order.clone().with_performance(first),
+                ..m.clone()
+            };
+            plant("D27", &machine, PAPER)
+        })
+        .says(mixed),
+    ]
 }

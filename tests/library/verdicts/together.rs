@@ -292,6 +292,11 @@ fn fig_3_29() -> Vec<Row> {
     rows
 }
 
+/// The same bytes per second, while the clock of several busy cores is this factor of that of one.
+fn at_a_slower_clock(planted: Planted, factor: f64) -> Planted {
+    planted.with_clock(|_, threads| if threads > 1.0 { factor } else { 1.0 })
+}
+
 /// With more than one thread, each keeps these shares of the bandwidth of reading L2, and of reading and
 /// writing memory.
 fn bus_keeps(machine: &Machine, l2: f64, read: f64, write: f64) -> Planted {
@@ -321,6 +326,17 @@ fn bus() -> Vec<Row> {
         }),
         row("D25", BUS_WRITE, Inconclusive, |m| {
             bus_keeps(m, 1.0, 0.6, 0.9)
+        }),
+        // Fifteen percent fewer bytes per second, and as many per cycle.
+        row("D25", BUS_READ, Holds, |m| {
+            at_a_slower_clock(bus_keeps(m, 1.0, 0.85, 0.85), 0.85)
+        })
+        .says("over one alone 0.85"),
+        row("D25", BUS_WRITE, Holds, |m| {
+            at_a_slower_clock(bus_keeps(m, 1.0, 0.85, 0.85), 0.85)
+        }),
+        row("D25", BUS_L2, Holds, |m| {
+            at_a_slower_clock(bus_keeps(m, 0.85, 0.85, 0.85), 0.85)
         }),
         row("D25", BUS_L2, Holds, |m| bus_keeps(m, 1.0, 0.6, 0.6)),
         row("D25", BUS_L2, DoesNotHold, |m| bus_keeps(m, 0.5, 0.6, 0.6)),

@@ -74,8 +74,14 @@ fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judged
     judge(&what, ratio(each, alone)?)
 }
 
-/// Judges whether threads in memory get no more bandwidth than one thread alone.
+/// Judges whether threads in memory get less bandwidth than one thread alone.
 fn kept_in_memory(e: &Evidence<'_>, series: &str) -> Judged {
+    // The clock of several busy cores is often slower than that of one, but not that of memory: bytes per
+    // second count, not bytes per core cycle.
+    let e = &Evidence {
+        unit: Unit::GigabytesPerSecond,
+        ..*e
+    };
     e.at(series, 1.0)?;
     e.machine.memory_size()?;
     all_find_room(e, series)?;
@@ -130,7 +136,7 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
         measured(
             "D25.1",
             drepper("3.3.4"),
-            "with a thread on each core, each thread reads at least 10 % less per cycle from memory \
+            "with a thread on each core, each thread reads at least 10 % less per second from memory \
              than one thread alone",
             |e| kept_in_memory(e, READ),
         )
@@ -142,7 +148,7 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
         measured(
             "D25.2",
             drepper("3.3.4"),
-            "with a thread on each core, each thread writes at least 10 % less per cycle to memory \
+            "with a thread on each core, each thread writes at least 10 % less per second to memory \
              than one thread alone",
             |e| kept_in_memory(e, WRITE),
         )
