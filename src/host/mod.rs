@@ -244,6 +244,14 @@ pub trait Host: Debug + Sync {
         Err(self.lacks("answer to whether locks across two lines are trapped"))
     }
 
+    /// Runs `work` in a child process. Returns whether the CPU or the kernel refused something in it.
+    ///
+    /// # Errors
+    /// If the process cannot be started, or ends in another way.
+    fn faults(&self, work: &mut dyn FnMut()) -> Result<bool, Lack> {
+        Err(self.lacks("second process"))
+    }
+
     /// Runs `work` while a timer interrupts it each `period`. Returns the addresses of the interrupted
     /// instructions.
     ///
