@@ -62,7 +62,7 @@ const BEYOND: &str = "read, 5/4 of what the L1 dTLB reaches";
 /// Returns the bytes that the entries of the L1 dTLB cover with 4 KiB pages. A published number of
 /// entries comes first, because CPUID may report fewer: Golden Cove reports 64 and has 96, so that five
 /// quarters of what it reports would lie within the reach.
-fn reach(machine: &Machine) -> Option<usize> {
+pub(crate) fn reach(machine: &Machine) -> Option<usize> {
     let published = || machine.calibration.core()?.dtlb_entries();
     let reported = || Some(machine.calibration.tlb(1, PAGE as u64)?.entries);
     Some(published().or_else(reported)? as usize * PAGE)
