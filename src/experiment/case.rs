@@ -340,7 +340,8 @@ pub enum Timing<'m> {
         limit: Arc<RunAheadLimit>,
     },
     /// Runs from beginning to end, each prepared anew. A thread does its share of a run, whatever number
-    /// of operations it is told to do.
+    /// of operations it is told to do. Before each run it is told to do 0, in which it fetches what was
+    /// renewed.
     Runs {
         /// Brings the memory into the state that a run starts from. Not timed.
         renew: Box<dyn FnMut(Run) + 'm>,

@@ -116,7 +116,7 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If the nodes cannot be found, or a page is not present.
     fn nodes_of(&self, first: *const u8, bytes: usize) -> Result<Vec<OnNode>, Lack> {
-        Err(self.lacks("answer to on which node a page lies"))
+        Err(self.lacks("way to tell on which node a page lies"))
     }
 
     /// Returns the CPU that this thread is on; `None` if the host does not report it.
@@ -241,7 +241,15 @@ pub trait Host: Debug + Sync {
     /// # Errors
     /// If such instructions are trapped, or if that is not known.
     fn split_locks(&self) -> Result<SplitLocks, Lack> {
-        Err(self.lacks("answer to whether locks across two lines are trapped"))
+        Err(self.lacks("way to tell whether locks across two lines are trapped"))
+    }
+
+    /// Runs `work` in a child process. Returns whether the CPU or the kernel refused something in it.
+    ///
+    /// # Errors
+    /// If the process cannot be started, or ends in another way.
+    fn faults(&self, work: &mut dyn FnMut()) -> Result<bool, Lack> {
+        Err(self.lacks("second process"))
     }
 
     /// Runs `work` while a timer interrupts it each `period`. Returns the addresses of the interrupted

@@ -36,7 +36,7 @@ pub struct NoIntrinsics;
 messages! { NoIntrinsics:
     NoIntrinsics => (
         "no form by intrinsics: string instructions have none, and soft-float targets have \
-         none on vectors; assembly is had everywhere"
+         none on vectors; `Form::Assembly` works everywhere"
     );
 }
 

@@ -60,7 +60,7 @@ messages! { RunGateError:
             hold`, or FAMILY/EXPERIMENT/SERIES > VALUE, such as `walk/D15/NPAD=7 > 300`"
     );
     RunGateError::NoVerdict(text) => (
-        "`{text}` is no verdict: {} is accepted", Verdict::ALL.map(Verdict::name).join(", ")
+        "`{text}` is not a verdict; use {}", Verdict::ALL.map(Verdict::name).join(", ")
     );
     RunGateError::NoGlob { part, why } => ("`{part}` is no glob: {why}");
     RunGateError::NoValue(text) => (

@@ -77,10 +77,14 @@ impl Output for Listing {
             screen.end();
         }
         screen.add(&format!(
-            "{} of {} experiments; `linefill show ID` tells more",
+            "{} of {} experiments; `linefill show ID` tells more\n",
             self.rows.len(),
             all().len()
         ));
+        let topics = topics::TOPICS.iter().map(|topic| topic.name);
+        let topics = topics.collect::<Vec<_>>().join(", ");
+        let topics = format!("topics, each several families, to be named like them: {topics}");
+        screen.add(&textwrap::fill(&topics, usize::from(width)));
         screen
     }
 

@@ -53,9 +53,9 @@ fn unknown(text: &str) -> anyhow::Error {
         None if part.len() > 2 && all().iter().any(|row| row.name.contains(&part)) => {
             format!("`*{part}*`")
         }
-        None => return anyhow::anyhow!("unknown experiment `{text}`; {ALL}"),
+        None => return anyhow::anyhow!("no experiment, family or topic `{text}`; {ALL}"),
     };
-    anyhow::anyhow!("unknown experiment `{text}`; did you mean {near}? {ALL}")
+    anyhow::anyhow!("no experiment, family or topic `{text}`; did you mean {near}? {ALL}")
 }
 
 #[cfg(test)]

@@ -128,7 +128,9 @@ fn a_policy_of_l1d_that_most_curves_contradict_is_a_candidate() {
         let value = vec!["tree-PLRU", "SRRIP"];
         analysis.inferred.policy = Some(Found { value, confidence });
         let sheet = analysis.sheet();
-        let row = sheet.into_iter().find(|row| row.name == "L1d replaces");
+        let row = sheet
+            .into_iter()
+            .find(|row| row.name == "L1d replacement policy");
         row.and_then(|row| row.measured).expect("a row")
     };
     assert_eq!(
@@ -179,7 +181,9 @@ fn the_sheet_says_what_l2_replaces_or_why_that_cannot_be_told() {
     let mut told = |policy| {
         analysis.inferred.l2_policy = policy;
         let sheet = analysis.sheet();
-        let row = sheet.into_iter().find(|row| row.name == "L2 replaces");
+        let row = sheet
+            .into_iter()
+            .find(|row| row.name == "L2 replacement policy");
         row.and_then(|row| row.measured)
     };
     assert_eq!(told(None), None);

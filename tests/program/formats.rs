@@ -276,7 +276,7 @@ fn a_gate_on_a_record_decides_the_status() {
     gate("walk/D15/NPAD=0 > 1e6").ok();
     assert_eq!(gate("walk/D15/NPAD=0 < 1e6").status, Some(1));
     gate("E4 = holds").refused(&["--fail-if", "could never fail"]);
-    gate("D14 = good").refused(&["--fail-if", "`good` is no verdict"]);
+    gate("D14 = good").refused(&["--fail-if", "`good` is not a verdict; use holds"]);
     folder
         .run(&["run", "--fail-if", "D14"])
         .refused(&["--fail-if", "`D14`"]);

@@ -40,7 +40,7 @@ pub struct Claim {
 pub enum Kind {
     /// Timed on this machine.
     Measured,
-    /// Counted by this machine's counters, or in code compiled for this machine.
+    /// Counted on this machine: by its counters, in code compiled for it, or in the results of a run.
     Counted,
     /// Found by the simulator, on the caches of this machine or of the document.
     Simulated,

@@ -2,7 +2,7 @@
 
 mod told;
 
-use core::sync::atomic::AtomicU32;
+use core::sync::atomic::{AtomicBool, AtomicU32};
 use core::time::Duration;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -21,10 +21,14 @@ use crate::os::irq::Interrupts;
 use crate::os::memory::{Transparent, transparent_pages};
 use crate::os::perf::{self, Counter};
 use crate::os::prefetchers::{Off, Ready};
+use crate::os::trial::{Ending, trial};
 use crate::os::{
     self, BackgroundProcess, BackgroundThread, Memory, Pinned, Populated, Root, Sysfs, futex,
     preempt, sampler, split_locks,
 };
+
+/// How long a child process may take that does next to nothing.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// Linux as a host, through [`os`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -180,6 +184,20 @@ impl Host for Linux {
         split_locks::allowed().map_err(Lack::refused)
     }
 
+    fn faults(&self, work: &mut dyn FnMut()) -> Result<bool, Lack> {
+        let ending = trial(LONGEST, &AtomicBool::new(false), |_| {
+            work();
+            Vec::new()
+        });
+        match ending.map_err(Lack::refused)? {
+            Ending::Done(_) => Ok(false),
+            Ending::Fault(_) => Ok(true),
+            other => Err(Lack::refused(format_args!(
+                "a child process gave no result: {other:?}"
+            ))),
+        }
+    }
+
     fn sample(&self, period: Duration, work: &mut dyn FnMut()) -> Result<Vec<usize>, Lack> {
         sampler::sample(period, work).map_err(Lack::refused)
     }
@@ -284,9 +302,26 @@ fn reason(refusal: &Refusal) -> String {
 
 #[cfg(test)]
 mod tests {
+    // A child process sends itself a signal.
+    #![allow(unsafe_code)]
+
     use super::*;
     use crate::experiment::Untestable;
     use crate::os::perf::{Pmu, probe};
+
+    #[test]
+    fn a_fault_in_a_child_process_is_told_from_its_end() {
+        assert_eq!(Linux.faults(&mut || {}), Ok(false));
+        // SAFETY: the signal goes to the child, whose handler ends it.
+        let refused = Linux.faults(&mut || unsafe {
+            libc::raise(libc::SIGSEGV);
+        });
+        assert_eq!(refused, Ok(true));
+        // SAFETY: ends the child.
+        let left = Linux.faults(&mut || unsafe { libc::_exit(9) });
+        let reason = left.unwrap_err().to_string();
+        assert!(reason.contains("Left(9)"), "{reason}");
+    }
 
     #[test]
     fn a_quantity_is_counted_or_says_why_not() {

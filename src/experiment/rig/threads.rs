@@ -209,12 +209,16 @@ pub(crate) fn runs(
     let outcome = led(host, members, options, |team| {
         let mut patience = PATIENCE;
         let mut run = |which| {
-            renew(which);
-            team.round(share);
+            let mut from_anew = |team: &mut dyn Team| {
+                renew(which);
+                // Not timed: the members fetch what was renewed.
+                team.round(0);
+                team.round(share);
+            };
+            from_anew(team);
             if elsewhere(team) && !patience.is_zero() {
                 team.wait_for_cores(&mut patience);
-                renew(which);
-                team.round(share);
+                from_anew(team);
             }
             let disturbed = which == Run::One && spread.add(team, operations);
             let (ticks, checksum) = stretch(team.turns(), SampleOf::Slowest);

@@ -26,7 +26,8 @@ Examples:
   linefill list              all of them
   linefill list 'D1*'        ids D1 and D10 to D19
   linefill list '*tlb*'      what has to do with the TLB, by name
-  linefill list streaming    a family: what shares a subject and a file, as the second column says
+  linefill list streaming    a family, by the second column
+  linefill list stores       a topic: several families; the last line names all topics
   linefill list --format json | jq -r '.experiments[].claims[].claim'")]
 pub(super) struct ListArgs {
     /// Ids or names of experiments, globs of these, families or topics. Put globs in quotes.

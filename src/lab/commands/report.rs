@@ -88,6 +88,12 @@ pub(super) struct Shown {
     /// Exit with status 1 if this condition is true: `CLAIM = VERDICT` (or `!=`), or
     /// `FAMILY/EXPERIMENT/SERIES > VALUE` (or `<`). All names are globs. Repeat the option for several
     /// conditions.
+    ///
+    /// CLAIM names claims by their id, or by that of their experiment, its name, its family, its topic or its
+    /// document: `D14.1`, `D14`, `streaming`, `drepper`. A value is in the unit of the plot, as
+    /// `linefill show ID` prints it with the series. The first part may also be an experiment, or `walk` for
+    /// list walks, and the last ones may be left out. The condition is true if the whole interval of any point
+    /// lies beyond VALUE. One that matches nothing is an error (status 2).
     #[arg(long = "fail-if", value_name = "GATE")]
     gates: Vec<String>,
     /// The form of the output.

@@ -38,7 +38,10 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     }
     if let (Some(index), Some(policy)) = (l1, &inferred.policy) {
         let named = replacement::named(&policy.value);
-        rows.insert(index + 1, Row::of("L1d replaces", decided(policy, &named)));
+        rows.insert(
+            index + 1,
+            Row::of("L1d replacement policy", decided(policy, &named)),
+        );
     }
     if let (Some(row), Some(found)) = (named(rows, &level_name(2)), &inferred.l2) {
         // At a low confidence only the range is reported.
@@ -67,7 +70,7 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
             Ok(policy) => decided(policy, policy.value),
             Err(reason) => format!("not told: {reason}"),
         };
-        rows.insert(index + 1, Row::of("L2 replaces", policy));
+        rows.insert(index + 1, Row::of("L2 replacement policy", policy));
     }
     if let Some(row) = last_level(rows) {
         row.measured = row

@@ -54,6 +54,15 @@ pub fn rows() -> Vec<Row> {
         row("X10", PUBLISHED, Inconclusive, |m| {
             walks(m, 16.0, 0.05, Value::Counted(16.0))
         }),
+        // In small pages, eight page walkers may serve fewer walks than sixteen buffers.
+        row("X10", PUBLISHED, Untestable, |m| {
+            walks(m, 8.0, 0.002, Value::Counted(16.0)).granted("4 KiB, node 0")
+        })
+        .says("page walkers"),
+        row("X10", PUBLISHED, DoesNotHold, |m| {
+            walks(m, 8.0, 0.002, Value::Counted(16.0)).granted("2 MiB (hugetlb)")
+        }),
+        row("X10", PUBLISHED, Holds, |m| usual(m).granted("4 KiB")),
         row("X10", PUBLISHED, Untestable, |m| {
             let unknown = Value::Untestable("nothing is known to be published");
             walks(m, 16.0, 0.002, unknown)

@@ -138,6 +138,15 @@ impl Planted {
         self
     }
 
+    /// The same points, measured in these pages.
+    pub fn granted(mut self, pages: &str) -> Self {
+        let points = self.points.iter_mut();
+        for measured in points.filter_map(Point::measured_mut) {
+            pages.clone_into(&mut measured.pages);
+        }
+        self
+    }
+
     /// The same points, measured on several threads. `spread` gives the time of the slowest thread relative
     /// to the fastest for a series, or `None` for points on one thread.
     pub fn with_spread(mut self, spread: impl Fn(&str) -> Option<f64>) -> Self {

@@ -1,10 +1,11 @@
 //! Software prefetches: the hints, Figure 6.7, and the distance that pays off.
 
+use linefill::cpu::Core;
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::stats::Interval;
 
-use super::machines::with_memory;
+use super::machines::{with_memory, with_reported_dtlb};
 use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 
 const BAD: &str = ".1";
@@ -16,6 +17,7 @@ const FAR: &str = ".2";
 const HINTS: &str = ".3";
 const WRITE: &str = ".4";
 const BEST: &str = ".5";
+const TLB: &str = ".6";
 const ONE: &str = ".1";
 const ENOUGH: &str = ".2";
 const TOO_NEAR: &str = ".3";
@@ -55,12 +57,24 @@ fn ahead(machine: &Machine, change: [f64; 4]) -> Planted {
     })
 }
 
-/// The times at the distances of the sweep: 1 ahead, those in between, 128 ahead.
+/// The times at the distances of the sweep: 1 ahead, those in between, 128 ahead. In large pages, a walk takes
+/// 220 if its lines fill half of L1d.
 fn sweep(machine: &Machine, first: f64, between: f64, last: f64) -> Planted {
-    Planted::new("E37", machine, |series, _| {
+    evicting(machine, 240.0, [first, between, last])
+}
+
+/// The same, with the time `twice` if the lines fill L1d twice.
+fn evicting(machine: &Machine, twice: f64, [first, between, last]: [f64; 3]) -> Planted {
+    let full = Machine {
+        full: true,
+        ..machine.clone()
+    };
+    Planted::new("E37", &full, |series, _| {
         time(match series {
             "1 ahead" => first,
             "128 ahead" => last,
+            "half of L1d ahead, in 2 MiB pages" => 220.0,
+            "twice L1d ahead, in 2 MiB pages" => twice,
             _ => between,
         })
     })
@@ -182,11 +196,21 @@ pub fn rows() -> Vec<Row> {
             ahead(m, [1.0; 4]).without(|series, _| series == "no prefetch")
         }),
         row("E37", BEST, Holds, |m| sweep(m, 400.0, 200.0, 300.0)),
-        // The largest distance is the best.
-        row("E37", BEST, DoesNotHold, |m| sweep(m, 400.0, 200.0, 180.0)).says("128 ahead"),
+        // What the L1 dTLB forgets says nothing about data.
+        row("E37", BEST, DoesNotHold, |m| {
+            evicting(m, 220.0, [400.0, 200.0, 300.0])
+        })
+        .says("twice L1d ahead over half of it 1.0"),
+        row("E37", BEST, Holds, |m| sweep(m, 400.0, 200.0, 200.0)),
         // A distance of one is enough.
         row("E37", BEST, DoesNotHold, |m| sweep(m, 190.0, 200.0, 300.0)),
-        row("E37", BEST, Inconclusive, |m| sweep(m, 400.0, 200.0, 206.0)),
+        row("E37", BEST, Inconclusive, |m| {
+            evicting(m, 220.0 * 1.03, [400.0, 200.0, 300.0])
+        }),
+        row("E37", BEST, Untestable, |m| {
+            sweep(m, 400.0, 200.0, 300.0).lacking(&["2 MiB"], "no 2 MiB pages")
+        })
+        .says("no 2 MiB pages"),
         row("E37", BEST, Untestable, |m| {
             sweep(m, 400.0, 200.0, 300.0).without(|series, _| series == "16 ahead")
         })
@@ -195,6 +219,32 @@ pub fn rows() -> Vec<Row> {
             sweep(&with_memory(m, 16 << 20), 400.0, 200.0, 300.0)
         })
         .says("the largest working set, 16384 KiB, is not in the range"),
+        row("E37", BEST, Untestable, |m| {
+            let quick = Machine {
+                full: false,
+                ..m.clone()
+            };
+            sweep(m, 400.0, 200.0, 300.0).on(quick)
+        })
+        .says("`--profile full` does"),
+        row("E37", TLB, Holds, |m| sweep(m, 400.0, 200.0, 300.0)),
+        // The largest distance is the best.
+        row("E37", TLB, DoesNotHold, |m| sweep(m, 400.0, 200.0, 180.0)).says("128 ahead"),
+        row("E37", TLB, Inconclusive, |m| sweep(m, 400.0, 200.0, 206.0)),
+        row("E37", TLB, Untestable, |m| {
+            sweep(m, 400.0, 200.0, 300.0).without(|series, _| series == "128 ahead")
+        })
+        .says("`128 ahead` was not measured at"),
+        row("E37", TLB, Untestable, |m| {
+            let core = Core::named("Lion Cove");
+            let machine = with_reported_dtlb(m, 128, core);
+            sweep(&machine, 400.0, 200.0, 200.0)
+        })
+        .says("128 entries, enough for 128 nodes"),
+        row("E37", TLB, Untestable, |m| {
+            sweep(m, 400.0, 200.0, 200.0).granted("2 MiB (transparent)")
+        })
+        .says("the claim is about pages of 4 KiB"),
         row("E37", HINTS, Holds, |m| hinted(m, |_| 200.0)),
         row("E37", HINTS, DoesNotHold, |m| {
             hinted(m, |name| if name == "prefetcht2" { 560.0 } else { 200.0 })

@@ -9,7 +9,7 @@ use crate::stats::Interval;
 use Place::{L1, L2, Llc, Memory};
 
 mod bus;
-mod figures;
+pub(crate) mod figures;
 mod mixes;
 mod processes;
 mod scaling;

@@ -312,7 +312,7 @@ const IN_TURN: Experiment = Experiment {
                 at_least(&what, gain.scaled(1.0 / tasks as f64), 0.6)
             },
         )
-        .then(0.81, "i7-4870HQ, 4 cores"),
+        .then(0.81, "i7-4870HQ, 4 cores with 2 tasks each"),
     ],
     ..Experiment::PLAIN
 };
@@ -369,7 +369,7 @@ const AT_ONCE: Experiment = Experiment {
         .then_between(
             1.71,
             7.72,
-            "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24",
+            "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24, 2 tasks per core",
         ),
         measured(
             "B4.3",
@@ -427,7 +427,7 @@ const PADDED: Experiment = Experiment {
                 )
             },
         )
-        .then(1.0, "i7-4870HQ, 4 cores"),
+        .then(1.0, "i7-4870HQ, 4 cores with 2 tasks each"),
         // The padding dramatically improves 2Q: 1.342 s instead of 2.234 on the i7, 1.469 s instead
         // of 6.587 on the Xeon.
         measured(
@@ -443,7 +443,7 @@ const PADDED: Experiment = Experiment {
         .then_between(
             0.22,
             0.6,
-            "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24",
+            "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24, 2 tasks per core",
         )
         .takeaway(
             Shown::Share,

@@ -89,13 +89,13 @@ pub(super) const STREAMS: Experiment = Experiment {
         .then_between(
             0.65,
             0.96,
-            "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24",
+            "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24, 2 tasks per core",
         )
         .failing(
             "The parallel streams of KMeans3P cost more than what they share: tasks wait for each other, \
              or for the host.",
         ),
-        computed(
+        counted(
             "B6.2",
             ours("the compared variants must compute the same result"),
             "all variants of k-means find the same means within 10^-9, in the same number of \

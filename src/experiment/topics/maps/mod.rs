@@ -21,7 +21,10 @@ const OPERATIONS: u64 = 1_600_000;
 const RANGE: u32 = 100_000;
 
 /// A quick run divides operations and keys by this number, so that it uses each key as often.
-const QUICK: u32 = 32;
+const QUICK: u64 = 32;
+
+/// The least number of operations per thread. Fewer would not be long beside the start of a run.
+const LEAST: u64 = 4_000;
 
 /// The largest number of threads in the note's figures.
 const NOTE: usize = 32;
@@ -56,14 +59,22 @@ fn on_cores(e: &Evidence<'_>) -> Testable<f64> {
     at_least_cores(order, 2).map(|()| order.cores() as f64)
 }
 
-fn cases(machine: &Machine) -> Vec<Case> {
+/// Returns the operations of a run of `threads` threads, and its number of keys.
+fn run_of(machine: &Machine, threads: usize) -> (u64, u32) {
     let fewer = if machine.full { 1 } else { QUICK };
+    let operations = (OPERATIONS / fewer).max(LEAST * threads as u64);
+    let range = operations * u64::from(RANGE) / OPERATIONS;
+    (operations, range as u32)
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
     let run = |map, threads| {
         let cpus = machine.cpu_order.of(threads).ok()?;
+        let (operations, range) = run_of(machine, threads);
         Some(MapSetup {
             map,
-            operations: OPERATIONS / u64::from(fewer),
-            range: RANGE / fewer,
+            operations,
+            range,
             cpus,
         })
     };
@@ -175,9 +186,10 @@ const STRIPED: Experiment = Experiment {
             operation. Both stand for Java's ConcurrentHashMap, with a hash of one multiplication. \
             Two threads seldom need the same of 32 locks. If readers take no lock, the map keeps \
             removed entries until the run is over; Java leaves them to the garbage collector. A \
-            quick run has 1/32 of the note's operations and keys. It uses each key as often, but \
-            its map fits L2, so locks and lines that move between cores dominate its time; the map \
-            of a full run is larger than most L2 caches. Claims compare two maps that run in turn \
+            quick run has 1/32 of the note's operations and keys, or more if a thread would do \
+            fewer than 4,000 operations. It uses each key as often, but its map fits L2, so locks \
+            and lines that move between cores dominate its time; the map of a full run is larger \
+            than most L2 caches. Claims compare two maps that run in turn \
             and take the fastest of four runs of each, because in a guest the time of a line \
             between two cores can change fourfold from one second to the next.",
     plot: Some(Plot::nanoseconds(
@@ -225,7 +237,7 @@ const STRIPED: Experiment = Experiment {
              StripedMap",
             |e| quicker(e, PAIRS[3]),
         ),
-        computed(
+        counted(
             "B10.5",
             ours("a map that loses keys could be fast for the wrong reason"),
             "after every run, the size of each of the note's maps is the number of keys put less \
@@ -233,7 +245,7 @@ const STRIPED: Experiment = Experiment {
              sizes are equal",
             |e| sizes(e, &OWN),
         ),
-        computed(
+        counted(
             "B10.6",
             ours("a map that loses keys could be fast for the wrong reason"),
             "after every run, the sizes of DashMap and papaya::HashMap are the number of keys put \
@@ -286,4 +298,28 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     }
     curves.retain(|curve: &Curve| !curve.points.is_empty());
     curves
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::machine::tests::unknown;
+
+    #[test]
+    fn every_thread_has_thousands_of_operations_and_every_key_sixteen() {
+        let quick = unknown();
+        let full = Machine {
+            full: true,
+            ..unknown()
+        };
+        for threads in [1, 2, 12, 96, 512] {
+            for machine in [&quick, &full] {
+                let (operations, range) = run_of(machine, threads);
+                assert!(operations / threads as u64 >= LEAST, "{threads}");
+                assert_eq!(operations / u64::from(range), 16, "{threads}");
+            }
+        }
+        assert_eq!(run_of(&quick, 2), (50_000, 3_125));
+        assert_eq!(run_of(&full, 32), (OPERATIONS, RANGE));
+    }
 }

@@ -43,25 +43,34 @@ impl MapSetup {
     }
 }
 
-/// The map of the current run, which the threads share.
+/// The map of the next run, which the threads fetch.
 type Slot = Arc<Mutex<Arc<dyn SharedMap>>>;
 
 /// A thread that runs its share on the map of the current run.
 struct Sharer {
     slot: Slot,
+    map: Arc<dyn SharedMap>,
     share: Share,
+    tally: Tally,
     came_to: Arc<Mutex<Tally>>,
 }
 
 impl Kernel for Sharer {
-    /// Runs the share, whatever the number of operations. Returns the number of keys counted at its
-    /// end.
-    fn run(&mut self, _: u64) -> u64 {
-        let map = Arc::clone(&lock(&self.slot));
-        let tally = map.exercise(self.share);
-        let mut all = lock(&self.came_to);
-        *all = all.with(tally);
-        tally.counted
+    /// Runs the share, whatever the number of operations, without a lock of this file: many threads would
+    /// wait for it longer than they work. Returns the number of keys put.
+    ///
+    /// With 0 operations, adds the tally of the last run to that of all threads, and fetches the map of the
+    /// next run.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations == 0 {
+            self.map = Arc::clone(&lock(&self.slot));
+            let mut all = lock(&self.came_to);
+            *all = all.with(core::mem::take(&mut self.tally));
+            return 0;
+        }
+        let tally = self.map.exercise(self.share);
+        self.tally = self.tally.with(tally);
+        tally.added
     }
 
     /// Does nothing and reports nothing: the accesses of an operation depend on the map and its
@@ -80,14 +89,17 @@ struct Sharers {
 
 impl Sharers {
     fn of(setup: &MapSetup) -> Testable<Self> {
-        let slot: Slot = Arc::new(Mutex::new(setup.make()?));
+        let map = setup.make()?;
+        let slot: Slot = Arc::new(Mutex::new(Arc::clone(&map)));
         let came_to = Arc::default();
         let member = |(&cpu, share)| {
             Worker::new(
                 cpu,
                 Sharer {
                     slot: Arc::clone(&slot),
+                    map: Arc::clone(&map),
                     share,
+                    tally: Tally::default(),
                     came_to: Arc::clone(&came_to),
                 },
             )
@@ -195,6 +207,7 @@ impl Setup for MapSizeSetup {
             .host
             .team(&mut sharers.members, options, &mut |team| {
                 team.round(1);
+                team.round(0);
             })?;
         let map = lock(&sharers.slot);
         let tally = *lock(&sharers.came_to);
@@ -210,5 +223,69 @@ impl Setup for MapSizeSetup {
             }
         };
         Ok(Workload::Count(value as f64))
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+    use core::time::Duration;
+    use std::sync::mpsc::channel;
+
+    /// A map whose keys nobody may count.
+    struct Uncounted(Arc<dyn SharedMap>);
+
+    impl SharedMap for Uncounted {
+        fn get(&self, key: u32) -> Option<u64> {
+            self.0.get(key)
+        }
+
+        fn put(&self, key: u32, value: u64) -> Option<u64> {
+            self.0.put(key, value)
+        }
+
+        fn put_if_absent(&self, key: u32, value: u64) -> Option<u64> {
+            self.0.put_if_absent(key, value)
+        }
+
+        fn remove(&self, key: u32) -> Option<u64> {
+            self.0.remove(key)
+        }
+
+        fn for_each(&self, _: &mut dyn FnMut(u32, u64)) {
+            panic!("the keys were counted");
+        }
+
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+    }
+
+    #[test]
+    fn a_timed_run_takes_no_shared_lock_and_counts_no_keys() {
+        let setup = MapSetup {
+            map: MapKind::Striped,
+            operations: 2000,
+            range: 100,
+            cpus: vec![0, 1],
+        };
+        let mut sharers = Sharers::of(&setup).unwrap();
+        let map: Arc<dyn SharedMap> = Arc::new(Uncounted(setup.make().unwrap()));
+        *lock(&sharers.slot) = Arc::clone(&map);
+        let mut member = sharers.members.remove(0).kernel;
+        assert_eq!(member.run(0), 0);
+        let held = (lock(&sharers.slot), lock(&sharers.came_to));
+        let (done, finished) = channel();
+        std::thread::spawn(move || {
+            let added = member.run(1);
+            done.send((member, added)).unwrap();
+        });
+        let came = finished.recv_timeout(Duration::from_secs(20));
+        drop(held);
+        let (mut member, added) = came.expect("the run waits for a lock of another thread");
+        assert!(map.len() > 50 && added >= map.len() as u64);
+        assert_eq!(*lock(&sharers.came_to), Tally::default());
+        member.run(0);
+        assert_eq!(lock(&sharers.came_to).added, added);
     }
 }

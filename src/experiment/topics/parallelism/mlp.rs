@@ -24,6 +24,11 @@ const LATENCY_CHAINS: u32 = 4;
 /// indices are read in address order and prefetched.
 const MISSES: f64 = 1.0;
 
+/// Why the times are judged as misses in flight. The post's own ratios are those of its counters: 2.17,
+/// where its throughput gives 1.61.
+const ESTIMATE: &str = "the post counts misses in flight; without counters, Little's law gives \
+                        their ratio from the throughput";
+
 /// Events that count misses in flight, where the CPU has counters.
 pub(crate) const EVENTS: &[Quantity] = &[
     Quantity::L1dPending,
@@ -44,7 +49,8 @@ const MLP: Experiment = Experiment {
             exchange takes, the more exchanges and misses fit into the window. If the CPU has no \
             event for pending misses, Little's law gives an estimate: the time of a miss over the \
             time of an exchange. The time of a miss comes from four chains of dependent \
-            exchanges. METHODOLOGY derives the formula.",
+            exchanges. METHODOLOGY derives the formula. The law averages over the whole time, the \
+            events over the cycles with a miss, so that the two numbers differ.",
     plot: Some(
         Plot::lines(
             Axis::log("stage length"),
@@ -127,11 +133,9 @@ const MLP: Experiment = Experiment {
             },
         )
         .then(1.0, ""),
-        // The quotient of the counters rises with the stage length: 3.53 in stages of 8, 5.42 in
-        // stages of 64.
         measured(
             "A3.3",
-            startin("table of throughput and pending misses"),
+            ours(ESTIMATE),
             "by Little's law, stages of 64 keep at least 10 % more misses in flight than stages of 8",
             |e| {
                 in_memory(e)?;
@@ -143,46 +147,43 @@ const MLP: Experiment = Experiment {
                     format!("stages of 64 keep an estimated {last} in flight"),
                 )
             },
-        )
-        .then(5.42 / 3.53, ""),
-        // The quotient of the counters: 5.42 in stages of 64, 2.50 without stages.
+        ),
+        // The number of A2.2, with its threshold.
         measured(
             "A3.4",
-            startin("table of throughput and pending misses"),
-            "by Little's law, a shuffle in stages of 64 keeps more than 1.4 times as many misses \
+            ours(ESTIMATE),
+            "by Little's law, a shuffle in stages of 64 keeps more than 1.2 times as many misses \
              in flight as the simple shuffle",
             |e| {
                 in_memory(e)?;
                 let more = in_passes(e, (DRAWN, 64.0), (BUFFERED, 64.0))?;
                 let simple = estimated(e, DRAWN, 64.0)?;
-                let judged = at_least("stages of 64 over simple", more, 1.4);
+                let judged = at_least("stages of 64 over simple", more, 1.2);
                 noted(
                     judged,
                     format!("the simple shuffle keeps an estimated {simple} in flight"),
                 )
             },
-        )
-        .then(2.17, ""),
-        // The quotient of the counters: 2.51 with indices drawn, 3.53 in stages of 8, 4.76 with
-        // indices looked up.
+        ),
         measured(
             "A3.5",
-            startin("table of throughput and pending misses"),
-            "by Little's law, the simple shuffle with drawn indices keeps fewer misses in flight \
-             than stages of 8, and fewer than with indices that are looked up",
+            ours(ESTIMATE),
+            "by Little's law, stages of 8 keep at least 10 % more misses in flight than the simple \
+             shuffle with drawn indices, and the simple shuffle keeps at least 10 % more with \
+             indices that are looked up",
             |e| {
                 in_memory(e)?;
-                let part = |what: &str, than| at_least(what, in_passes(e, (DRAWN, 8.0), than), 1.0);
+                let part =
+                    |what: &str, than| at_least(what, in_passes(e, (DRAWN, 8.0), than), LONGER);
                 all_of([
                     part("stages of 8 over simple", (BUFFERED, 8.0)),
                     part("looked up over drawn", (LOOKED_UP, 8.0)),
                 ])
             },
         )
-        .then(1.41, "")
         .failing(
-            "If stages of 8 keep fewer misses in flight, a stage ends before the CPU has drawn \
-             the indices of the next.",
+            "If stages of 8 gain nothing, a stage ends before the CPU has drawn the indices of the \
+             next.",
         ),
     ],
     ..Experiment::PLAIN

@@ -204,11 +204,11 @@ const OPTION: Experiment = Experiment {
         ]
     },
     claims: &[
-        // The argument overrides the standard events. To have CPI and cycles as well, name them in
-        // the list.
+        // The argument overrides the standard events of JMH. To have CPI and cycles as well, name
+        // them in the list.
         reported(
             "A6.1",
-            startin("option perfnorm:events"),
+            ours("the post's option of JMH replaces the default events: so must linefill's"),
             "a list that names two events of the kernel has both counted and no other event, \
              while a run without a list counts at least one event",
             |e| {

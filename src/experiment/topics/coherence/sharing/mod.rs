@@ -184,8 +184,9 @@ const COHERENCE: Experiment = Experiment {
             waits for all other threads on it, so that an additional time grows with their number. \
             Three claims therefore divide it by the number of threads, of which 8 at most share a \
             line. This divisor is ours: the note \
-            states what each thread sees, for its locks with 16 threads and for its atomic \
-            operations without a number of threads, for which 16 is assumed. The bars show the \
+            states what each thread sees. Of the locks of its 16 threads, four share a line, because \
+            a Java object has 16 bytes. For its atomic operations it names no number of threads, \
+            and 16 words of 4 bytes on the line are assumed. The bars show the \
             largest number of threads that each had a core.",
     plot: Some(
         Plot::bars(
@@ -222,7 +223,7 @@ const COHERENCE: Experiment = Experiment {
         .takeaway(
             Shown::Times,
             Touches::Many,
-            "Two counters on one line over two lines, int++",
+            "Counters side by side over counters apart, int++",
             "Plain counters side by side take {now} as long as counters apart",
         )
         .advice(
@@ -243,7 +244,7 @@ const COHERENCE: Experiment = Experiment {
         .takeaway(
             Shown::Times,
             Touches::Many,
-            "Two counters on one line over two lines, fetch_add",
+            "Counters side by side over counters apart, fetch_add",
             "Atomic counters side by side take {now} as long as counters apart",
         )
         .advice(
@@ -285,7 +286,7 @@ const COHERENCE: Experiment = Experiment {
         .takeaway(
             Shown::Times,
             Touches::Many,
-            "Two locks on one line over two lines, Mutex",
+            "Locks side by side over locks apart, Mutex",
             "Locks side by side take {now} as long as locks apart",
         )
         .advice(
@@ -351,37 +352,38 @@ const COHERENCE: Experiment = Experiment {
         ),
         // Overheads of coherence per operation, as each thread sees them: 390 ns for a lock (423 side by
         // side and 35 apart, with 16 threads), 730 for an increment, 770 for a compare-and-set. The
-        // division by the number of threads is ours: 390 ns by 16 are 24.4 ns.
+        // division by the number of threads is ours: 390 ns by 4 are 97.5 ns.
         measured(
             "B8.11",
             sestoft("4.2"),
             "the additional time of taking and releasing a Mutex, with locks side by side instead of \
              apart, divided by the number of threads on the line, 8 at most (our divisor), is at \
-             least 24.4 ns",
-            |e| overhead(e, WAYS[4].0, 390.0),
+             least 97.5 ns",
+            |e| overhead(e, WAYS[4].0, 390.0 / NOTE_LOCKS),
         )
-        .then(390.0 / NOTE_THREADS, "2 x Xeon E5-2680 v3, 16 threads")
+        .then(390.0 / NOTE_LOCKS, "2 x Xeon E5-2680 v3, 4 locks per line")
         .failing(OTHER_MACHINE),
-        // As B8.11. The note states no number of threads for its 730 ns; divided by 16, they are 45.6.
+        // As B8.11. The note states no number of threads for its 730 ns; divided by the 16 words of a line,
+        // they are 45.6.
         measured(
             "B8.12",
             sestoft("4.2"),
             "the additional time of a fetch_add, with words side by side instead of apart, divided \
              by the number of threads on the line, 8 at most (our divisor), is at least 45.6 ns",
-            |e| overhead(e, WAYS[1].0, 730.0),
+            |e| overhead(e, WAYS[1].0, 730.0 / NOTE_WORDS),
         )
-        .then(730.0 / NOTE_THREADS, "2 x Xeon E5-2680 v3")
+        .then(730.0 / NOTE_WORDS, "2 x Xeon E5-2680 v3")
         .failing(OTHER_MACHINE),
-        // As B8.12: 770 ns divided by 16 are 48.1.
+        // As B8.12: 770 ns divided by 16 are 48.1 ns.
         measured(
             "B8.13",
             sestoft("4.2"),
             "the additional time of a compare_exchange, with words side by side instead of apart, \
              divided by the number of threads on the line, 8 at most (our divisor), is at least \
              48.1 ns",
-            |e| overhead(e, WAYS[2].0, 770.0),
+            |e| overhead(e, WAYS[2].0, 770.0 / NOTE_WORDS),
         )
-        .then(770.0 / NOTE_THREADS, "2 x Xeon E5-2680 v3")
+        .then(770.0 / NOTE_WORDS, "2 x Xeon E5-2680 v3")
         .failing(OTHER_MACHINE),
         measured(
             "B8.9",
@@ -419,15 +421,18 @@ fn dense_over_padded(e: &Evidence<'_>, way: &str) -> Judged {
     )
 }
 
-/// The number of threads by which the note's additional times are divided. The note states it for its
-/// locks; for its atomic operations it is assumed.
-const NOTE_THREADS: f64 = 16.0;
+/// The note's locks on a line: its machine's Java objects have a header of 12 bytes and an alignment of 8.
+const NOTE_LOCKS: f64 = LINE as f64 / 16.0;
+
+/// The note's words on a line, elements of an `AtomicIntegerArray`. The number of threads is not stated;
+/// that at least so many shared a line is assumed.
+const NOTE_WORDS: f64 = LINE as f64 / 4.0;
 
 /// Judges whether the nanoseconds that an operation takes longer side by side than apart, divided by the
-/// number of threads, are at least as many as the note's `nanos`, divided by `NOTE_THREADS`. Both are what
-/// each thread sees. The divisor is ours: a thread that waits for the line waits for all other threads on
-/// it. With more threads than words on a line, some would wait for other lines.
-fn overhead(e: &Evidence<'_>, way: &str, nanos: f64) -> Judged {
+/// number of threads, are `least` or more: the note's nanoseconds, divided by its threads on a line. Both
+/// are what each thread sees. The divisor is ours: a thread that waits for the line waits for all other
+/// threads on it. With more threads than words on a line, some would wait for other lines.
+fn overhead(e: &Evidence<'_>, way: &str, least: f64) -> Judged {
     most(e)?;
     let mut numbers = on_cores(e.machine);
     numbers.retain(|&threads| threads <= ON_A_LINE);
@@ -439,7 +444,7 @@ fn overhead(e: &Evidence<'_>, way: &str, nanos: f64) -> Judged {
     at_least(
         &format!("nanoseconds longer, divided by {threads} threads"),
         longer.scaled(1.0 / threads as f64),
-        nanos / NOTE_THREADS,
+        least,
     )
 }
 

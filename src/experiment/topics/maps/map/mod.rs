@@ -153,8 +153,6 @@ pub struct Tally {
     pub added: u64,
     /// Keys that were removed.
     pub removed: u64,
-    /// Keys in the map at the end, counted one by one.
-    pub counted: u64,
 }
 
 impl Share {
@@ -175,18 +173,16 @@ impl Share {
                 tally.added += u64::from(map.put_if_absent(key, value).is_none());
             }
         }
-        map.for_each(&mut |_, _| tally.counted += 1);
         tally
     }
 }
 
 impl Tally {
-    /// Adds up two tallies. Of the two final counts, keeps the larger.
+    /// Adds up two tallies.
     pub fn with(self, other: Tally) -> Tally {
         Tally {
             added: self.added + other.added,
             removed: self.removed + other.removed,
-            counted: self.counted.max(other.counted),
         }
     }
 }

@@ -85,7 +85,7 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
              down: it takes 1 to 2 times as long",
             |e| slows(e, OTHER),
         ),
-        computed(
+        counted(
             "E42.4",
             ours("a helper without a limit could evict the lines that it fetched"),
             "a helper thread is never more than 100 nodes ahead of its walk",
