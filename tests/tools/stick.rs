@@ -5,6 +5,8 @@
 mod words;
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 
@@ -43,12 +45,15 @@ fn drive(folder: &Folder) -> String {
 
 /// Writes `by` over `words` in the image.
 fn overwrite(folder: &Folder, words: &str, by: &str) {
-    let mut disk = std::fs::read(folder.at("stick.img")).unwrap();
-    let mut places = disk.windows(words.len());
+    let image = folder.at("stick.img");
+    let disk = File::options().read(true).write(true).open(image).unwrap();
+    // All files of a new stick are at its beginning.
+    let mut head = vec![0; 16 << 20];
+    disk.read_exact_at(&mut head, 0).unwrap();
+    let mut places = head.windows(words.len());
     let at = places.position(|bytes| bytes == words.as_bytes());
-    let at = at.expect("the words");
-    disk[at..at + by.len()].copy_from_slice(by.as_bytes());
-    std::fs::write(folder.at("stick.img"), disk).unwrap();
+    let at = at.expect("the words") as u64;
+    disk.write_all_at(by.as_bytes(), at).unwrap();
 }
 
 /// The screen after a boot that switched the machine off; `None` if a tool is missing.
@@ -74,6 +79,10 @@ fn a_stick_boots_and_its_record_is_reported() {
     let folder = Folder::new("stick");
     let made = stick(&folder, &[&["stick.img", "BOM"][..], &SHORT].concat());
     assert!(made.status.success(), "bare/stick: {}", made.status);
+    // There is room for the records of many machines, which takes none until they are there.
+    let image = std::fs::metadata(folder.at("stick.img")).unwrap();
+    assert_eq!(image.len(), 513 << 20);
+    assert!(image.blocks() * 512 < 16 << 20, "{image:?}");
     // An editor's byte order mark before the words.
     overwrite(&folder, "BOM largest", "\u{feff}");
     let Some(screen) = screen(&folder) else {

@@ -3,8 +3,8 @@
 //! The image is a disk with one FAT32 partition, which firmware and every operating system accept. Nothing
 //! has to be mounted, so root is not needed.
 
-use std::fs;
-use std::io::{Cursor, Read, Write};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -13,12 +13,15 @@ use fatfs::{FatType, FileSystem, FormatVolumeOptions, FsOptions};
 const USAGE: &str =
     "linefill-image make IMAGE PROGRAM [WORD...]\n       linefill-image read IMAGE FILE";
 
-const SECTOR: usize = 512;
+const SECTOR: u64 = 512;
 /// The first byte of the partition: 1 MiB, where partitioning tools put it.
-const START: usize = 1 << 20;
-/// Bytes of the partition. More than 65,525 clusters make it FAT32 (Microsoft's FAT specification, "FAT type
+const START: u64 = 1 << 20;
+/// Bytes of the partition: room for the records of some forty runs of all experiments. What is not written is a
+/// hole in the image's file.
+const BYTES: u64 = 512 << 20;
+/// Bytes of a cluster. More than 65,525 clusters make the partition FAT32 (Microsoft's FAT specification, "FAT type
 /// determination").
-const BYTES: usize = 64 << 20;
+const CLUSTER: u32 = 4096;
 /// The partition type of FAT32 with LBA. Windows hides partitions of the EFI system type; firmware also boots
 /// from this type.
 const FAT32_LBA: u8 = 0x0c;
@@ -58,17 +61,20 @@ fn make(image: &str, program: &str, words: &[&str]) -> Result<()> {
         "the words are `{words}`; accepted: at most {most} letters of ASCII"
     );
     let program = fs::read(program).with_context(|| format!("cannot read {program}"))?;
-    let mut disk = vec![0; START + BYTES];
-    let (head, partition) = disk.split_at_mut(START);
-    write_partition_table(head);
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(true);
+    let opened = options.open(image);
+    let mut disk = opened.with_context(|| format!("cannot write {image}"))?;
+    disk.set_len(START + BYTES)?;
+    disk.write_all(&partition_table())?;
 
-    let mut partition = Cursor::new(partition);
+    let mut partition = Partition::of(disk)?;
     let options = FormatVolumeOptions::new()
         .fat_type(FatType::Fat32)
-        .bytes_per_cluster(SECTOR as u32)
+        .bytes_per_cluster(CLUSTER)
         .volume_label(*b"LINEFILL   ");
     fatfs::format_volume(&mut partition, options)?;
-    let files = FileSystem::new(&mut partition, FsOptions::new())?;
+    let files = FileSystem::new(partition, FsOptions::new())?;
     let mut folder = files.root_dir();
     for name in FOLDER {
         folder = folder.create_dir(name)?;
@@ -78,13 +84,14 @@ fn make(image: &str, program: &str, words: &[&str]) -> Result<()> {
     folder.create_file(WORDS)?.write_all(words.as_bytes())?;
     drop(folder);
     files.unmount()?;
-    fs::write(image, disk).with_context(|| format!("cannot write {image}"))
+    Ok(())
 }
 
-/// Writes a master boot record with one partition, which takes the rest of the disk.
-fn write_partition_table(head: &mut [u8]) {
+/// Returns a master boot record with one partition, which takes the rest of the disk.
+fn partition_table() -> [u8; SECTOR as usize] {
     let first = (START / SECTOR) as u32;
     let count = (BYTES / SECTOR) as u32;
+    let mut head = [0; SECTOR as usize];
     let entry = &mut head[446..462];
     // Cylinder, head and sector numbers that mean "out of range".
     entry[1..4].copy_from_slice(&[0xfe, 0xff, 0xff]);
@@ -93,18 +100,56 @@ fn write_partition_table(head: &mut [u8]) {
     entry[8..12].copy_from_slice(&first.to_le_bytes());
     entry[12..16].copy_from_slice(&count.to_le_bytes());
     head[510..512].copy_from_slice(&[0x55, 0xaa]);
+    head
+}
+
+/// The partition of a disk, with positions from its own beginning.
+struct Partition(File);
+
+impl Partition {
+    fn of(mut disk: File) -> io::Result<Self> {
+        disk.seek(SeekFrom::Start(START))?;
+        Ok(Self(disk))
+    }
+}
+
+impl Read for Partition {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
+}
+
+impl Write for Partition {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Seek for Partition {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let to = match to {
+            SeekFrom::Start(at) => SeekFrom::Start(START + at),
+            relative => relative,
+        };
+        let at = self.0.seek(to)?;
+        let before = || io::Error::other("a position before the partition");
+        at.checked_sub(START).ok_or_else(before)
+    }
 }
 
 /// Prints a file from the program's folder.
 fn read(image: &str, name: &str) -> Result<()> {
-    let disk = fs::read(image).with_context(|| format!("cannot read {image}"))?;
-    let Some(partition) = disk.get(START..) else {
-        bail!(
-            "{image} has {} bytes; accepted: an image that `make` made",
-            disk.len()
-        );
-    };
-    let files = FileSystem::new(Cursor::new(partition.to_vec()), FsOptions::new())
+    let disk = File::open(image).with_context(|| format!("cannot read {image}"))?;
+    let bytes = disk.metadata()?.len();
+    ensure!(
+        bytes > START,
+        "{image} has {bytes} bytes; accepted: an image that `make` made"
+    );
+    let files = FileSystem::new(Partition::of(disk)?, FsOptions::new())
         .with_context(|| format!("{image} is no image that `make` made"))?;
     let folder = files.root_dir().open_dir(&FOLDER.join("/"))?;
     let mut text = Vec::new();
