@@ -2,6 +2,9 @@
  *
  * Link with what `pkg-config --libs linefill` prints, or load liblinefill_c.so. x86-64 Linux.
  *
+ * Structs and functions stay as they are within versions 0.MINOR, and from 1.0 within a major version. The shared
+ * library's name has these numbers (liblinefill_c.so.0.1), so that no program loads one that it was not compiled for.
+ *
  * Functions that can fail return a code: LF_OK or an error. lf_message names a code. lf_detail gives the
  * reason why the last call of this thread failed, with the values. A call that fails sets the handle that it
  * would make to null. No call unwinds. Handles share nothing: several threads may each use one. */

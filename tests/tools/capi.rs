@@ -42,15 +42,24 @@ fn flags(kinds: &[&str]) -> Vec<String> {
     words.map(|word| word.replace('\\', "")).collect()
 }
 
-/// Compiles a C program against the shared or the static library.
-fn compiled(source: &str, shared: bool) -> Command {
-    let name = if shared { "capi-shared" } else { "capi-static" };
+/// How a program is linked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Link {
+    Shared,
+    /// The library's archive, and shared libraries of the system.
+    Archive,
+    /// No shared library.
+    Static,
+}
+
+/// Compiles a C program against the library.
+fn compiled(source: &str, link: Link) -> Command {
     let stem = Path::new(source).file_stem().unwrap().to_str().unwrap();
-    let program = installed().join(format!("{name}-{stem}"));
+    let program = installed().join(format!("capi-{link:?}-{stem}"));
     let mut gcc = Command::new("gcc");
     gcc.args(["-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
     gcc.args(flags(&["--cflags"])).arg(file(source));
-    if shared {
+    if link == Link::Shared {
         gcc.args(flags(&["--libs"]));
     } else {
         // Without the explicit file name, the linker would prefer the shared library.
@@ -59,6 +68,9 @@ fn compiled(source: &str, shared: bool) -> Command {
             "-llinefill_c" => "-l:liblinefill_c.a",
             flag => flag,
         }));
+    }
+    if link == Link::Static {
+        gcc.arg("-static");
     }
     Ran::of(gcc.arg("-o").arg(&program)).ok();
     let mut run = Command::new(program);
@@ -95,6 +107,50 @@ fn the_header_declares_what_the_library_exports() {
     assert_eq!(declared, exported);
 }
 
+/// A program asks for the library by a name that changes with the interface.
+#[test]
+fn the_shared_library_has_its_version_in_its_name() {
+    if !tools() || !starts("readelf") {
+        return;
+    }
+    let version = Ran::of(
+        Command::new("pkg-config")
+            .arg("--modversion")
+            .arg("linefill")
+            .env("PKG_CONFIG_PATH", installed().join("lib/pkgconfig")),
+    );
+    assert_eq!(version.ok().out.trim(), env!("CARGO_PKG_VERSION"));
+    let expected = "[liblinefill_c.so.0.1]";
+    let program = compiled("capi/examples/ladder.c", Link::Shared);
+    for (file, kind) in [
+        (
+            installed().join("lib/liblinefill_c.so").as_os_str(),
+            "(SONAME)",
+        ),
+        (program.get_program(), "(NEEDED)"),
+    ] {
+        let dynamic = Ran::of(Command::new("readelf").args(["-dW"]).arg(file))
+            .ok()
+            .out;
+        let mut lines = dynamic.lines().filter(|line| line.contains(kind));
+        assert!(lines.any(|line| line.contains(expected)), "{dynamic}");
+    }
+}
+
+#[test]
+fn the_header_is_one_for_cpp() {
+    if !starts("g++") || !starts("pkg-config") {
+        return;
+    }
+    for standard in ["-std=c++98", "-std=c++20"] {
+        let mut gcc = Command::new("g++");
+        gcc.args([standard, "-Wall", "-Wextra", "-pedantic", "-Werror"]);
+        gcc.args(["-fsyntax-only", "-x", "c++"])
+            .args(flags(&["--cflags"]));
+        Ran::of(gcc.arg(file("capi/include/linefill.h"))).ok();
+    }
+}
+
 /// The program's calls, each with the code and the reason that it printed.
 #[test]
 fn bad_input_is_a_code_and_a_reason_that_names_the_value() {
@@ -128,8 +184,8 @@ copy: 0 no error: \n\
 copied: 0 no error: \n\
 0
 ";
-    for shared in [true, false] {
-        let ran = Ran::of(&mut compiled("tests/fixtures/capi/errors.c", shared)).ok();
+    for link in [Link::Shared, Link::Archive, Link::Static] {
+        let ran = Ran::of(&mut compiled("tests/fixtures/capi/errors.c", link)).ok();
         assert_eq!(ran.out, expected);
     }
 }
@@ -138,7 +194,7 @@ copied: 0 no error: \n\
 fn the_examples_measure() {
     let measured = |out: &str| assert_eq!(out.matches(" core cycles per step").count(), 2, "{out}");
     if tools() {
-        let ran = Ran::of(&mut compiled("capi/examples/ladder.c", true)).ok();
+        let ran = Ran::of(&mut compiled("capi/examples/ladder.c", Link::Shared)).ok();
         measured(&ran.out);
         assert!(ran.out.contains("GB/s"), "{}", ran.out);
     }
