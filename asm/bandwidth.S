@@ -23,40 +23,10 @@
 
 #include "linefill.h"
 
-/* The beginning and the end of the loop over blocks. */
+/* The beginning of the loop over blocks. */
 .macro blocks
         .balign 64
 1:
-.endm
-
-.macro next_block
-        add     rdi, 512
-        cmp     rdi, rcx
-        cmove   rdi, rdx
-        dec     rsi
-        jnz     1b
-.endm
-
-/* Copies `r8` to all of register `number`. */
-.macro spread reg, number
-        .ifc    \reg, xmm
-        movq    xmm\number, r8
-        punpcklqdq xmm\number, xmm\number
-        .endif
-        .ifc    \reg, ymm
-        vmovq   xmm\number, r8
-        vpbroadcastq ymm\number, xmm\number
-        .endif
-        .ifc    \reg, zmm
-        vpbroadcastq zmm\number, r8
-        .endif
-.endm
-
-.macro return reg
-        .ifnc   \reg, xmm
-        vzeroupper
-        .endif
-        ret
 .endm
 
 /* `rax` = the sum of the words in the registers that hold the last 128 bytes. */
@@ -65,36 +35,27 @@
         .irp    number, 1, 2, 3, 4, 5, 6, 7
         paddq   xmm0, xmm\number
         .endr
-        pshufd  xmm1, xmm0, 0xEE
-        paddq   xmm0, xmm1
-        movq    rax, xmm0
-        .else
-        .ifc    \reg, zmm
-        vpaddq  zmm0, zmm6, zmm7
-        vextracti64x4 ymm1, zmm0, 1
-        vpaddq  ymm0, ymm0, ymm1
-        .else
+        .endif
+        .ifc    \reg, ymm
         vpaddq  ymm0, ymm4, ymm5
         vpaddq  ymm1, ymm6, ymm7
         vpaddq  ymm0, ymm0, ymm1
         .endif
-        vextracti128 xmm1, ymm0, 1
-        vpaddq  xmm0, xmm0, xmm1
-        vpshufd xmm1, xmm0, 0xEE
-        vpaddq  xmm0, xmm0, xmm1
-        vmovq   rax, xmm0
+        .ifc    \reg, zmm
+        vpaddq  zmm0, zmm6, zmm7
         .endif
+        sum_words \reg
 .endm
 
 /* 512 / width loads, no store. */
 .macro reads name, op, reg, width
 kernel \name
         blocks
-        .set    at, 0
+        .set    lf_at, 0
         .rept   64 / \width
         .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
-        \op     \reg\number, [rdi + at]
-        .set    at, at + \width
+        \op     \reg\number, [rdi + lf_at]
+        .set    lf_at, lf_at + \width
         .endr
         .endr
         next_block
@@ -109,15 +70,15 @@ kernel_end \name
 kernel \name
         blocks
         lea     r9, [rdi + r8]
-        .set    at, 0
+        .set    lf_at, 0
         .rept   128 / \width
         .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
-        .if     at & 64
-        \op     \reg\number, [r9 + (at >> 7 << 6) + (at & 63)]
+        .if     lf_at & 64
+        \op     \reg\number, [r9 + (lf_at >> 7 << 6) + (lf_at & 63)]
         .else
-        \op     \reg\number, [rdi + (at >> 7 << 6) + (at & 63)]
+        \op     \reg\number, [rdi + (lf_at >> 7 << 6) + (lf_at & 63)]
         .endif
-        .set    at, at + \width
+        .set    lf_at, lf_at + \width
         .endr
         .endr
         next_block
@@ -133,20 +94,20 @@ kernel \name
         lea     r9, [rdi + r8]
         lea     r10, [rdi + 2 * r8]
         lea     r11, [r9 + 2 * r8]
-        .set    at, 0
+        .set    lf_at, 0
         .rept   256 / \width
         .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
-        .set    there, (at >> 8 << 6) + (at & 63)
-        .if     (at >> 6 & 3) == 0
-        \op     \reg\number, [rdi + there]
-        .elseif (at >> 6 & 3) == 1
-        \op     \reg\number, [r9 + there]
-        .elseif (at >> 6 & 3) == 2
-        \op     \reg\number, [r10 + there]
+        .set    lf_there, (lf_at >> 8 << 6) + (lf_at & 63)
+        .if     (lf_at >> 6 & 3) == 0
+        \op     \reg\number, [rdi + lf_there]
+        .elseif (lf_at >> 6 & 3) == 1
+        \op     \reg\number, [r9 + lf_there]
+        .elseif (lf_at >> 6 & 3) == 2
+        \op     \reg\number, [r10 + lf_there]
         .else
-        \op     \reg\number, [r11 + there]
+        \op     \reg\number, [r11 + lf_there]
         .endif
-        .set    at, at + \width
+        .set    lf_at, lf_at + \width
         .endr
         .endr
         next_block
@@ -158,12 +119,12 @@ kernel_end \name
 /* No load, 512 / width stores. */
 .macro writes name, op, reg, width
 kernel \name
-        spread  \reg, 0
+        spread  \reg\()0, 0, r8
         blocks
-        .set    at, 0
+        .set    lf_at, 0
         .rept   512 / \width
-        \op     [rdi + at], \reg\()0
-        .set    at, at + \width
+        \op     [rdi + lf_at], \reg\()0
+        .set    lf_at, lf_at + \width
         .endr
         next_block
         mov     rax, rdi
@@ -174,20 +135,20 @@ kernel_end \name
 /* 512 / width loads and as many stores to the same places, with `r8` added. */
 .macro updates name, op, reg, width
 kernel \name
-        spread  \reg, 8
+        spread  \reg\()8, 8, r8
         blocks
-        .set    at, 0
+        .set    lf_at, 0
         .rept   64 / \width
         .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
-        \op     \reg\number, [rdi + at]
+        \op     \reg\number, [rdi + lf_at]
         .ifc    \reg, xmm
         paddq   xmm\number, xmm8
         .else
         # With the register above 7 first, both assemblers find the shorter encoding.
         vpaddq  \reg\number, \reg\()8, \reg\number
         .endif
-        \op     [rdi + at], \reg\number
-        .set    at, at + \width
+        \op     [rdi + lf_at], \reg\number
+        .set    lf_at, lf_at + \width
         .endr
         .endr
         next_block
@@ -203,19 +164,19 @@ kernel_end \name
 kernel \name
         blocks
         lea     r9, [rdi + r8]
-        .set    at, 0
+        .set    lf_at, 0
         .rept   8
         .irp    number, 0, 1, 2, 3
         .if     \number * \width < 64
-        \load   \reg\number, [rdi + at + \number * \width]
+        \load   \reg\number, [rdi + lf_at + \number * \width]
         .endif
         .endr
         .irp    number, 0, 1, 2, 3
         .if     \number * \width < 64
-        \store  [r9 + at + \number * \width], \reg\number
+        \store  [r9 + lf_at + \number * \width], \reg\number
         .endif
         .endr
-        .set    at, at + 64
+        .set    lf_at, lf_at + 64
         .endr
         next_block
         mov     rax, rdi
@@ -227,14 +188,14 @@ kernel_end \name
    rdi and r9), three (also at r10), or for `triad` the first plus twice the second: STREAM's triad with the
    scalar 2. */
 .macro sum_of sources, load, reg, number, other
-        \load   \reg\number, [rdi + here]
-        \load   \reg\other, [r9 + here]
+        \load   \reg\number, [rdi + lf_here]
+        \load   \reg\other, [r9 + lf_here]
         .ifc    \sources, triad
         add_to  \reg, \other, \other
         .endif
         add_to  \reg, \number, \other
         .ifc    \sources, three
-        \load   \reg\other, [r10 + here]
+        \load   \reg\other, [r10 + lf_here]
         add_to  \reg, \number, \other
         .endif
 .endm
@@ -259,26 +220,26 @@ kernel \name
         .else
         mov     r11, r10
         .endif
-        .set    at, 0
+        .set    lf_at, 0
         .rept   8
-        .set    here, at
+        .set    lf_here, lf_at
         sum_of  \sources, \load, \reg, 0, 4
         .if     \width < 64
-        .set    here, here + \width
+        .set    lf_here, lf_here + \width
         sum_of  \sources, \load, \reg, 1, 5
         .endif
         .if     \width < 32
-        .set    here, here + \width
+        .set    lf_here, lf_here + \width
         sum_of  \sources, \load, \reg, 2, 6
-        .set    here, here + \width
+        .set    lf_here, lf_here + \width
         sum_of  \sources, \load, \reg, 3, 7
         .endif
         .irp    number, 0, 1, 2, 3
         .if     \number * \width < 64
-        \store  [r11 + at + \number * \width], \reg\number
+        \store  [r11 + lf_at + \number * \width], \reg\number
         .endif
         .endr
-        .set    at, at + 64
+        .set    lf_at, lf_at + 64
         .endr
         next_block
         mov     rax, rdi

@@ -24,23 +24,6 @@
         \op     \place, \reg
 .endm
 
-/* Copies the index to all of `reg`, if it is stored. */
-.macro repeat direction, reg
-        .ifc    \direction, store
-        .ifc    \reg, xmm0
-        movq    xmm0, rsi
-        punpcklqdq xmm0, xmm0
-        .endif
-        .ifc    \reg, ymm0
-        vmovq   xmm0, rsi
-        vpbroadcastq ymm0, xmm0
-        .endif
-        .ifc    \reg, zmm0
-        vpbroadcastq zmm0, rsi
-        .endif
-        .endif
-.endm
-
 .macro burst name, direction, op, reg, last:vararg
 kernel \name
         lea     r10, [r8 + 2 * r8]
@@ -49,7 +32,9 @@ kernel \name
         and     rax, rcx
         add     rax, rdi
         add     rsi, rdx
-        repeat  \direction, \reg
+        .ifc    \direction, store
+        spread  \reg, 0, rsi
+        .endif
         \direction \op, \reg, [rax]
         \direction \op, \reg, [rax + r8]
         \direction \op, \reg, [rax + 2 * r8]
@@ -62,13 +47,7 @@ kernel \name
         dec     r9
         jnz     1b
         \last
-        .ifc    \reg, ymm0
-        vzeroupper
-        .endif
-        .ifc    \reg, zmm0
-        vzeroupper
-        .endif
-        ret
+        return  \reg
 kernel_end \name
 .endm
 

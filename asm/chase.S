@@ -31,10 +31,7 @@ kernel \name
         \back   rax, xmm0
         dec     rsi
         jnz     1b
-        .ifnc   \back, movq
-        vzeroupper
-        .endif
-        ret
+        return  \register
 kernel_end \name
 .endm
 

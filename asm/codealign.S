@@ -54,18 +54,18 @@ kernel linefill_codealign_target
         jmp     rdx
         .balign 256
 2:
-        .set    place, 0
+        .set    lf_place, 0
         .rept   64
 1:      {disp32} jmp 4f
 3:      inc     rax
         cmp     rax, rdi
         jb      1b
         ret
-        .fill   64 + place - (. - 1b), 1, 0x90
+        .fill   64 + lf_place - (. - 1b), 1, 0x90
 4:      nops    5
         {disp32} jmp 3b
         .fill   256 - (. - 1b), 1, 0x90
-        .set    place, place + 1
+        .set    lf_place, lf_place + 1
         .endr
         ret
 kernel_end linefill_codealign_target

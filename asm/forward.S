@@ -32,17 +32,7 @@ kernel \name
         .ifc    \wide, rax
         mov     rax, rcx
         .endif
-        .ifc    \wide, xmm0
-        movq    xmm0, rcx
-        punpcklqdq xmm0, xmm0
-        .endif
-        .ifc    \wide, ymm0
-        vmovq   xmm0, rcx
-        vpbroadcastq ymm0, xmm0
-        .endif
-        .ifc    \wide, zmm0
-        vpbroadcastq zmm0, rcx
-        .endif
+        spread  \wide, 0, rcx
         .balign 32
 1:      \put    [rdi], \from
         .ifc    \mode, two
@@ -63,13 +53,11 @@ kernel \name
         .endif
         .ifc    \wide, ymm0
         vmovq   rax, xmm0
-        vzeroupper
         .endif
         .ifc    \wide, zmm0
         vmovq   rax, xmm0
-        vzeroupper
         .endif
-        ret
+        return  \wide
 kernel_end \name
 .endm
 

@@ -47,9 +47,7 @@ kernel \name
         paddq   xmm0, xmm1
         paddq   xmm2, xmm3
         paddq   xmm0, xmm2
-        pshufd  xmm1, xmm0, 0xEE
-        paddq   xmm0, xmm1
-        movq    rax, xmm0
+        sum_words xmm
         ret
 kernel_end \name
 .endm
@@ -70,13 +68,8 @@ kernel \name
         dec     rsi
         jnz     1b
         vpaddq  ymm0, ymm0, ymm1
-        vextracti128 xmm1, ymm0, 1
-        vpaddq  xmm0, xmm0, xmm1
-        vpshufd xmm1, xmm0, 0xEE
-        vpaddq  xmm0, xmm0, xmm1
-        vmovq   rax, xmm0
-        vzeroupper
-        ret
+        sum_words ymm
+        return  ymm
 kernel_end \name
 .endm
 
@@ -92,29 +85,13 @@ kernel \name
         add     rdi, 64
         dec     rsi
         jnz     1b
-        vextracti64x4 ymm1, zmm0, 1
-        vpaddq  ymm0, ymm0, ymm1
-        vextracti128 xmm1, ymm0, 1
-        vpaddq  xmm0, xmm0, xmm1
-        vpshufd xmm1, xmm0, 0xEE
-        vpaddq  xmm0, xmm0, xmm1
-        vmovq   rax, xmm0
-        vzeroupper
-        ret
+        sum_words zmm
+        return  zmm
 kernel_end \name
 .endm
 
 loads64 linefill_load_cached64, vmovdqa64
 loads64 linefill_load_stream64, vmovntdqa
-
-/* Goes to the next block, or from the last to the first. */
-.macro next_block
-        add     rdi, 512
-        cmp     rdi, rcx
-        cmove   rdi, rdx
-        dec     rsi
-        jnz     1b
-.endm
 
 .macro blocks name, op
 kernel \name
@@ -138,9 +115,7 @@ kernel \name
         paddq   xmm0, xmm1
         paddq   xmm2, xmm3
         paddq   xmm0, xmm2
-        pshufd  xmm1, xmm0, 0xEE
-        paddq   xmm0, xmm1
-        movq    rax, xmm0
+        sum_words xmm
         ret
 kernel_end \name
 .endm
@@ -171,17 +146,8 @@ kernel \name
         vpaddq  \reg\()0, \reg\()0, \reg\()1
         vpaddq  \reg\()2, \reg\()2, \reg\()3
         vpaddq  \reg\()0, \reg\()0, \reg\()2
-        .ifc    \reg, zmm
-        vextracti64x4 ymm1, zmm0, 1
-        vpaddq  ymm0, ymm0, ymm1
-        .endif
-        vextracti128 xmm1, ymm0, 1
-        vpaddq  xmm0, xmm0, xmm1
-        vpshufd xmm1, xmm0, 0xEE
-        vpaddq  xmm0, xmm0, xmm1
-        vmovq   rax, xmm0
-        vzeroupper
-        ret
+        sum_words \reg
+        return  \reg
 kernel_end \name
 .endm
 

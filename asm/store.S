@@ -14,30 +14,14 @@
 /* `op` stores `reg` to memory. */
 .macro stores name, op, reg
 kernel \name
-        .ifc    \reg, xmm0
-        movq    xmm0, rcx
-        punpcklqdq xmm0, xmm0
-        .endif
-        .ifc    \reg, ymm0
-        vmovq   xmm0, rcx
-        vpbroadcastq ymm0, xmm0
-        .endif
-        .ifc    \reg, zmm0
-        vpbroadcastq zmm0, rcx
-        .endif
+        spread  \reg, 0, rcx
         .balign 32
 1:      \op     [rdi], \reg
         add     rdi, rsi
         dec     rdx
         jnz     1b
         mov     rax, rdi
-        .ifc    \reg, ymm0
-        vzeroupper
-        .endif
-        .ifc    \reg, zmm0
-        vzeroupper
-        .endif
-        ret
+        return  \reg
 kernel_end \name
 .endm
 

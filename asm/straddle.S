@@ -35,10 +35,7 @@ kernel \name
         \take   rax, xmm0
         dec     rsi
         jnz     1b
-        .ifnc   \reg, xmm0
-        vzeroupper
-        .endif
-        ret
+        return  \reg
 kernel_end \name
 .endm
 

@@ -191,12 +191,14 @@ kernel linefill_tensor_called
         movd    eax, xmm0
         ret
         .balign 32
+        pushed  8
 2:      call    3f
         cmp     eax, r10d
         jae     4f
         movss   xmm1, [rdi + rax * 4]
         ret
         .balign 32
+        pushed  8
 3:      movd    ecx, xmm2
         imul    eax, ecx
         add     eax, edx
@@ -207,6 +209,7 @@ kernel linefill_tensor_called
         imul    eax, ecx
         add     eax, r9d
         ret
+        pushed  -8
 4:      ud2
 kernel_end linefill_tensor_called
 
