@@ -6,7 +6,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=asm");
-    // On other architectures `src/lib.rs` stops the build with one sentence that says what is supported.
+    // On other targets `src/lib.rs` stops the build with one sentence that says what is supported.
     if variable("CARGO_CFG_TARGET_ARCH") == "x86_64" {
         assemble();
     }
@@ -23,6 +23,12 @@ fn main() {
     if let Some(revision) = revision() {
         println!("cargo::rustc-env=LINEFILL_REVISION={revision}");
     }
+}
+
+/// Whether the kernels can be assembled: pointers have 64 bits, and objects are ELF or COFF.
+fn is_supported() -> bool {
+    variable("CARGO_CFG_TARGET_POINTER_WIDTH") == "64"
+        && variable("CARGO_CFG_TARGET_VENDOR") != "apple"
 }
 
 /// Whether experiments have a host: Linux with `std`, or a host that the user implements without `std`.
@@ -48,7 +54,8 @@ fn assemble() {
     list(&sources);
     match std::env::var_os("CARGO_FEATURE_RUSTC_ASM") {
         Some(_) => join(&without_comments(&text(&"asm/linefill.h".into())), &sources),
-        None => compile(paths),
+        None if is_supported() => compile(paths),
+        None => {}
     }
 }
 
@@ -91,21 +98,28 @@ fn list(sources: &[String]) {
 }
 
 /// Joins the sources into one text for `global_asm!`. Removes the macros of a file after its text, because
-/// other files define macros with the same names.
+/// other files define macros with the same names, and those of the header at the end: link-time optimisation
+/// assembles the texts of all crates as one.
 fn join(header: &str, sources: &[String]) {
     let coff = ["uefi", "windows"].contains(&&*variable("CARGO_CFG_TARGET_OS"));
-    let mut joined = preprocessed(header, !coff);
+    let header = preprocessed(header, !coff);
+    let mut joined = header.clone();
     for source in sources {
-        joined += &preprocessed(source, !coff);
-        let macros = source
-            .lines()
-            .filter_map(|line| line.strip_prefix(".macro "));
-        for name in macros.filter_map(|line| line.split([' ', ',']).next()) {
-            joined += &format!(".purgem {name}\n");
-        }
+        let source = preprocessed(source, !coff);
+        joined += &(source.clone() + &without_macros(&source));
     }
+    joined += &without_macros(&header);
     // Returns to the section in which the compiler's own code continues.
     write("kernels.s", &(joined + ".text\n"));
+}
+
+/// Returns the lines that remove the macros of a text.
+fn without_macros(text: &str) -> String {
+    let macros = text.lines().filter_map(|line| line.strip_prefix(".macro "));
+    macros
+        .filter_map(|line| line.split([' ', ',']).next())
+        .map(|name| format!(".purgem {name}\n"))
+        .collect()
 }
 
 /// Does the work of the C preprocessor, as far as the sources use it: drops the one `#include`, because the
@@ -160,7 +174,7 @@ fn compile(paths: Vec<PathBuf>) {
         build.define("LINEFILL_UEFI", None);
     }
     // For bare metal `cc` uses the host's own compiler, which writes ELF objects for the host's architecture.
-    let host_serves = os != "uefi" && variable("HOST").starts_with("x86_64-unknown-linux");
+    let host_serves = os != "uefi" && is_linux(&variable("HOST"));
     if ["none", "uefi"].contains(&&*os) && !chosen(&target) && !host_serves {
         build.compiler("clang");
     }
@@ -172,6 +186,11 @@ fn compile(paths: Vec<PathBuf>) {
              the feature `rustc-asm`. For {target}: {error}"
         );
     }
+}
+
+/// Whether this host is x86-64 Linux. Distributions have vendors of their own, as in `x86_64-alpine-linux-musl`.
+fn is_linux(host: &str) -> bool {
+    host.starts_with("x86_64-") && host.contains("-linux-")
 }
 
 /// Whether the environment names a compiler for this target, as `cc` reads it.

@@ -110,8 +110,12 @@ compile_error!("linefill measures x86-64: build it for an x86_64 target");
 #[cfg(all(feature = "std", not(target_os = "linux")))]
 compile_error!(
     "linefill's features `std`, `criterion`, `peers` and `lab` need Linux; without them it builds \
-     for any x86_64 target, such as x86_64-unknown-none"
+     for any x86_64 target with ELF or COFF objects, such as x86_64-unknown-none"
 );
+#[cfg(all(target_arch = "x86_64", target_vendor = "apple"))]
+compile_error!("linefill's kernels need ELF or COFF objects: Apple's systems have Mach-O");
+#[cfg(all(target_arch = "x86_64", not(target_pointer_width = "64")))]
+compile_error!("linefill's kernels load pointers of 64 bits: this target (x32) has shorter ones");
 
 // `hosted` is set by build.rs: experiments have a host, which is Linux with `std`, or the embedder's own
 // with `experiments` but without `std`.

@@ -58,3 +58,17 @@ pub fn all() -> impl Iterator<Item = Code> {
     // build.rs generates this list from the sources.
     include!(concat!(env!("OUT_DIR"), "/symbols.rs")).into_iter()
 }
+
+#[cfg(all(test, feature = "rustc-asm"))]
+mod tests {
+    /// Link-time optimisation assembles the texts of all crates as one: another crate may define a macro with the
+    /// same name.
+    #[test]
+    fn no_macro_of_the_text_stays_defined() {
+        let text = include_str!(concat!(env!("OUT_DIR"), "/kernels.s"));
+        let lines = |start| text.lines().filter(|line| line.starts_with(start)).count();
+        let macros = lines(".macro ");
+        assert!(macros > 2);
+        assert_eq!(macros, lines(".purgem "));
+    }
+}

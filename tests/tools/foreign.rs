@@ -49,7 +49,21 @@ fn another_system_is_refused_in_one_sentence() {
     let said = refusal(TARGET, "std");
     let expected = [
         "error: linefill's features `std`, `criterion`, `peers` and `lab` need Linux; without them \
-         it builds for any x86_64 target, such as x86_64-unknown-none",
+         it builds for any x86_64 target with ELF or COFF objects, such as x86_64-unknown-none",
+        "error: could not compile `linefill` (lib) due to 1 previous error",
+    ];
+    assert_eq!(errors(&said), expected, "{said}");
+}
+
+#[test]
+fn another_object_format_is_refused_in_one_sentence() {
+    const TARGET: &str = "x86_64-apple-darwin";
+    if !target::installed(TARGET) {
+        return;
+    }
+    let said = refusal(TARGET, "");
+    let expected = [
+        "error: linefill's kernels need ELF or COFF objects: Apple's systems have Mach-O",
         "error: could not compile `linefill` (lib) due to 1 previous error",
     ];
     assert_eq!(errors(&said), expected, "{said}");
