@@ -7,7 +7,7 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=asm");
     // On other targets `src/lib.rs` stops the build with one sentence that says what is supported.
-    if is_supported() {
+    if variable("CARGO_CFG_TARGET_ARCH") == "x86_64" {
         assemble();
     }
     if std::env::var_os("CARGO_FEATURE_LAB").is_some() {
@@ -25,10 +25,9 @@ fn main() {
     }
 }
 
-/// Whether the kernels can be assembled: for x86-64 with pointers of 64 bits, and objects that are ELF or COFF.
+/// Whether the kernels can be assembled: pointers have 64 bits, and objects are ELF or COFF.
 fn is_supported() -> bool {
-    variable("CARGO_CFG_TARGET_ARCH") == "x86_64"
-        && variable("CARGO_CFG_TARGET_POINTER_WIDTH") == "64"
+    variable("CARGO_CFG_TARGET_POINTER_WIDTH") == "64"
         && variable("CARGO_CFG_TARGET_VENDOR") != "apple"
 }
 
@@ -55,7 +54,8 @@ fn assemble() {
     list(&sources);
     match std::env::var_os("CARGO_FEATURE_RUSTC_ASM") {
         Some(_) => join(&without_comments(&text(&"asm/linefill.h".into())), &sources),
-        None => compile(paths),
+        None if is_supported() => compile(paths),
+        None => {}
     }
 }
 

@@ -18,6 +18,7 @@ extern crate alloc;
 
 mod console;
 mod counters;
+mod cpuid;
 mod exception;
 mod instructions;
 mod measure;

@@ -1,12 +1,12 @@
 //! Memory in pages of a requested size, in ring 0 and in ring 3.
 
-use core::arch::x86_64::__cpuid;
 use core::fmt::{self, Display, Formatter};
 
 use linefill::pattern::Rng;
 use linefill_bare_memory::{Area, Error, Mapped, Physical, Size, Tables, Window};
 
 use crate::console::Console;
+use crate::cpuid::cpuid;
 
 /// Addresses for mappings: the upper half of the addresses that `Tables` translates with four levels. No
 /// machine has enough memory for the identity mapping to reach them.
@@ -74,7 +74,7 @@ impl Pages {
         bytes: u64,
         size: Size,
     ) -> Result<Mapped, Refused> {
-        if size == Size::Giant && __cpuid(0x8000_0001).edx & CPUID_GIANT_PAGES == 0 {
+        if size == Size::Giant && cpuid(0x8000_0001, 0).edx & CPUID_GIANT_PAGES == 0 {
             return Err(Refused::Giant);
         }
         // Allocates multiples of 2 MiB at least, so that returned memory can be merged.

@@ -77,9 +77,10 @@ fn numbers_out_of_range_are_named_with_the_range() {
         .run(&["run", "--profile", "slow"])
         .refused(&["'slow'", "quick"]);
     for budget in ["0s", "soon", "-5", "25h", "99999999999999999999m"] {
-        folder
-            .run(&["run", "--budget", budget])
-            .refused(&[&format!("'{budget}'"), "seconds (60s), minutes (10m) or hours"]);
+        folder.run(&["run", "--budget", budget]).refused(&[
+            &format!("'{budget}'"),
+            "seconds (60s), minutes (10m) or hours",
+        ]);
     }
 }
 

@@ -61,7 +61,10 @@ fn make(image: &str, program: &str, words: &[&str]) -> Result<()> {
         "the words are `{words}`; accepted: at most {most} letters of ASCII"
     );
     let program = fs::read(program).with_context(|| format!("cannot read {program}"))?;
-    let mut disk = File::create(image).with_context(|| format!("cannot write {image}"))?;
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(true);
+    let opened = options.open(image);
+    let mut disk = opened.with_context(|| format!("cannot write {image}"))?;
     disk.set_len(START + BYTES)?;
     disk.write_all(&partition_table())?;
 

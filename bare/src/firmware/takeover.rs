@@ -9,9 +9,10 @@
 //! the firmware calls it through [`in_firmware`].
 
 use core::arch::asm;
-use core::arch::x86_64::{__cpuid, __cpuid_count};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::cpuid::cpuid;
 
 /// CR4 (Intel SDM volume 3A, section 2.5): global pages, five-level paging, XSAVE.
 const CR4_PGE: u64 = 1 << 7;
@@ -122,7 +123,7 @@ pub fn begin(root: u64) {
     };
     memory.cr4 = cr4();
     save_vectors(&mut memory.vectors);
-    let has_xsave = __cpuid(1).ecx & CPUID_1_ECX_XSAVE != 0;
+    let has_xsave = cpuid(1, 0).ecx & CPUID_1_ECX_XSAVE != 0;
     // Global translations from the firmware's tables would stay in the TLBs after the switch to ours.
     let ours = memory.cr4 & !CR4_PGE | if has_xsave { CR4_OSXSAVE } else { 0 };
     memory.xcr0 = None;
@@ -133,7 +134,7 @@ pub fn begin(root: u64) {
         set_cr4(ours);
         if has_xsave {
             memory.xcr0 = Some(xcr0());
-            let supported = __cpuid_count(0x0d, 0);
+            let supported = cpuid(0x0d, 0);
             let supported = u64::from(supported.edx) << 32 | u64::from(supported.eax);
             set_xcr0(supported & XCR0_WANTED);
         }
