@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::consistency::{Disagreement, disagreements, share};
 use super::inferred::Inferred;
 use super::quiet::{Disturbed, Quiet};
-use super::record::{MACHINE, Record, VerdictLine};
+use super::record::{MACHINE, PointLine, Record, VerdictLine};
 use super::selection::select;
 use super::sheet::{self, Row};
 use super::undecided::{Measured, experiments_of, in_doubt, is_whole, points_by_id};
@@ -78,12 +78,23 @@ pub struct TwoStates {
     pub nanoseconds: [Interval; 2],
 }
 
+/// Returns whether the run was stopped before it measured anything but the ladder, which may then be cut off.
+fn is_cut_off(record: &Record) -> bool {
+    let stopped = record.end.as_ref().is_some_and(|end| end.interrupted);
+    let of_ladder = |line: &PointLine| line.experiment == MACHINE;
+    stopped && record.rounds.is_empty() && record.points.iter().all(of_ladder)
+}
+
 impl Analysis {
     /// Derives everything that follows from a record.
     pub fn of(record: Record) -> Self {
         let mut points = points_by_id(&record.points);
         let mut measured = |id: &str| points.remove(id).unwrap_or_default();
-        let ladder: Vec<Point> = measured(MACHINE).into_iter().map(possible).collect();
+        let mut ladder: Vec<Point> = measured(MACHINE).into_iter().map(possible).collect();
+        if is_cut_off(&record) {
+            // Its end would look like the end of a cache.
+            ladder.clear();
+        }
         let machine = machine_of(&record.header, &ladder);
         // A selection that this version does not know adds nothing to the measured experiments.
         let asked = select(&record.header.selection).unwrap_or_default();
@@ -374,5 +385,48 @@ impl ExperimentPoints<'_> {
             }
         }
         (Vec::new(), Unit::CoreCycles)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{State, Untestable};
+    use crate::lab::record::EndLine;
+    use crate::lab::watch::planted;
+
+    #[test]
+    fn a_ladder_that_was_cut_off_says_nothing() {
+        let mut record = planted(0, |_| 1.0);
+        let rungs = |record: &Record, interrupted| {
+            let seconds = 1.0;
+            let end = Some(EndLine {
+                seconds,
+                interrupted,
+            });
+            let record = Record {
+                end,
+                ..record.clone()
+            };
+            Analysis::of(record).ladder.len()
+        };
+        assert!(rungs(&record, false) > 0);
+        assert_eq!(rungs(&record, true), 0);
+        // What follows the ladder proves that it was measured to its end.
+        let mut point = record.points[0].clone();
+        point.experiment = "D14".to_owned();
+        record.points.push(point);
+        assert!(rungs(&record, true) > 0);
+    }
+
+    #[test]
+    fn a_ladder_that_was_refused_passes_on_its_reason() {
+        let mut record = planted(0, |_| 1.0);
+        let reason = Untestable("no 1 GiB pages".to_owned());
+        for line in &mut record.points {
+            line.point.state = State::Untestable(reason.clone());
+        }
+        let machine = Analysis::of(record).machine;
+        assert_eq!(machine.access_in(machine.ranges.l2).unwrap_err(), reason);
     }
 }

@@ -15,7 +15,7 @@ use super::record::{MACHINE, VerdictLine};
 use super::report::{ReportView, render as render_report};
 use super::show::check;
 use super::terminal::Screen;
-use super::whole::write_whole;
+use super::whole::{create_folder, write_whole};
 use crate::experiment::{Shown, Verdict, find_claim};
 use crate::lab::report::first::{patterns, stack};
 use crate::lab::report::page::{page, table};
@@ -55,7 +55,7 @@ impl Gallery {
     /// If the folder cannot be created or a page cannot be written.
     pub fn write(&mut self, out: &Path) -> Result<()> {
         let unwritten = || format!("cannot write the gallery to `{}`", out.display());
-        std::fs::create_dir_all(out).with_context(unwritten)?;
+        create_folder(out).with_context(unwritten)?;
         let put = |name: &str, page: String| {
             write_whole(&out.join(name), page.as_bytes()).with_context(unwritten)
         };

@@ -195,6 +195,7 @@ impl Durations {
             rate: Rate::from_hz(tsc_hz().map_or(NOMINAL, |hz| hz as f64)),
             seed: 1,
             ladder: Vec::new(),
+            ladder_refused: None,
             ranges: Ranges::from_ladder(&[], reported_sizes(&caches)),
             calibration: Calibration::default(),
             largest: usize::try_from(largest(root)?)?,

@@ -103,9 +103,10 @@ impl Progress {
         let Some(part) = self.part.take() else { return };
         if !self.terminal && part.points > 0 {
             tell(format_args!(
-                "{}: {} points, {:.1} s",
+                "{}: {} point{}, {:.1} s",
                 part.title,
                 part.points,
+                if part.points == 1 { "" } else { "s" },
                 part.began.elapsed().as_secs_f64()
             ));
         }

@@ -95,7 +95,7 @@ pub fn read_any(path: &Path) -> Result<Reading, ReadError> {
         line,
         problem,
     };
-    let bytes = File::open(path).and_then(|file| limited(file, path));
+    let bytes = File::open(path).and_then(limited);
     let bytes = bytes.map_err(|error| fail(None, error.to_string()))?;
     if bytes.len() as u64 > LARGEST {
         let problem = format!("more than {LARGEST} bytes: a record has a few million");
@@ -113,7 +113,7 @@ const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 const SKIPPABLE: u32 = 0x184D_2A50;
 
 /// Reads and unpacks a record. Stops after `LARGEST` + 1 bytes, which show that it is too large.
-fn limited(file: File, path: &Path) -> io::Result<Vec<u8>> {
+fn limited(file: File) -> io::Result<Vec<u8>> {
     let read = |from: &mut dyn Read| -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         from.take(LARGEST + 1).read_to_end(&mut bytes)?;
@@ -121,7 +121,7 @@ fn limited(file: File, path: &Path) -> io::Result<Vec<u8>> {
     };
     let bytes = read(&mut &file)?;
     let packed = |error: &dyn fmt::Display| {
-        let why = format!("{} cannot be unpacked: {error}", path.display());
+        let why = format!("it cannot be unpacked: {error}");
         io::Error::new(io::ErrorKind::InvalidData, why)
     };
     if bytes.starts_with(&GZIP) {
@@ -129,7 +129,8 @@ fn limited(file: File, path: &Path) -> io::Result<Vec<u8>> {
         let unpacked = read(&mut flate2::read::MultiGzDecoder::new(&bytes[..]));
         unpacked.map_err(|error| packed(&error))
     } else if bytes.starts_with(&ZSTD) || skippable(&bytes).is_some() {
-        frames(&bytes).map_err(|error| packed(&error))
+        // The errors of the library are not for readers: they print its types.
+        frames(&bytes).map_err(|_| packed(&"the zstd data are cut off or damaged"))
     } else {
         Ok(bytes)
     }

@@ -155,7 +155,8 @@ fn read_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Kind>,
     let name = Option::<String>::deserialize(deserializer)?;
     let known = |name: String| {
         let accepted = Kind::ALL.map(Kind::name).join(", ");
-        let unknown = || serde::de::Error::custom(format!("`{name}`: {accepted} is accepted"));
+        let unknown =
+            || serde::de::Error::custom(format!("`{name}`: one of {accepted} is accepted"));
         Kind::named(&name).ok_or_else(unknown)
     };
     name.map(known).transpose()

@@ -45,6 +45,14 @@ fn unknown(text: &str) -> anyhow::Error {
     if text.contains(['*', '?', '[']) {
         return anyhow::anyhow!("no experiment matches `{text}`; {ALL}");
     }
+    if let Some((id, _)) = text.split_once('.')
+        && let Some(row) = all().iter().find(|row| row.id.eq_ignore_ascii_case(id))
+    {
+        let id = row.id;
+        return anyhow::anyhow!(
+            "`{text}` is no experiment; `{id}` is one, and `linefill show {id}` shows its claims"
+        );
+    }
     let part = text.to_ascii_lowercase();
     let near = match nearest(text) {
         Some(Named::Row(row)) => format!("`{}` ({})", row.id, row.name),

@@ -13,7 +13,8 @@ use super::record::{MACHINE, PointLine, Record, VerdictLine};
 use super::run::{ladder_once, measure_passes};
 use super::session::Session;
 use super::show::{check, colour, paragraph};
-use super::terminal::{FAINT, STRONG, Screen, show};
+use super::terminal::{FAINT, STRONG, Screen, show, tell};
+use super::undecided::is_whole;
 use crate::experiment::{Experiment, Machine, find};
 use crate::recorded::machine_of;
 
@@ -61,7 +62,12 @@ pub(crate) fn tour(session: &Session, stop: &AtomicBool, aloud: Option<u16>) -> 
         };
         say(&question(experiment, number + 1, width))?;
         let answer = measured(session, stop, experiment, &machine, &known);
-        let Some(answer) = answer else { break };
+        // A part of an experiment decides nothing.
+        let answer = answer.filter(|of| is_whole(experiment, &machine, &of.points));
+        let Some(answer) = answer else {
+            tell(format_args!("stopped: {id} was not measured to its end"));
+            break;
+        };
         say(&seen(&answer, width))?;
         tour.answers.push(answer);
     }

@@ -1,11 +1,13 @@
 //! Writes files atomically: a file has its old or its new content, never a part of it.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write as _};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Seek as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+
+use crate::os::unnamed;
 
 /// Checks that the file that `option` names is none of the files that are read.
 ///
@@ -59,12 +61,9 @@ pub(crate) fn write_whole_by<E: From<io::Error>>(
         return write(&mut OpenOptions::new().write(true).open(&path)?);
     }
     let part = beside(&path)?;
-    let written = fill(&part, write).and_then(|()| {
-        if let Some(earlier) = &earlier {
-            fs::set_permissions(&part, earlier.permissions())?;
-        }
-        Ok(fs::rename(&part, &path)?)
-    });
+    let permissions = earlier.map(|earlier| earlier.permissions());
+    let filled = fill(&part, permissions, write);
+    let written = filled.and_then(|()| Ok(fs::rename(&part, &path)?));
     if written.is_err() {
         // An error here cannot be handled.
         let _ = fs::remove_file(&part);
@@ -73,6 +72,17 @@ pub(crate) fn write_whole_by<E: From<io::Error>>(
     // Flushes the new name to the disk too, if the file system can sync folders.
     let _ = path.parent().map(|dir| File::open(dir)?.sync_all());
     Ok(())
+}
+
+/// Creates a folder, and those that it lies in, if they do not exist.
+///
+/// # Errors
+/// If a folder cannot be created, or `dir` is a file.
+pub(crate) fn create_folder(dir: &Path) -> io::Result<()> {
+    if dir.exists() && !dir.is_dir() {
+        return Err(io::Error::new(ErrorKind::NotADirectory, "it is no folder"));
+    }
+    fs::create_dir_all(dir)
 }
 
 /// Returns the temporary name under which this process writes a new `path`.
@@ -86,17 +96,36 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(part))
 }
 
-/// Writes a new file and flushes it to the disk.
+/// Writes a new file and flushes it to the disk. Where the file system can, the file gets its name `part` last,
+/// so that a process that is killed meanwhile leaves nothing behind.
 fn fill<E: From<io::Error>>(
     part: &Path,
+    permissions: Option<Permissions>,
     write: impl FnOnce(&mut File) -> Result<(), E>,
 ) -> Result<(), E> {
     match fs::remove_file(part) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
-    let mut file = File::create_new(part)?;
+    let folder = match part.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let (mut file, is_named) = match unnamed::create_in(folder) {
+        Ok(file) => (file, false),
+        Err(_) => (File::create_new(part)?, true),
+    };
     write(&mut file)?;
+    if !is_named && unnamed::name(&file, part).is_err() {
+        // A sandbox may refuse the name, but permit a file.
+        let mut named = File::create_new(part)?;
+        file.rewind()?;
+        io::copy(&mut file, &mut named)?;
+        file = named;
+    }
+    if let Some(permissions) = permissions {
+        file.set_permissions(permissions)?;
+    }
     Ok(settle(&file)?)
 }
 
@@ -173,6 +202,24 @@ mod tests {
         assert!(write_whole(&folder.path().join("page"), b"text").is_err());
         assert!(write_whole(&folder.path().join("none/page"), b"text").is_err());
         assert!(write_whole(Path::new(""), b"text").is_err());
+        let error = create_folder(Path::new("/dev/null")).unwrap_err();
+        assert_eq!(error.to_string(), "it is no folder");
+        assert_eq!(names(&folder), ["page"]);
+    }
+
+    #[test]
+    fn a_file_has_no_name_while_it_is_written() {
+        let folder = folder("unnamed");
+        // A file system without such files shows the part, as it must.
+        let seen = match unnamed::create_in(folder.path()) {
+            Ok(_) => 0,
+            Err(_) => 1,
+        };
+        write_whole_by(&folder.path().join("page"), |file| {
+            assert_eq!(names(&folder).len(), seen);
+            file.write_all(b"text")
+        })
+        .unwrap();
         assert_eq!(names(&folder), ["page"]);
     }
 

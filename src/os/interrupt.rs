@@ -34,12 +34,31 @@ pub fn install() -> io::Result<&'static AtomicBool> {
         (libc::SIGTERM, libc::SA_RESETHAND),
         (libc::SIGHUP, 0),
     ] {
-        arm(signal, flags)?;
+        arm(signal, flags, note)?;
     }
     Ok(&ASKED)
 }
 
-fn arm(signal: libc::c_int, flags: libc::c_int) -> io::Result<()> {
+/// Does nothing: the write that raised the signal then fails.
+extern "C" fn nothing(_signal: libc::c_int) {}
+
+/// `sigaction` of SIGXFSZ: a write beyond the limit of a file's size (`ulimit -f`) fails with EFBIG, which
+/// is reported, instead of killing the process. An ignored signal would have the same effect, but the programs
+/// that this process starts would inherit it.
+///
+/// # Errors
+/// The error of `sigaction`; the default action then stays in force.
+#[cfg(feature = "lab")]
+#[doc(alias = "SIGXFSZ")]
+pub(crate) fn survive_file_limit() -> io::Result<()> {
+    arm(libc::SIGXFSZ, 0, nothing)
+}
+
+fn arm(
+    signal: libc::c_int,
+    flags: libc::c_int,
+    handler: extern "C" fn(libc::c_int),
+) -> io::Result<()> {
     let mut old = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: a null new action only queries; `old` is valid to write.
     if unsafe { libc::sigaction(signal, std::ptr::null(), old.as_mut_ptr()) } != 0 {
@@ -51,14 +70,13 @@ fn arm(signal: libc::c_int, flags: libc::c_int) -> io::Result<()> {
         return Ok(());
     }
 
-    let handler: extern "C" fn(libc::c_int) = note;
     // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux.
     let mut new: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     new.sa_sigaction = handler as libc::sighandler_t;
     // RESTART lets interrupted file output continue.
     new.sa_flags = flags | libc::SA_RESTART;
     // SAFETY: `new` holds a handler of the one-argument kind (no SA_SIGINFO) which only stores
-    // to an atomic.
+    // to an atomic or does nothing.
     if unsafe { libc::sigaction(signal, &new, std::ptr::null_mut()) } != 0 {
         return Err(io::Error::last_os_error());
     }

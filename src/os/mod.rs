@@ -56,6 +56,8 @@ pub mod sysfs;
 pub mod team;
 #[doc(hidden)]
 pub mod trial;
+#[cfg(feature = "lab")]
+pub(crate) mod unnamed;
 
 #[doc(hidden)]
 pub use crate::host::{BackgroundLoad, RoundOptions, Worker, WorkerTime};

@@ -11,7 +11,7 @@ pub(crate) use point::{Raw, Timed};
 
 use crate::cpu::{Cache, CacheKind, Caches, Core, Feature, Features, Identity, Tlb, Tlbs, Vendor};
 use crate::experiment::{
-    Calibration, Counting, CpuOrder, LADDER, Machine, Placement, Point, Ranges, Reach, Rung,
+    Calibration, Counting, CpuOrder, LADDER, Machine, Placement, Point, Ranges, Reach, Rung, State,
     rung_of,
 };
 use crate::order;
@@ -54,6 +54,12 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         .filter_map(|point| rung_of(point, rate))
         .collect();
     order::by(&mut rungs, |a, b| a.working_set.total_cmp(&b.working_set));
+    let refused = ladder.iter().find_map(|point| match &point.state {
+        State::Untestable(reason) if point.series == LADDER && rungs.is_empty() => {
+            Some(reason.clone())
+        }
+        _ => None,
+    });
     let machine = Machine {
         vendor: Vendor::named(&header.cpu.vendor),
         load_to_use: header.load_to_use,
@@ -65,6 +71,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         seed: header.seed,
         ranges: Ranges::from_ladder(&rungs, reported_sizes(&caches)),
         ladder: rungs,
+        ladder_refused: refused,
         caches,
         largest: usize::try_from(header.largest).unwrap_or(usize::MAX),
         full: header.profile == "full",

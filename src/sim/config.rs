@@ -178,7 +178,10 @@ fn level(text: &str) -> Result<LevelDesign, String> {
     let mut parts = text.split(':').map(str::trim);
     let geometry = geometry(parts.next().unwrap_or_default())?;
     let mut level = LevelDesign::new(Design::lru(geometry), Inclusion::NonInclusive);
+    let mut taken: Vec<&str> = Vec::new();
     for option in parts {
+        is_new(&taken, option)?;
+        taken.push(option);
         take_option(&mut level, option)?;
     }
     Ok(level)
@@ -199,6 +202,40 @@ fn geometry(text: &str) -> Result<Geometry, String> {
         Geometry::new(size, number(ways).ok_or_else(wrong)?, line)
     };
     geometry.map_err(|error| error.to_string())
+}
+
+/// Groups of options of which a cache has one: its replacement, what a write does on a hit and on a miss, and
+/// whether it includes the caches before it.
+const EITHER: [&[&str]; 4] = [
+    &[
+        "lru", "rr", "fifo", "plru", "mru", "bit-plru", "random", "qlru",
+    ],
+    &["wb", "wt"],
+    &["wa", "nwa"],
+    &["ni", "incl", "excl"],
+];
+
+/// Returns the group of an option, if only one of the group may be given.
+fn group_of(option: &str) -> Option<&'static [&'static str]> {
+    let lower = option.to_ascii_lowercase();
+    let word = lower.split('@').next().unwrap_or_default();
+    let word = if word.starts_with("qlru") {
+        "qlru"
+    } else {
+        word
+    };
+    EITHER.into_iter().find(|group| group.contains(&word))
+}
+
+/// Checks that `option` does not contradict one of the options before it.
+fn is_new(before: &[&str], option: &str) -> Result<(), String> {
+    let same = |of: &&&str| group_of(of).is_some_and(|group| group_of(option) == Some(group));
+    match before.iter().find(same) {
+        Some(other) => Err(format!(
+            "`{other}` and `{option}`: a cache has only one of them"
+        )),
+        None => Ok(()),
+    }
 }
 
 fn take_option(level: &mut LevelDesign, option: &str) -> Result<(), String> {
@@ -418,6 +455,14 @@ mod tests {
             ("L1d=32K/8/60", "power of two from 8 to 4096 bytes"),
             ("L1d=32K/8:lfu", "`lfu`: an option is a policy"),
             ("L1d=32K/8:lru@3", "an option is"),
+            ("L1d=32K/8:lru:rr", "`lru` and `rr`: a cache has only one"),
+            (
+                "L1d=32K/8:random@3:next:QLRU_H11_M1_R0_U0",
+                "`random@3` and",
+            ),
+            ("L1d=32K/8:wb:WT", "`wb` and `WT`"),
+            ("L1d=32K/8:nwa:wa", "`nwa` and `wa`"),
+            ("L1i=32K/8:incl:excl", "`incl` and `excl`"),
             ("L1d=32K/8:QLRU_H11", "QLRU_H11_M1_R0_U0"),
             ("L1d=32K/8:stream@99", "1 to 16"),
             ("L1i=32K/8:next", "neither"),

@@ -44,6 +44,17 @@ impl Folder {
         self.by(command, args)
     }
 
+    /// Runs the program, and sends its process group SIGINT after some seconds, as Ctrl-C does.
+    pub fn stopped(&self, seconds: &str, args: &[&str]) -> Ran {
+        let linefill = self.signalled(args);
+        let mut command = Command::new("timeout");
+        command.args(["--preserve-status", "-s", "INT", seconds]);
+        command
+            .arg(linefill.get_program())
+            .args(linefill.get_args());
+        Ran::of(command.current_dir(self.at("")))
+    }
+
     fn by(&self, mut command: Command, args: &[&str]) -> Command {
         command.args(args).current_dir(self.at(""));
         command

@@ -138,6 +138,23 @@ fn what_is_no_record_is_refused_with_file_and_line() {
         .refused(&["missing", "No such file"]);
 }
 
+#[test]
+fn what_is_missing_is_named_with_every_way_to_give_it() {
+    let folder = Folder::new("missing");
+    for (line, parts) in [
+        (
+            "simulate --config L1d=32K/8",
+            &["--trace", "--experiment", "--mesi"][..],
+        ),
+        ("sharing", &["binary", "--offset", "--pid", "-- COMMAND"]),
+        ("layout nope", &["nope", "No such file"]),
+        ("list D14.2", &["`D14` is one", "linefill show D14"]),
+        ("man --out /dev/null", &["manual pages", "it is no folder"]),
+    ] {
+        folder.run(&words(line)).refused(parts);
+    }
+}
+
 /// An option that means nothing with the other options is refused. `requires` alone does not do it: clap waives
 /// it where the required option conflicts with one that is there.
 #[test]

@@ -18,8 +18,8 @@ fn on_disk_of(bytes: u64, mut command: Command) -> Command {
                 rlim_cur: bytes,
                 rlim_max: bytes,
             };
-            // Writing then fails; without this, the signal would kill the program.
-            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+            // The shell's default action: the program must not be killed, but report the failed write.
+            libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
             match libc::setrlimit(libc::RLIMIT_FSIZE, &most) {
                 0 => Ok(()),
                 _ => Err(io::Error::last_os_error()),
@@ -37,6 +37,17 @@ fn names(dir: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+#[test]
+fn a_record_that_cannot_begin_leaves_the_earlier_one() {
+    let folder = Folder::new("no-room");
+    folder.run_short(&["D11"]).ok();
+    let dir = folder.at("linefill-out");
+    let now = || (names(&dir), fs::read(dir.join("record.jsonl")).unwrap());
+    let before = now();
+    Ran::of(&mut on_disk_of(64, folder.short(&["D11"]))).refused(&["File too large"]);
+    assert!(now() == before, "{:?}", names(&dir));
 }
 
 #[test]

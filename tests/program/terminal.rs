@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
-use crate::common::cli::{Folder, Ran, UnderWay, words};
+use crate::common::cli::{Folder, Ran, UnderWay, assert_has, words};
 
 /// A full disk.
 fn full() -> Stdio {
@@ -276,4 +276,17 @@ fn a_run_that_is_told_to_ignore_the_end_of_its_terminal_goes_on() {
     let ran = run.signal("HUP").ok();
     assert!(!ran.err.contains("stopped early"), "{ran:?}");
     has_record_and_report(&folder);
+}
+
+#[test]
+fn a_machine_sheet_that_ctrl_c_cut_short_infers_nothing_from_a_part_of_the_ladder() {
+    let folder = Folder::new("machine-stopped");
+    // On a busy machine it has not begun after a second.
+    let after = |seconds| folder.stopped(seconds, &["machine", "--memory", "64MiB"]);
+    let mut all = ["1.2", "2", "3"].into_iter().map(after);
+    let ran = all.find(|ran| !ran.out.is_empty()).unwrap();
+    assert_eq!(ran.status, Some(130), "{ran:?}");
+    assert_has(&ran.err, &["no size is inferred"]);
+    assert!(!ran.out.contains("resampled"), "{}", ran.out);
+    assert!(!ran.out.contains("not the size that CPUID"), "{}", ran.out);
 }

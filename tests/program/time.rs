@@ -85,6 +85,27 @@ fn lines_are_timed_warm_and_cold() {
 }
 
 #[test]
+fn what_ctrl_c_cut_short_says_so() {
+    if !untested::starts("cc") {
+        return;
+    }
+    let folder = Folder::new("time-stopped");
+    // The whole group gets the signal, as from a terminal: the code's process ends early, with what it has.
+    let stopped = |form: &str| {
+        let after =
+            |seconds: &str| folder.stopped(seconds, &["time", "--asm", "nop", "--format", form]);
+        // On a busy machine it has not begun after a second.
+        let all = ["1", "1.7", "2.4"].into_iter().map(after);
+        all.into_iter().find(|ran| !ran.out.is_empty()).unwrap()
+    };
+    let ran = stopped("table");
+    assert_eq!(ran.status, Some(130), "{}", ran.err);
+    assert_has(&ran.out, &["; stopped early"]);
+    assert!(!ran.out.contains("lost in the noise"), "{}", ran.out);
+    assert_eq!(stopped("json").json()["interrupted"], true);
+}
+
+#[test]
 fn a_function_finds_its_data_and_its_memory() {
     let Some(folder) = with_kernel("time-function") else {
         return;

@@ -131,6 +131,11 @@ fn what_cannot_be_followed_is_refused() {
         folder.run(args).refused(parts);
     }
     assert!(!folder.at("linefill-watch").exists(), "nothing was begun");
+    // What cannot be written is not measured first.
+    fs::write(folder.at("linefill-watch"), "").unwrap();
+    let ran = folder.run(&tiny(&["--rounds", "1"]));
+    let ran = ran.refused(&["output folder `linefill-watch`", "it is no folder"]);
+    assert!(!ran.err.contains("the machine"), "{}", ran.err);
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub struct Machine {
     pub seed: u64,
     /// The measured ladder: a random walk, one line per element, in ascending working sets.
     pub ladder: Vec<Rung>,
+    /// Why the ladder has no rung, if none of its walks could be measured.
+    pub ladder_refused: Option<Untestable>,
     /// The ranges derived from the ladder.
     pub ranges: Ranges,
     /// The other parameters of predictions.
@@ -150,15 +152,16 @@ impl Machine {
     /// Returns the time of a random access in a range: the median of the ladder's rungs there.
     ///
     /// # Errors
-    /// If the ladder has no rung there.
+    /// If the ladder has no rung there: the reason of its rungs if none of them could be measured.
     pub(crate) fn access_in(&self, range: Range) -> Testable<Interval> {
         let rungs = self.ladder.iter();
         let inside = rungs.filter(|rung| range.holds(rung.working_set));
         let costs: Vec<Interval> = inside.map(|rung| rung.cost).collect();
-        Interval::median_of(&costs).ok_or_else(|| {
-            Untestable(format!(
+        Interval::median_of(&costs).ok_or_else(|| match &self.ladder_refused {
+            Some(reason) => reason.clone(),
+            None => Untestable(format!(
                 "the ladder of working sets has no point in the {range}"
-            ))
+            )),
         })
     }
 
@@ -226,6 +229,7 @@ pub(crate) mod tests {
             rate: Rate::from_hz(2e9),
             seed: 1,
             ladder: Vec::new(),
+            ladder_refused: None,
             calibration: Calibration::default(),
             ranges: Ranges::from_ladder(&[], [None; 3]),
             largest: 1 << 30,

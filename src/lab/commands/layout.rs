@@ -44,14 +44,14 @@ pub(super) struct Args {
     list: bool,
     /// List the N types with the most bytes in holes and padding, with the most bytes first.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", conflicts_with = "list",
-          value_parser = clap::value_parser!(u32).range(1..))]
+          value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     top: Option<u32>,
     /// Show the types whose layout differs between two builds: all of them, or those of --type.
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"],
           conflicts_with_all = ["binary", "list", "top", "expand", "debug_file"])]
     diff: Vec<PathBuf>,
     /// The size of a cache line in bytes.
-    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size)]
+    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size, allow_hyphen_values = true)]
     line: u64,
     /// Also print the members of members.
     #[arg(long, conflicts_with_all = ["list", "top", "json"])]
@@ -77,11 +77,11 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         return diff(args);
     };
     let listed = args.list || args.top.is_some();
+    let binary = open(path, args.debug_file.as_deref())?;
     if args.types.is_empty() && !listed {
         let binary = path.display();
         bail!("which type? Name it with --type; `linefill layout {binary} --list` shows all types");
     }
-    let binary = open(path, args.debug_file.as_deref())?;
     let text = if listed {
         list(&binary, args)?
     } else {

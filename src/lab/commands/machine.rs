@@ -51,7 +51,7 @@ pub(super) struct MachineArgs {
     cpu: Option<usize>,
     /// The largest working set [default: 1GiB, or four times the last level if that is more, rounded up to a power
     /// of two, up to 4GiB; at most a quarter of the available memory].
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
     memory: Option<u64>,
     /// Measure nothing, and show the sheet of this record or folder of a run.
     #[arg(long, value_name = "RECORD", conflicts_with_all = ["cpu", "memory"])]
@@ -87,8 +87,11 @@ pub(super) fn machine(args: &MachineArgs) -> Result<Status> {
     let inferred = Inferred::of(&machine, &ladder, of);
     let sheet = MachineSheet(sheet::sheet(header, &machine, &ladder, &inferred, None));
     print(&sheet, args.format)?;
-    if stop.load(core::sync::atomic::Ordering::Relaxed) {
-        tell("stopped: not all was measured");
+    if stop.load(Ordering::Relaxed) {
+        tell(match ladder.is_empty() {
+            true => "stopped before the ladder was measured: no size is inferred",
+            false => "stopped: not all was measured, and only what was is inferred",
+        });
         return Ok(Status::Interrupted);
     }
     Ok(Status::Done)
@@ -177,7 +180,7 @@ pub(super) struct CountersArgs {
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
     cpu: Option<usize>,
     /// The largest working set of a case.
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size::parse, allow_hyphen_values = true)]
     memory: u64,
     /// Print JSON.
     #[arg(long)]

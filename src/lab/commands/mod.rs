@@ -32,6 +32,7 @@ use super::plain;
 use super::record::Header;
 use super::session::{Request, Session, mask, root};
 use super::terminal::{finished, say, tell};
+use super::whole::create_folder;
 use crate::os::{Pages, interrupt, limits};
 
 /// Re-measures the classic claims about memory on your machine.
@@ -53,7 +54,8 @@ Start with:
 
 The exit status is 0 if all went well; 1 if a gate (--fail-if) failed, or `doctor` found something \
 BAD; 2 if something could not be done (the message says what); 130 if Ctrl-C, `kill` or the end of the \
-terminal stopped it: what it had measured is kept. NO_COLOR switches colours off."
+terminal stopped a measurement: what it had measured is kept. Commands that measure nothing end by the \
+signal. NO_COLOR switches colours off."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -133,6 +135,8 @@ const PANICKED: u8 = 101;
 /// `main` stays small.
 #[inline(never)]
 fn program() -> ExitCode {
+    // If it is refused, the signal kills the process, as before.
+    let _ = interrupt::survive_file_limit();
     let result = match Cli::try_parse() {
         Ok(cli) => execute(cli.command),
         // A mistake on the command line, which clap explains on the standard error. If an argument contains
@@ -231,7 +235,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     let seconds = seconds.and_then(|number| number.checked_mul(unit));
     let seconds = seconds.filter(|seconds| (1..=LONGEST).contains(seconds));
     let wrong = || {
-        "a time is a whole number of seconds (60s), minutes (10m) or hours (12h), up to a day"
+        "a time is a whole number of seconds (60s), minutes (10m) or hours (12h), from 1s to a day"
             .to_owned()
     };
     seconds.map(Duration::from_secs).ok_or_else(wrong)
@@ -304,7 +308,7 @@ fn man(args: &Man) -> Result<Status> {
     program.build();
     if let Some(out) = &args.out {
         let unwritten = || format!("cannot write manual pages to `{}`", out.display());
-        std::fs::create_dir_all(out).with_context(unwritten)?;
+        create_folder(out).with_context(unwritten)?;
         clap_mangen::generate_to(program, out).with_context(unwritten)?;
         return Ok(Status::Done);
     }
@@ -326,11 +330,42 @@ fn man(args: &Man) -> Result<Status> {
 
 #[cfg(test)]
 mod tests {
+    use std::any::TypeId;
+    use std::time::Duration;
+
     use clap::CommandFactory as _;
 
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
+    }
+
+    /// Otherwise clap takes `-1` for an option, and advises to write `-- -1`.
+    #[test]
+    fn a_negative_number_is_refused_as_a_value_of_its_option() {
+        let mut numbers = 0;
+        for command in super::Cli::command().get_subcommands() {
+            for option in command.get_opts() {
+                let of = option.get_value_parser().type_id();
+                let known = [
+                    TypeId::of::<u16>(),
+                    TypeId::of::<u32>(),
+                    TypeId::of::<u64>(),
+                    TypeId::of::<usize>(),
+                    TypeId::of::<f64>(),
+                    TypeId::of::<Duration>(),
+                ];
+                if known.iter().all(|number| of != *number) {
+                    continue;
+                }
+                numbers += 1;
+                let accepts = option.is_allow_hyphen_values_set()
+                    || option.is_allow_negative_numbers_set()
+                    || option.is_require_equals_set();
+                assert!(accepts, "{} {option}", command.get_name());
+            }
+        }
+        assert!(numbers > 20, "{numbers}");
     }
 
     #[test]

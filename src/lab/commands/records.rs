@@ -191,7 +191,11 @@ pub(super) fn export(args: &ExportArgs) -> Result<Status> {
             write_whole_by(out, |file| {
                 export::export(records, args.what, args.format, file)
             })
-            .with_context(|| format!("cannot write the table `{}`", out.display()))?;
+            .map_err(|error| match error.is::<io::Error>() {
+                true => error.context(format!("cannot write the table `{}`", out.display())),
+                // A record that cannot be read, which the error names.
+                false => error,
+            })?;
         }
         None if args.format == Form::Parquet => {
             bail!("--format parquet is no text: --out names a file for it")

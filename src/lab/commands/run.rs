@@ -61,7 +61,7 @@ pub(super) struct Args {
     /// are undecided after the first two passes are measured again until they are decided or the time is over.
     /// Experiments that do not fit are left out of the second pass. The first pass may always take the default
     /// time.
-    #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     budget: Option<Duration>,
     /// The folder for the record and the report.
     #[arg(long, value_name = "DIR", default_value = OUT)]

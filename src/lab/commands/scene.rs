@@ -40,7 +40,7 @@ pub(super) struct Scene {
     /// The largest working set [default: 1GiB, or four times the last level if that is more, rounded up to a power
     /// of two, up to 4GiB; at most a quarter of the available memory]. What a document fixes keeps its size: E4's
     /// matrix has 36 MB.
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
     pub memory: Option<u64>,
 }
 

@@ -75,7 +75,7 @@ pub(super) struct Args {
     /// A field without a type: its first byte, and its size if this is not 8 bytes. Repeat the option for
     /// several fields.
     #[arg(long = "offset", value_name = "BYTE[:SIZE]", value_parser = offset,
-          allow_negative_numbers = true, required_unless_present_any = ["binary", "pid", "command"])]
+          allow_hyphen_values = true)]
     offsets: Vec<(u64, u64)>,
     /// Which thread writes which field: THREAD:FIELD, separated by commas. The name of an offset is its first
     /// byte. The option may be repeated.
@@ -86,13 +86,13 @@ pub(super) struct Args {
     reads: Vec<String>,
     /// The byte within a line where the structure begins [default: of the places that its alignment allows, the
     /// one where most threads share lines].
-    #[arg(long, value_name = "BYTE")]
+    #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     start: Option<u64>,
     /// The alignment of the structure [default: the type's; 8 for offsets].
-    #[arg(long, value_name = "BYTES", value_parser = alignment)]
+    #[arg(long, value_name = "BYTES", value_parser = alignment, allow_hyphen_values = true)]
     align: Option<u64>,
     /// The size of a cache line in bytes.
-    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size)]
+    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size, allow_hyphen_values = true)]
     line: u64,
     /// How fields are written.
     #[arg(long, value_enum, default_value = "atomic",
@@ -116,11 +116,11 @@ pub(super) struct Args {
     /// The id of a running process to watch, which needs a PMU.
     #[arg(long, value_name = "PID", group = "watched", value_parser = clap::value_parser!(u32).range(1..),
           conflicts_with_all =
-          ["binary", "types", "fields", "offsets", "writes", "reads", "start", "align", "predict", "cpu"])]
+          ["binary", "types", "fields", "offsets", "writes", "reads", "start", "align", "predict", "cpu"], allow_hyphen_values = true)]
     pid: Option<u32>,
     /// How long to watch the process.
     #[arg(long = "for", value_name = "TIME", default_value = "5s", requires = "pid", conflicts_with = "command",
-          value_parser = duration, allow_negative_numbers = true)]
+          value_parser = duration, allow_hyphen_values = true)]
     time: Duration,
     /// How the accesses of a command are observed [default: by the PMU if it can, else by valgrind].
     #[arg(long, value_enum, requires = "watched")]
@@ -128,7 +128,7 @@ pub(super) struct Args {
     /// The least number of accesses by two threads for which a line is reported, with a command or a process
     /// [default: 100, or 3 samples of the PMU].
     #[arg(long, value_name = "N", requires = "watched",
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
     least: Option<u64>,
     /// A program to run and watch, with its arguments.
     #[arg(last = true, value_name = "COMMAND", group = "watched", conflicts_with_all =
@@ -182,6 +182,12 @@ fn alignment(text: &str) -> Result<u64, String> {
 pub(super) fn run(args: &Args) -> Result<Status> {
     if args.pid.is_some() || !args.command.is_empty() {
         return of_program(args);
+    }
+    if args.offsets.is_empty() && args.binary.is_none() {
+        bail!(
+            "nothing to measure: give a binary, or fields without one (--offset); or a process (--pid) or \
+             a command (-- COMMAND) to watch"
+        );
     }
     let scheme = scheme(args)?;
     let start = start(args, &scheme)?;

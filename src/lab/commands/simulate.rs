@@ -60,7 +60,7 @@ pub(super) struct Args {
     configs: Vec<String>,
     /// A trace: the output of `valgrind --tool=lackey --trace-mem=yes`, or a file of --pack; `-` is the
     /// standard input.
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["experiment", "mesi"])]
+    #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Write the trace to a new file in the compact form, which is smaller and is read faster.
     #[arg(long, value_name = "FILE", requires = "trace", conflicts_with_all = ["experiment", "mesi"])]
@@ -77,23 +77,23 @@ pub(super) struct Args {
     )]
     series: Option<String>,
     /// The position on the horizontal axis, such as a working set [default: all].
-    #[arg(long, value_name = "X", requires = "experiment", conflicts_with = "trace", value_parser = place)]
+    #[arg(long, value_name = "X", requires = "experiment", conflicts_with = "trace", value_parser = place, allow_hyphen_values = true)]
     x: Option<f64>,
     /// The rounds over a case's working set that are counted. One more round warms the caches before.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "experiment",
           conflicts_with_all = ["trace", "mesi"],
-          value_parser = clap::value_parser!(u64).range(1..=MOST_LAPS))]
+          value_parser = clap::value_parser!(u64).range(1..=MOST_LAPS), allow_hyphen_values = true)]
     laps: u64,
     /// The largest working set of a case.
     #[arg(long, value_name = "SIZE", default_value = "64MiB", requires = "experiment",
-          conflicts_with = "trace", value_parser = size::parse)]
+          conflicts_with = "trace", value_parser = size::parse, allow_hyphen_values = true)]
     memory: u64,
     /// Print the protocol that keeps the caches of this many cores coherent, and the messages of each
     /// transition [default: 2 cores]. With an experiment, print the messages between the threads of its cases,
     /// however many they are.
     #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "2",
           conflicts_with_all = ["configs", "trace", "heat", "html"],
-          value_parser = clap::value_parser!(u16).range(2..=1024))]
+          value_parser = clap::value_parser!(u16).range(2..=1024), allow_negative_numbers = true)]
     mesi: Option<u16>,
     /// Print JSON.
     #[arg(long)]
@@ -137,7 +137,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     match (&args.experiment, &args.trace) {
         (Some(id), _) => of_experiment(args, id, &designs),
         (None, Some(trace)) => of_trace(args, trace, &designs),
-        (None, None) => bail!("nothing to simulate: give --trace or --experiment"),
+        (None, None) => bail!("nothing to simulate: give --trace, --experiment or --mesi"),
     }
 }
 

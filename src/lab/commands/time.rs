@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::ArgGroup;
 
-use super::{PageSize, Status, cpu_number, duration, node_number, session_on};
+use super::{PageSize, Status, cpu_number, duration, node_number, session_on, tell};
 use crate::counters::chosen;
 use crate::cpu::Identity;
 use crate::lab::counters::Counted;
@@ -51,8 +51,8 @@ Examples:
   linefill time kernel.S --symbol sum --memory 32KiB             a function
   linefill time kernel.c --symbol sum --counts --format json     one that loops itself, in C
 
-The compiler is the one that CC names, else cc, gcc or clang. For --asm and .s files the assembler `as`
-suffices. If the code faults, the error names the signal and the address, and the exit status is 2.")]
+The compiler is the one that CC names, else cc, gcc or clang. For --asm and .s files `as` suffices.
+If the code faults, the error names the signal and the address, and the exit status is 2.")]
 pub(super) struct Args {
     /// A file with the function: .S, .s, .c, or an object file.
     #[arg(requires = "symbol")]
@@ -81,10 +81,10 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t, conflicts_with = "file")]
     syntax: Syntax,
     /// Copies of --asm in the shorter loop.
-    #[arg(long, value_name = "N", default_value_t = 16, conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 16, conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=10_000), allow_hyphen_values = true)]
     unroll: u32,
     /// The size of the memory, rounded up to lines of 64 bytes.
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse, allow_hyphen_values = true)]
     memory: u64,
     /// The page size of the memory.
     #[arg(long, value_enum, default_value = "4k")]
@@ -97,7 +97,7 @@ pub(super) struct Args {
     events: Option<String>,
     /// The longest time that the code may run in all.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration,
-          allow_negative_numbers = true)]
+          allow_hyphen_values = true)]
     timeout: Duration,
     /// The CPU to measure on [default: an isolated one, else the last one allowed].
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
@@ -127,8 +127,9 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         timeout: args.timeout,
     };
     let timing = time(&subject, bounds, (&counted, &refused), &session, stop)?;
-    if let Some(timing) = timing {
-        print(&timing, args.format)?;
+    match timing {
+        Some(timing) => print(&timing, args.format)?,
+        None => tell("stopped: the code did not return soon, and nothing was timed"),
     }
     Ok(Status::unless_stopped(stop.load(Ordering::Relaxed)))
 }

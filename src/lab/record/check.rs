@@ -435,7 +435,7 @@ fn one_of(field: &str, text: &str, known: &[&str]) -> Check {
         true => Ok(()),
         false => Err(wrong(
             field,
-            format!("`{text}`: {} is accepted", known.join(", ")),
+            format!("`{text}`: one of {} is accepted", known.join(", ")),
         )),
     }
 }

@@ -14,7 +14,7 @@ use crate::lab::date::Date;
 use crate::lab::read::{Reading, read_any};
 use crate::lab::record::{Line, PACKED, RECORD, REPORT, Record};
 use crate::lab::terminal::tell;
-use crate::lab::whole::{settle, write_whole};
+use crate::lab::whole::{create_folder, settle, write_whole};
 
 /// How often opening a record is tried while another process keeps moving it.
 const LOOKS: u32 = 100;
@@ -106,6 +106,18 @@ pub struct MovedRecord {
     pub record: PathBuf,
     /// Whether it finished.
     pub finished: bool,
+    /// The files that were renamed: their old and their new names.
+    renamed: Vec<(PathBuf, PathBuf)>,
+}
+
+impl MovedRecord {
+    /// Gives the files their old names again.
+    fn put_back(&self) {
+        for (old, new) in self.renamed.iter().rev() {
+            // An error here cannot be handled: the file keeps its new name.
+            let _ = fs::rename(new, old);
+        }
+    }
 }
 
 impl Recorder {
@@ -121,8 +133,37 @@ impl Recorder {
         let unwritable = || format!("cannot write to the output folder `{}`", dir.display());
         let (claim, aside) = fresh(dir).with_context(unwritable)?;
         let mut recorder = Self::of(claim, dir);
-        recorder.write(&text_of(lines)?).with_context(unwritable)?;
+        if let Err(error) = recorder.write(&text_of(lines)?) {
+            // Nothing was recorded: the folder looks as before.
+            let _ = fs::remove_file(recorder.path());
+            if let Some(aside) = aside {
+                aside.put_back();
+            }
+            return Err(error).with_context(unwritable);
+        }
         Ok((recorder, aside))
+    }
+
+    /// Checks that a record can be started in `dir`, and leaves the folder as it is: what takes long is
+    /// measured only if it can then be written.
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create).
+    pub fn check(dir: &Path) -> Result<()> {
+        let is_new = !dir.exists();
+        let try_out = || -> Result<()> {
+            create_folder(dir)?;
+            Claim::existing(dir)?;
+            let file = dir.join(format!(".{RECORD}.{}.part", std::process::id()));
+            let written = fs::write(&file, "\n");
+            let _ = fs::remove_file(&file);
+            Ok(written?)
+        };
+        let tried = try_out();
+        if is_new {
+            let _ = fs::remove_dir(dir);
+        }
+        tried.with_context(|| format!("cannot write to the output folder `{}`", dir.display()))
     }
 
     /// Replaces a record by `lines` atomically: if the program is killed, the old record stays unchanged.
@@ -269,18 +310,25 @@ fn elsewhere() -> std::io::Result<PathBuf> {
 
 /// Locks an empty record in `dir`, creating the folder if necessary, and moves existing records aside.
 fn fresh(dir: &Path) -> Result<(Claim, Option<MovedRecord>)> {
-    fs::create_dir_all(dir)?;
-    let mut aside = None;
+    create_folder(dir)?;
+    let mut aside: Option<MovedRecord> = None;
+    let next = |path: &Path, aside: &mut Option<MovedRecord>| -> Result<()> {
+        let mut moved = move_aside(dir, path)?;
+        let earlier = aside.take().map(|earlier| earlier.renamed);
+        moved.renamed.splice(0..0, earlier.unwrap_or_default());
+        *aside = Some(moved);
+        Ok(())
+    };
     loop {
         let claim = Claim::open(dir.join(RECORD), true)?;
         if claim.file.metadata()?.len() == 0 {
             let packed = dir.join(PACKED);
             if packed.exists() {
-                aside = Some(move_aside(dir, &packed)?);
+                next(&packed, &mut aside)?;
             }
             return Ok((claim, aside));
         }
-        aside = Some(move_aside(dir, claim.path())?);
+        next(claim.path(), &mut aside)?;
     }
 }
 
@@ -307,12 +355,18 @@ fn move_aside(dir: &Path, path: &Path) -> Result<MovedRecord> {
     };
     let record = dir.join(format!("record-{name}.{ending}"));
     fs::rename(path, &record).with_context(|| path.display().to_string())?;
+    let mut renamed = vec![(path.to_owned(), record.clone())];
     let report = dir.join(REPORT);
     if report.exists() {
-        fs::rename(&report, dir.join(format!("report-{name}.html")))
-            .with_context(|| report.display().to_string())?;
+        let new = dir.join(format!("report-{name}.html"));
+        fs::rename(&report, &new).with_context(|| report.display().to_string())?;
+        renamed.push((report, new));
     }
-    Ok(MovedRecord { record, finished })
+    Ok(MovedRecord {
+        record,
+        finished,
+        renamed,
+    })
 }
 
 /// Returns whether the run of a record finished.

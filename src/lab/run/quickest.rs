@@ -23,15 +23,23 @@ pub fn measure_ladder(session: &Session, stop: &AtomicBool) -> Vec<Point> {
     let mut sparse: Vec<Point> = Vec::new();
     let mut rig = rig(session, stop);
     for pass in 0..*PASSES.end() {
-        let mut quicker = false;
+        let mut points = Vec::new();
         measure::ladder(&mut rig, &session.header, pass, |_, point| {
-            match point.series.as_str() {
-                SPARSE => sparse.push(point.clone()),
-                _ => quicker |= keep_quickest(&mut rungs, point),
-            }
+            points.push(point.clone());
         });
+        // A ladder that was cut off ends where no cache does.
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let mut quicker = false;
+        for point in points {
+            match point.series.as_str() {
+                SPARSE => sparse.push(point),
+                _ => quicker |= keep_quickest(&mut rungs, &point),
+            }
+        }
         rig.move_house();
-        if pass + 1 >= *PASSES.start() && !quicker || stop.load(Ordering::Relaxed) {
+        if pass + 1 >= *PASSES.start() && !quicker {
             break;
         }
     }
@@ -67,7 +75,7 @@ pub fn measure_passes(
 }
 
 /// Measures the cases, experiment by experiment, and calls `each` with the id of each experiment as it
-/// begins. Ends early if stopped. A case that was disturbed in most samples is measured again, and its
+/// begins. Ends early if stopped, without the experiment that was cut off. A case that was disturbed in most samples is measured again, and its
 /// quickest measurement counts.
 pub fn measure_cases(
     session: &Session,
@@ -78,6 +86,9 @@ pub fn measure_cases(
     let mut rig = rig(session, stop);
     let mut measured = Vec::new();
     for (id, cases) in cases {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
         each(id);
         let mut points = Vec::new();
         for case in cases {
@@ -96,6 +107,10 @@ pub fn measure_cases(
                 }
             }
             points.push(best);
+        }
+        // The last experiment may have been cut off, and a part of its curve would be read as the whole.
+        if stop.load(Ordering::Relaxed) {
+            break;
         }
         measured.push((*id, points));
     }

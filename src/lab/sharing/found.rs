@@ -77,13 +77,14 @@ impl<'t> FalselyShared<'t> {
     pub fn text(&self) -> String {
         let trace = &self.traced.trace;
         let (accesses, threads) = (trace.accesses, trace.threads());
+        let s = if threads == 1 { "" } else { "s" };
         let mut text = match &self.traced.how {
             How::Valgrind { not_by_pmu } => {
                 let reason = not_by_pmu.as_ref().map_or_else(String::new, |reason| {
                     format!("The PMU does not sample accesses here: {reason}.\n")
                 });
                 format!(
-                    "{reason}{accesses} accesses by {threads} threads. valgrind runs one at a time: the trace \
+                    "{reason}{accesses} accesses by {threads} thread{s}. valgrind runs one at a time: the trace \
                      tells which bytes they touch and how often,\nand not how often a line moves between \
                      cores. That is simulated: caches (MESI) of the threads named, which make\none access \
                      each in turn. Cores that keep a line for several accesses send fewer messages.\n"
@@ -91,7 +92,7 @@ impl<'t> FalselyShared<'t> {
             }
             How::Pmu(sampling) => {
                 format!(
-                    "{accesses} samples of {threads} threads in {}",
+                    "{accesses} samples of {threads} thread{s} in {}",
                     sampling.words()
                 )
             }

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,9 @@ const EFFORT: Effort = Effort {
 /// Why a difference of two times is not shown.
 const LOST: &str = "lost in the noise of this machine";
 
+/// Why a time of fewer passes than planned is not shown where noise hides it.
+const STOPPED: &str = "it was stopped before";
+
 /// Words of an element of the list besides its pointer: an element fills a line.
 const NPAD: usize = 7;
 
@@ -48,6 +51,8 @@ pub struct Found {
     pub rows: Vec<Row>,
     /// Events per repetition, or why an event is not counted.
     pub counts: Vec<(String, Result<Count, String>)>,
+    /// Whether a signal stopped the measurement before its end.
+    pub stopped: bool,
 }
 
 /// The time of a repetition with the caches in one state.
@@ -153,7 +158,7 @@ pub fn measure(
         let found = points
             .iter()
             .find(|point| point.series == index.to_string() && point.x == part as f64);
-        found.ok_or_else(|| "it was stopped before".to_owned())
+        found.ok_or_else(|| STOPPED.to_owned())
     };
     let rows = plans.iter().enumerate().map(|(index, plan)| {
         let unit = |unit: Unit| -> Result<Interval, String> {
@@ -184,7 +189,13 @@ pub fn measure(
         if let Ok(time) = &row.time
             && time.is_lost(warm, index == 0)
         {
-            row.time = Err(LOST.to_owned());
+            // With all its passes the time might not be lost.
+            let reason = if stop.load(Ordering::Relaxed) {
+                STOPPED
+            } else {
+                LOST
+            };
+            row.time = Err(reason.to_owned());
         }
     }
     let granted = points.iter().find_map(|point| point.measured());
@@ -193,6 +204,7 @@ pub fn measure(
         pages,
         rows,
         counts: counts(&plans[0], counted, &mut rig),
+        stopped: stop.load(Ordering::Relaxed),
     })
 }
 

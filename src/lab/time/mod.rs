@@ -277,11 +277,18 @@ impl Timing {
         let copies = self.unroll.map_or_else(String::new, |copies| {
             format!("; {copies} copies in the loop against {}", 2 * copies)
         });
-        format!(
-            "{cpu}{} of memory in pages of {}{copies}",
-            size::show(self.memory as f64),
-            self.found.pages
-        )
+        let memory = size::show(self.memory as f64);
+        // Stopped before its first sample, it had no memory yet.
+        let pages = match self.found.pages.as_str() {
+            "" => String::new(),
+            pages => format!(" in pages of {pages}"),
+        };
+        let stopped = if self.found.stopped {
+            "; stopped early"
+        } else {
+            ""
+        };
+        format!("{cpu}{memory} of memory{pages}{copies}{stopped}")
     }
 }
 
@@ -332,6 +339,7 @@ impl Output for Timing {
             "memory": self.memory,
             "pages": self.found.pages,
             "unroll": self.unroll,
+            "interrupted": self.found.stopped,
             "times": self.found.rows.iter().map(row).collect::<Vec<_>>(),
             "counts": counts.collect::<Vec<_>>(),
             "not_counted": self.refused,

@@ -18,7 +18,7 @@ pub(crate) use timeline::Timeline;
 
 use super::date;
 use super::record::{EndLine, Header, MACHINE, PointLine, REPORT, Record, RoundLine};
-use super::run::{MovedRecord, Rounds, ladder_once};
+use super::run::{MovedRecord, Recorder, Rounds, ladder_once};
 use super::session::Session;
 use super::terminal::tell;
 use super::whole::write_whole;
@@ -80,6 +80,7 @@ pub(crate) struct Watched {
 /// If the selection has no point on this machine or too many points, or the record cannot be written.
 pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
     let began = Instant::now();
+    Recorder::check(&watch.out)?;
     let header = Header {
         watch: Some(watch.every.as_secs_f64()),
         passes: 0,

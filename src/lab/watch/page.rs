@@ -133,7 +133,7 @@ fn outside(timeline: &Timeline) -> Markup {
     };
     html! {
         section #outside aria-labelledby="outside-title" {
-            h2 #outside-title { "Outside" }
+            h2 #outside-title { "Values outside" }
             p.lead {
                 @if rounds < LEAST { "Fewer than " (LEAST) " rounds tell nothing about one of them." }
                 @else if found.is_empty() { "No figure was outside in any of " (rounds) " rounds." }
@@ -143,7 +143,7 @@ fn outside(timeline: &Timeline) -> Markup {
             }
             p {
                 "A value is outside if the modified z-score (median and MAD, Iglewicz and Hoaglin 1993) of its \
-                 whole interval is above " (SCORE) ", over all rounds, and the value at least "
+                 whole interval is above " (SCORE) ", over all rounds, and the value is at least "
                 (100.0 * DISTANCE) " % from the median."
             }
             @if !found.is_empty() {
@@ -290,7 +290,7 @@ fn chart(label: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup
     html! {
         (draw(&drawing))
         figcaption {
-            "Dashed: the median of all rounds. Rings: values outside."
+            "Dotted: the median of all rounds. Rings: values outside."
             @if shown.len() < figures.len() {
                 " The chart shows " (shown.len()) " of " (figures.len()) " places. Places with values outside come first."
             }
@@ -330,7 +330,7 @@ fn numbers(figures: &[&TrackedFigure]) -> Markup {
                     th scope="row" { (of.name()) ", " (of.unit) }
                     @for value in spread.places() { td { (number(value)) } }
                     td { (spread.n) }
-                    td { (of.outside().len()) }
+                    td { @if spread.n < LEAST { "-" } @else { (of.outside().len()) } }
                 }
             }
         }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::timeline::{Timeline, TrackedFigure, some};
 use crate::lab::chart::number;
 use crate::lab::date::Date;
+use crate::lab::fleet::LEAST;
 use crate::lab::format::{Check, Output, Sheet};
 use crate::lab::record::Record;
 use crate::lab::table::width;
@@ -221,7 +222,10 @@ impl WatchSummary<'_> {
             let Some(spread) = of.spread() else { continue };
             let mut row = vec![of.name(), of.unit.to_owned(), spread.n.to_string()];
             row.extend(spread.places().map(number));
-            row.push(of.outside().len().to_string());
+            row.push(match spread.n < LEAST {
+                true => "-".to_owned(),
+                false => of.outside().len().to_string(),
+            });
             sheet.rows.push(row);
         }
         sheet
@@ -280,11 +284,16 @@ impl Output for WatchSummary<'_> {
             screen.end();
         }
         let rounds = self.timeline.times.len();
-        let outside = self.timeline.rounds_outside().len();
-        screen.add(&format!(
-            "{rounds} round{}, {outside} of them with a figure outside\n",
-            if rounds == 1 { "" } else { "s" }
-        ));
+        let s = if rounds == 1 { "" } else { "s" };
+        screen.add(&match rounds < LEAST {
+            true => {
+                format!("{rounds} round{s}; fewer than {LEAST} tell nothing about one of them\n")
+            }
+            false => {
+                let outside = self.timeline.rounds_outside().len();
+                format!("{rounds} round{s}, {outside} of them with a figure outside\n")
+            }
+        });
         screen.add(&format!("record: {}\n", self.path.display()));
         if let Some(page) = &self.page {
             screen.add(&format!("report: {}\n", page.display()));
@@ -375,5 +384,27 @@ mod tests {
         let line = plain(&last, 0.5);
         assert!(line.contains("OUTSIDE: D14"), "{line}");
         assert!(line.contains("4 KiB 7.98 cycles (+99.6 %)"), "{line}");
+    }
+
+    #[test]
+    fn too_few_rounds_have_no_count_of_what_is_outside() {
+        for (rounds, cell, said) in [
+            (LEAST as u64 - 1, "-", "fewer than 8 tell nothing"),
+            (LEAST as u64, "0", "0 of them with a figure outside"),
+        ] {
+            let record = planted(rounds, |_| 1.0);
+            let summary = WatchSummary {
+                command: "linefill watch",
+                record: &record,
+                timeline: &Timeline::of(&record),
+                path: PathBuf::new(),
+                page: None,
+            };
+            let figures = summary.figures();
+            let told = figures.rows.iter().all(|row| row.last().unwrap() == cell);
+            assert!(told && !figures.rows.is_empty(), "{:?}", figures.rows);
+            let text = summary.screen(120).text();
+            assert!(text.contains(said), "{text}");
+        }
     }
 }

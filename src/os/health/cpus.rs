@@ -49,6 +49,12 @@ pub(super) fn chosen(root: &Root, cpu: usize, observed: &Observed) -> Check {
             "give the machine a second CPU",
         );
     }
+    if *allowed == [cpu] {
+        return subject.warn(
+            format!("CPU {cpu} is the only one that this process may use; online are {shown}"),
+            format!("allow it a second CPU: taskset -c {shown} linefill"),
+        );
+    }
     subject.good(format!("CPU {cpu}, one of {} ({shown})", online.len()))
 }
 

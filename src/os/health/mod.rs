@@ -8,7 +8,7 @@ pub(super) use cpus::{CHOSEN, ISOLATED, TICKLESS, boot_settings};
 pub use observed::Observed;
 
 use super::perf::{self, Pmu};
-use super::root::Root;
+use super::root::{Root, read};
 
 /// How suitable a fact about the machine is for measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -167,9 +167,17 @@ fn paranoid(root: &Root) -> Check {
         Some(value @ ..=1) => subject.good(value),
         Some(2) => subject.good("2 (user mode only, which is what is measured)"),
         Some(value) => subject.warn(value, mend),
-        None => subject.unknown(
-            "this kernel has no such setting: it is built without perf",
-            mend,
-        ),
+        None => {
+            let path = root.proc.join("sys/kernel/perf_event_paranoid");
+            match read(&path) {
+                Ok(text) => subject.unknown(format!("{}: {text:?}", path.display()), mend),
+                Err(_) if root.proc.join("sys/kernel").is_dir() && !path.exists() => subject
+                    .unknown(
+                        "this kernel has no such setting: it is built without perf",
+                        "a kernel with CONFIG_PERF_EVENTS has it",
+                    ),
+                Err(error) => subject.unknown(error, "sudo mount -t proc proc /proc"),
+            }
+        }
     }
 }

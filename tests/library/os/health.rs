@@ -168,6 +168,9 @@ fn the_chosen_cpu_must_be_online_and_allowed() {
     };
     let one = check(&machine, 0, &observed, "CPUs");
     assert_check(&one, State::Bad, "CPU 0 is not allowed", "--cpu 1");
+    let one = check(&machine, 1, &observed, "CPUs");
+    let only = "CPU 1 is the only one that this process may use";
+    assert_check(&one, State::Warn, only, "taskset -c 0-1");
     let single = machine.with("sys/devices/system/cpu/online = 0");
     assert_check(
         &check(&single, 0, &quiet(), "CPUs"),

@@ -36,6 +36,12 @@ fn counters_say_why_they_are_refused() {
     );
     let one = check(&machine, 0, &quiet(), "perf_event_paranoid");
     assert_check(&one, State::Warn, "4", "sysctl");
+    let setting = "proc/sys/kernel/perf_event_paranoid";
+    let of = |machine: Machine| check(&machine, 0, &quiet(), "perf_event_paranoid");
+    let other = of(Machine::empty().with("proc/sys/kernel/ostype = Linux"));
+    assert_check(&other, State::Unknown, "no such setting", "PERF_EVENTS");
+    let unmounted = of(Machine::empty());
+    assert_check(&unmounted, State::Unknown, setting, "mount -t proc");
 }
 
 #[test]

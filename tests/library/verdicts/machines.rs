@@ -100,6 +100,7 @@ impl Model {
             seed: 1,
             ranges: Ranges::from_ladder(&ladder, self.reported()),
             calibration: Calibration::default(),
+            ladder_refused: None,
             ladder,
             largest: 1 << 30,
             full: false,

@@ -55,6 +55,11 @@ fn a_compressed_record_is_read_and_moved_aside() {
     fs::write(dir.join("damaged"), damaged).unwrap();
     let error = read(&dir.join("damaged")).unwrap_err().to_string();
     assert!(error.contains("cannot be unpacked"), "{error}");
+    assert_eq!(
+        error.matches("damaged").count(),
+        1,
+        "its name once: {error}"
+    );
     let (_, aside) = Recorder::create(&dir, [end(false)]).unwrap();
     let aside = aside.unwrap();
     assert!(aside.finished && read(&aside.record).unwrap().record == record);
