@@ -2,6 +2,7 @@
 #![cfg(feature = "lab")]
 
 use std::fs;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -44,15 +45,16 @@ impl Folder {
         self.by(command, args)
     }
 
-    /// Runs the program, and sends its process group SIGINT after some seconds, as Ctrl-C does.
-    pub fn stopped(&self, seconds: &str, args: &[&str]) -> Ran {
-        let linefill = self.signalled(args);
-        let mut command = Command::new("timeout");
-        command.args(["--preserve-status", "-s", "INT", seconds]);
-        command
-            .arg(linefill.get_program())
-            .args(linefill.get_args());
-        Ran::of(command.current_dir(self.at("")))
+    /// Runs the program, and sends its process group SIGINT after some seconds, once, as Ctrl-C does.
+    pub fn stopped(&self, seconds: f64, args: &[&str]) -> Ran {
+        let mut command = self.signalled(args);
+        command.process_group(0);
+        let run = UnderWay::go_on(PathBuf::new(), &mut command);
+        std::thread::sleep(Duration::from_secs_f64(seconds));
+        let kill = format!("kill -s INT -- -{}", run.child.id());
+        let sent = Command::new("sh").args(["-c", &kill]).status();
+        assert!(sent.unwrap().success());
+        run.finish()
     }
 
     fn by(&self, mut command: Command, args: &[&str]) -> Command {

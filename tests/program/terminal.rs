@@ -283,7 +283,7 @@ fn a_machine_sheet_that_ctrl_c_cut_short_infers_nothing_from_a_part_of_the_ladde
     let folder = Folder::new("machine-stopped");
     // On a busy machine it has not begun after a second.
     let after = |seconds| folder.stopped(seconds, &["machine", "--memory", "64MiB"]);
-    let mut all = ["1.2", "2", "3"].into_iter().map(after);
+    let mut all = [1.2, 2.0, 3.0].into_iter().map(after);
     let ran = all.find(|ran| !ran.out.is_empty()).unwrap();
     assert_eq!(ran.status, Some(130), "{ran:?}");
     assert_has(&ran.err, &["no size is inferred"]);
