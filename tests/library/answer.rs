@@ -392,6 +392,17 @@ fn the_readme_shows_the_kept_records() {
             finding.now_text()
         ));
     }
+    // Whatever else its table of findings shows, as far as it is a finding on these machines.
+    let (_, shown) = README.split_once("| | then |").expect("the table");
+    for line in shown.lines().skip(2).take_while(|line| !line.is_empty()) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        for (side, now) in sides.iter().zip(&cells[3..]) {
+            let found = side.findings.iter();
+            for of in found.filter(|of| of.takeaway.subject == cells[1]) {
+                assert_eq!([of.then_text(), of.now_text()], [cells[2], now], "{line}");
+            }
+        }
+    }
     rows.retain(|row| !README.contains(row));
     assert_eq!(rows, [""; 0], "the README lacks these rows");
 }

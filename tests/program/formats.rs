@@ -359,6 +359,10 @@ fn a_type_that_is_not_named_is_asked_for() {
     let folder = Folder::new("layout-type");
     folder
         .run(&["layout", "app"])
+        .refused(&["cannot read app", "No such file"]);
+    fs::copy(std::env::current_exe().unwrap(), folder.at("app")).unwrap();
+    folder
+        .run(&["layout", "app"])
         .refused(&["--type", "`linefill layout app --list`"]);
 }
 

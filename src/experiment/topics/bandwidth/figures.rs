@@ -163,7 +163,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         .takeaway(
             Shown::Times,
             Touches::Many,
-            "Reading over writing L1d, 16 bytes at a time",
+            "Reading over writing L1d, by 16 bytes",
             "Reading L1d 16 bytes at a time is {now} as fast as writing it",
         )
         .advice(
@@ -315,7 +315,7 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
         .takeaway(
             Shown::Times,
             Touches::Some,
-            "Writing L1d over writing memory, 16 bytes at a time",
+            "Writing L1d over memory, by 16 bytes",
             "Writing L1d 16 bytes at a time is {now} as fast as writing memory",
         )
         .advice(
@@ -418,7 +418,7 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
         .takeaway(
             Shown::Times,
             Touches::Few,
-            "Reading L1d over reading L2, 16 bytes at a time",
+            "Reading L1d over L2, by 16 bytes",
             "Reading L1d 16 bytes at a time is {now} as fast as reading L2",
         )
         .advice(
