@@ -69,7 +69,12 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
             json!("slow"),
             "`slow`: one of quick, full, smoke, bare is accepted",
         ),
-        ("header", "placement", json!("west"), "`west`: one of near, far"),
+        (
+            "header",
+            "placement",
+            json!("west"),
+            "`west`: one of near, far",
+        ),
         ("header", "seats", json!([[0, 0, 0]]), "field `seats[0]`"),
         ("header", "seats", json!(vec![[0; 5]; 9000]), "9000 CPUs"),
         ("header", "performance", json!(vec![0; 9000]), "9000 CPUs"),
