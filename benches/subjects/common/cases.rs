@@ -385,6 +385,7 @@ fn machine(rate: Rate) -> Machine {
         rate,
         seed: SEED,
         ladder: Vec::new(),
+        ladder_refused: None,
         ranges: Ranges::from_ladder(&[], reported),
         largest: (4 * last).clamp(64 * MIB, 256 * MIB),
         full: false,

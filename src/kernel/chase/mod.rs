@@ -10,6 +10,8 @@ pub(super) mod straddle;
 pub(super) mod translate;
 pub(super) mod walk;
 
+use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
 pub use addressing::{Chase, ChaseError, Mode};
 pub use chains::{Chains, ChainsError, ParallelChase};
 pub use fields::{Direction, Fields, FieldsError, Pair, PairError};
@@ -21,3 +23,17 @@ pub use shared::{SharedWalk, Visit, VisitError};
 pub use straddle::{WideChase, WideChaseError};
 pub use translate::{Reach, Translate, TranslateError};
 pub use walk::{PageAlias, Revisit, Step, Walk, WalkError};
+
+/// Checks every kernel of this folder.
+pub(super) fn check(oracle: &mut Oracle<'_, '_>, features: Features) {
+    oracle.walks();
+    oracle.jumps();
+    oracle.chases(features);
+    oracle.fields();
+    oracle.pairs();
+    oracle.picks();
+    oracle.lanes();
+    oracle.prefetches();
+    oracle.straddles(features);
+    oracle.translations();
+}

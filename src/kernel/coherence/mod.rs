@@ -4,8 +4,17 @@ pub(super) mod increment;
 pub(super) mod roundtrip;
 pub(super) mod take;
 
+use crate::kernel::verify::Oracle;
 pub use increment::{Increment, QueueLock, QueueWay, Way as IncrementWay};
 pub use roundtrip::{RoundTrip, Way as RoundTripWay};
 #[doc(hidden)]
 pub use take::APART;
 pub use take::{AcquireLines, AcquireWay, Fetched};
+
+/// Checks every kernel of this folder.
+pub(super) fn check(oracle: &mut Oracle<'_, '_>) {
+    oracle.increments();
+    oracle.queues();
+    oracle.roundtrips();
+    oracle.takes();
+}

@@ -8,6 +8,8 @@ pub(super) mod pending;
 pub(super) mod speculate;
 pub(super) mod store;
 
+use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
 pub use fill::{FillError, FillLines, FillWay};
 pub use flush::{FlushLines, FlushWay, Rewrite, RewriteWay};
 pub use forward::{Forward, ForwardError, Passing, Trip};
@@ -19,3 +21,16 @@ pub use pending::{Alias4K, Alias4KError, StoreAddress, StoreBufferFill, TooManyS
 pub use speculate::SPECULATE_CHAIN;
 pub use speculate::{Issue, Speculate, SpeculateError, SpeculateMiss};
 pub use store::{Store, StoreError, Sweep, Temporal};
+
+/// Checks every kernel of this folder.
+pub(super) fn check(oracle: &mut Oracle<'_, '_>, features: Features) {
+    oracle.stores(features);
+    oracle.fills();
+    oracle.flushes(features);
+    oracle.rewrites(features);
+    oracle.pendings();
+    oracle.aliases();
+    oracle.locks();
+    oracle.forwards(features);
+    oracle.speculations();
+}

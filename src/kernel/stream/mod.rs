@@ -6,6 +6,8 @@ pub(super) mod blocks;
 pub(super) mod burst;
 pub(super) mod load;
 
+use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
 #[doc(hidden)]
 pub use bandwidth::BLOCK;
 pub use bandwidth::{Bandwidth, BandwidthError, Motion, SharedBandwidth};
@@ -14,3 +16,10 @@ pub use blocked::{Blocked, BlockedError};
 pub use burst::BURST;
 pub use burst::{Burst, BurstError, Places, Transfer};
 pub use load::{LoadLines, LoadWay};
+
+/// Checks every kernel of this folder.
+pub(super) fn check(oracle: &mut Oracle<'_, '_>, features: Features) {
+    oracle.bandwidths(features);
+    oracle.bursts(features);
+    oracle.loads(features);
+}

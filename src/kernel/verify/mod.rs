@@ -13,6 +13,7 @@ pub(super) mod check;
 
 use crate::cpu::Features;
 use crate::kernel::verify::check::{Built, Case, Parts, Pattern, WithKernel};
+use crate::kernel::{chase, coherence, compute, stores, stream};
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
 pub use check::{Difference, Mismatch};
@@ -31,39 +32,12 @@ pub fn check_all(
     report: &mut dyn FnMut(&'static str, Result<(), Mismatch>),
 ) {
     let mut oracle = Oracle::new(region.reborrow(), report);
-    oracle.walks();
-    oracle.jumps();
-    oracle.chases(*features);
-    oracle.fields();
-    oracle.pairs();
-    oracle.picks();
-    oracle.lanes();
-    oracle.prefetches();
-    oracle.straddles(*features);
-    oracle.translations();
-    oracle.bandwidths(*features);
-    oracle.bursts(*features);
-    oracle.loads(*features);
-    oracle.stores(*features);
-    oracle.fills();
-    oracle.flushes(*features);
-    oracle.rewrites(*features);
-    oracle.pendings();
-    oracle.aliases();
-    oracle.locks();
-    oracle.forwards(*features);
-    oracle.speculations();
-    oracle.register();
-    oracle.addition();
-    oracle.orders(*features);
-    oracle.shuffles();
-    oracle.tensors();
-    oracle.matmuls(*features);
+    chase::check(&mut oracle, *features);
+    stream::check(&mut oracle, *features);
+    stores::check(&mut oracle, *features);
+    compute::check(&mut oracle, *features);
     oracle.codealigns();
-    oracle.increments();
-    oracle.queues();
-    oracle.roundtrips();
-    oracle.takes();
+    coherence::check(&mut oracle);
 }
 
 /// Passes the cases to the check and the results to the caller.
