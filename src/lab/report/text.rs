@@ -172,14 +172,17 @@ mod tests {
     fn the_first_use_of_a_word_is_linked_and_no_part_of_another() {
         let linked = Linked::default();
         let shown = linked
-            .prose("Always 8 ways, and `ways` & ways.")
+            .prose("Always the TLB, and `TLB` & TLB.")
             .into_string();
         assert_eq!(
             shown,
-            "Always 8 <a class=\"term\" href=\"#term-set\">ways</a>, and <code>ways</code> &amp; ways."
+            "Always the <a class=\"term\" href=\"#term-tlb\">TLB</a>, and <code>TLB</code> &amp; TLB."
         );
-        let again = linked.prose("12 ways of L1d").into_string();
-        assert!(again.starts_with("12 ways of <a class=\"term\""), "{again}");
+        let ways = linked.prose("In all ways a TLB sets 8 ways.").into_string();
+        assert!(
+            ways.starts_with("In all ways a TLB sets <a class=\"term\""),
+            "{ways}"
+        );
     }
 
     #[test]
