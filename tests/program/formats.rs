@@ -8,6 +8,7 @@ use linefill::experiment::{all, find};
 use serde_json::Value;
 
 use crate::common::cli::{Folder, PLANTED, Ran, assert_has};
+use crate::common::untested;
 
 /// A folder whose last run is the planted record.
 fn after_a_run(name: &str) -> Folder {
@@ -360,7 +361,13 @@ fn a_type_that_is_not_named_is_asked_for() {
     folder
         .run(&["layout", "app"])
         .refused(&["cannot read app", "No such file"]);
-    fs::copy(std::env::current_exe().unwrap(), folder.at("app")).unwrap();
+    if !untested::starts("cc") {
+        return;
+    }
+    fs::write(folder.at("app.c"), "int main(void) { return 0; }").unwrap();
+    let mut cc = Command::new("cc");
+    let built = cc.args(["-g", "-o", "app", "app.c"]);
+    assert!(built.current_dir(folder.at("")).status().unwrap().success());
     folder
         .run(&["layout", "app"])
         .refused(&["--type", "`linefill layout app --list`"]);
