@@ -171,6 +171,7 @@ fn a_stick_boots_and_its_record_is_reported() {
 
 /// Experiments on this platform: its allocator, its page tables, code that it writes, and a second mapping.
 #[test]
+#[ignore = "builds a second program for UEFI: .ci/nightly runs it"]
 fn a_stick_runs_experiments() {
     const ROWS: &str = "D14,E21";
     if !target::installed(uefi::TARGET) {
