@@ -74,7 +74,7 @@ pub(crate) fn write_whole_by<E: From<io::Error>>(
     Ok(())
 }
 
-/// Creates a folder, and those that it lies in, if they do not exist.
+/// Creates a folder and its parent folders, if they do not exist.
 ///
 /// # Errors
 /// If a folder cannot be created, or `dir` is a file.

@@ -153,7 +153,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Maps all pages of 2 MiB that `area` touches onto themselves. Those that are mapped already stay.
+    /// Maps all pages of 2 MiB that `area` touches onto themselves. Pages that are mapped already stay mapped.
     ///
     /// # Errors
     /// As for [`map`](Self::map).
