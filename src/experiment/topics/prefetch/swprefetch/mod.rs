@@ -126,7 +126,7 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
             independent work: an out-of-order core then fetches the next node during the work \
             without any prefetch. A distance that is too long costs more again. The L1 dTLB is the \
             first to evict a translation before the walk reaches its node, at a hundred nodes; \
-            L1d evicts lines once more lines wait for the walk than it holds.",
+            L1d evicts lines once more lines wait for the walk than it has room for.",
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-6.7.csv",
         machine: "512 KiB L2 (2007)",
