@@ -41,6 +41,7 @@ fn counted(record: &Record, experiment: &str) -> Vec<(String, f64, f64)> {
 /// Makes one boot, and tests everything about its record here, because separate tests would all wait for this
 /// boot.
 #[test]
+#[ignore = "builds a second image: .ci/nightly runs it"]
 fn a_run_on_the_bare_host_is_a_record_that_counts_and_is_reported() {
     if !have_qemu() {
         return;
@@ -126,6 +127,7 @@ fn is_reported_compared_and_shown_in_a_gallery(run: &Boot) {
 }
 
 #[test]
+#[ignore = "builds a second image: .ci/nightly runs it"]
 fn what_names_no_experiment_fails_with_a_sentence() {
     if !have_qemu() {
         return;

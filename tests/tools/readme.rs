@@ -5,6 +5,7 @@
 use crate::common::folder::Folder;
 use crate::common::target;
 use crate::common::untested::starts;
+use crate::programs;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -60,6 +61,10 @@ impl Fresh {
     fn package(&self, name: &str, commands: &str, files: &[(&str, &str)]) {
         assert!(self.shell("", commands).status.success(), "{commands}");
         let package = self.0.at(name);
+        // Shared, so that the library is built once for the packages that take the same of it.
+        let target = programs::folder().join("readme");
+        fs::create_dir_all(&target).unwrap();
+        std::os::unix::fs::symlink(target, package.join("target")).unwrap();
         for (file, text) in files {
             fs::write(package.join(file), text).unwrap();
         }

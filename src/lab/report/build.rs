@@ -7,6 +7,7 @@ use super::view::{
 };
 use crate::experiment::{
     Axis, Curve, Experiment, Machine, Plot, Point, Prediction, Shape, State, Unit, Untestable, all,
+    find,
 };
 use crate::lab::analysis::{Analysis, Answer, TwoStates};
 use crate::lab::answer::Summary;
@@ -118,9 +119,9 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
             if cpus == 1 { "" } else { "s" }
         ));
     }
-    let known = |id: &str| id == MACHINE || all().iter().any(|row| row.id == id);
-    let ids = points.iter().map(|line| line.experiment.as_str());
-    let unknown = order::distinct(ids.filter(|id| !known(id)));
+    let known = |id: &str| id == MACHINE || find(id).is_some_and(|row| row.id == id);
+    let mut unknown = order::distinct(points.iter().map(|line| line.experiment.as_str()));
+    unknown.retain(|id| !known(id));
     if !unknown.is_empty() {
         warnings.push(format!(
             "Left out, because this version of linefill does not know them: {}.",
