@@ -102,7 +102,8 @@ fn lines_bytes_threads_and_variables_are_named() {
         // Each thread makes a load and a store, 2000 times. In each round of these four accesses the line
         // moves to the other core and back.
         let in_turns = json!({
-            "accesses": 8000, "transfers": 3999, "invalidations": 4000, "rfos": 4000, "upgrades": 2000
+            "accesses": 8000, "transfers": 3999, "invalidations": 4000, "rfos": 4000,
+            "upgrades": 2000
         });
         assert_eq!(heap["in_turns"], in_turns);
         assert!(

@@ -27,7 +27,10 @@ const ALWAYS: usize = 16;
 const BLOCKED: f64 = 1.5;
 
 macro_rules! pairs {
-    ($first:literal $store:literal $load:literal $(, $index:literal $stores:literal $loads:literal)*) => {
+    (
+        $first:literal $store:literal $load:literal
+        $(, $index:literal $stores:literal $loads:literal)*
+    ) => {
         /// Bytes stored and bytes loaded: up to 8 by a general register, then by a vector register.
         const PAIRS: &[(usize, usize)] = &[($store, $load) $(, ($stores, $loads))*];
 

@@ -269,7 +269,8 @@ impl Output for Summary<'_> {
         let outside = |of: &Outside<'_>| {
             let [x, value, median, score] = of.furthest;
             json!({
-                "experiment": of.series.experiment[0], "series": of.series.label, "points": of.points,
+                "experiment": of.series.experiment[0], "series": of.series.label,
+                "points": of.points,
                 "furthest": { "x": x, "value": value, "median": median, "score": score },
             })
         };

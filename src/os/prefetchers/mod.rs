@@ -288,7 +288,8 @@ messages! { MsrError:
     MsrError::NotOpened { path, problem } => ("{} cannot be opened: {problem}", path.display());
     MsrError::Refused { register, written, problem } => (
         "register {register:#x} cannot be {done}, as the CPU has none or the \
-         hypervisor or a locked-down kernel refuses it: {problem}", done = if *written { "written" } else { "read" }
+         hypervisor or a locked-down kernel refuses it: {problem}",
+         done = if *written { "written" } else { "read" }
     );
 }
 
