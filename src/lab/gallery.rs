@@ -397,7 +397,9 @@ fn pairs(gallery: &Gallery) -> Markup {
                     @for (index, side) in gallery.paired().iter().enumerate() {
                         @for first in &gallery.sides[..index] {
                             li {
-                                a href=(pair_of(first, side)) { (side.name) " beside " (first.name) }
+                                a href=(pair_of(first, side)) {
+                                    (side.name) " beside " (first.name)
+                                }
                             }
                         }
                     }

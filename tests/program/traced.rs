@@ -132,7 +132,8 @@ fn the_text_says_who_touches_what_and_what_to_do_next() {
             "writes slots[0].count[1]; 4000 accesses",
             "writes slots[1].id; 4000 accesses",
             "writes byte 0 to byte 7",
-            "if they take turns: 3999 transfers, 4000 invalidations, 4000 RFOs (2000 of them upgrades)",
+            "if they take turns: 3999 transfers, 4000 invalidations, 4000 RFOs (2000 of them \
+             upgrades)",
             "ended with exit status: 3",
             "what it costs here: linefill sharing --offset",
             "3 lines are shared falsely by threads with at least 100 accesses each.",

@@ -161,8 +161,8 @@ fn bad_input_is_a_code_and_a_reason_that_names_the_value() {
 no ring: 1 a pointer is null: `ring` is null
 no memory: 1 a pointer is null: `memory` is null
 order: 2 a number names no order, step or motion: order 9 is none; there are 0 to 2
-memory: 3 the memory is too small, or no whole number of blocks: 10 bytes hold no whole cache line; \
-        a region needs at least 127 bytes
+memory: 3 the memory is too small, or no whole number of blocks: 10 bytes hold no whole cache \
+        line; a region needs at least 127 bytes
 padding: 4 no list fits, or the step needs padding: no element with 2305843009213693951 words \
         fits into 4096 bytes
 vector: 5 the CPU lacks the vector registers: this CPU has no vector registers of 24 bytes; \

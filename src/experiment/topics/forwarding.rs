@@ -387,8 +387,8 @@ const OFFSETS: Experiment = Experiment {
             },
         )
         .failing(
-            "Some load inside a store waits as long as one that extends beyond it, or the core joins the \
-             store and L1d.",
+            "Some load inside a store waits as long as one that extends beyond it, or the core \
+             joins the store and L1d.",
         ),
     ],
     ..Experiment::PLAIN

@@ -146,7 +146,8 @@ pub(super) fn group(
     });
     html! {
         g.s.(drawing.role(series).class()).{"k" (index % STYLES)} data-o=(series.owner)
-            data-l=(index) data-c=[column] data-p=[&carried] data-n=[carried.as_ref().map(|_| series.label)]
+            data-l=(index) data-c=[column] data-p=[&carried]
+            data-n=[carried.as_ref().map(|_| series.label)]
             data-skip=[(!skipped.is_empty()).then(|| skipped.join(" "))]
         { (marks) }
     }

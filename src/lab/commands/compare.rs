@@ -161,8 +161,8 @@ fn sources(args: &Args) -> Result<Option<Vec<Source>>> {
         };
         let (Some(before), Some(now)) = (kept(baseline)?, kept(NEW)?) else {
             bail!(
-                "{}: two records or more are compared, or a folder of Criterion's that has `{baseline}` \
-                 and `{NEW}` of a benchmark",
+                "{}: two records or more are compared, or a folder of Criterion's that has \
+                 `{baseline}` and `{NEW}` of a benchmark",
                 named(folder)
             );
         };

@@ -54,8 +54,8 @@ Start with:
 
 The exit status is 0 if all went well; 1 if a gate (--fail-if) failed, or `doctor` found something \
 BAD; 2 if something could not be done (the message says what); 130 if Ctrl-C, `kill` or the end of \
-the terminal stopped a measurement: what it had measured is kept. Commands that measure nothing end \
-by the signal. NO_COLOR switches colours off."
+the terminal stopped a measurement: what it had measured is kept. Commands that measure nothing \
+end by the signal. NO_COLOR switches colours off."
 )]
 struct Cli {
     #[command(subcommand)]

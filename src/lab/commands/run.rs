@@ -92,7 +92,8 @@ pub(super) fn run(args: Args) -> Result<Status> {
             && record.header.prefetchers_off.is_some()
         {
             bail!(
-                "cannot resume: --allow-msr switches prefetchers for E35, and the record's run has them all off"
+                "cannot resume: --allow-msr switches prefetchers for E35, and the record's run has \
+                 them all off"
             );
         }
         prefetchers::allow(root());

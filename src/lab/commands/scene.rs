@@ -54,7 +54,8 @@ impl Scene {
         match (self.cpu, self.isolated.flatten()) {
             (Some(cpu), Some(isolated)) if cpu != isolated => {
                 bail!(
-                    "--cpu {cpu} and --isolated={isolated} name two CPUs to measure on: leave one out"
+                    "--cpu {cpu} and --isolated={isolated} name two CPUs to measure on: leave one \
+                     out"
                 )
             }
             (cpu, isolated) => Ok(isolated.or(cpu)),

@@ -189,8 +189,8 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     }
     if args.offsets.is_empty() && args.binary.is_none() {
         bail!(
-            "nothing to measure: give a binary, or fields without one (--offset); or a process (--pid) or \
-             a command (-- COMMAND) to watch"
+            "nothing to measure: give a binary, or fields without one (--offset); or a process \
+             (--pid) or a command (-- COMMAND) to watch"
         );
     }
     let scheme = scheme(args)?;
@@ -219,13 +219,15 @@ fn of_program(args: &Args) -> Result<Status> {
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     let traced = match (args.pid, args.by) {
         (Some(id), Some(By::Valgrind)) => bail!(
-            "--by valgrind: it traces a program from its beginning, and cannot join process {id}; the PMU can"
+            "--by valgrind: it traces a program from its beginning, and cannot join process {id}; \
+             the PMU can"
         ),
         (Some(id), _) => match events() {
             Ok(events) => watch(id, args.time, &events, args.line, stop)?,
             Err(reason) => bail!(
-                "--pid {id}: a running process is watched by the PMU, which does not sample accesses here: \
-                 {reason}. `linefill sharing -- COMMAND` traces a program from its beginning"
+                "--pid {id}: a running process is watched by the PMU, which does not sample \
+                 accesses here: {reason}. `linefill sharing -- COMMAND` traces a program from its \
+                 beginning"
             ),
         },
         (None, Some(By::Valgrind)) => traced(&args.command, args.line, stop)?,
@@ -351,7 +353,8 @@ fn unique(fields: &[Field], option: &str) -> Result<()> {
     for (index, field) in fields.iter().enumerate() {
         if fields[..index].iter().any(|other| other.name == field.name) {
             bail!(
-                "{option}: `{}` was given twice; several threads may touch it by --writes and --reads",
+                "{option}: `{}` was given twice; several threads may touch it by --writes and \
+                 --reads",
                 field.name
             );
         }
@@ -366,8 +369,8 @@ fn start(args: &Args, scheme: &Scheme) -> Result<u64> {
         None => Ok(worst(scheme)),
         Some(start) if starts.contains(&start) => Ok(start),
         Some(start) => bail!(
-            "--start {start}: with an alignment of {} the structure begins at a multiple of {} below \
-             {}",
+            "--start {start}: with an alignment of {} the structure begins at a multiple of {} \
+             below {}",
             scheme.align,
             scheme.align.min(scheme.line),
             scheme.line

@@ -66,7 +66,8 @@ fn rounds(text: &str) -> Result<u64, String> {
 pub(super) fn run(args: &Args) -> Result<Status> {
     if args.patterns.is_empty() {
         bail!(
-            "nothing to follow: name experiments, such as `linefill watch X16`; `linefill list` shows all"
+            "nothing to follow: name experiments, such as `linefill watch X16`; `linefill list` \
+             shows all"
         );
     }
     let experiments = select(&args.patterns)?;

@@ -206,8 +206,8 @@ fn in_words(of: &Outside<'_>) -> String {
 /// Returns the rule for outliers in a sentence.
 fn rule() -> String {
     format!(
-        "Outside: modified z-score (median and MAD, Iglewicz and Hoaglin 1993) above {SCORE} for the \
-         whole interval, and {:.0} % or more from the median of at least {LEAST} hosts.",
+        "Outside: modified z-score (median and MAD, Iglewicz and Hoaglin 1993) above {SCORE} for \
+         the whole interval, and {:.0} % or more from the median of at least {LEAST} hosts.",
         100.0 * DISTANCE
     )
 }

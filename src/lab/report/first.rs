@@ -69,7 +69,8 @@ pub(super) fn findings(view: &ReportView) -> Markup {
             @if findings.is_empty() {
                 p {
                     @if view.summary.papers.iter().flat_map(Paper::claims).any(compared) {
-                        "None of the numbers compared here is sure to differ from its document's by 10 %."
+                        "None of the numbers compared here is sure to differ from its document's \
+                         by 10 %."
                     } @else {
                         "This run compares no number of this list with its document's."
                     }

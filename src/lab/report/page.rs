@@ -214,18 +214,18 @@ fn predictions(view: &ReportView) -> Markup {
                 @else { (poor) " experiments miss their targets." }
             }
             p {
-                "The models use the machine's parameters: the ladder, the rate of a stream in each level, \
-                 the part of memory's latency that prefetchers do not hide, a step to another page, the \
-                 transfer of a line to another core, a floating-point addition, CPUID, and published \
-                 facts about the core. Each figure names its models, and says whether their numbers are \
-                 calibrated, published or fitted. The error is the median of |predicted / measured - 1| \
-                 over the times. A point \
-                 that several experiments share counts once. "
+                "The models use the machine's parameters: the ladder, the rate of a stream in each \
+                 level, the part of memory's latency that prefetchers do not hide, a step to \
+                 another page, the transfer of a line to another core, a floating-point addition, \
+                 CPUID, and published facts about the core. Each figure names its models, and says \
+                 whether their numbers are calibrated, published or fitted. The error is the \
+                 median of |predicted / measured - 1| over the times. A point that several \
+                 experiments share counts once. "
                 (grouped(outcome.own_quantity as u64))
                 " points are not counted, because the calibration \
-                 measured the same quantity. Of contended lines, turns of an MCS lock are predicted, which \
-                 hand the line on each time; no vendor publishes how long a core otherwise keeps a line \
-                 that other cores request."
+                 measured the same quantity. Of contended lines, turns of an MCS lock are \
+                 predicted, which hand the line on each time; no vendor publishes how long a core \
+                 otherwise keeps a line that other cores request."
             }
             table.sheet.models role="table" {
                 thead {

@@ -149,8 +149,8 @@ fn outside(timeline: &Timeline) -> Markup {
                 }
             }
             p {
-                "A value is outside if the modified z-score (median and MAD, Iglewicz and Hoaglin 1993) of its \
-                 whole interval is above " (SCORE)
+                "A value is outside if the modified z-score (median and MAD, Iglewicz and Hoaglin \
+                 1993) of its whole interval is above " (SCORE)
                 ", over all rounds, and the value is at least "
                 (100.0 * DISTANCE) " % from the median."
             }
