@@ -182,8 +182,8 @@ fn compile(paths: Vec<PathBuf>) {
         let name = target.replace('-', "_");
         println!(
             "cargo::error=linefill's kernels need a C compiler: gcc or clang for Linux and \
-             x86_64-unknown-none, clang for x86_64-unknown-uefi, or what CC_{name} names; or none with \
-             the feature `rustc-asm`. For {target}: {error}"
+             x86_64-unknown-none, clang for x86_64-unknown-uefi, or what CC_{name} names; or none \
+             with the feature `rustc-asm`. For {target}: {error}"
         );
     }
 }

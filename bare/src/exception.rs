@@ -18,7 +18,8 @@ impl Display for Frame {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(
             f,
-            "exception: vector {} ({}) error {:#x} rip {:#x} cs {:#x} rflags {:#x} rsp {:#x} ss {:#x}",
+            "exception: vector {} ({}) error {:#x} rip {:#x} cs {:#x} rflags {:#x} rsp {:#x} ss \
+             {:#x}",
             self.vector,
             name(self.vector),
             self.error,

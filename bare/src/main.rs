@@ -10,7 +10,8 @@
 
 #[cfg(not(any(target_os = "none", target_os = "uefi")))]
 compile_error!(
-    "the image is for x86_64-unknown-none or x86_64-unknown-uefi: build it in `bare`, by `bare/run` or by `bare/stick`"
+    "the image is for x86_64-unknown-none or x86_64-unknown-uefi: build it in `bare`, by \
+     `bare/run` or by `bare/stick`"
 );
 
 #[cfg(feature = "experiments")]

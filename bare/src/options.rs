@@ -67,9 +67,9 @@ impl<'w> Options<'w> {
             let understood = device || known || options.take(word);
             if !understood {
                 refuse(format_args!(
-                    "not understood: {word} (accepted: largest=BYTES from {SMALLEST}, seed=NUMBER, run=NAMES, \
-                     profile=quick, profile=smoke, verify=off, plant=failure, plant=exception, \
-                     plant=panic, plant=pmu; and {own})"
+                    "not understood: {word} (accepted: largest=BYTES from {SMALLEST}, seed=NUMBER, \
+                     run=NAMES, profile=quick, profile=smoke, verify=off, plant=failure, \
+                     plant=exception, plant=panic, plant=pmu; and {own})"
                 ));
             }
         }
@@ -81,7 +81,8 @@ impl<'w> Options<'w> {
         let asked = self.largest.unwrap_or(most);
         if asked > most {
             console.say(format_args!(
-                "largest={asked} is more than the memory that is there: working sets end at {most} bytes"
+                "largest={asked} is more than the memory that is there: working sets end at {most} \
+                 bytes"
             ));
         }
         asked.min(most)

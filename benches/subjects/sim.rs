@@ -199,8 +199,8 @@ fn beside_program(
     let left = stripped(SMALLEST, trace);
     let references = trace.len() as f64;
     driver.say(&format!(
-        "{program}: {references} references, of which {} are left that may miss in caches of 64 sets \
-         and 4 ways or more",
+        "{program}: {references} references, of which {} are left that may miss in caches of 64 \
+         sets and 4 ways or more",
         left.len()
     ));
     driver.say(&format!("{program}: {theirs}"));
@@ -216,8 +216,8 @@ fn beside_program(
         let ticks = quickest(trace, |part| ours.references(part)) as f64;
         let each = driver.rate().nanos(ticks) / references;
         driver.say(&format!(
-            "{name}, the quickest laps of its parts: {:.0} million references per second, {:.2} times \
-             cachegrind's simulation alone",
+            "{name}, the quickest laps of its parts: {:.0} million references per second, {:.2} \
+             times cachegrind's simulation alone",
             1e3 / each,
             theirs.simulating() / each
         ));
@@ -262,8 +262,9 @@ fn every_associativity(
     }
     let served = stack.references();
     driver.say(&format!(
-        "D1 of 64 sets misses what cachegrind counts with 1 to {WAYS} ways; the pass serves the {served} \
-         of {} references that are no fetches, cachegrind's runs all of them in three caches",
+        "D1 of 64 sets misses what cachegrind counts with 1 to {WAYS} ways; the pass serves the \
+         {served} of {} references that are no fetches, cachegrind's runs all of them in three \
+         caches",
         trace.len()
     ));
     let mut stack = new()?;
@@ -279,7 +280,8 @@ fn every_associativity(
         let runs = WAYS as f64 * trace.len() as f64 * theirs.simulating();
         let times = runs / driver.rate().nanos(ticks);
         driver.say(&format!(
-            "{name}: {WAYS} simulations by cachegrind, of fetches too, take {times:.1} times as long"
+            "{name}: {WAYS} simulations by cachegrind, of fetches too, take {times:.1} times as \
+             long"
         ));
     }
     Ok(())

@@ -219,7 +219,8 @@ impl Refusal {
             }
             Self::NoTable => "name one of perf's own events, such as cache-misses",
             Self::Busy => {
-                "stop whoever counts there: sudo lsof /dev/cpu/*/msr, or the NMI watchdog: sudo sysctl kernel.nmi_watchdog=0"
+                "stop whoever counts there: sudo lsof /dev/cpu/*/msr, or the NMI watchdog: sudo \
+                 sysctl kernel.nmi_watchdog=0"
             }
             Self::TooMany(_) => "count these events in another run",
             Self::Lacking(_) => "count on a host that has counters",

@@ -20,8 +20,8 @@ use crate::stats::Interval;
 
 /// The reason given for the untestable claims of an experiment with missing points. A curve that ends early
 /// could decide a claim wrongly.
-const UNFINISHED: &str = "not measured to its end: the run was stopped, its time (--budget) was over, or \
-                          another version of linefill made it, with fewer cases";
+const UNFINISHED: &str = "not measured to its end: the run was stopped, its time (--budget) was \
+                          over, or another version of linefill made it, with fewer cases";
 
 /// A record and everything that follows from it.
 #[derive(Clone, Debug)]

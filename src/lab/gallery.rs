@@ -396,7 +396,11 @@ fn pairs(gallery: &Gallery) -> Markup {
                 ul {
                     @for (index, side) in gallery.paired().iter().enumerate() {
                         @for first in &gallery.sides[..index] {
-                            li { a href=(pair_of(first, side)) { (side.name) " beside " (first.name) } }
+                            li {
+                                a href=(pair_of(first, side)) {
+                                    (side.name) " beside " (first.name)
+                                }
+                            }
                         }
                     }
                 }

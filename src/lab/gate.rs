@@ -56,8 +56,9 @@ pub enum RunGateError {
 
 messages! { RunGateError:
     RunGateError::NoOperator(text) => (
-        "`{text}` has none of `=`, `!=`, `>` and `<`; a gate is CLAIM = VERDICT, such as `D14 = does not \
-            hold`, or FAMILY/EXPERIMENT/SERIES > VALUE, such as `walk/D15/NPAD=7 > 300`"
+        "`{text}` has none of `=`, `!=`, `>` and `<`; a gate is CLAIM = VERDICT, such as \
+         `D14 = does not hold`, or FAMILY/EXPERIMENT/SERIES > VALUE, such as \
+         `walk/D15/NPAD=7 > 300`"
     );
     RunGateError::NoVerdict(text) => (
         "`{text}` is not a verdict; use {}", Verdict::ALL.map(Verdict::name).join(", ")

@@ -24,7 +24,8 @@ pub struct Reading {
 pub(crate) fn warn(name: impl fmt::Display, cut_off: Option<usize>) {
     if let Some(line) = cut_off {
         tell(format_args!(
-            "warning: {name}, line {line}, was cut off and is left out: the run was killed as it wrote it"
+            "warning: {name}, line {line}, was cut off and is left out: the run was killed as it \
+             wrote it"
         ));
     }
 }
@@ -77,7 +78,7 @@ pub fn read(path: &Path) -> Result<Reading, ReadError> {
             line: None,
             problem:
                 "a record of `linefill watch`, whose figures are over time: `linefill report` \
-                      draws them, and `linefill export --what rounds` writes them"
+                 draws them, and `linefill export --what rounds` writes them"
                     .to_owned(),
         }),
     }

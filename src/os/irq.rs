@@ -140,9 +140,9 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "           CPU0       CPU2\n \
-        24:          1          7  IO-APIC   5-edge      ACPI:Ged\n\
-        LOC:     149969     186158   Local timer interrupts\n\
-        ERR:          3\nMIS:          0\n";
+                        24:          1          7  IO-APIC   5-edge      ACPI:Ged\n\
+                        LOC:     149969     186158   Local timer interrupts\n\
+                        ERR:          3\nMIS:          0\n";
 
     #[test]
     fn a_cpu_has_the_column_of_its_own_number() {

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "MemTotal:       24684084 kB\nMemFree:        23733240 kB\n\
-        MemAvailable:   24224228 kB\nHugePages_Total:       0\n";
+                        MemAvailable:   24224228 kB\nHugePages_Total:       0\n";
 
     #[test]
     fn meminfo_is_in_kib() {

@@ -40,8 +40,8 @@ messages! { ThreadGroupError:
         "thread {} of {of} cannot be started: {error}", index + 1
     );
     ThreadGroupError::Clock(cpu, ticks) => (
-        "threads cannot start at the same tick: the time-stamp counter of CPU {cpu} differs from another \
-         CPU's by at least {ticks} ticks"
+        "threads cannot start at the same tick: the time-stamp counter of CPU {cpu} differs from \
+         another CPU's by at least {ticks} ticks"
     );
 }
 

@@ -51,7 +51,8 @@ pub enum LayoutError {
 
 messages! { LayoutError:
     LayoutError::Overlap { stride, element } => (
-        "elements of {element} bytes at a distance of {stride} bytes overlap; the distance must be at least {element}"
+        "elements of {element} bytes at a distance of {stride} bytes overlap; the distance must be \
+         at least {element}"
     );
     LayoutError::NoSuchWord { word, words } => (
         "an element of {words} words has no word {word}; words are 0 to {}", words.saturating_sub(1)

@@ -77,7 +77,9 @@ messages! { Unread:
     Unread::Forbidden => ("the kernel does not allow rdpmc in user mode");
     Unread::NotCounting => ("the event has no counter at the moment");
     Unread::Width(bits) => ("the kernel speaks of counters of {bits} bits; they have 1 to 64");
-    Unread::Turns => ("events take turns on the counters, and the page's times are older than the count");
+    Unread::Turns => (
+        "events take turns on the counters, and the page's times are older than the count"
+    );
     Unread::Torn => ("the kernel rewrote the page during every attempt");
 }
 

@@ -35,7 +35,8 @@ pub enum GeometryError {
 
 messages! { GeometryError:
     GeometryError::Line(line) => (
-        "a line of {line} bytes: it must be a power of two from 8 to 4096 bytes (a page of a TLB: to 1 GiB)"
+        "a line of {line} bytes: it must be a power of two from 8 to 4096 bytes (a page of a TLB: \
+         to 1 GiB)"
     );
     GeometryError::Ways(ways) => ("{ways} ways: there must be 1 to 65535 of them");
     GeometryError::Size { size, multiple } => (

@@ -77,7 +77,9 @@ fn only(entry: usize, mnemonic: Mnemonic) -> Instruction {
 
 /// Defines a function around one wrapper, which is never inlined, and asserts its instruction.
 macro_rules! one_instruction {
-    ($($test:ident: $mnemonic:ident, fn($($arg:ident: $ty:ty),*) $(-> $ret:ty)? $body:block)*) => {$(
+    ($(
+        $test:ident: $mnemonic:ident, fn($($arg:ident: $ty:ty),*) $(-> $ret:ty)? $body:block
+    )*) => {$(
         #[test]
         fn $test() {
             #[inline(never)]
@@ -99,8 +101,10 @@ one_instruction! {
     mfence: Mfence, fn() { cpu::mfence() }
     // SAFETY: the functions of this block are decoded, but never called.
     clflush: Clflush, fn(p: *const u8) { unsafe { cpu::clflush(p) } }
-    // SAFETY: as above.
-    clflushopt: Clflushopt, fn(has: &Clflushopt, p: *const u8) { unsafe { cpu::clflushopt(*has, p) } }
+    clflushopt: Clflushopt, fn(has: &Clflushopt, p: *const u8) {
+        // SAFETY: as above.
+        unsafe { cpu::clflushopt(*has, p) }
+    }
     // SAFETY: as above.
     clwb: Clwb, fn(has: &Clwb, p: *const u8) { unsafe { cpu::clwb(*has, p) } }
     cldemote: Cldemote, fn(has: &Cldemote, p: *const u8) { cpu::cldemote(*has, p) }
@@ -117,14 +121,22 @@ one_instruction! {
     movntps: Movntps, fn(d: *mut __m128, s: &__m128) { unsafe { cpu::movntps(d, *s) } }
     // SAFETY: as above.
     movntpd: Movntpd, fn(d: *mut __m128d, s: &__m128d) { unsafe { cpu::movntpd(d, *s) } }
-    // SAFETY: as above.
-    movntdq_from: Movntdq, fn(d: *mut __m128i, s: *const __m128i) { unsafe { cpu::by_address::movntdq_from(d, s) } }
-    // SAFETY: as above.
-    movntps_from: Movntps, fn(d: *mut __m128, s: *const __m128) { unsafe { cpu::by_address::movntps_from(d, s) } }
-    // SAFETY: as above.
-    movntpd_from: Movntpd, fn(d: *mut __m128d, s: *const __m128d) { unsafe { cpu::by_address::movntpd_from(d, s) } }
-    // SAFETY: as above.
-    movntdqa_to: Movntdqa, fn(has: &Sse41, d: *mut __m128i, s: *const __m128i) { unsafe { cpu::by_address::movntdqa_to(*has, d, s) } }
+    movntdq_from: Movntdq, fn(d: *mut __m128i, s: *const __m128i) {
+        // SAFETY: as above.
+        unsafe { cpu::by_address::movntdq_from(d, s) }
+    }
+    movntps_from: Movntps, fn(d: *mut __m128, s: *const __m128) {
+        // SAFETY: as above.
+        unsafe { cpu::by_address::movntps_from(d, s) }
+    }
+    movntpd_from: Movntpd, fn(d: *mut __m128d, s: *const __m128d) {
+        // SAFETY: as above.
+        unsafe { cpu::by_address::movntpd_from(d, s) }
+    }
+    movntdqa_to: Movntdqa, fn(has: &Sse41, d: *mut __m128i, s: *const __m128i) {
+        // SAFETY: as above.
+        unsafe { cpu::by_address::movntdqa_to(*has, d, s) }
+    }
     vmovntdq256_from: Vmovntdq, fn(has: &Avx2, d: *mut __m256i, s: *const __m256i) {
         // SAFETY: as above.
         unsafe { cpu::by_address::vmovntdq256_from(*has, d, s) }

@@ -296,7 +296,8 @@ fn runs_on_planted_machines_decide_rightly() {
         let of = |open: Verdict| exact.values().filter(|verdict| **verdict == open).count();
         let judged = exact.len() - of(Verdict::Untestable);
         println!(
-            "noise of {noise}, {judged} claims, {} runs; {} claims are inconclusive on exact values:",
+            "noise of {noise}, {judged} claims, {} runs; {} claims are inconclusive on exact \
+             values:",
             2 * count,
             of(Verdict::Inconclusive)
         );

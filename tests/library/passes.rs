@@ -166,8 +166,8 @@ fn intervals_cover_the_value_and_narrow_with_the_passes() {
         for passes in [2, 3, 5, 10, 16] {
             let (share, half) = coverage(machine, shape, passes, &mut rng);
             println!(
-                "{machine} {shape:?}, {passes:>2} passes: {:.1} % of intervals hold the value, median half \
-                 width {:.2} %",
+                "{machine} {shape:?}, {passes:>2} passes: {:.1} % of intervals hold the value, \
+                 median half width {:.2} %",
                 100.0 * share,
                 100.0 * half
             );

@@ -43,7 +43,8 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
     let huge = json!(1e300);
     let runs = |count: u32, p50: u32| {
         json!({
-            "count": count, "operations": 1, "min": 1, "p50": p50, "p90": 1, "p99": 3, "p99.9": 3, "max": 3,
+            "count": count, "operations": 1,
+            "min": 1, "p50": p50, "p90": 1, "p99": 3, "p99.9": 3, "max": 3,
         })
     };
     // The kind of the line, the place of a value in it, the value, and the expected message. An empty message

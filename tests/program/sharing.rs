@@ -65,7 +65,8 @@ fn fields_of_a_type_are_found_and_predicted() {
         &text,
         &[
             "pool, 160 bytes, aligned to 8, lines of 64 bytes",
-            "Line 0: false sharing: thread 0 writes stats[0].hits, thread 1 writes stats[2].misses.",
+            "Line 0: false sharing: thread 0 writes stats[0].hits, thread 1 writes \
+             stats[2].misses.",
             "thread 1 asks for a line 1.00 times per round",
             "Not measured: only a prediction was asked for.",
             "Keep `stats[0].hits` and `stats[2].misses` on lines of their own",

@@ -160,7 +160,8 @@ fn registers_last_and_the_list_leads_through_the_memory() {
     // Every address of the list is in the memory, and a lap visits all lines: the code counts the lines down
     // until it is back at the start, and faults if it is back too early.
     let init = "mov rbx, rsi; shr rbx, 6; mov r8, rbx; mov r9, rdi";
-    let asm = "mov rdi, [rdi]; dec rbx; cmp rdi, r9; jne 1f; test rbx, rbx; jz 2f; ud2; 2: mov rbx, r8; 1:";
+    let asm = "mov rdi, [rdi]; dec rbx; cmp rdi, r9; jne 1f; test rbx, rbx; jz 2f; ud2; 2: mov \
+               rbx, r8; 1:";
     time(&folder, &["--asm", asm, "--init", init, "--memory", "8KiB"]).ok();
 }
 

@@ -102,7 +102,8 @@ fn lines_bytes_threads_and_variables_are_named() {
         // Each thread makes a load and a store, 2000 times. In each round of these four accesses the line
         // moves to the other core and back.
         let in_turns = json!({
-            "accesses": 8000, "transfers": 3999, "invalidations": 4000, "rfos": 4000, "upgrades": 2000
+            "accesses": 8000, "transfers": 3999, "invalidations": 4000, "rfos": 4000,
+            "upgrades": 2000
         });
         assert_eq!(heap["in_turns"], in_turns);
         assert!(
@@ -131,7 +132,8 @@ fn the_text_says_who_touches_what_and_what_to_do_next() {
             "writes slots[0].count[1]; 4000 accesses",
             "writes slots[1].id; 4000 accesses",
             "writes byte 0 to byte 7",
-            "if they take turns: 3999 transfers, 4000 invalidations, 4000 RFOs (2000 of them upgrades)",
+            "if they take turns: 3999 transfers, 4000 invalidations, 4000 RFOs (2000 of them \
+             upgrades)",
             "ended with exit status: 3",
             "what it costs here: linefill sharing --offset",
             "3 lines are shared falsely by threads with at least 100 accesses each.",

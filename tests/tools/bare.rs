@@ -195,7 +195,8 @@ fn boots_in_both_rings_and_passes() {
         let first = boot.serial.lines().next().expect("a first line");
         assert!(first.ends_with(&format!("in ring {ring}")), "{first}");
         assert!(boot.serial.contains("# no PMU: "), "no word of counters");
-        let cut = "# largest=1073741824 is more than the memory that is there: working sets end at 33554432";
+        let cut = "# largest=1073741824 is more than the memory that is there: working sets end at \
+                   33554432";
         assert_eq!(boot.serial.contains(cut), ring == 0);
         let checks = boot.checks();
         assert!(checks.iter().all(|&(_, ok)| ok), "{checks:?}");

@@ -81,7 +81,9 @@ fn is_a_record_of_every_row(record: &Record) {
     }
     // A case with a second thread gives the reason why it cannot run.
     let alone = points_of(&record.points, "B5");
-    let reason = |state: &State| matches!(state, State::Untestable(Untestable(why)) if why == "the bare image has no second thread");
+    let expected = "the bare image has no second thread";
+    let reason =
+        |state: &State| matches!(state, State::Untestable(Untestable(why)) if why == expected);
     assert!(alone.iter().any(|point| reason(&point.state)), "{alone:?}");
 }
 

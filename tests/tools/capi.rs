@@ -161,17 +161,23 @@ fn bad_input_is_a_code_and_a_reason_that_names_the_value() {
 no ring: 1 a pointer is null: `ring` is null
 no memory: 1 a pointer is null: `memory` is null
 order: 2 a number names no order, step or motion: order 9 is none; there are 0 to 2
-memory: 3 the memory is too small, or no whole number of blocks: 10 bytes hold no whole cache line; a region needs at least 127 bytes
-padding: 4 no list fits, or the step needs padding: no element with 2305843009213693951 words fits into 4096 bytes
-vector: 5 the CPU lacks the vector registers: this CPU has no vector registers of 24 bytes; there may be 16, 32, 64
+memory: 3 the memory is too small, or no whole number of blocks: 10 bytes hold no whole cache \
+        line; a region needs at least 127 bytes
+padding: 4 no list fits, or the step needs padding: no element with 2305843009213693951 words \
+        fits into 4096 bytes
+vector: 5 the CPU lacks the vector registers: this CPU has no vector registers of 24 bytes; \
+        there may be 16, 32, 64
 motion: 2 a number names no order, step or motion: motion -1 is none; there are 0 to 4
-off a line: 3 the memory is too small, or no whole number of blocks: 4096 bytes do not begin on a line of 64 bytes, or end in one
-part: 3 the memory is too small, or no whole number of blocks: 64 bytes are no whole number of blocks; a multiple of 512 bytes would do
+off a line: 3 the memory is too small, or no whole number of blocks: 4096 bytes do not begin on a \
+        line of 64 bytes, or end in one
+part: 3 the memory is too small, or no whole number of blocks: 64 bytes are no whole number of \
+        blocks; a multiple of 512 bytes would do
 no kernel: 1 a pointer is null: `kernel` is null
 no machine: 1 a pointer is null: `machine` is null
 ring without padding: 0 no error: \n\
 512 elements
-step: 4 no list fits, or the step needs padding: Inc needs elements with at least 1 word of padding, these have 0
+step: 4 no list fits, or the step needs padding: Inc needs elements with at least 1 word of \
+        padding, these have 0
 ring: 0 no error: \n\
 walk: 0 no error: \n\
 lap: 0 no error: \n\

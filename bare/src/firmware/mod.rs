@@ -116,7 +116,8 @@ fn measure(console: &mut Console<'_>, words: &str) {
         notes = NOTES;
         let mib = left_out.div_ceil(1 << 20);
         console.say(format_args!(
-            "{mib} MiB of memory are for special purposes, or cannot be cached write-back: they are not used"
+            "{mib} MiB of memory are for special purposes, or cannot be cached write-back: they \
+             are not used"
         ));
     }
     let here = Here {

@@ -67,7 +67,8 @@ pub(super) const ANANDTECH_LUNAR_LAKE: Source = Source::new(
 );
 pub(super) const CHIPS_AND_CHEESE_REDWOOD_COVE: Source = Source::new(
     "Chips and Cheese, \"Intel's Redwood Cove: Baby Steps are Still Steps\" (2024)",
-    "Raptor Cove is nearly the same as Golden Cove; no major structure of Redwood Cove has another size",
+    "Raptor Cove is nearly the same as Golden Cove; no major structure of Redwood Cove has another \
+     size",
 );
 pub(super) const CHIPS_AND_CHEESE_SKYMONT: Source = Source::new(
     "Chips and Cheese, \"Skymont: Intel's E-Cores Reach for the Sky\" (2024), measured",
@@ -76,8 +77,8 @@ pub(super) const CHIPS_AND_CHEESE_SKYMONT: Source = Source::new(
 );
 pub(super) const CHIPS_AND_CHEESE_LION_COVE: Source = Source::new(
     "Chips and Cheese, \"Lion Cove: Intel's P-Core Roars\" (2024), measured",
-    "the TLBs but that of loads from 4 KiB pages are Redwood Cove's; the article on Skymont: L2 TLB, \
-     2048",
+    "the TLBs but that of loads from 4 KiB pages are Redwood Cove's; the article on Skymont: L2 \
+     TLB, 2048",
 );
 pub(super) const J_CHEN_GRACEMONT: Source = Source::new(
     "J. Chen, \"Intel Gracemont\" (jia.je), from Intel's manual and measured",

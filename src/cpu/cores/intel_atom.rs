@@ -134,8 +134,8 @@ const TREMONT: Core = Core {
     ],
     load_to_use: known(3, om("Tremont: cache parameters")),
     ports: unknown(
-        "WikiChip Fuse and the manual name two loads or stores per cycle, and a port of 16 bytes for \
-         the data of vector stores, but not how wide a load is",
+        "WikiChip Fuse and the manual name two loads or stores per cycle, and a port of 16 bytes \
+         for the data of vector stores, but not how wide a load is",
     ),
     reorder_buffer: known(208, WIKICHIP_TREMONT),
     outstanding_misses: NO_FILL_BUFFERS,
@@ -165,8 +165,8 @@ const GRACEMONT: Core = Core {
         [32, 32, 32],
         [32, 32, 32],
         om(
-            "Gracemont and Crestmont: two 128-bit loads and two 128-bit stores per cycle, 256 bits in \
-            halves",
+            "Gracemont and Crestmont: two 128-bit loads and two 128-bit stores per cycle, 256 bits \
+             in halves",
         ),
     ),
     reorder_buffer: known(256, J_CHEN_GRACEMONT),

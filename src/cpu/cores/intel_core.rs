@@ -153,7 +153,8 @@ const SANDY_BRIDGE: Core = Core {
         [32, 32, 32],
         [16, 16, 16],
         om(
-            "Sandy Bridge: two 128-bit loads and a 128-bit store per cycle; 256 bits take two cycles",
+            "Sandy Bridge: two 128-bit loads and a 128-bit store per cycle; 256 bits take two \
+             cycles",
         ),
     ),
     reorder_buffer: known(168, om("Sandy Bridge: out-of-order engine")),

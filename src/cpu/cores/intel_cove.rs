@@ -29,8 +29,8 @@ const SUNNY_COVE: Core = Core {
         [32, 64, 128],
         [32, 64, 64],
         om(
-            "Ice Lake client: two 512-bit loads per cycle; two stores of up to 256 bits to one line, \
-            or one of 512",
+            "Ice Lake client: two 512-bit loads per cycle; two stores of up to 256 bits to one \
+             line, or one of 512",
         ),
     ),
     reorder_buffer: known(352, om("Ice Lake client: out-of-order engine")),
@@ -84,8 +84,8 @@ const GOLDEN_COVE: Core = Core {
         [48, 96, 128],
         [32, 64, 64],
         om(
-            "Golden Cove: three loads of up to 256 bits per cycle or two of 512; two stores of up to \
-            256 bits or one of 512",
+            "Golden Cove: three loads of up to 256 bits per cycle or two of 512; two stores of up \
+             to 256 bits or one of 512",
         ),
     ),
     reorder_buffer: known(512, om("Golden Cove: out-of-order engine")),

@@ -26,12 +26,12 @@ const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the syste
                         that one wrote lies in the other's L1d";
 
 /// The reason why a point of two threads on one core is untestable.
-const TWO_CORES: &str = "the two CPUs are two cores, whatever the system reports: data that one wrote does not \
-                         lie in the other's L1d";
+const TWO_CORES: &str = "the two CPUs are two cores, whatever the system reports: data that one \
+                         wrote does not lie in the other's L1d";
 
 /// The reason why a point with a negative time is untestable.
-const NEGATIVE: &str = "the time of an operation came out negative: the stretches that were subtracted \
-                        began in different states";
+const NEGATIVE: &str = "the time of an operation came out negative: the stretches that were \
+                        subtracted began in different states";
 
 /// The uncertainty of the points of a run.
 ///

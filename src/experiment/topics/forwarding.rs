@@ -27,7 +27,10 @@ const ALWAYS: usize = 16;
 const BLOCKED: f64 = 1.5;
 
 macro_rules! pairs {
-    ($first:literal $store:literal $load:literal $(, $index:literal $stores:literal $loads:literal)*) => {
+    (
+        $first:literal $store:literal $load:literal
+        $(, $index:literal $stores:literal $loads:literal)*
+    ) => {
         /// Bytes stored and bytes loaded: up to 8 by a general register, then by a vector register.
         const PAIRS: &[(usize, usize)] = &[($store, $load) $(, ($stores, $loads))*];
 
@@ -384,8 +387,8 @@ const OFFSETS: Experiment = Experiment {
             },
         )
         .failing(
-            "Some load inside a store waits as long as one that extends beyond it, or the core joins the \
-             store and L1d.",
+            "Some load inside a store waits as long as one that extends beyond it, or the core \
+             joins the store and L1d.",
         ),
     ],
     ..Experiment::PLAIN

@@ -46,7 +46,8 @@ pub enum StoreError {
 
 messages! { StoreError:
     StoreError::PartOfRow { row_bytes, width } => (
-        "rows of {row_bytes} bytes are no whole number of {width}-byte stores; the next such row has {} bytes",
+        "rows of {row_bytes} bytes are no whole number of {width}-byte stores; the next such row \
+         has {} bytes",
         row_bytes.next_multiple_of(*width)
     );
 }

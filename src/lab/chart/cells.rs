@@ -118,7 +118,9 @@ fn map(part: &Drawing<'_>, owner: &str, depth: &str, height: &Scale) -> Markup {
                 viewBox=(format!("0 0 {} {}", px(used), px(bottom + 22.0))) role="img"
                 aria-label={ (part.title) ", " (owner) } data-u=(part.unit)
                 data-depth=[(!depth.is_empty()).then_some(depth)]
-                data-grid={ (px(left)) " " (px(left + wide * columns.len() as f64)) " " (columns.len()) }
+                data-grid={
+                    (px(left)) " " (px(left + wide * columns.len() as f64)) " " (columns.len())
+                }
                 data-ns=[part.ns_per_cycle.map(|ns| format!("{ns:.6}"))]
             {
                 text.head x="0" y="13" {
@@ -128,14 +130,19 @@ fn map(part: &Drawing<'_>, owner: &str, depth: &str, height: &Scale) -> Markup {
                 @for (column, text) in named.iter().enumerate().step_by(every) {
                     @let x = left + wide * (column as f64 + 0.5);
                     @if slanted {
-                        text.col transform=(format!("translate({} {})rotate(-60)", px(x), px(top - 6.0))) { (text) }
+                        @let place = format!("translate({} {})rotate(-60)", px(x), px(top - 6.0));
+                        text.col transform=(place) { (text) }
                     } @else {
                         text.mid x=(px(x)) y=(px(top - 5.0)) { (text) }
                     }
                 }
-                text.mid.title x=(px((left + used) / 2.0)) y=(px(bottom + 15.0)) { (heading(part.x)) }
+                text.mid.title x=(px((left + used) / 2.0)) y=(px(bottom + 15.0)) {
+                    (heading(part.x))
+                }
                 @for (index, (series, (y, high))) in rows.iter().zip(&lanes).enumerate() {
-                    @if !low || (rows.len() - index).is_multiple_of(4) { (name(&names[index], left, *y, *high)) }
+                    @if !low || (rows.len() - index).is_multiple_of(4) {
+                        (name(&names[index], left, *y, *high))
+                    }
                     (cells(part, series, &columns, (left, wide), (*y, *high), height))
                 }
             }
@@ -186,12 +193,14 @@ fn cells(
             @if !path.is_empty() { path.{"h" (step)} d=(path.data()) {} }
         }
         @for (x, step, text) in texts {
-            text class=[(step > STEPS / 2).then_some("on-dark")] x=(px(x)) y=(px(y + high / 2.0 + 4.0)) { (text) }
+            text class=[(step > STEPS / 2).then_some("on-dark")] x=(px(x))
+                y=(px(y + high / 2.0 + 4.0)) { (text) }
         }
     };
     let there: Vec<String> = cells.iter().map(|cell| cell.0.to_string()).collect();
     let marks = html! {
-        @if there.len() == columns.len() { (marks) } @else { g data-at=(there.join(" ")) { (marks) } }
+        @if there.len() == columns.len() { (marks) }
+        @else { g data-at=(there.join(" ")) { (marks) } }
     };
     group(part, series, 0, &|value| cell(value).is_some(), &marks)
 }

@@ -110,12 +110,15 @@ pub(super) fn draw(drawing: &Drawing<'_>) -> Markup {
     order::by_key(&mut order, |series| drawing.role(series) == Role::Here);
     html! {
         div.chart {
-            svg.lanes viewBox=(format!("0 0 {WIDE} {}", px(high))) role="img" aria-label=(drawing.title)
+            svg.lanes viewBox=(format!("0 0 {WIDE} {}", px(high))) role="img"
+                aria-label=(drawing.title)
                 data-v="x" data-s=(over.for_script()) data-u=(drawing.unit)
                 data-ns=[drawing.ns_per_cycle.map(|ns| format!("{ns:.6}"))]
             {
                 (values(drawing, &over, lanes.bottom))
-                @for lane in &lanes.headings { text.head x="0" y=(px(lane.y + 5.0)) { (lane.text.join(" ")) } }
+                @for lane in &lanes.headings {
+                    text.head x="0" y=(px(lane.y + 5.0)) { (lane.text.join(" ")) }
+                }
                 @for (_, _, lane) in &lanes.lanes { (name(lane, left)) }
                 @for series in order {
                     (lane_marks(drawing, series, index(series).unwrap_or(0), &lanes, &over))

@@ -39,7 +39,10 @@ pub(super) fn draw(drawing: &Drawing<'_>) -> Markup {
             div.panels { @for part in open { (part) } }
             @if !folded.is_empty() {
                 details.more {
-                    summary { (folded.len()) @if folded.len() == 1 { " more chart" } @else { " more charts" } }
+                    summary {
+                        (folded.len())
+                        @if folded.len() == 1 { " more chart" } @else { " more charts" }
+                    }
                     div.panels { @for part in folded { (part) } }
                 }
             }
@@ -122,8 +125,9 @@ pub(super) fn curves(whole: &Drawing<'_>, part: &Drawing<'_>, small: bool) -> Ma
     let mut order: Vec<&Series<'_>> = part.series.iter().collect();
     order::by_key(&mut order, behind);
     html! {
-        svg.lines.small[small] viewBox=(format!("0 0 {wide} {high}")) role="img" aria-label=(part.title)
-            data-v="y" data-s=(up.for_script()) data-u=(part.unit) data-ns=[part.ns_per_cycle.map(|ns| format!("{ns:.6}"))]
+        svg.lines.small[small] viewBox=(format!("0 0 {wide} {high}")) role="img"
+            aria-label=(part.title) data-v="y" data-s=(up.for_script()) data-u=(part.unit)
+            data-ns=[part.ns_per_cycle.map(|ns| format!("{ns:.6}"))]
         {
             (values(part, &up, left, right))
             (places(whole, &across, [left, right], high))
@@ -183,7 +187,9 @@ fn places(drawing: &Drawing<'_>, across: &Scale, [left, right]: [f64; 2], high: 
     }
     html! {
         path.axis d=(axis.data()) {}
-        g.mid { @for (x, text) in with_room(ticks) { text x=(px(x)) y=(px(base + 18.0)) { (text) } } }
+        g.mid {
+            @for (x, text) in with_room(ticks) { text x=(px(x)) y=(px(base + 18.0)) { (text) } }
+        }
         text.mid.title x=(px((left + right) / 2.0)) y=(px(high - 6.0)) { (heading(drawing.x)) }
     }
 }

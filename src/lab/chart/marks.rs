@@ -145,8 +145,9 @@ pub(super) fn group(
         points.collect::<Vec<_>>().join(";")
     });
     html! {
-        g.s.(drawing.role(series).class()).{"k" (index % STYLES)} data-o=(series.owner) data-l=(index)
-            data-c=[column] data-p=[&carried] data-n=[carried.as_ref().map(|_| series.label)]
+        g.s.(drawing.role(series).class()).{"k" (index % STYLES)} data-o=(series.owner)
+            data-l=(index) data-c=[column] data-p=[&carried]
+            data-n=[carried.as_ref().map(|_| series.label)]
             data-skip=[(!skipped.is_empty()).then(|| skipped.join(" "))]
         { (marks) }
     }
@@ -206,7 +207,9 @@ fn swatch(role: Role, index: usize) -> Markup {
         _ => format!("mark-{}", index % STYLES),
     };
     html! {
-        svg.swatch.(role.class()).{"k" (index % STYLES)} aria-hidden="true" { use href={ "#" (what) } {} }
+        svg.swatch.(role.class()).{"k" (index % STYLES)} aria-hidden="true" {
+            use href={ "#" (what) } {}
+        }
     }
 }
 

@@ -32,12 +32,12 @@ use crate::lab::whole::{is_no_input, write_whole};
 /// differences between runs. No page is written for functions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A gate is FAMILY/EXPERIMENT/SERIES > RATIO, or < RATIO. Each part is a glob, and the last ones may be \
-left out. The first part may also be an experiment, or `walk`, which stands for the families levels, \
-sequential, pages, random and capacity, and for the ladder. RATIO is the other record's value over the \
-first's, in the unit of the plot: above 1 is slower for times and faster for \
-bandwidths. A gate fails if the whole interval of a point's ratio lies beyond it; the exit status is \
-then 1. For functions a gate is NAME > RATIO, and NAME is a glob.
+A gate is FAMILY/EXPERIMENT/SERIES > RATIO, or < RATIO. Each part is a glob, and the last ones may \
+be left out. The first part may also be an experiment, or `walk`, which stands for the families \
+levels, sequential, pages, random and capacity, and for the ladder. RATIO is the other record's \
+value over the first's, in the unit of the plot: above 1 is slower for times and faster for \
+bandwidths. A gate fails if the whole interval of a point's ratio lies beyond it; the exit status \
+is then 1. For functions a gate is NAME > RATIO, and NAME is a glob.
 
 Examples:
   linefill compare old.jsonl new.jsonl            and open compare.html
@@ -161,8 +161,8 @@ fn sources(args: &Args) -> Result<Option<Vec<Source>>> {
         };
         let (Some(before), Some(now)) = (kept(baseline)?, kept(NEW)?) else {
             bail!(
-                "{}: two records or more are compared, or a folder of Criterion's that has `{baseline}` \
-                 and `{NEW}` of a benchmark",
+                "{}: two records or more are compared, or a folder of Criterion's that has \
+                 `{baseline}` and `{NEW}` of a benchmark",
                 named(folder)
             );
         };

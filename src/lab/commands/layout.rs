@@ -43,15 +43,17 @@ pub(super) struct Args {
     #[arg(long)]
     list: bool,
     /// List the N types with the most bytes in holes and padding, with the most bytes first.
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", conflicts_with = "list",
-          value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20",
+          conflicts_with = "list", value_parser = clap::value_parser!(u32).range(1..),
+          allow_negative_numbers = true)]
     top: Option<u32>,
     /// Show the types whose layout differs between two builds: all of them, or those of --type.
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"],
           conflicts_with_all = ["binary", "list", "top", "expand", "debug_file"])]
     diff: Vec<PathBuf>,
     /// The size of a cache line in bytes.
-    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size, allow_hyphen_values = true)]
+    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size,
+          allow_hyphen_values = true)]
     line: u64,
     /// Also print the members of members.
     #[arg(long, conflicts_with_all = ["list", "top", "json"])]
@@ -185,8 +187,8 @@ fn list(binary: &Binary, args: &Args) -> Result<String> {
         None => all,
     };
     text += &format!(
-        "\n{of}; all numbers but lines are bytes. wasted: in holes and padding, bits rounded up; saves: by \
-         another order of the members"
+        "\n{of}; all numbers but lines are bytes. wasted: in holes and padding, bits rounded up; \
+         saves: by another order of the members"
     );
     Ok(text)
 }

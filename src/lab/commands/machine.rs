@@ -180,7 +180,8 @@ pub(super) struct CountersArgs {
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
     cpu: Option<usize>,
     /// The largest working set of a case.
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size::parse,
+          allow_hyphen_values = true)]
     memory: u64,
     /// Print JSON.
     #[arg(long)]

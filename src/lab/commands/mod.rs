@@ -53,9 +53,9 @@ Start with:
   linefill show D14   all about one experiment
 
 The exit status is 0 if all went well; 1 if a gate (--fail-if) failed, or `doctor` found something \
-BAD; 2 if something could not be done (the message says what); 130 if Ctrl-C, `kill` or the end of the \
-terminal stopped a measurement: what it had measured is kept. Commands that measure nothing end by the \
-signal. NO_COLOR switches colours off."
+BAD; 2 if something could not be done (the message says what); 130 if Ctrl-C, `kill` or the end of \
+the terminal stopped a measurement: what it had measured is kept. Commands that measure nothing \
+end by the signal. NO_COLOR switches colours off."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -277,7 +277,8 @@ Examples:
   linefill completions fish > ~/.config/fish/completions/linefill.fish")]
 struct Completions {
     /// The shell.
-    #[arg(value_parser = PossibleValuesParser::new(["bash", "zsh", "fish"]).try_map(|name| name.parse::<Shell>()))]
+    #[arg(value_parser = PossibleValuesParser::new(["bash", "zsh", "fish"])
+          .try_map(|name| name.parse::<Shell>()))]
     shell: Shell,
 }
 

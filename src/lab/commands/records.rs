@@ -163,7 +163,8 @@ fn rounds_of(path: &Path) -> Result<Reading> {
     let reading = read_any(path)?;
     if reading.record.header.watch.is_none() {
         bail!(
-            "--what rounds: {} is the record of a run, which has no rounds; `linefill watch` makes records of rounds",
+            "--what rounds: {} is the record of a run, which has no rounds; `linefill watch` makes \
+             records of rounds",
             path.display()
         );
     }

@@ -37,7 +37,8 @@ Examples:
   linefill run 'E*' 'drepper-fig-3.1?'    ... or some, by globs of ids or names ...
   linefill run streaming                  ... or a family, as `linefill list` shows them
   linefill run --profile full --cpu 3     more points, longer, on CPU 3
-  linefill run --budget 60s               one pass, shortened towards 60 s (up to 170 s), more left open
+  linefill run --budget 60s               one pass, shortened towards 60 s (up to 170 s), more \
+                                            left open
   linefill run F1 X13 --threads far       with threads on the other package, if there is one
   linefill run D14 D15 --node 1           with all memory on node 1
   linefill run --resume                   go on with the last run
@@ -91,7 +92,8 @@ pub(super) fn run(args: Args) -> Result<Status> {
             && record.header.prefetchers_off.is_some()
         {
             bail!(
-                "cannot resume: --allow-msr switches prefetchers for E35, and the record's run has them all off"
+                "cannot resume: --allow-msr switches prefetchers for E35, and the record's run has \
+                 them all off"
             );
         }
         prefetchers::allow(root());

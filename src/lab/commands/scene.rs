@@ -24,7 +24,8 @@ pub(super) struct Scene {
     /// Measure on a CPU that runs nothing else. Ends with an error that names the missing settings unless the
     /// CPU is isolated, tickless and quiet. With enough rights the program itself isolates the CPU until it
     /// ends: it makes a cpuset partition and moves device interrupts to other CPUs. [default: as --cpu]
-    #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true, value_parser = cpu_number)]
+    #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true,
+          value_parser = cpu_number)]
     pub isolated: Option<Option<usize>>,
     /// Switch off the hardware prefetchers of all CPUs that may run threads, for the whole run. This writes a
     /// model-specific register and needs root; without access to the register the run is refused. The previous
@@ -53,7 +54,8 @@ impl Scene {
         match (self.cpu, self.isolated.flatten()) {
             (Some(cpu), Some(isolated)) if cpu != isolated => {
                 bail!(
-                    "--cpu {cpu} and --isolated={isolated} name two CPUs to measure on: leave one out"
+                    "--cpu {cpu} and --isolated={isolated} name two CPUs to measure on: leave one \
+                     out"
                 )
             }
             (cpu, isolated) => Ok(isolated.or(cpu)),

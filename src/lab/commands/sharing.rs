@@ -41,8 +41,8 @@ use crate::time::Rate;
 /// are not watched.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-If neither --writes nor --reads is given, each field is written by a thread of its own: the first by \
-thread 0. A field on several lines is touched once on each of them.
+If neither --writes nor --reads is given, each field is written by a thread of its own: the first \
+by thread 0. A field on several lines is touched once on each of them.
 
 Examples:
   linefill sharing app --type Stats --field hits --field misses
@@ -51,7 +51,8 @@ Examples:
   linefill sharing --offset 0 --offset 8                       two words side by side
   linefill sharing --offset 0:4 --offset 60:4 --start 0 --writes 0:0 --reads 1:60 --json
   linefill sharing -- ./app --threads 4                        what a program shares falsely
-  linefill sharing --pid 4711 --for 10s                        what a running one does, by the PMU")]
+  linefill sharing --pid 4711 --for 10s                        what a running one does, by \
+                                                                 the PMU")]
 pub(super) struct Args {
     /// A program, shared library or object file with debug information.
     #[arg(requires = "types", conflicts_with = "offsets")]
@@ -92,7 +93,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "BYTES", value_parser = alignment, allow_hyphen_values = true)]
     align: Option<u64>,
     /// The size of a cache line in bytes.
-    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size, allow_hyphen_values = true)]
+    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size,
+          allow_hyphen_values = true)]
     line: u64,
     /// How fields are written.
     #[arg(long, value_enum, default_value = "atomic",
@@ -114,13 +116,14 @@ pub(super) struct Args {
           conflicts_with_all = ["offsets", "pid", "command"])]
     debug_file: Option<PathBuf>,
     /// The id of a running process to watch, which needs a PMU.
-    #[arg(long, value_name = "PID", group = "watched", value_parser = clap::value_parser!(u32).range(1..),
-          conflicts_with_all =
-          ["binary", "types", "fields", "offsets", "writes", "reads", "start", "align", "predict", "cpu"], allow_hyphen_values = true)]
+    #[arg(long, value_name = "PID", group = "watched",
+          value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all =
+          ["binary", "types", "fields", "offsets", "writes", "reads", "start", "align", "predict",
+           "cpu"], allow_hyphen_values = true)]
     pid: Option<u32>,
     /// How long to watch the process.
-    #[arg(long = "for", value_name = "TIME", default_value = "5s", requires = "pid", conflicts_with = "command",
-          value_parser = duration, allow_hyphen_values = true)]
+    #[arg(long = "for", value_name = "TIME", default_value = "5s", requires = "pid",
+          conflicts_with = "command", value_parser = duration, allow_hyphen_values = true)]
     time: Duration,
     /// How the accesses of a command are observed [default: by the PMU if it can, else by valgrind].
     #[arg(long, value_enum, requires = "watched")]
@@ -132,7 +135,8 @@ pub(super) struct Args {
     least: Option<u64>,
     /// A program to run and watch, with its arguments.
     #[arg(last = true, value_name = "COMMAND", group = "watched", conflicts_with_all =
-          ["binary", "types", "fields", "offsets", "writes", "reads", "start", "align", "predict", "cpu"])]
+          ["binary", "types", "fields", "offsets", "writes", "reads", "start", "align", "predict",
+           "cpu"])]
     command: Vec<OsString>,
 }
 
@@ -185,8 +189,8 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     }
     if args.offsets.is_empty() && args.binary.is_none() {
         bail!(
-            "nothing to measure: give a binary, or fields without one (--offset); or a process (--pid) or \
-             a command (-- COMMAND) to watch"
+            "nothing to measure: give a binary, or fields without one (--offset); or a process \
+             (--pid) or a command (-- COMMAND) to watch"
         );
     }
     let scheme = scheme(args)?;
@@ -215,13 +219,15 @@ fn of_program(args: &Args) -> Result<Status> {
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     let traced = match (args.pid, args.by) {
         (Some(id), Some(By::Valgrind)) => bail!(
-            "--by valgrind: it traces a program from its beginning, and cannot join process {id}; the PMU can"
+            "--by valgrind: it traces a program from its beginning, and cannot join process {id}; \
+             the PMU can"
         ),
         (Some(id), _) => match events() {
             Ok(events) => watch(id, args.time, &events, args.line, stop)?,
             Err(reason) => bail!(
-                "--pid {id}: a running process is watched by the PMU, which does not sample accesses here: \
-                 {reason}. `linefill sharing -- COMMAND` traces a program from its beginning"
+                "--pid {id}: a running process is watched by the PMU, which does not sample \
+                 accesses here: {reason}. `linefill sharing -- COMMAND` traces a program from its \
+                 beginning"
             ),
         },
         (None, Some(By::Valgrind)) => traced(&args.command, args.line, stop)?,
@@ -347,7 +353,8 @@ fn unique(fields: &[Field], option: &str) -> Result<()> {
     for (index, field) in fields.iter().enumerate() {
         if fields[..index].iter().any(|other| other.name == field.name) {
             bail!(
-                "{option}: `{}` was given twice; several threads may touch it by --writes and --reads",
+                "{option}: `{}` was given twice; several threads may touch it by --writes and \
+                 --reads",
                 field.name
             );
         }
@@ -362,8 +369,8 @@ fn start(args: &Args, scheme: &Scheme) -> Result<u64> {
         None => Ok(worst(scheme)),
         Some(start) if starts.contains(&start) => Ok(start),
         Some(start) => bail!(
-            "--start {start}: with an alignment of {} the structure begins at a multiple of {} below \
-             {}",
+            "--start {start}: with an alignment of {} the structure begins at a multiple of {} \
+             below {}",
             scheme.align,
             scheme.align.min(scheme.line),
             scheme.line

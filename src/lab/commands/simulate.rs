@@ -63,7 +63,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Write the trace to a new file in the compact form, which is smaller and is read faster.
-    #[arg(long, value_name = "FILE", requires = "trace", conflicts_with_all = ["experiment", "mesi"])]
+    #[arg(long, value_name = "FILE", requires = "trace",
+          conflicts_with_all = ["experiment", "mesi"])]
     pack: Option<PathBuf>,
     /// Simulate the cases of this experiment, given by id or name.
     #[arg(long, value_name = "ID", conflicts_with = "trace")]
@@ -77,7 +78,8 @@ pub(super) struct Args {
     )]
     series: Option<String>,
     /// The position on the horizontal axis, such as a working set [default: all].
-    #[arg(long, value_name = "X", requires = "experiment", conflicts_with = "trace", value_parser = place, allow_hyphen_values = true)]
+    #[arg(long, value_name = "X", requires = "experiment", conflicts_with = "trace",
+          value_parser = place, allow_hyphen_values = true)]
     x: Option<f64>,
     /// The rounds over a case's working set that are counted. One more round warms the caches before.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "experiment",

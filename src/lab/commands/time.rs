@@ -81,10 +81,12 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t, conflicts_with = "file")]
     syntax: Syntax,
     /// Copies of --asm in the shorter loop.
-    #[arg(long, value_name = "N", default_value_t = 16, conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=10_000), allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 16, conflicts_with = "file",
+          value_parser = clap::value_parser!(u32).range(1..=10_000), allow_hyphen_values = true)]
     unroll: u32,
     /// The size of the memory, rounded up to lines of 64 bytes.
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse,
+          allow_hyphen_values = true)]
     memory: u64,
     /// The page size of the memory.
     #[arg(long, value_enum, default_value = "4k")]

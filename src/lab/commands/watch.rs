@@ -40,13 +40,15 @@ pub(super) struct Args {
     scene: Scene,
     /// The time from the start of one round to the start of the next, such as 10s or 5m. A round that takes
     /// longer delays the next one.
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s",
+          allow_hyphen_values = true)]
     every: Duration,
     /// The time after which no round begins [default: until Ctrl-C].
     #[arg(long = "for", value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     time: Option<Duration>,
     /// The number of rounds [default: until Ctrl-C].
-    #[arg(long, value_name = "N", value_parser = rounds, allow_hyphen_values = true, conflicts_with = "time")]
+    #[arg(long, value_name = "N", value_parser = rounds, allow_hyphen_values = true,
+          conflicts_with = "time")]
     rounds: Option<u64>,
     /// The folder for the record and the page.
     #[arg(long, value_name = "DIR", default_value = OUT)]
@@ -64,7 +66,8 @@ fn rounds(text: &str) -> Result<u64, String> {
 pub(super) fn run(args: &Args) -> Result<Status> {
     if args.patterns.is_empty() {
         bail!(
-            "nothing to follow: name experiments, such as `linefill watch X16`; `linefill list` shows all"
+            "nothing to follow: name experiments, such as `linefill watch X16`; `linefill list` \
+             shows all"
         );
     }
     let experiments = select(&args.patterns)?;

@@ -89,8 +89,8 @@ pub enum GateError {
 
 messages! { GateError:
     GateError::NoOperator(text) => (
-        "`{text}` has neither `>` nor `<`; a gate is FAMILY/EXPERIMENT/SERIES > RATIO, such \
-            as `walk/* > 1.05`"
+        "`{text}` has neither `>` nor `<`; a gate is FAMILY/EXPERIMENT/SERIES > RATIO, such as \
+         `walk/* > 1.05`"
     );
     GateError::Empty(text) => (
         "a part of the pattern `{text}` is empty; `*` stands for all, as in `walk/*`"
@@ -100,8 +100,9 @@ messages! { GateError:
         "`{text}` is no ratio; one is a number above 0, such as 1.05 for 5 % more"
     );
     GateError::NoFamily { part, near } => (
-        "`{part}` is no family and no experiment{near} `linefill list` shows all, and `walk` stands \
-            for the families levels, sequential, pages, random and capacity, and for the ladder",
+        "`{part}` is no family and no experiment{near} `linefill list` shows all, and `walk` \
+         stands for the families levels, sequential, pages, random and capacity, and for the \
+         ladder",
         near = meant(near.as_deref())
     );
     GateError::NoExperiment { part, near } => (
@@ -109,7 +110,7 @@ messages! { GateError:
     );
     GateError::NoFunction(text) => (
         "no function that both have matches `{text}`, so that it could never fail; a gate on \
-            functions is NAME > RATIO, and `*` stands for any part of a name"
+         functions is NAME > RATIO, and `*` stands for any part of a name"
     );
     GateError::MaybeZero(text, names) => (
         "`{text}` matches only `{names}`, where a value may be zero, so that there is no ratio"

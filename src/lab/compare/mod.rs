@@ -89,7 +89,8 @@ pub(crate) fn prefetchers_apart(sides: &[Side]) -> Option<String> {
     };
     (!off.is_empty() && !on.is_empty()).then(|| {
         format!(
-            "The hardware prefetchers were switched off in {} and not in {}: differences may be theirs.",
+            "The hardware prefetchers were switched off in {} and not in {}: differences may be \
+             theirs.",
             names(&off),
             names(&on)
         )

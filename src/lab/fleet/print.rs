@@ -206,8 +206,8 @@ fn in_words(of: &Outside<'_>) -> String {
 /// Returns the rule for outliers in a sentence.
 fn rule() -> String {
     format!(
-        "Outside: modified z-score (median and MAD, Iglewicz and Hoaglin 1993) above {SCORE} for the \
-         whole interval, and {:.0} % or more from the median of at least {LEAST} hosts.",
+        "Outside: modified z-score (median and MAD, Iglewicz and Hoaglin 1993) above {SCORE} for \
+         the whole interval, and {:.0} % or more from the median of at least {LEAST} hosts.",
         100.0 * DISTANCE
     )
 }
@@ -269,7 +269,8 @@ impl Output for Summary<'_> {
         let outside = |of: &Outside<'_>| {
             let [x, value, median, score] = of.furthest;
             json!({
-                "experiment": of.series.experiment[0], "series": of.series.label, "points": of.points,
+                "experiment": of.series.experiment[0], "series": of.series.label,
+                "points": of.points,
                 "furthest": { "x": x, "value": value, "median": median, "score": score },
             })
         };

@@ -115,12 +115,13 @@ impl core::fmt::Display for Reason {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Reason::SmallPages => f.write_str(
-                "2 MiB pages were not granted, and addresses in smaller pages do not choose the sets",
+                "2 MiB pages were not granted, and addresses in smaller pages do not choose the \
+                 sets",
             ),
             Reason::Hashed { lines, room } => write!(
                 f,
-                "a hash chooses the sets: {lines} lines at one offset of their pages stay in L2, and \
-                 without a hash {room} have room"
+                "a hash chooses the sets: {lines} lines at one offset of their pages stay in L2, \
+                 and without a hash {room} have room"
             ),
             Reason::Scattered => f.write_str(
                 "lines 16 to 256 KiB apart in 2 MiB pages do not meet in sets: a host may back a \

@@ -149,8 +149,8 @@ fn notes(analysis: &Analysis, uncounted: Vec<String>) -> (Vec<&'static str>, Vec
     if analysis.outdated > 0 {
         brief.push("judged anew");
         notes.push(format!(
-            "{} of the record's {} verdicts are on claims of another version of linefill. The claims of \
-             this version that have no verdict in the record are judged on its points.",
+            "{} of the record's {} verdicts are on claims of another version of linefill. The \
+             claims of this version that have no verdict in the record are judged on its points.",
             analysis.outdated,
             analysis.record.verdicts.len()
         ));

@@ -69,7 +69,8 @@ pub(super) fn findings(view: &ReportView) -> Markup {
             @if findings.is_empty() {
                 p {
                     @if view.summary.papers.iter().flat_map(Paper::claims).any(compared) {
-                        "None of the numbers compared here is sure to differ from its document's by 10 %."
+                        "None of the numbers compared here is sure to differ from its document's \
+                         by 10 %."
                     } @else {
                         "This run compares no number of this list with its document's."
                     }
@@ -102,9 +103,11 @@ fn card(finding: &Finding) -> Markup {
             p.advice { (prose(finding.advice())) }
             p.from {
                 span.verdict.(class(finding.verdict)) {
-                    span.mark aria-hidden="true" { (mark(finding.verdict)) } " " (finding.verdict.name())
+                    span.mark aria-hidden="true" { (mark(finding.verdict)) }
+                    " " (finding.verdict.name())
                 }
-                " · " (finding.source()) " · " span.unbroken { "here " (finding.interval_text()) } " · "
+                " · " (finding.source())
+                " · " span.unbroken { "here " (finding.interval_text()) } " · "
                 a href={ "#" (finding.experiment) } { (finding.experiment) }
             }
         }
@@ -153,7 +156,9 @@ fn row(name: &str, id: &str, counts: Counts, whole: bool) -> Markup {
             (stack(counts))
             span.count {
                 (counts.holding("–"))
-                @if counts.beside() > 0 { small title="computed, simulated or reported" { " +" (counts.beside()) } }
+                @if counts.beside() > 0 {
+                    small title="computed, simulated or reported" { " +" (counts.beside()) }
+                }
             }
         }
     }
@@ -174,7 +179,8 @@ pub(in crate::lab) fn stack(counts: Counts) -> Markup {
         svg.stack role="img" aria-label=(in_words(counts)) {
             @for (class, start, share) in parts {
                 @if share > 0.0 {
-                    rect.(class) x={ (round(start)) "%" } width={ (round(share)) "%" } height="100%" {}
+                    rect.(class) x={ (round(start)) "%" } width={ (round(share)) "%" }
+                        height="100%" {}
                 }
             }
         }
@@ -206,12 +212,17 @@ fn key(counts: Counts) -> Markup {
             "Claims measured here: "
             @for verdict in Verdict::ALL {
                 span {
-                    svg.swatch aria-hidden="true" { rect.(class(verdict)) width="100%" height="100%" {} }
+                    svg.swatch aria-hidden="true" {
+                        rect.(class(verdict)) width="100%" height="100%" {}
+                    }
                     (words(verdict, counts.here(verdict)))
                 }
             }
             @if counts.beside() > 0 {
-                span { "+ " (counts.beside()) " computed, simulated or reported by the system, not measured here" }
+                span {
+                    "+ " (counts.beside())
+                    " computed, simulated or reported by the system, not measured here"
+                }
             }
         }
     }

@@ -131,7 +131,9 @@ fn curve(ladder: &Ladder, canvas: &Canvas) -> Markup {
                 text.who.end x=(canvas.width - RIGHT) y=(at(scale.y(canvas, y) + 22.0)) { "random" }
             }
             @if let Some(y) = last(&ladder.in_order) {
-                text.who.end x=(canvas.width - RIGHT) y=(at(scale.y(canvas, y) - 9.0)) { "in order" }
+                text.who.end x=(canvas.width - RIGHT) y=(at(scale.y(canvas, y) - 9.0)) {
+                    "in order"
+                }
             }
         }
     }
@@ -239,7 +241,11 @@ fn table(ladder: &Ladder) -> Markup {
         table.levels {
             caption { "Bandwidth of one core in GB/s" }
             thead {
-                tr { th scope="col" { "level" } th scope="col" { "read" } th scope="col" { "write" } }
+                tr {
+                    th scope="col" { "level" }
+                    th scope="col" { "read" }
+                    th scope="col" { "write" }
+                }
             }
             tbody {
                 @for level in &ladder.levels {

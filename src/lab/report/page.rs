@@ -27,7 +27,8 @@ fn head(title: &str) -> Markup {
             meta charset="utf-8";
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
-            meta http-equiv="Content-Security-Policy" content=(policy(&[STYLE, chart::STYLE], &[chart::SCRIPT, NAVIGATION]));
+            meta http-equiv="Content-Security-Policy"
+                content=(policy(&[STYLE, chart::STYLE], &[chart::SCRIPT, NAVIGATION]));
             title { (title) }
             style { (PreEscaped(STYLE)) }
             style { (PreEscaped(chart::STYLE)) }
@@ -206,23 +207,25 @@ fn predictions(view: &ReportView) -> Markup {
         section #predictions aria-labelledby="predictions-title" {
             h2 #predictions-title { "Model against measurement" (link("predictions")) }
             p.lead {
-                "Median error " (percent(outcome.error)) " over " (grouped(outcome.points as u64)) " points; "
+                "Median error " (percent(outcome.error))
+                " over " (grouped(outcome.points as u64)) " points; "
                 @if poor == 0 { "every experiment meets its target." }
                 @else if poor == 1 { "1 experiment misses its target." }
                 @else { (poor) " experiments miss their targets." }
             }
             p {
-                "The models use the machine's parameters: the ladder, the rate of a stream in each level, \
-                 the part of memory's latency that prefetchers do not hide, a step to another page, the \
-                 transfer of a line to another core, a floating-point addition, CPUID, and published \
-                 facts about the core. Each figure names its models, and says whether their numbers are \
-                 calibrated, published or fitted. The error is the median of |predicted / measured - 1| \
-                 over the times. A point \
-                 that several experiments share counts once. "
-                (grouped(outcome.own_quantity as u64)) " points are not counted, because the calibration \
-                 measured the same quantity. Of contended lines, turns of an MCS lock are predicted, which \
-                 hand the line on each time; no vendor publishes how long a core otherwise keeps a line \
-                 that other cores request."
+                "The models use the machine's parameters: the ladder, the rate of a stream in each \
+                 level, the part of memory's latency that prefetchers do not hide, a step to \
+                 another page, the transfer of a line to another core, a floating-point addition, \
+                 CPUID, and published facts about the core. Each figure names its models, and says \
+                 whether their numbers are calibrated, published or fitted. The error is the \
+                 median of |predicted / measured - 1| over the times. A point that several \
+                 experiments share counts once. "
+                (grouped(outcome.own_quantity as u64))
+                " points are not counted, because the calibration \
+                 measured the same quantity. Of contended lines, turns of an MCS lock are \
+                 predicted, which hand the line on each time; no vendor publishes how long a core \
+                 otherwise keeps a line that other cores request."
             }
             table.sheet.models role="table" {
                 thead {
@@ -261,7 +264,9 @@ fn not_run(view: &ReportView) -> Markup {
         @if !view.not_run.is_empty() {
             section #not-run aria-labelledby="not-run-title" {
                 h2 #not-run-title { "Not in this run" }
-                ul.not-run { @for (id, title) in &view.not_run { li { span.id { (id) } " " (title) } } }
+                ul.not-run {
+                    @for (id, title) in &view.not_run { li { span.id { (id) } " " (title) } }
+                }
             }
         }
     }
@@ -287,7 +292,8 @@ fn contents(view: &ReportView) -> Markup {
         div {
             div.search hidden {
                 label for="search" { "Search" }
-                input #search type="search" placeholder="D14, alignment, huge pages" autocomplete="off";
+                input #search type="search" placeholder="D14, alignment, huge pages"
+                    autocomplete="off";
                 p.hits aria-live="polite" {}
             }
             ul.top {
@@ -295,7 +301,9 @@ fn contents(view: &ReportView) -> Markup {
                 li { a href="#holding" { "How much still holds" } }
                 li { a href="#paper" { "The papers, annotated" } }
                 li { a href="#machine" { "The machine" } }
-                @if view.predicted.is_some() { li { a href="#predictions" { "Model against measurement" } } }
+                @if view.predicted.is_some() {
+                    li { a href="#predictions" { "Model against measurement" } }
+                }
                 li { a href="#notes" { "Notes on this run" } }
                 li { a href="#glossary" { "Glossary" } }
             }
@@ -310,7 +318,9 @@ fn contents(view: &ReportView) -> Markup {
                     @if !own.is_empty() {
                         div.group {
                             @if !alone {
-                                p.chapter { a href={ "#" (chapter_id(index, number)) } { (chapter.name) } }
+                                p.chapter {
+                                    a href={ "#" (chapter_id(index, number)) } { (chapter.name) }
+                                }
                             }
                             ol { @for section in of(view, &own) { (entry(section)) } }
                         }
@@ -320,7 +330,10 @@ fn contents(view: &ReportView) -> Markup {
             @let others = view.sections.iter().filter(|of| !seen.contains(&of.id.as_str()));
             @let others: Vec<&Section> = others.collect();
             @if !others.is_empty() {
-                div.group { p.chapter { "Without claims" } ol { @for section in others { (entry(section)) } } }
+                div.group {
+                    p.chapter { "Without claims" }
+                    ol { @for section in others { (entry(section)) } }
+                }
             }
         }
     }
@@ -343,7 +356,9 @@ fn entry(section: &Section) -> Markup {
     html! {
         li {
             a href={ "#" (section.id) } {
-                span.dot.(worst.map_or("none", class)) aria-hidden="true" { (worst.map_or("·", mark)) }
+                span.dot.(worst.map_or("none", class)) aria-hidden="true" {
+                    (worst.map_or("·", mark))
+                }
                 span.id { (section.id) }
                 " " span.title { (section.title) }
             }

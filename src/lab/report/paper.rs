@@ -29,7 +29,9 @@ pub(super) fn annotated(view: &ReportView) -> Markup {
                 }
             }
             (filters(view))
-            @for (index, paper) in view.summary.papers.iter().enumerate() { (document(index, paper)) }
+            @for (index, paper) in view.summary.papers.iter().enumerate() {
+                (document(index, paper))
+            }
         }
     }
 }

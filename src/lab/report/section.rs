@@ -18,9 +18,14 @@ pub(super) fn section(section: &Section) -> Markup {
     let words = Linked::default();
     let topic = topic(&section.id);
     html! {
-        section.experiment id=(section.id) aria-labelledby=(heading_id(section)) data-topic=(topic) {
+        section.experiment id=(section.id) aria-labelledby=(heading_id(section))
+            data-topic=(topic)
+        {
             header {
-                p.eyebrow { span.id { (section.id) } " " code { (section.name) } @if !topic.is_empty() { " · " (topic) } }
+                p.eyebrow {
+                    span.id { (section.id) } " " code { (section.name) }
+                    @if !topic.is_empty() { " · " (topic) }
+                }
                 h2 id=(heading_id(section)) { (section.title) (link(&section.id)) }
                 p.question { (words.prose(&section.question)) }
             }
@@ -42,7 +47,9 @@ pub(super) fn section(section: &Section) -> Markup {
                 div.about {
                     h3 { "What the hardware does" }
                     p { (words.prose(&section.about)) }
-                    @for (core, text) in &section.seen { p { b { "On " (core) ":" } " " (prose(text)) } }
+                    @for (core, text) in &section.seen {
+                        p { b { "On " (core) ":" } " " (prose(text)) }
+                    }
                 }
             }
             @if !section.untestable.is_empty() { (untestable(section)) }
@@ -77,7 +84,9 @@ fn verdict(claim: &VerdictLine, words: &Linked) -> Markup {
                 p.text { (words.prose(&claim.claim)) }
                 p.figures {
                     (prose(&claim.numbers))
-                    @if let Some(passes) = claim.passes { span.passes { " (decided in " (passes) " passes)" } }
+                    @if let Some(passes) = claim.passes {
+                        span.passes { " (decided in " (passes) " passes)" }
+                    }
                 }
                 (beneath(claim))
             }
@@ -172,7 +181,8 @@ fn predicted(prediction: &PredictionView) -> Markup {
         }
         @if prediction.own_quantity > 0 {
             " Not counted, because the calibration measured the same quantity: "
-            (prediction.own_quantity) @if prediction.own_quantity == 1 { " point." } @else { " points." }
+            (prediction.own_quantity)
+            @if prediction.own_quantity == 1 { " point." } @else { " points." }
         }
         @if prediction.poor() {
             " The model leaves out " (prediction.lacks.join("; and ")) "."

@@ -48,7 +48,9 @@ pub(super) fn tables(figure: &Figure) -> Markup {
     html! {
         (folded(&ours, None))
         @if let Some(predicted) = &predicted { (folded(predicted, None)) }
-        @for (of, table) in sources(figure).iter().zip(theirs) { (folded(&table, Some(&of[0].source))) }
+        @for (of, table) in sources(figure).iter().zip(theirs) {
+            (folded(&table, Some(&of[0].source)))
+        }
     }
 }
 
@@ -72,7 +74,9 @@ fn folded(table: &Table<'_>, source: Option<&str>) -> Markup {
             summary { (table.title) }
             @if let Some(source) = source { p.source { (source) } }
             @if table.is_crowded() {
-                p.source { "Intervals are shown if they reach more than " (100.0 * NOISY) " % to a side." }
+                p.source {
+                    "Intervals are shown if they reach more than " (100.0 * NOISY) " % to a side."
+                }
             }
             div.scroll role="region" tabindex="0" aria-label=(table.title) {
                 @if table.has_one_x() { (table.of_labels()) } @else { (table.of_places()) }
@@ -123,7 +127,11 @@ impl<'a> Table<'a> {
                         tr {
                             th scope="row" { (place(self.x, x)) }
                             @for (_, points) in &self.columns {
-                                td { @if let Some(value) = points.iter().find(|v| v.x == x) { (cell(value, crowded)) } }
+                                td {
+                                    @if let Some(value) = points.iter().find(|v| v.x == x) {
+                                        (cell(value, crowded))
+                                    }
+                                }
                             }
                         }
                     }
@@ -217,7 +225,10 @@ pub(super) fn legend(counted: &CountedView) -> Markup {
     let events: Vec<String> = events.map(|(what, by)| format!("{what} by {by}")).collect();
     html! {
         p.source {
-            (prose(&format!("Counted as the difference of N and 2N operations: {}.", events.join(", "))))
+            (prose(&format!(
+                "Counted as the difference of N and 2N operations: {}.",
+                events.join(", ")
+            )))
             @if counted.multiplexed {
                 " Some events shared a counter and are extrapolated."
             }

@@ -176,7 +176,8 @@ mod tests {
             .into_string();
         assert_eq!(
             shown,
-            "Always the <a class=\"term\" href=\"#term-tlb\">TLB</a>, and <code>TLB</code> &amp; TLB."
+            "Always the <a class=\"term\" href=\"#term-tlb\">TLB</a>, and <code>TLB</code> &amp; \
+             TLB."
         );
         let ways = linked.prose("In all ways a TLB sets 8 ways.").into_string();
         assert!(

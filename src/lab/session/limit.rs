@@ -93,8 +93,8 @@ fn check(node: usize, nodes: &[MemoryNode], root: &Root) -> Result<()> {
     }
     match allowed(root) {
         Some(allowed) if !allowed.contains(&node) => bail!(
-            "--node {node}: node {node} is kept from this process, which may use {} (Mems_allowed_list, \
-             set by a cpuset)",
+            "--node {node}: node {node} is kept from this process, which may use {} \
+             (Mems_allowed_list, set by a cpuset)",
             Nodes(&allowed)
         ),
         _ => Ok(()),

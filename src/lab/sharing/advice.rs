@@ -97,8 +97,8 @@ fn gain(scheme: &Scheme, measured: &Measured) -> String {
              times as long as with {line} bytes for each field."
         ),
         Some(gain) => format!(
-            "Whether it pays is not decided: a round takes {gain} times as long as with {line} bytes \
-             for each field. Measure again on a quiet machine."
+            "Whether it pays is not decided: a round takes {gain} times as long as with {line} \
+             bytes for each field. Measure again on a quiet machine."
         ),
     }
 }
@@ -116,8 +116,8 @@ fn pairs(scheme: &Scheme, measured: &Measured) -> Option<String> {
             format!("{line} bytes suffice on this CPU. CPUs that fetch lines in pairs need {pair}.")
         }
         over => format!(
-            "Whether {pair} bytes are better still is not decided: a round takes {over} times as long \
-             with {line} bytes. Measure again on a quiet machine."
+            "Whether {pair} bytes are better still is not decided: a round takes {over} times as \
+             long with {line} bytes. Measure again on a quiet machine."
         ),
     })
 }

@@ -84,10 +84,11 @@ impl<'t> FalselyShared<'t> {
                     format!("The PMU does not sample accesses here: {reason}.\n")
                 });
                 format!(
-                    "{reason}{accesses} accesses by {threads} thread{s}. valgrind runs one at a time: the trace \
-                     tells which bytes they touch and how often,\nand not how often a line moves between \
-                     cores. That is simulated: caches (MESI) of the threads named, which make\none access \
-                     each in turn. Cores that keep a line for several accesses send fewer messages.\n"
+                    "{reason}{accesses} accesses by {threads} thread{s}. valgrind runs one at a \
+                     time: the trace tells which bytes they touch and how often,\nand not how \
+                     often a line moves between cores. That is simulated: caches (MESI) of the \
+                     threads named, which make\none access each in turn. Cores that keep a line \
+                     for several accesses send fewer messages.\n"
                 )
             }
             How::Pmu(sampling) => {
@@ -143,7 +144,8 @@ impl<'t> FalselyShared<'t> {
         );
         if self.truly > 0 {
             text += &format!(
-                " {} more {} shared at the same bytes (locks, queues), which padding does not change.",
+                " {} more {} shared at the same bytes (locks, queues), which padding does not \
+                 change.",
                 self.truly,
                 if self.truly == 1 { "is" } else { "are" }
             );
@@ -203,8 +205,8 @@ impl<'t> FalselyShared<'t> {
         match self.traced.how {
             How::Valgrind { .. } => format!("thread {thread} {does}; {accesses} accesses"),
             How::Pmu(_) => format!(
-                "thread {thread} {does}; {accesses} samples: {} loads found the line modified by another \
-                 core, {} stores",
+                "thread {thread} {does}; {accesses} samples: {} loads found the line modified by \
+                 another core, {} stores",
                 part.modified, part.stores
             ),
         }
@@ -381,7 +383,8 @@ mod tests {
         let mut trace = Trace::new(64);
         let life = |number: u64, accesses: &str| {
             format!(
-                "--7--   SCHED[{number}]:  acquired lock (thread_wrapper(starting new thread))\n{accesses}\
+                "--7--   SCHED[{number}]:  acquired lock (thread_wrapper(starting new \
+                 thread))\n{accesses}\
                  --7--   SCHED[{number}]: release lock in VG_(exit_thread)\n"
             )
         };

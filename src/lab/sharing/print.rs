@@ -135,9 +135,9 @@ fn predicted(scheme: &Scheme, layout: &Layout, measured: Option<&Measured>) -> S
         let [first, second] = measured.trip.cpus;
         text += &match &measured.trip.nanos {
             Ok(trip) => format!(
-                "\nA transfer is half a round trip between CPU {first} and {second}, which takes {trip} ns. \
-                 Between cores that are farther apart it takes longer. A core that keeps a line for \
-                 several accesses waits less often."
+                "\nA transfer is half a round trip between CPU {first} and {second}, which takes \
+                 {trip} ns. Between cores that are farther apart it takes longer. A core that \
+                 keeps a line for several accesses waits less often."
             ),
             Err(reason) => format!("\nThe round trip of a line was not measured: {reason}."),
         };

@@ -15,8 +15,8 @@ use super::trace::Trace;
 use crate::os::clock::{pause, readable};
 
 /// Passes valgrind the pipe as file descriptor 9. The program's output goes to the standard error.
-const SHELL: &str = "exec valgrind --tool=lackey --trace-mem=yes --trace-sched=yes --fair-sched=try \
-                     --log-fd=9 -- \"$@\" 9>&1 >&2";
+const SHELL: &str = "exec valgrind --tool=lackey --trace-mem=yes --trace-sched=yes \
+                     --fair-sched=try --log-fd=9 -- \"$@\" 9>&1 >&2";
 
 /// Number of valgrind's own last lines that are kept, to explain why there was no trace.
 const KEPT: usize = 3;

@@ -388,7 +388,8 @@ mod tests {
             "141 samples of 2 threads in 0.0 s, 1 of 4999 by cpu/mem-loads/.",
             "12 more samples found no room",
             "5 more named no access",
-            "thread 21 writes pool+0; 5 samples: 5 loads found the line modified by another core, 5 stores",
+            "thread 21 writes pool+0; 5 samples: 5 loads found the line modified by another core, \
+             5 stores",
             "thread 22 writes pool+8, reads pool+16; 8 samples: 0 loads",
             "thread 22 writes byte 8; 60 samples",
             "linefill sharing --offset 0:1 --offset 8:1 --start 0 --writes 0:0,1:8",

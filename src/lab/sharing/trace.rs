@@ -165,8 +165,8 @@ impl Trace {
             let mask = bits(at - base, part_end - at);
             if self.lines.len() >= MOST_LINES && !self.lines.contains_key(&base) {
                 bail!(
-                    "the program touches more than {MOST_LINES} lines; trace a shorter run, or one of less \
-                     memory"
+                    "the program touches more than {MOST_LINES} lines; trace a shorter run, or one \
+                     of less memory"
                 );
             }
             let parts = self.lines.entry(base).or_default();

@@ -121,8 +121,8 @@ fn assemble(command: &dyn Fn(&OsString) -> Option<Command>, input: &[u8]) -> Res
         .map(|tool| tool.display().to_string())
         .collect();
     bail!(
-        "there is no assembler here for that: {} not found{}. Install gcc or clang (Debian: gcc), name \
-         another by CC, or give an object file that was made elsewhere",
+        "there is no assembler here for that: {} not found{}. Install gcc or clang (Debian: gcc), \
+         name another by CC, or give an object file that was made elsewhere",
         names.join(", "),
         if passed {
             ", or without a preprocessor (as)"
@@ -288,7 +288,8 @@ impl Lines {
         for (name, copies) in copies {
             let asm = self.quoted(&self.asm);
             text += &format!(
-                "{}{enter}mov r15, rdx\n{}{load}.p2align 6\n.Lloop_{name}:\n.rept {copies}\n{asm}.endr\n\
+                "{}{enter}mov r15, rdx\n{}{load}.p2align 6\n.Lloop_{name}:\n.rept \
+                 {copies}\n{asm}.endr\n\
                  dec r15\njnz .Lloop_{name}\n{leave}",
                 start(name),
                 state(get)

@@ -347,7 +347,8 @@ fn resolved(
     let index = match symbol.section() {
         SymbolSection::Section(index) => index,
         SymbolSection::Undefined => bail!(
-            "`{name}` is not in the file. The code has nothing beside itself: no library, and no other file"
+            "`{name}` is not in the file. The code has nothing beside itself: no library, and no \
+             other file"
         ),
         other => bail!("`{name}` lies in no section of the file ({other:?})"),
     };

@@ -95,7 +95,8 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
         0 if watch.stop.load(Ordering::Relaxed) => {}
         0 => bail!("the selection has no case on this machine: nothing to follow"),
         points if points > MOST_POINTS => bail!(
-            "the selection has {points} points, and a round at most {MOST_POINTS}: name fewer experiments"
+            "the selection has {points} points, and a round at most {MOST_POINTS}: name fewer \
+             experiments"
         ),
         _ => {}
     }

@@ -103,7 +103,9 @@ fn masthead(record: &Record, timeline: &Timeline, machine: &str) -> Markup {
             @if record.end.is_none() {
                 p.warning { "The watch did not come to its end: it was killed, or is under way." }
             }
-            @if prefetchers_off.is_some() { p.warning { "The hardware prefetchers were switched off." } }
+            @if prefetchers_off.is_some() {
+                p.warning { "The hardware prefetchers were switched off." }
+            }
             @for note in notes { p.warning { (note) } }
         }
     }
@@ -129,26 +131,34 @@ fn outside(timeline: &Timeline) -> Markup {
     let rounds = timeline.times.len();
     let headings = ["time (UTC)", "round", "figure", "value", "median", "score"];
     let rows = html! {
-        @for (of, out, median) in found.iter().take(ROWS) { (outside_row(timeline, of, *out, *median)) }
+        @for (of, out, median) in found.iter().take(ROWS) {
+            (outside_row(timeline, of, *out, *median))
+        }
     };
     html! {
         section #outside aria-labelledby="outside-title" {
             h2 #outside-title { "Values outside" }
             p.lead {
-                @if rounds < LEAST { "Fewer than " (LEAST) " rounds tell nothing about one of them." }
+                @if rounds < LEAST {
+                    "Fewer than " (LEAST) " rounds tell nothing about one of them."
+                }
                 @else if found.is_empty() { "No figure was outside in any of " (rounds) " rounds." }
                 @else {
-                    (timeline.rounds_outside().len()) " of " (rounds) " rounds have a figure outside."
+                    (timeline.rounds_outside().len())
+                    " of " (rounds) " rounds have a figure outside."
                 }
             }
             p {
-                "A value is outside if the modified z-score (median and MAD, Iglewicz and Hoaglin 1993) of its \
-                 whole interval is above " (SCORE) ", over all rounds, and the value is at least "
+                "A value is outside if the modified z-score (median and MAD, Iglewicz and Hoaglin \
+                 1993) of its whole interval is above " (SCORE)
+                ", over all rounds, and the value is at least "
                 (100.0 * DISTANCE) " % from the median."
             }
             @if !found.is_empty() {
                 (table("Values outside", headings, rows))
-                @if found.len() > ROWS { p { (found.len() - ROWS) " more are in the JSON of linefill report." } }
+                @if found.len() > ROWS {
+                    p { (found.len() - ROWS) " more are in the JSON of linefill report." }
+                }
             }
         }
     }
@@ -173,7 +183,9 @@ fn section(id: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup 
     let curves = grouped(figures.iter().map(|of| (of.label.as_str(), *of)));
     let charts: Vec<Markup> = curves
         .iter()
-        .map(|(label, figures)| html! { figure { h3 { (label) } (chart(label, figures, timeline)) } })
+        .map(|(label, figures)| {
+            html! { figure { h3 { (label) } (chart(label, figures, timeline)) } }
+        })
         .collect();
     let (open, folded) = charts.split_at(charts.len().min(OPEN));
     html! {
@@ -187,7 +199,10 @@ fn section(id: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup 
             @for chart in open { (chart) }
             @if !folded.is_empty() {
                 details.more {
-                    summary { (folded.len()) @if folded.len() == 1 { " more chart" } @else { " more charts" } }
+                    summary {
+                        (folded.len())
+                        @if folded.len() == 1 { " more chart" } @else { " more charts" }
+                    }
                     @for chart in folded { (chart) }
                 }
             }
@@ -292,7 +307,8 @@ fn chart(label: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup
         figcaption {
             "Dotted: the median of all rounds. Rings: values outside."
             @if shown.len() < figures.len() {
-                " The chart shows " (shown.len()) " of " (figures.len()) " places. Places with values outside come first."
+                " The chart shows " (shown.len()) " of " (figures.len())
+                " places. Places with values outside come first."
             }
             @if timeline.times.len() > DRAWN {
                 " Of rounds that share a column the value furthest from the median is drawn."
@@ -337,7 +353,10 @@ fn numbers(figures: &[&TrackedFigure]) -> Markup {
     };
     html! {
         details.numbers {
-            summary { "Numbers (" (figures.len()) @if figures.len() == 1 { " figure)" } @else { " figures)" } }
+            summary {
+                "Numbers (" (figures.len())
+                @if figures.len() == 1 { " figure)" } @else { " figures)" }
+            }
             (table("Figures over the rounds", headings, rows))
         }
     }

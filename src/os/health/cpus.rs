@@ -93,13 +93,13 @@ pub(super) fn tick(root: &Root, cpu: usize) -> Check {
 pub(super) fn interrupts(root: &Root, cpu: usize) -> Check {
     let subject = Subject {
         name: "device interrupts",
-        why: "An interrupt of a device on the measuring CPU costs the sample that it falls into some \
-              microseconds and some cache lines.",
+        why: "An interrupt of a device on the measuring CPU costs the sample that it falls into \
+              some microseconds and some cache lines.",
     };
     let mend = format!(
-        "sudo linefill run --isolated={cpu} sends them elsewhere while it measures; or name the other \
-         CPUs by irqaffinity= on the kernel's command line, and stop irqbalance: sudo systemctl stop \
-         irqbalance"
+        "sudo linefill run --isolated={cpu} sends them elsewhere while it measures; or name the \
+         other CPUs by irqaffinity= on the kernel's command line, and stop irqbalance: sudo \
+         systemctl stop irqbalance"
     );
     let mut irqs = match irq::aimed_at(root, cpu) {
         Ok(irqs) => irqs,

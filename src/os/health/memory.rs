@@ -47,10 +47,9 @@ pub(super) fn transparent(root: &Root) -> Check {
     let mend = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
     match memory::transparent_pages(&root.sys) {
         Ok(Transparent::Madvise) => subject.good("on request (madvise)"),
-        Ok(Transparent::Always) => subject.good(
-            "always; the lab avoids them where it needs 4 KiB \
-                                                 pages",
-        ),
+        Ok(Transparent::Always) => {
+            subject.good("always; the lab avoids them where it needs 4 KiB pages")
+        }
         Ok(Transparent::Never) => subject.warn("never", mend),
         Err(error) => subject.unknown(
             error,
@@ -100,8 +99,8 @@ pub(super) fn locked(root: &Root, observed: &Observed) -> Check {
 pub(super) fn nodes(root: &Root) -> Check {
     let subject = Subject {
         name: "memory nodes",
-        why: "Memory of another node is slower. With automatic balancing the kernel unmaps pages to see \
-              who uses them, and moves them, in the middle of a measurement.",
+        why: "Memory of another node is slower. With automatic balancing the kernel unmaps pages \
+              to see who uses them, and moves them, in the middle of a measurement.",
     };
     let nodes = match Sysfs::at(&root.sys).nodes() {
         Ok(nodes) => nodes,

@@ -291,7 +291,8 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "cpu  18862 0 4912 111622 428 0 90 10 0 0\n\
-        cpu0 7686 5 1838 58427 37 2 16 4 0 0\ncpu10 1 1 1 1 1 1 1 1 0 0\nintr 282030 0\n";
+                        cpu0 7686 5 1838 58427 37 2 16 4 0 0\ncpu10 1 1 1 1 1 1 1 1 0 0\nintr \
+                        282030 0\n";
 
     #[test]
     fn a_privileged_process_may_lock_all_memory() {

@@ -227,8 +227,8 @@ fn move_away(root: &Root, cpu: usize, irqs: &[Irq], notes: &mut Vec<String>) -> 
     let come: Vec<&Irq> = stay.into_iter().filter(|irq| irq.comes).collect();
     if !come.is_empty() {
         notes.push(format!(
-            "interrupts {} may come to CPU {cpu}: they cannot be moved (not root, or the kernel spreads \
-             them: isolcpus=managed_irq,domain,{cpu} on its command line keeps those away)",
+            "interrupts {} may come to CPU {cpu}: they cannot be moved (not root, or the kernel \
+             spreads them: isolcpus=managed_irq,domain,{cpu} on its command line keeps those away)",
             numbers(come)
         ));
     }
@@ -275,7 +275,8 @@ impl Seen {
             return None;
         }
         let mut found = format!(
-            "in {} ms CPU {cpu} took {} interrupts and switched {switches} times to another program",
+            "in {} ms CPU {cpu} took {} interrupts and switched {switches} times to another \
+             program",
             WINDOW.as_millis(),
             self.count
         );
@@ -286,8 +287,9 @@ impl Seen {
         Some(Missing {
             what: "quiet CPU".to_owned(),
             found,
-            mend: "stop irqbalance (sudo systemctl stop irqbalance), and keep timers and other programs \
-                   away: irqaffinity= with the other CPUs, nohz_full= and rcu_nocbs= with this one"
+            mend: "stop irqbalance (sudo systemctl stop irqbalance), and keep timers and other \
+                   programs away: irqaffinity= with the other CPUs, nohz_full= and rcu_nocbs= with \
+                   this one"
                 .to_owned(),
         })
     }
@@ -307,8 +309,8 @@ fn all_memory() -> Result<AllMemory, String> {
         && !limits::may_lock_any_memory()
     {
         return Err(format!(
-            "memory is not locked: this process may lock {limit} bytes (ulimit -l unlimited, or run as \
-             root)"
+            "memory is not locked: this process may lock {limit} bytes (ulimit -l unlimited, or \
+             run as root)"
         ));
     }
     let flags = libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT;

@@ -211,8 +211,8 @@ mod tests {
         };
         assert_eq!(
             small.to_string(),
-            "2 GiB of memory on node 1 asked for, and only 1 GiB are available there (31/32 of that \
-             may be taken)"
+            "2 GiB of memory on node 1 asked for, and only 1 GiB are available there (31/32 of \
+             that may be taken)"
         );
         let lock = LockRefused {
             bytes: 1 << 24,

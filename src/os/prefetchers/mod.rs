@@ -94,8 +94,8 @@ messages! { Refused:
         "no process could be started that would put the register back: {problem}"
     );
     Refused::TwoKinds { alike } => (
-        "the cores of this CPU are of several kinds, whose registers have different bits: keep the run on one \
-         kind, such as by `taskset -c {}`",
+        "the cores of this CPU are of several kinds, whose registers have different bits: keep the \
+         run on one kind, such as by `taskset -c {}`",
         alike.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
     );
 }
@@ -288,7 +288,8 @@ messages! { MsrError:
     MsrError::NotOpened { path, problem } => ("{} cannot be opened: {problem}", path.display());
     MsrError::Refused { register, written, problem } => (
         "register {register:#x} cannot be {done}, as the CPU has none or the \
-         hypervisor or a locked-down kernel refuses it: {problem}", done = if *written { "written" } else { "read" }
+         hypervisor or a locked-down kernel refuses it: {problem}",
+         done = if *written { "written" } else { "read" }
     );
 }
 

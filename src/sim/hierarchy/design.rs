@@ -94,27 +94,26 @@ pub const LONGEST_LINE: u64 = 4096;
 messages! { HierarchyError:
     HierarchyError::Empty => ("no level: there must be at least L1d");
     HierarchyError::Line(level) => (
-        "the lines of level {level} are shorter than those before it: they must be as \
-            long, or longer"
+        "the lines of level {level} are shorter than those before it: they must be as long, or \
+         longer"
     );
     HierarchyError::Inclusion(1) => ("L1 has no level before it that it could include or exclude");
     HierarchyError::Long(line) => (
         "a line of {line} bytes: a cache has lines of 8 to {LONGEST_LINE} bytes"
     );
     HierarchyError::Large(lines) => (
-        "{lines} lines in all caches and TLBs together: at most {MOST_LINES} can be \
-            simulated"
+        "{lines} lines in all caches and TLBs together: at most {MOST_LINES} can be simulated"
     );
     HierarchyError::Prefetcher(level) => (
         "level {level} has a prefetcher twice: each kind can be there once"
     );
     HierarchyError::VictimsOnly(level) => (
-        "level {level} is exclusive and has a prefetcher: it receives only victims, and prefetchers \
-            are for L1d and for levels that are ni or incl"
+        "level {level} is exclusive and has a prefetcher: it receives only victims, and \
+         prefetchers are for L1d and for levels that are ni or incl"
     );
     HierarchyError::Inclusion(level) => (
-        "level {level} is exclusive: it takes only levels before it with lines of the same \
-            length that are written back and allocated"
+        "level {level} is exclusive: it takes only levels before it with lines of the same length \
+         that are written back and allocated"
     );
 }
 

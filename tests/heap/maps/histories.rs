@@ -138,7 +138,10 @@ proptest! {
     }
 
     #[test]
-    fn a_value_that_was_never_put_is_rejected(history in done_in_turn(), at in any::<prop::sample::Index>()) {
+    fn a_value_that_was_never_put_is_rejected(
+        history in done_in_turn(),
+        at in any::<prop::sample::Index>(),
+    ) {
         let mut history = history;
         let at = at.index(history.len());
         history[at].returned = Some(99);

@@ -127,7 +127,9 @@ proptest! {
     /// The counts of a hierarchy must be consistent.
     #[test]
     fn no_reference_is_lost_and_no_line_appears_from_nowhere(
-        trace in traces(), policy in policies(), inclusion in prop::sample::select(vec!["ni", "incl"]),
+        trace in traces(),
+        policy in policies(),
+        inclusion in prop::sample::select(vec!["ni", "incl"]),
         write in prop::sample::select(vec!["wb", "wt", "wb:nwa", "wt:nwa"]),
     ) {
         let text = format!("L1=512/2:{policy}:{write},L2=2K/4:{policy}:{inclusion}");

@@ -68,7 +68,9 @@ proptest! {
         trace in traces(),
         policy in prop::sample::select(vec!["lru", "rr", "plru", "mru", "random"]),
         ways in 1..9_u64,
-        (line, sets) in prop::sample::select(vec![(16_u64, 1_u64), (32, 1), (64, 1), (64, 2), (64, 4)]),
+        (line, sets) in prop::sample::select(
+            vec![(16_u64, 1_u64), (32, 1), (64, 1), (64, 2), (64, 4)]
+        ),
     ) {
         let (l1, l2) = (ways * 4 * 64, ways * 16 * 64);
         let smallest = Geometry::new(sets * line, 1, line).unwrap();

@@ -9,9 +9,18 @@ use super::{Stated, stated};
 macro_rules! of_three_widths {
     ($($name:literal: $read:literal, $written:literal;)*) => {
         &[$(
-            stated(concat!("linefill_bandwidth_", $name, "16"), $read / 16, $written / 16, $read, $written),
-            stated(concat!("linefill_bandwidth_", $name, "32"), $read / 32, $written / 32, $read, $written),
-            stated(concat!("linefill_bandwidth_", $name, "64"), $read / 64, $written / 64, $read, $written),
+            stated(
+                concat!("linefill_bandwidth_", $name, "16"),
+                $read / 16, $written / 16, $read, $written,
+            ),
+            stated(
+                concat!("linefill_bandwidth_", $name, "32"),
+                $read / 32, $written / 32, $read, $written,
+            ),
+            stated(
+                concat!("linefill_bandwidth_", $name, "64"),
+                $read / 64, $written / 64, $read, $written,
+            ),
         )*]
     };
 }

@@ -45,7 +45,12 @@ fn curve() -> impl Strategy<Value = Vec<(f64, Interval)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn every_curve_is_answered(curve in curve(), other in curve(), few in number(), many in number()) {
+    fn every_curve_is_answered(
+        curve in curve(),
+        other in curve(),
+        few in number(),
+        many in number(),
+    ) {
         levels(&curve);
         size(&curve, 0);
         size(&curve, 1);

@@ -338,8 +338,8 @@ fn memory_nodes_are_told_and_balancing_between_them_is_a_warning() {
     let name = "memory nodes";
     let sockets = Machine::recorded("two-sockets-128");
     let one = check(&sockets, 0, &quiet(), name);
-    let found = "2: node 0 (CPUs 0-63,128-191, 377.7 GiB), node 1 (CPUs 64-127,192-255, 377.7 GiB); \
-                 automatic balancing is on";
+    let found = "2: node 0 (CPUs 0-63,128-191, 377.7 GiB), node 1 (CPUs 64-127,192-255, 377.7 \
+                 GiB); automatic balancing is on";
     assert_check(&one, State::Warn, found, "kernel.numa_balancing=0");
     let cxl = Machine::recorded("cxl-memory");
     let one = check(&cxl, 0, &quiet(), name);

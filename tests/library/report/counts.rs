@@ -60,8 +60,8 @@ fn counts_have_a_plot_a_table_and_the_vendors_name() {
 #[test]
 fn what_is_not_counted_is_said_once_with_its_reason() {
     let markup = markup(&render(&counting()));
-    let expected = "Not counted, because &lt;nobody&gt; counts them: L2 misses (D14, D15, D17), page \
-                    walks for loads (D14, D15, D17).";
+    let expected = "Not counted, because &lt;nobody&gt; counts them: L2 misses (D14, D15, D17), \
+                    page walks for loads (D14, D15, D17).";
     assert_eq!(markup.matches(expected).count(), 1, "{markup}");
     // A record without the field says nothing about counting.
     assert!(!render(&planted()).contains("Not counted"));

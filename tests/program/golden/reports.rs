@@ -39,8 +39,8 @@ fn tables_and_pages_of_the_kept_records_are_the_same() {
     };
     let mut golden = Golden::new(
         "reports",
-        "Record and command: lines that it prints, or a hash of the rows that begin alike (verdicts \
-         in words).\nRecord and section of its page: how much of what it has.",
+        "Record and command: lines that it prints, or a hash of the rows that begin alike \
+         (verdicts in words).\nRecord and section of its page: how much of what it has.",
     );
     for (short, _) in RECORDS {
         let record = format!("{short}.jsonl");

@@ -38,8 +38,8 @@ fn repr_c_keeps_the_order_and_rust_does_not() {
     has_lines(
         &text,
         &[
-            "/* not reorganised: no other order of the members is smaller: the compiler chooses it, \
-           but for #[repr(C)] */",
+            "/* not reorganised: no other order of the members is smaller: the compiler chooses \
+             it, but for #[repr(C)] */",
         ],
     );
 }

@@ -16,19 +16,20 @@ static RANDOM: Model = Model {
 };
 
 static IN_ORDER: Model = Model {
-    name: "lines in order, at the rate of a stream, or of what a prefetcher leaves of memory's latency",
+    name: "lines in order, at the rate of a stream, or of what a prefetcher leaves of memory's \
+           latency",
     basis: Basis::Calibration,
     bar: 0.15,
     leaves_out: "what a prefetcher leaves of the latency of a cache, and how often it begins anew",
 };
 
 static STRIDED: Model = Model {
-    name: "what a prefetcher leaves of memory's latency: of each stride up to a quarter of a page as \
-           much as of one of four lines, and of each longer one as much as of one of a page",
+    name: "what a prefetcher leaves of memory's latency: of each stride up to a quarter of a page \
+           as much as of one of four lines, and of each longer one as much as of one of a page",
     basis: Basis::Fitted,
     bar: 0.25,
-    leaves_out: "at which stride the core's prefetchers stop: a quarter of a page is where a Zen 4's \
-                 did",
+    leaves_out: "at which stride the core's prefetchers stop: a quarter of a page is where a Zen \
+                 4's did",
 };
 
 /// Up to this stride, the measured walk to every fourth line stands for all strides; beyond it, the walk

@@ -103,8 +103,8 @@ fn all_find_room(e: &Evidence<'_>, series: &str) -> Testable<()> {
     let (most, _) = e.last(series)?;
     let [needed, room] = [needed, room].map(|bytes| bytes.div_ceil(1 << 20));
     Err(Untestable(format!(
-        "`{series}` was timed on {most} of {cores} cores: all of them need {needed} MiB together, and \
-         this run has {room} MiB (`--memory`)"
+        "`{series}` was timed on {most} of {cores} cores: all of them need {needed} MiB together, \
+         and this run has {room} MiB (`--memory`)"
     )))
 }
 
@@ -136,25 +136,23 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
         measured(
             "D25.1",
             drepper("3.3.4"),
-            "with a thread on each core, each thread reads at least 10 % less per second from memory \
-             than one thread alone",
+            "with a thread on each core, each thread reads at least 10 % less per second from \
+             memory than one thread alone",
             |e| kept_in_memory(e, READ),
         )
         .failing(
-            "One core alone does not saturate memory, and leaves enough bandwidth to the \
-                  others.",
+            "One core alone does not saturate memory, and leaves enough bandwidth to the others.",
         ),
         // The same bus restricts what each processor can write.
         measured(
             "D25.2",
             drepper("3.3.4"),
-            "with a thread on each core, each thread writes at least 10 % less per second to memory \
-             than one thread alone",
+            "with a thread on each core, each thread writes at least 10 % less per second to \
+             memory than one thread alone",
             |e| kept_in_memory(e, WRITE),
         )
         .failing(
-            "One core alone does not saturate memory, and leaves enough bandwidth to the \
-                  others.",
+            "One core alone does not saturate memory, and leaves enough bandwidth to the others.",
         ),
         measured(
             "D25.3",

@@ -145,8 +145,8 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         )
         .then(2.8, PENTIUM_4)
         .failing(
-            "L2 and its prefetcher feed loads of 16 bytes at more than half the rate of L1d. Wider loads \
-             show more of the difference.",
+            "L2 and its prefetcher feed loads of 16 bytes at more than half the rate of L1d. Wider \
+             loads show more of the difference.",
         ),
         // L1d writes through: writes never rise above 4 bytes per cycle, while reads reach 16.
         measured(
@@ -168,8 +168,8 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         )
         .advice(
             "Keep intermediate results in registers: stores are the bottleneck.",
-            "Stores into L1d are not the bottleneck that they were in 2007: count loads and \
-                 stores alike.",
+            "Stores into L1d are not the bottleneck that they were in 2007: count loads and stores \
+             alike.",
         )
         .failing("L1d does not write through: stores need not wait for L2."),
         // Beyond L2, writes are slower than reads by a factor of ten.
@@ -196,7 +196,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         .advice(
             "Recompute results rather than store them, and write each line only once.",
             "Writing memory costs about as much as its traffic suggests: count bytes in both \
-                 directions.",
+             directions.",
         )
         .failing(
             "A write reads its line before and writes it back later; both overlap with other \
@@ -256,8 +256,8 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             with it. Since then, load ports have become several times faster, but the memory \
             bandwidth of one core per cycle has not. Prefetchers can hide the latency of L2 from \
             16-byte loads, but they cannot raise the bandwidth of memory. The paper's reads of \
-            memory need care: 15.37 bytes per cycle are 41.0 GB/s at 2.67 GHz, and a bus of 8 bytes \
-            at 1,333 MHz carries 10.7 GB/s.",
+            memory need care: 15.37 bytes per cycle are 41.0 GB/s at 2.67 GHz, and a bus of 8 \
+            bytes at 1,333 MHz carries 10.7 GB/s.",
     plot: Some(Plot {
         reference: reference!(
             "drepper-fig-3.26.csv",
@@ -292,7 +292,7 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
         .advice(
             "Access data sequentially: the prefetchers keep up with 16-byte loads.",
             "Work in blocks that fit in a cache: one core streams memory more slowly than it \
-                 computes.",
+             computes.",
         )
         .failing(
             "Prefetching cannot make memory as fast as L1d: the number of outstanding misses \
@@ -323,8 +323,8 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             "Writing in blocks gains less than in 2007; sequential order matters more.",
         )
         .failing(
-            "The stores of one core are the limit in L1d, 16 bytes at a time. Memory takes a good part of \
-             that.",
+            "The stores of one core are the limit in L1d, 16 bytes at a time. Memory takes a good \
+             part of that.",
         ),
         // Once L1d is not sufficient, the speed of writes drops significantly: 15.4 to 6.6 bytes
         // per cycle.
@@ -402,7 +402,8 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
         )
         .then(1.9, "Opteron, family 10h")
         .failing(
-            "A current core stores 16 bytes once or twice per cycle, and loads them two or three times.",
+            "A current core stores 16 bytes once or twice per cycle, and loads them two or three \
+             times.",
         ),
         // The read curve flattens quickly, from more than 32 to 2.3 bytes per cycle.
         measured(
@@ -424,7 +425,7 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
         .advice(
             "Choose inner blocks of a loop that fit in L1d.",
             "For sequential reads, blocks that fit in L1d gain no more than this factor over \
-                 blocks that fit in L2.",
+             blocks that fit in L2.",
         )
         .failing("Prefetching hides L2 from 16-byte loads, or L2 is fast enough without it."),
         // Copies cannot be faster than reads or writes, and need both: 9 bytes per cycle, where
@@ -437,8 +438,7 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
         )
         .then(0.48, "Opteron, family 10h")
         .failing(
-            "A copy can load and store in the same cycle, and runs at the rate of the \
-                  stores.",
+            "A copy can load and store in the same cycle, and runs at the rate of the stores.",
         ),
         // The paper writes L2 at 6 bytes per cycle and memory at 0.5.
         measured(
@@ -455,8 +455,8 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
         )
         .then_between(10.9, 12.2, "Opteron, family 10h")
         .failing(
-            "Writes to memory overlap, as many as the core has buffers for, so that memory is not far \
-             behind L2.",
+            "Writes to memory overlap, as many as the core has buffers for, so that memory is not \
+             far behind L2.",
         ),
     ],
     ..Experiment::PLAIN

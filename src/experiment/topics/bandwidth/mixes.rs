@@ -126,14 +126,13 @@ pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
             the program reads or writes counts once. Ordinary stores move more than that. A store \
             that misses L1d first reads its line to own it (RFO), so that the triad moves four \
             streams and counts three. A core may read several streams faster than one, because its \
-            prefetchers follow each stream by itself. Beside the mixes there are therefore reads of \
-            one, two and four streams, a line of each at a time. Curves with the suffix \
-            `with RFO` count these lines, too, \
-            where L1d does not hold them. They come closer to each other than the bytes that \
-            STREAM counts, if the path between core and memory is the limit. Non-temporal stores \
-            do not read their lines: where only traffic counts, a triad gains a third by them. In \
-            a cache, they write to memory all the same, which costs time where memory \
-            takes stores more slowly than the cache.",
+            prefetchers follow each stream by itself. Beside the mixes there are therefore reads \
+            of one, two and four streams, a line of each at a time. Curves with the suffix \
+            `with RFO` count these lines, too, where L1d does not hold them. They come closer to \
+            each other than the bytes that STREAM counts, if the path between core and memory is \
+            the limit. Non-temporal stores do not read their lines: where only traffic counts, a \
+            triad gains a third by them. In a cache, they write to memory all the same, which \
+            costs time where memory takes stores more slowly than the cache.",
     seen: &[seen(
         "Zen 4",
         "Lines that are written back overlap with lines that are read: with RFO counted, mixes \
@@ -209,7 +208,9 @@ pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
                 }))
             },
         )
-        .failing("Mixes use memory better than reads alone, or lose time where the direction changes."),
+        .failing(
+            "Mixes use memory better than reads alone, or lose time where the direction changes.",
+        ),
         measured(
             "X21.3",
             ours(
@@ -247,8 +248,8 @@ pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
             },
         )
         .failing(
-            "Sixteen bytes of the triad take five instructions: the width of the core may be the limit, \
-             not its ports.",
+            "Sixteen bytes of the triad take five instructions: the width of the core may be the \
+             limit, not its ports.",
         ),
         measured(
             "X21.5",
@@ -269,8 +270,8 @@ pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
                 "a prefetcher follows a stream up to the end of its page; several streams keep \
                  more lines under way",
             ),
-            "in memory, one core reads four streams, a line of each in turn, at least 1.15 times as \
-             fast as one stream",
+            "in memory, one core reads four streams, a line of each in turn, at least 1.15 times \
+             as fast as one stream",
             |e| {
                 let faster = ratio(level(e, QUARTERS, Memory), level(e, READ, Memory))?;
                 at_least("four streams over one", faster, 1.15)

@@ -249,8 +249,8 @@ fn room_beyond(shared: &Shared, bytes: f64) -> Testable<()> {
     }
     let [cache, bytes, beyond] = [shared.bytes as f64, bytes, shared.beyond].map(|of| of / 1024.0);
     Err(Untestable(format!(
-        "L{} of {cache:.0} KiB is too small: {bytes:.0} KiB may lie in the level before it, which only a \
-         working set of {beyond:.0} KiB surely outgrows",
+        "L{} of {cache:.0} KiB is too small: {bytes:.0} KiB may lie in the level before it, which \
+         only a working set of {beyond:.0} KiB surely outgrows",
         shared.level
     )))
 }
@@ -272,10 +272,8 @@ fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
         Fall::Later => Interval::new(last, 2.0 * last),
         Fall::Unclear => Interval::new(fallen.lo.min(last) / 2.0, 2.0 * last),
     };
-    let what = format!(
-        "working set where {what}s fall beside a writer over that where they fall \
-                        alone"
-    );
+    let what =
+        format!("working set where {what}s fall beside a writer over that where they fall alone");
     unless_strangers(e, at_most(&what, ratio(sooner, fallen), LESS))
 }
 
@@ -285,8 +283,8 @@ fn slower(e: &Evidence<'_>, what: &str, beside: Neighbour, than: Neighbour) -> J
     let shared = measured_shared_cache(e)?;
     if shared.one_core {
         return Err(Untestable::because(
-            "the two CPUs are threads of one core, which share its ports and fill buffers as well as its \
-             caches",
+            "the two CPUs are threads of one core, which share its ports and fill buffers as well \
+             as its caches",
         ));
     }
     let half = half(shared.bytes) as f64;
@@ -311,8 +309,8 @@ fn slower(e: &Evidence<'_>, what: &str, beside: Neighbour, than: Neighbour) -> J
 }
 
 /// Why a process does not show what its neighbour takes.
-const TAKES_LITTLE: &str = "The background process takes little of the cache away, or the bandwidth beyond the cache is \
-     too high to show it.";
+const TAKES_LITTLE: &str = "The background process takes little of the cache away, or the \
+                            bandwidth beyond the cache is too high to show it.";
 
 /// Why a process is as fast beside a writer as beside a reader.
 const TAKE_ALIKE: &str = "A reader takes as much of this cache as a writer, or the background \
@@ -332,9 +330,10 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
             The chart shows the bandwidth of the first process. With a smaller share of the cache, \
             its bandwidth should fall at a smaller working set. The system tells which cache two \
             cores share. Two threads of one core share its ports and fill buffers, too, so that \
-            they can only show where a curve leaves its own plateau (D44.1 and D44.2). An L3 that is filled by evictions from L2 receives lines that are read as \
-            well as lines that are written, so that a reader may take as much of the cache as a \
-            writer. In a guest, other guests may also use the cache.",
+            they can only show where a curve leaves its own plateau (D44.1 and D44.2). An L3 that \
+            is filled by evictions from L2 receives lines that are read as well as lines that are \
+            written, so that a reader may take as much of the cache as a writer. In a guest, other \
+            guests may also use the cache.",
     seen: &[seen(
         "Zen 4",
         "Two processes had 32 MiB of L3 to themselves. A buffer of 16 MiB was read at 12 bytes per \

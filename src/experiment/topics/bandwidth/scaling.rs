@@ -204,7 +204,8 @@ fn kept(e: &Evidence<'_>, what: &str, place: Place, least: f64) -> Judged {
         let enough = e.machine.cpu_order.cores() > 1;
         match in_cache(e.machine, place) {
             None if enough => Untestable(format!(
-                "no power of two, in bytes, lies in the {}, that of {}: it shows too little room here",
+                "no power of two, in bytes, lies in the {}, that of {}: it shows too little room \
+                 here",
                 place.range(e.machine),
                 place.name()
             )),
@@ -280,15 +281,15 @@ pub(super) const SCALING: Experiment = Experiment {
             belongs to one core, so its bandwidth should grow in proportion to the cores, unless \
             the clock falls when more cores work. The last level is shared, and its bandwidth may \
             grow more slowly. The bandwidth of memory grows until its channels are busy. The \
-            number of cores that reach 90 % of the highest bandwidth is inferred from the curve up to \
-            the cores of one package and memory node, because others have memory of their own. \
+            number of cores that reach 90 % of the highest bandwidth is inferred from the curve up \
+            to the cores of one package and memory node, because others have memory of their own. \
             Between two points of the curve, no core adds more than the fastest reads, and the \
-            bandwidth is no lower than on the straight line. A write to memory reads its line first; a non- \
-            temporal write does not, and should be faster as soon as the channels limit both. \
-            Where memory for the test is short, many threads have smaller buffers, which together \
-            exceed each last level. Where it does not suffice for that, the curve ends early, and \
-            claims about all cores are untestable. In the last level itself, the curve ends with as \
-            many threads as find room in it.",
+            bandwidth is no lower than on the straight line. A write to memory reads its line \
+            first; a non- temporal write does not, and should be faster as soon as the channels \
+            limit both. Where memory for the test is short, many threads have smaller buffers, \
+            which together exceed each last level. Where it does not suffice for that, the curve \
+            ends early, and claims about all cores are untestable. In the last level itself, the \
+            curve ends with as many threads as find room in it.",
     plot: Some(Plot::lines(
         Axis::log("threads"),
         Axis::log("bandwidth of all threads"),
@@ -338,14 +339,17 @@ pub(super) const SCALING: Experiment = Experiment {
                 "the channels of memory limit all cores together, the outstanding misses of one \
                  core limit that core: on servers with many cores, some should be enough",
             ),
-            "of the cores of one package and memory node, at most three quarters read memory at 90 % \
-             of the highest bandwidth of all of them",
+            "of the cores of one package and memory node, at most three quarters read memory at \
+             90 % of the highest bandwidth of all of them",
             saturating,
         )
-        .holding("More threads than that on these cores gain little in a program that streams through memory.")
+        .holding(
+            "More threads than that on these cores gain little in a program that streams through \
+             memory.",
+        )
         .failing(
-            "Memory has bandwidth for nearly all of its cores: a program that streams needs more than three \
-             quarters of them.",
+            "Memory has bandwidth for nearly all of its cores: a program that streams needs more \
+             than three quarters of them.",
         ),
         measured(
             "X17.3",
@@ -394,8 +398,8 @@ pub(super) const SCALING: Experiment = Experiment {
             },
         )
         .failing(
-            "Something other than the traffic limits the writes: the buffers of non-temporal stores, for \
-             instance.",
+            "Something other than the traffic limits the writes: the buffers of non-temporal \
+             stores, for instance.",
         ),
     ],
     ..Experiment::PLAIN

@@ -271,10 +271,9 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
             "Two threads that write the same lines keep {now} of their speed each",
         )
         .advice(
-            "Give each thread its own data to write, and share only data that no thread \
-                 writes.",
+            "Give each thread its own data to write, and share only data that no thread writes.",
             "Plain streams of stores to shared lines cost less than in the paper; atomic \
-                 operations pay the full cost.",
+             operations pay the full cost.",
         )
         .failing("A store queue that requests many lines at once hides part of the transfers."),
         // Writes of shared memory are as slow as if the data had to be read from memory.
@@ -336,8 +335,8 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
             "A second thread adds bandwidth for writes: use it.",
         )
         .failing(
-            "One core cannot use the full bandwidth of memory for its writes, and leaves enough for a \
-             second core.",
+            "One core cannot use the full bandwidth of memory for its writes, and leaves enough \
+             for a second core.",
         ),
         // Once L1d is not sufficient, lines are flushed to the shared L2 and the speed is reduced by
         // half: 3.96 of 6.58 bytes per cycle.
@@ -350,8 +349,8 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
         )
         .then(0.60, "Core 2")
         .failing(
-            "The lines move between the two cores in every round, and that does not cost here what it cost \
-             then.",
+            "The lines move between the two cores in every round, and that does not cost here what \
+             it cost then.",
         ),
     ],
     ..Experiment::PLAIN
@@ -363,7 +362,8 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
     title: "Bandwidth of two cores that share a last level",
     question: "How fast are two cores that write or read the same memory, by the level where the \
                memory lies?",
-    source: "Drepper 3.5.1, Figure 3.29: AMD Opteron, family 10h, with 2 threads on the same memory",
+    source: "Drepper 3.5.1, Figure 3.29: AMD Opteron, family 10h, with 2 threads on the same \
+             memory",
     about: "Two threads on two cores read, write and copy the same buffer by 16-byte accesses; the \
             chart shows bytes per cycle per thread by working set. When both cores write, each \
             must fetch every line from the other core's caches, and the other core soon wants the \
@@ -408,8 +408,8 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
         )
         .then(0.014, "Opteron, family 10h")
         .failing(
-            "Stores to a line wait in the store buffer, and are written together once the core has the \
-             line.",
+            "Stores to a line wait in the store buffer, and are written together once the core has \
+             the line.",
         ),
         // Writes come near the speed of L3 only in a small range of working sets near its size. In
         // the figure, they are faster there than in L1d.

@@ -226,8 +226,8 @@ fn unless_halved(buffer: &str, of_published: Interval, judged: Judgement) -> Jud
         return Ok(judged);
     }
     let note = format!(
-        "the {buffer} has half of its published size: a second thread of the core has the other half \
-         while it works"
+        "the {buffer} has half of its published size: a second thread of the core has the other \
+         half while it works"
     );
     let open = noted(Ok(judged), note)?;
     Ok(Judgement {
@@ -240,32 +240,37 @@ const BUFFERS: Experiment = Experiment {
     id: ID,
     name: "core-buffers",
     title: "Buffers of a core: operations, loads, stores, registers and return addresses",
-    question: "How many operations, loads and stores does a core keep under way, how many registers \
-               does it rename to, and how many return addresses does it remember?",
-    source: "Beyond the papers: after Wong, \"Measuring Reorder Buffer Capacity\" (2013), whose two \
-             loads that miss are chains of square roots here. Published sizes: the table of cores",
-    about: "A round is a chain of 24 dependent square roots, and n instructions behind it. No chain \
-            waits for the one before, so two run side by side. But a core retires instructions in \
-            order: nothing behind a chain leaves the reorder buffer, or gives back its register or \
-            its place in the store buffer, before the chain is done. As soon as n instructions fill \
-            such a buffer, the next chain has to wait, and a round takes almost twice as long. The \
-            step lies at the size of the buffer that fills up first. An `fnop` takes an operation of \
-            the reorder buffer and nothing else. A sum takes a register as well, and there are fewer \
-            registers than operations. In vector registers a shuffle stands for the sum, which would \
-            wait for the one before. A move or a nop takes a register only where the core does not \
-            eliminate it. Loads stand behind one more load whose address waits for the chain, since a \
-            load leaves the queue when all earlier loads are done. Stores wait for retirement anyway. \
-            Numbers of operations and of vector registers contain what belongs to half of a chain, and \
-            those of operations what belongs to the loop. Nested calls are another loop: each call \
-            pushes its return address on a small stack in the core. Beyond its depth, returns are \
-            mispredicted. They are drawn as the time per call.",
+    question: "How many operations, loads and stores does a core keep under way, how many \
+               registers does it rename to, and how many return addresses does it remember?",
+    source: "Beyond the papers: after Wong, \"Measuring Reorder Buffer Capacity\" (2013), whose \
+             two loads that miss are chains of square roots here. Published sizes: the table of \
+             cores",
+    about: "A round is a chain of 24 dependent square roots, and n instructions behind it. No \
+            chain waits for the one before, so two run side by side. But a core retires \
+            instructions in order: nothing behind a chain leaves the reorder buffer, or gives back \
+            its register or its place in the store buffer, before the chain is done. As soon as n \
+            instructions fill such a buffer, the next chain has to wait, and a round takes almost \
+            twice as long. The step lies at the size of the buffer that fills up first. An `fnop` \
+            takes an operation of the reorder buffer and nothing else. A sum takes a register as \
+            well, and there are fewer registers than operations. In vector registers a shuffle \
+            stands for the sum, which would wait for the one before. A move or a nop takes a \
+            register only where the core does not eliminate it. Loads stand behind one more load \
+            whose address waits for the chain, since a load leaves the queue when all earlier \
+            loads are done. Stores wait for retirement anyway. Numbers of operations and of vector \
+            registers contain what belongs to half of a chain, and those of operations what \
+            belongs to the loop. Nested calls are another loop: each call pushes its return \
+            address on a small stack in the core. Beyond its depth, returns are mispredicted. They \
+            are drawn as the time per call.",
     seen: &[seen(
         "Zen 4",
         "Two 4-byte nops share an entry of the reorder buffer. The load queue is published with 88 \
          entries, and 136 loads fit behind one that waits: a load that is done no longer needs an \
          entry of the smaller queue.",
     )],
-    plot: Some(Plot::cycles(Axis::log("number"), Axis::log("time of a round, or of a call"))),
+    plot: Some(Plot::cycles(
+        Axis::log("number"),
+        Axis::log("time of a round, or of a call"),
+    )),
     cases: |machine| {
         let wanted = |kind: &&Kind| machine.full || kind.name != MOVES;
         let kinds = KINDS.iter().filter(wanted);
@@ -273,10 +278,12 @@ const BUFFERS: Experiment = Experiment {
             let numbers = kind.numbers(machine).into_iter();
             numbers.filter_map(|number| kind.case(number))
         });
-        let calls = numbers(DEPTHS, per_octave(machine)).into_iter().map(|depth| {
-            let listing = Listing::Nested(Nested { depth });
-            Case::new(CALLS, depth as f64, RoutineSetup { listing })
-        });
+        let calls = numbers(DEPTHS, per_octave(machine))
+            .into_iter()
+            .map(|depth| {
+                let listing = Listing::Nested(Nested { depth });
+                Case::new(CALLS, depth as f64, RoutineSetup { listing })
+            });
         windows.chain(calls).chain(published()).collect()
     },
     curves: |e| {
@@ -306,8 +313,8 @@ const BUFFERS: Experiment = Experiment {
         measured(
             "X22.3",
             ours(
-                "if fewer loads than operations fit, code of nothing but loads looks less far ahead \
-                 than the reorder buffer allows",
+                "if fewer loads than operations fit, code of nothing but loads looks less far \
+                 ahead than the reorder buffer allows",
             ),
             "behind a load that waits, at most three quarters as many loads fit as the reorder \
              buffer holds operations",
@@ -316,8 +323,10 @@ const BUFFERS: Experiment = Experiment {
                 at_most("loads over operations", share, 0.75)
             },
         )
-        .holding("The load queue is full before the reorder buffer is, where every second operation \
-                  loads or more."),
+        .holding(
+            "The load queue is full before the reorder buffer is, where every second operation \
+             loads or more.",
+        ),
         measured(
             "X22.4",
             ours("measurements of a reorder buffer usually fill it with nops, as Wong's does"),
@@ -347,8 +356,10 @@ const BUFFERS: Experiment = Experiment {
                 unless_halved("reorder buffer", of_published, judged)
             },
         )
-        .holding("Code that only computes fills the registers first: the core looks less far ahead \
-                  than the size of its reorder buffer suggests."),
+        .holding(
+            "Code that only computes fills the registers first: the core looks less far ahead than \
+             the size of its reorder buffer suggests.",
+        ),
         measured(
             "X22.6",
             ours("recursion deeper than the return stack pays for a misprediction per return"),

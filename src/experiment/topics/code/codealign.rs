@@ -28,7 +28,8 @@ const CODE_ALIGNMENT: Experiment = Experiment {
             the axis. The front end fetches code in aligned pieces: 16 or 32 bytes for the \
             decoders, 32 or 64 for the decoded cache. A jump to the end of a piece gets few \
             instructions from it, and code that crosses a boundary needs two pieces. One more \
-            cycle per round shows in a loop of one cycle. A longer loop hides it, and so does a buffer for whole loops. Compilers align some loops to 16 or 32 bytes.",
+            cycle per round shows in a loop of one cycle. A longer loop hides it, and so does a \
+            buffer for whole loops. Compilers align some loops to 16 or 32 bytes.",
     plot: Some(Plot::cycles(
         Axis::linear("start of the code in the line, byte"),
         Axis::linear("time per round"),
@@ -85,8 +86,8 @@ const CODE_ALIGNMENT: Experiment = Experiment {
             },
         )
         .failing(
-            "The front end of this core does not read code in windows of this size, or keeps the second \
-             window at hand.",
+            "The front end of this core does not read code in windows of this size, or keeps the \
+             second window at hand.",
         ),
         // An instruction at the end of a line executes less efficiently than at the start:
         // align functions, jump targets and, to some extent, loops.

@@ -27,8 +27,8 @@ const JUMP_TABLE: Experiment = Experiment {
     source: "Sestoft, A.1: 2^25 iterations over 32-bit indices, arrays of 8 KiB to 128 MiB",
     about: "A loop follows indices through an array that is one random cycle: k = a[k]. The axis \
             is the size of the array. Each load waits for the load before it, so a step takes the \
-            latency of the level where the line is found. The curve rises where the array outgrows a \
-            cache. Sixteen elements share a line, so an array somewhat larger than a cache has \
+            latency of the level where the line is found. The curve rises where the array outgrows \
+            a cache. Sixteen elements share a line, so an array somewhat larger than a cache has \
             some hits in it. The second series adds a check of the index, as Java makes one.",
     plot: Some(
         Plot::nanoseconds(Axis::WORKING_SET, Axis::log("time")).beside(&[Reference {
@@ -123,8 +123,7 @@ const JUMP_TABLE: Experiment = Experiment {
         )
         .advice(
             "Follow fewer pointers: use indices into arrays, or wider nodes.",
-            "Dependent loads cost less than expected: measure before you flatten data \
-                 structures.",
+            "Dependent loads cost less than expected: measure before you flatten data structures.",
         ),
         measured(
             "B12.4",
@@ -355,7 +354,8 @@ const PITFALLS: Experiment = Experiment {
             "B14.4",
             sestoft("A.2, approaches 1 and 2"),
             "in memory, a step of a random cycle takes at least 3 times as long as a step of 17 \
-             elements, and a step of 17 elements at least as long as a sequential step (5 % allowed)",
+             elements, and a step of 17 elements at least as long as a sequential step (5 % \
+             allowed)",
             |e| {
                 let x = e.machine.memory_size()?;
                 let time = |series| e.at(series, x);

@@ -104,8 +104,8 @@ const CONTENTION: Experiment = Experiment {
     title: "One line that all threads want: throughput, latency and fairness",
     question: "What do a counter and a lock cost when all threads want them at the same time, who \
                waits, and for how long?",
-    source: "Beyond Sestoft 4.2: throughput, single operations and fairness, as David, Guerraoui and \
-             Trigonakis measure them (SOSP 2013)",
+    source: "Beyond Sestoft 4.2: throughput, single operations and fairness, as David, Guerraoui \
+             and Trigonakis measure them (SOSP 2013)",
     about: "Every thread adds to a word or takes a lock and gives it back, again and again, with \
             nothing in between: either all threads on one line, or each on lines of its own. The \
             horizontal axis is the number of threads, each on a core of its own. The vertical axis \
@@ -125,7 +125,10 @@ const CONTENTION: Experiment = Experiment {
             A thread of parking_lot sleeps after a short wait, and lets a running thread go ahead. \
             Where a host stops a virtual CPU, the threads behind it in a queue wait as well; \
             single operations are timed for some seconds at most.",
-    plot: Some(Plot::nanoseconds(Axis::linear("threads"), Axis::log("time per operation"))),
+    plot: Some(Plot::nanoseconds(
+        Axis::linear("threads"),
+        Axis::log("time per operation"),
+    )),
     cases,
     curves: |e| {
         let single = |place: Percentile, way: &str| {
@@ -205,8 +208,9 @@ const CONTENTION: Experiment = Experiment {
              share as on a line of the thread's own",
             |e| {
                 let threads = most(e, 2)?;
-                let [shared, padded] = [SHARED, PADDED]
-                    .map(|place| e.percentile_within_step(&series(ADD, place), threads, Percentile::P99));
+                let [shared, padded] = [SHARED, PADDED].map(|place| {
+                    e.percentile_within_step(&series(ADD, place), threads, Percentile::P99)
+                });
                 let what = format!("p99 on one line over padded, {threads} threads");
                 at_least(&what, ratio(shared?, padded?), 4.0)
             },
@@ -262,18 +266,22 @@ const CONTENTION: Experiment = Experiment {
         )
         .holding("Order of arrival is paid for with throughput.")
         .failing(
-            "With few threads the queue is short, and the threads of parking_lot hand the lock on about as \
-             often.",
+            "With few threads the queue is short, and the threads of parking_lot hand the lock on \
+             about as often.",
         ),
         measured(
             "X18.8",
-            ours("nothing limits how often an attempt of compare_exchange fails; fetch_add never does"),
+            ours(
+                "nothing limits how often an attempt of compare_exchange fails; fetch_add never \
+                 does",
+            ),
             "with all threads on one line, p99.9 of single additions by a loop of compare_exchange \
              is more than 1.25 times that of additions by fetch_add",
             |e| {
                 let threads = most(e, 2)?;
-                let [compare, add] = [COMPARE, ADD]
-                    .map(|way| e.percentile_within_step(&series(way, SHARED), threads, Percentile::P999));
+                let [compare, add] = [COMPARE, ADD].map(|way| {
+                    e.percentile_within_step(&series(way, SHARED), threads, Percentile::P999)
+                });
                 let what = format!("p99.9 of compare_exchange over fetch_add, {threads} threads");
                 at_least(&what, ratio(compare?, add?), 1.25)
             },
@@ -287,8 +295,8 @@ const CONTENTION: Experiment = Experiment {
                  other, and each comes back after all; the line of a lock goes to the next thread \
                  and back in every turn",
             ),
-            "with all threads at one MCS lock, a turn takes 0.7 to 1.5 times as long as a round trip \
-             of a line for each of the threads",
+            "with all threads at one MCS lock, a turn takes 0.7 to 1.5 times as long as a round \
+             trip of a line for each of the threads",
             |e| {
                 let threads = most(e, 2)?;
                 let trips = e.round_trips(&series(MCS, SHARED), threads)?;
@@ -297,7 +305,10 @@ const CONTENTION: Experiment = Experiment {
                 between(&what, Ok(trips.scaled(1.0 / threads)), 0.7, 1.5)
             },
         )
-        .holding("The queue of the lock is a queue for the line: its time is the threads times a transfer there and back.")
+        .holding(
+            "The queue of the lock is a queue for the line: its time is the threads times a \
+             transfer there and back.",
+        )
         .failing("A turn is more than a handover, or the threads do not wait at the same time."),
     ],
     ..Experiment::PLAIN
@@ -322,8 +333,8 @@ pub(super) const THROUGHPUT: Experiment = Experiment {
     name: "contended-throughput",
     title: "One line that all threads want: what they get done together",
     question: "How many additions and turns of a lock do all threads together make per second?",
-    source: "Beyond Sestoft 4.2: the cases of X18 by throughput, as David, Guerraoui and Trigonakis \
-             show them (SOSP 2013)",
+    source: "Beyond Sestoft 4.2: the cases of X18 by throughput, as David, Guerraoui and \
+             Trigonakis show them (SOSP 2013)",
     about: "The cases of X18. The vertical axis is the number of threads divided by the time per \
             operation of the slowest thread. A line that all threads want is a station that \
             serves them one after the other. With one thread it waits for nothing; from the \
@@ -349,8 +360,8 @@ pub(super) const THROUGHPUT: Experiment = Experiment {
                 "Denning and Buzen (1978): a station that is never idle serves at its own rate, \
                  however many wait for it",
             ),
-            "all threads together, four or more, make at least 0.8 times as many turns per second of an \
-             MCS lock as two threads",
+            "all threads together, four or more, make at least 0.8 times as many turns per second \
+             of an MCS lock as two threads",
             |e| {
                 let threads = most(e, 4)?;
                 let at = |threads| e.at(&series(MCS, SHARED), threads);
@@ -363,13 +374,16 @@ pub(super) const THROUGHPUT: Experiment = Experiment {
         .failing("Handing the lock on takes longer with more threads, or to cores farther away."),
         measured(
             "X23.2",
-            ours("an addition needs the line once; a turn of a lock needs it to take and to release"),
-            "on one line all threads together make more than 1.5 times as many fetch_adds per second \
-             as turns of a ticket lock and of an MCS lock",
+            ours(
+                "an addition needs the line once; a turn of a lock needs it to take and to release",
+            ),
+            "on one line all threads together make more than 1.5 times as many fetch_adds per \
+             second as turns of a ticket lock and of an MCS lock",
             |e| {
                 let threads = most(e, 2)?;
                 all_of([(TICKET, "a"), (MCS, "an")].map(|(way, article)| {
-                    let what = format!("fetch_adds over turns of {article} {way}, {threads} threads");
+                    let what =
+                        format!("fetch_adds over turns of {article} {way}, {threads} threads");
                     at_least(&what, over(e, way, ADD, threads), 1.5)
                 }))
             },
@@ -411,8 +425,8 @@ pub(super) const FAIRNESS: Experiment = Experiment {
         measured(
             "X24.1",
             ours("nothing says whose attempt of compare_exchange fails; fetch_add takes its turn"),
-            "with all threads on one line, the slowest thread falls behind the fastest more than 1.1 \
-             times as far with a loop of compare_exchange as with fetch_add",
+            "with all threads on one line, the slowest thread falls behind the fastest more than \
+             1.1 times as far with a loop of compare_exchange as with fetch_add",
             |e| {
                 let threads = most(e, 2)?;
                 let spread = |way| e.spread(&series(way, SHARED), threads);
@@ -423,12 +437,14 @@ pub(super) const FAIRNESS: Experiment = Experiment {
             },
         )
         .holding("Some threads fail more often than others.")
-        .failing("A failed attempt does not put a thread far behind: no thread loses the line for long."),
+        .failing(
+            "A failed attempt does not put a thread far behind: no thread loses the line for long.",
+        ),
         measured(
             "X24.2",
             ours("a lock that lets the running thread go ahead serves the others later"),
-            "with all threads on one line, the slowest thread falls behind the fastest more than 1.1 \
-             times as far with parking_lot::Mutex as with an MCS lock",
+            "with all threads on one line, the slowest thread falls behind the fastest more than \
+             1.1 times as far with parking_lot::Mutex as with an MCS lock",
             |e| {
                 let threads = most(e, 2)?;
                 let spread = |way| e.spread(&series(way, SHARED), threads);

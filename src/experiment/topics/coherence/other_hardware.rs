@@ -49,11 +49,11 @@ const DCBZ: Experiment = row(
             "dcbz clears a line without reading it, and the line occupies space in the cache",
             |_| {
                 Err(Untestable(
-                "dcbz is an instruction of PowerPC; x86-64 has no instruction that allocates a \
-                 cleared line. By our count, dcbz halves the traffic of a line that is only \
-                 written: 1 transfer instead of 2"
-                    .to_owned(),
-            ))
+                    "dcbz is an instruction of PowerPC; x86-64 has no instruction that allocates a \
+                     cleared line. By our count, dcbz halves the traffic of a line that is only \
+                     written: 1 transfer instead of 2"
+                        .to_owned(),
+                ))
             },
         ),
     ],
@@ -81,8 +81,8 @@ const STACK: Experiment = row(
             |_| {
                 Err(Untestable(
                     "the ABI of x86-64 requires 16 bytes, as the document also says. A smaller \
-                 alignment would save at most 12 bytes per frame and one instruction that aligns \
-                 the stack"
+                     alignment would save at most 12 bytes per frame and one instruction that \
+                     aligns the stack"
                         .to_owned(),
                 ))
             },
@@ -112,9 +112,9 @@ const DCA: Experiment = row(
             |_| {
                 Err(Untestable(
                     "the test needs a network card under load and uncore events. The document's \
-                 arithmetic: hundreds of cycles per packet times tens of thousands of packets per \
-                 second, for example 300 x 50,000 = 15 million cycles per second, half a percent \
-                 of a 3 GHz core"
+                     arithmetic: hundreds of cycles per packet times tens of thousands of packets \
+                     per second, for example 300 x 50,000 = 15 million cycles per second, half a \
+                     percent of a 3 GHz core"
                         .to_owned(),
                 ))
             },

@@ -145,8 +145,8 @@ const PREFETCHW: Experiment = Experiment {
             |e| compare(e, ADD, THERE, [W, NOT], at_most, 0.9),
         )
         .failing(
-            "The additions do not wait for the ownership of the lines: something else asks for it as \
-             early.",
+            "The additions do not wait for the ownership of the lines: something else asks for it \
+             as early.",
         ),
         // As E38.2. The threshold is ours.
         measured(

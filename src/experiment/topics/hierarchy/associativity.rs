@@ -28,14 +28,14 @@ const FIG_6_5: Experiment = Experiment {
     about: "The test walks lists of 1 to 32 elements, one element per line, at equal distances, in \
             random order: a prefetcher that follows strides would bring further lines into the \
             set. The chart shows the time per step over the distance and the length of the list. \
-            Lines at multiples of the way size (cache size divided by ways) fall in one set. If the list \
-            has more lines than the set has ways, the lines evict each other, and each step goes \
-            to L2. L1d has grown by adding ways, not sets, because the set number must come from \
-            the 12 address bits that need no translation. A cache of 32 KiB with 8 ways and a \
-            cache of 48 KiB with 12 ways therefore have the same way size, 4,096 bytes. Without \
-            strict LRU replacement, the step is less sharp than in the paper. At distances that \
-            divide the way size, the list spreads over a few sets, and each set takes part of the \
-            list.",
+            Lines at multiples of the way size (cache size divided by ways) fall in one set. If \
+            the list has more lines than the set has ways, the lines evict each other, and each \
+            step goes to L2. L1d has grown by adding ways, not sets, because the set number must \
+            come from the 12 address bits that need no translation. A cache of 32 KiB with 8 ways \
+            and a cache of 48 KiB with 12 ways therefore have the same way size, 4,096 bytes. \
+            Without strict LRU replacement, the step is less sharp than in the paper. At distances \
+            that divide the way size, the list spreads over a few sets, and each set takes part of \
+            the list.",
     plot: Some(Plot {
         shape: Shape::Surface {
             depth: "length of the list in lines",

@@ -148,8 +148,8 @@ const FIG_6_6: Experiment = Experiment {
             },
         )
         .failing(
-            "The core compares more than the lower 12 bits of the addresses before a load waits for a \
-             store, whether it knows the store's address early or late.",
+            "The core compares more than the lower 12 bits of the addresses before a load waits \
+             for a store, whether it knows the store's address early or late.",
         ),
         measured(
             "E19.4",

@@ -110,7 +110,8 @@ const FIG_3_30: Experiment = Experiment {
         )
         .then(1.007, "Core 2")
         .failing(
-            "In one order at least, the walk is no slower with the pointer in the last word, within 0.2 %.",
+            "In one order at least, the walk is no slower with the pointer in the last word, \
+             within 0.2 %.",
         ),
     ],
     ..Experiment::PLAIN

@@ -205,8 +205,8 @@ impl Losses {
             return judged;
         };
         let note = format!(
-            "something else evicts lines, such as a busy hyper-thread: each is lost {others} times while \
-             nothing streams past"
+            "something else evicts lines, such as a busy hyper-thread: each is lost {others} times \
+             while nothing streams past"
         );
         noted(judged, note)
     }

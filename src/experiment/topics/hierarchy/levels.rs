@@ -121,8 +121,8 @@ const SESTOFT_4: Experiment = Experiment {
     claims: &[measured(
         "B11.1",
         sestoft("A.1, Figure 4"),
-        "each level of the hierarchy takes at least twice as long as the level before it, \
-             from a register to memory",
+        "each level of the hierarchy takes at least twice as long as the level before it, from a \
+         register to memory",
         |e| each_step(e, &LEVELS, 2.0),
     )
     .then(3.75, "i7-4870HQ")],

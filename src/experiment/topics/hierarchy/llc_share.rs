@@ -271,8 +271,8 @@ fn half_the_share(e: &Evidence<'_>) -> Testable<Interval> {
     let range = e.machine.ranges.llc;
     if last_level(e.machine).is_some_and(|last| last.level > 2) && half < range.lo {
         return Err(Untestable(format!(
-            "half the share is {:.0} KiB, and only blocks of more than {:.0} KiB, twice L2, lie in the \
-             last level",
+            "half the share is {:.0} KiB, and only blocks of more than {:.0} KiB, twice L2, lie in \
+             the last level",
             half / 1024.0,
             range.lo / 1024.0
         )));

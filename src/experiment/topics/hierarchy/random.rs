@@ -253,8 +253,8 @@ const FIG_3_15: Experiment = Experiment {
             "A random access to memory takes {now} as long as a sequential one",
         )
         .advice(
-            "Lay out data in the order in which you read it. If you cannot, make the data \
-                 smaller or keep several accesses in flight.",
+            "Lay out data in the order in which you read it. If you cannot, make the data smaller \
+             or keep several accesses in flight.",
             "Order saves less than in the paper: measure before you reorganise data for it.",
         ),
         // The random curve does not flatten but keeps on rising. In the figure, it rises 1.04 to
@@ -429,8 +429,7 @@ const FIG_3_14: Experiment = Experiment {
             "A last-level miss takes {now} as long as a hit",
         )
         .advice(
-            "Keep data that you access at random smaller than this core's share of the last \
-                 level.",
+            "Keep data that you access at random smaller than this core's share of the last level.",
             "Fitting data into the last level gains little: aim at L2.",
         ),
         measured(
@@ -439,8 +438,8 @@ const FIG_3_14: Experiment = Experiment {
                 "the text describes sequential walks, but the data are those of Figure 3.4, a \
                  random walk; the growth from L2 to memory tells which walk it was",
             ),
-            "from L2 to four times the last level, the time of a random step grows 11 times or more, \
-             as in Figure 3.14, and the time of a sequential step grows less",
+            "from L2 to four times the last level, the time of a random step grows 11 times or \
+             more, as in Figure 3.14, and the time of a sequential step grows less",
             |e| {
                 let e = e.in_time();
                 let growth = |series| {

@@ -86,10 +86,10 @@ const FIG_3_10: Experiment = Experiment {
             "A sequential walk takes {now} as long in memory as in L1d",
         )
         .advice(
-            "Read memory in sequence: prefetchers and the other elements of a line then hide part of \
-                 the latency.",
-            "Sequential order alone does not hide the latency of memory: make elements \
-                 smaller, or work in blocks that fit a cache.",
+            "Read memory in sequence: prefetchers and the other elements of a line then hide part \
+             of the latency.",
+            "Sequential order alone does not hide the latency of memory: make elements smaller, or \
+             work in blocks that fit a cache.",
         )
         .failing("The prefetchers do not keep up with a sequential walk."),
         // Three distinct levels: up to 2^14 bytes, to 2^20, and beyond; 4, 8 to 9, and 9 cycles.
@@ -218,10 +218,10 @@ const FIG_3_11: Experiment = Experiment {
             "Using one word of each line takes {now} as long per step as using all eight",
         )
         .advice(
-            "Pack the data that a loop reads into the same lines: a half-used line costs as \
-                 much as a full line.",
+            "Pack the data that a loop reads into the same lines: a half-used line costs as much \
+             as a full line.",
             "Pack the data all the same: a sparse walk takes little longer per step, but reads \
-                 eight times as many lines for as many elements, and fills the caches with them.",
+             eight times as many lines for as many elements, and fills the caches with them.",
         ),
     ],
     ..Experiment::PLAIN
@@ -237,8 +237,8 @@ fn held_up(e: &Evidence<'_>) -> Testable<Option<String>> {
     let line = e.in_memory("NPAD=7")?;
     Ok((waits.lo > line.hi).then(|| {
         format!(
-            "memory holds up the walk over words itself: the eight steps of a line take {waits} core \
-             cycles longer than in L1d, and the one step to a line with NPAD=7 takes {line}"
+            "memory holds up the walk over words itself: the eight steps of a line take {waits} \
+             core cycles longer than in L1d, and the one step to a line with NPAD=7 takes {line}"
         )
     }))
 }
@@ -324,7 +324,8 @@ const FIG_3_13: Experiment = Experiment {
         )
         .holding("Lines that go back to memory take a share of the bandwidth.")
         .failing(
-            "Lines that were written go back to memory beside the reads, or take longer than the reads do.",
+            "Lines that were written go back to memory beside the reads, or take longer than the \
+             reads do.",
         ),
         // Addnext0 runs faster than Inc for some sizes, because its load of the next element is a
         // forced prefetch.
@@ -380,8 +381,8 @@ const FIG_3_13: Experiment = Experiment {
         )
         .then_between(1.77, 1.94, PENTIUM_4)
         .failing(
-            "When the walk comes to the next element, Addnext0 has it in a cache: it needs no more room \
-             than Inc.",
+            "When the walk comes to the next element, Addnext0 has it in a cache: it needs no more \
+             room than Inc.",
         ),
     ],
     ..Experiment::PLAIN

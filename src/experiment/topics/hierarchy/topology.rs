@@ -212,12 +212,12 @@ const ARRANGEMENT: Experiment = Experiment {
              cores; AMD's family 10h has separate L2 caches and one shared L3",
     about: "The test reads `shared_cpu_map` of every CPU and numbers the arrangement. 1: each core \
             has its own L2, without an L3. 2: all cores share one L2, without an L3. 3: groups of \
-            cores share an L2, without an L3. 4: each core has an L2, and all share one L3. 5: each \
-            core has an L2, and there are several L3. 6: cores share an L2 below an L3. 7: there is \
-            one core. Processors with several core complexes or dies have an L3 in each. Threads \
-            that share data should run on the cores of one complex, and threads that do not on \
-            different ones. Clusters of efficient cores share an L2. A virtual machine sees an \
-            arrangement that its host chooses. D44 tests what sharing costs, and X12 what it \
+            cores share an L2, without an L3. 4: each core has an L2, and all share one L3. 5: \
+            each core has an L2, and there are several L3. 6: cores share an L2 below an L3. 7: \
+            there is one core. Processors with several core complexes or dies have an L3 in each. \
+            Threads that share data should run on the cores of one complex, and threads that do \
+            not on different ones. Clusters of efficient cores share an L2. A virtual machine sees \
+            an arrangement that its host chooses. D44 tests what sharing costs, and X12 what it \
             saves.",
     cases: |_| {
         let arranged = CountSetup::asked(ARRANGED, 0, |host, _| Ok(number(host.arrangement()?)));

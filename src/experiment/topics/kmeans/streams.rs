@@ -92,8 +92,8 @@ pub(super) const STREAMS: Experiment = Experiment {
             "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24, 2 tasks per core",
         )
         .failing(
-            "The parallel streams of KMeans3P cost more than what they share: tasks wait for each other, \
-             or for the host.",
+            "The parallel streams of KMeans3P cost more than what they share: tasks wait for each \
+             other, or for the host.",
         ),
         counted(
             "B6.2",

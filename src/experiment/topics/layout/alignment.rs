@@ -159,8 +159,7 @@ const FIG_6_4: Experiment = Experiment {
         )
         .advice(
             "Align elements that you access at random to their size.",
-            "In memory, alignment hardly affects random access: do not pad for alignment \
-                 alone.",
+            "In memory, alignment hardly affects random access: do not pad for alignment alone.",
         )
         .failing("The core fetches the second line in parallel with the first."),
         measured(
@@ -175,7 +174,8 @@ const FIG_6_4: Experiment = Experiment {
             },
         )
         .failing(
-            "The core looks both pages up at once: the end of a page costs no more than the end of a line.",
+            "The core looks both pages up at once: the end of a page costs no more than the end of \
+             a line.",
         ),
         // In order, for working sets that fit into L2, the slowdown is about 300 %.
         measured(
@@ -198,13 +198,12 @@ const FIG_6_4: Experiment = Experiment {
         )
         .advice(
             "Align elements to their size: transfers of lines between L1d and L2 are the \
-                 bottleneck.",
-            "Misaligned elements cost less in L2 than in the paper; align the elements that a \
-                 hot loop accesses.",
+             bottleneck.",
+            "Misaligned elements cost less in L2 than in the paper; align the elements that a hot \
+             loop accesses.",
         )
         .failing(
-            "The connection between L1d and L2 has become wide enough for two lines per \
-                  step.",
+            "The connection between L1d and L2 has become wide enough for two lines per step.",
         ),
         // For very large working sets the slowdown is 20 to 30 %: 32 % in order at 2^29 bytes.
         measured(
@@ -220,7 +219,8 @@ const FIG_6_4: Experiment = Experiment {
         )
         .then_between(1.32, 1.36, "")
         .failing(
-            "Memory is the limit. When the second access to a line comes, the line is on its way already.",
+            "Memory is the limit. When the second access to a line comes, the line is on its way \
+             already.",
         ),
         // The effects are more dramatic in order than at random, where the cost of memory partly
         // hides them: 308 to 312 % and 164 to 204 % in L2.

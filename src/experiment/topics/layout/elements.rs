@@ -158,8 +158,8 @@ const FIG_6_2: Experiment = Experiment {
             },
         )
         .failing(
-            "With two lines per element, the walk uses every line, and a prefetcher follows such a stream \
-             more easily.",
+            "With two lines per element, the walk uses every line, and a prefetcher follows such a \
+             stream more easily.",
         ),
         // At random the slowdown is 25 to 35 % in L2 and about 10 % beyond, as memory gets
         // disproportionally more costly.

@@ -137,12 +137,12 @@ const ORDER_SPLIT: Experiment = Experiment {
         )
         .advice(
             "Keep the fields that a loop reads together, in arrays separate from other fields.",
-            "Splitting records gains little for this loop: the prefetchers fetch the whole \
-                 lines in time.",
+            "Splitting records gains little for this loop: the prefetchers fetch the whole lines \
+             in time.",
         )
         .holding(
-            "The loop also loads the fields that it does not use, because they share lines \
-                  with the others.",
+            "The loop also loads the fields that it does not use, because they share lines with \
+             the others.",
         ),
         measured(
             "E17.3",
@@ -176,7 +176,7 @@ const ORDER_SPLIT: Experiment = Experiment {
             "E17.5",
             ours(
                 "separate arrays go one step further than the document, and suit vector \
-                  instructions",
+                 instructions",
             ),
             "the sum over separate arrays is more than 2 times as fast as over split orders in \
              L1d, and more than 1.2 times as fast in memory",

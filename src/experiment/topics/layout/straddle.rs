@@ -112,13 +112,14 @@ const LATENCY: Experiment = Experiment {
             |e| across_pages(e, lines, pages),
         )
         .failing(
-            "The core looks both pages up at once: the end of a page costs no more than the end of a line.",
+            "The core looks both pages up at once: the end of a page costs no more than the end of \
+             a line.",
         ),
         measured(
             "X5.4",
             ours(
-                "Figure 6.4 shows slowdowns of 164 to 204 % for random walks in L2; this test times \
-                 the load alone",
+                "Figure 6.4 shows slowdowns of 164 to 204 % for random walks in L2; this test \
+                 times the load alone",
             ),
             "in L2, a random load across two lines takes less than 4 times as long as a load \
              within a line",
@@ -239,7 +240,8 @@ const THROUGHPUT: Experiment = Experiment {
             |e| across_pages(e, loads, paged_loads),
         )
         .failing(
-            "The core looks both pages up at once: the end of a page costs no more than the end of a line.",
+            "The core looks both pages up at once: the end of a page costs no more than the end of \
+             a line.",
         ),
         measured(
             "X6.5",

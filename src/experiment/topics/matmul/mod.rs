@@ -12,8 +12,8 @@ use crate::stats::Interval;
 family![matmul];
 
 /// Why a share of the time of the original is not that of Table 6.2.
-const OTHER_ORIGINAL: &str = "The original waits for memory to another degree than on the document's Core 2, and the share \
-     follows from that.";
+const OTHER_ORIGINAL: &str = "The original waits for memory to another degree than on the \
+                              document's Core 2, and the share follows from that.";
 
 /// The experiments of this family.
 pub(crate) static ALL: &[Experiment] =
@@ -230,8 +230,8 @@ const TRANSPOSED: Experiment = Experiment {
         )
         .advice(
             "Transpose, or work in blocks, before you walk along columns.",
-            "Walking along columns costs little extra at this size; pad rows whose size is a \
-                 power of two.",
+            "Walking along columns costs little extra at this size; pad rows whose size is a power \
+             of two.",
         )
         .failing(
             "The original's misses hide behind its additions; the transposed loop waits for the \
@@ -318,7 +318,7 @@ const SUB_MATRIX: Experiment = Experiment {
         .advice(
             "Work in blocks of whole lines.",
             "Keep sums in registers: blocks that send them through memory lose more than they \
-                 save.",
+             save.",
         )
         .holding(
             "The eight sums of a line are independent, so an addition does not wait for the one \
@@ -424,8 +424,8 @@ const VECTORISED: Experiment = Experiment {
         )
         .then(0.234, "Core 2, 2666 MHz")
         .failing(
-            "Where prefetchers and out-of-order execution hide the misses of one column, the next column \
-             has little left to save.",
+            "Where prefetchers and out-of-order execution hide the misses of one column, the next \
+             column has little left to save.",
         ),
     ],
     ..Experiment::PLAIN

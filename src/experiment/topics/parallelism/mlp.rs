@@ -136,7 +136,8 @@ const MLP: Experiment = Experiment {
         measured(
             "A3.3",
             ours(ESTIMATE),
-            "by Little's law, stages of 64 keep at least 10 % more misses in flight than stages of 8",
+            "by Little's law, stages of 64 keep at least 10 % more misses in flight than stages of \
+             8",
             |e| {
                 in_memory(e)?;
                 // Both estimates have the same latency, so their ratio is that of the times.

@@ -188,8 +188,8 @@ const SHUFFLE: Experiment = Experiment {
             Shown::Times,
             Touches::Few,
             "Index drawn over looked up, exchange in memory",
-            "An exchange in memory takes {now} as long with an index that is drawn as with \
-                 one that is looked up",
+            "An exchange in memory takes {now} as long with an index that is drawn as with one \
+             that is looked up",
         )
         .advice(
             "Move long arithmetic out of loops that miss: compute addresses beforehand.",

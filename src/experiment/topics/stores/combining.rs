@@ -132,8 +132,8 @@ const SET_BYTES: Experiment = Experiment {
         measured(
             "E2.4",
             ours("whether the drop appears at the number of buffers that the vendor publishes"),
-            "non-temporal stores slow down most, by a factor of 1.5 or more, exactly when more lines \
-             are open than write-combining buffers are published for this core",
+            "non-temporal stores slow down most, by a factor of 1.5 or more, exactly when more \
+             lines are open than write-combining buffers are published for this core",
             |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
                 let found = buffers(e)?;

@@ -145,7 +145,7 @@ const FLUSHES: Experiment = Experiment {
             "X4.7",
             ours(
                 "the manual describes cldemote as a hint to move a line to an outer cache, not to \
-                  memory",
+                 memory",
             ),
             "cldemote leaves the line in a cache: a load of the line takes less than half as long \
              as a load of a line that is in no cache",

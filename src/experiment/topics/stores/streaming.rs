@@ -97,8 +97,8 @@ const INTRINSICS: Experiment = Experiment {
         measured(
             "E1.2",
             drepper("6.1"),
-            "in sequential order, 16-byte non-temporal stores are no slower than cached stores (5 % \
-             allowed): no line is read first",
+            "in sequential order, 16-byte non-temporal stores are no slower than cached stores \
+             (5 % allowed): no line is read first",
             |e| {
                 beyond_caches(e.machine)?;
                 let faster = ratio(e.at(STORES[1].0, 16.0), e.at(STORES[0].0, 16.0))?;

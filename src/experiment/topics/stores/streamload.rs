@@ -57,8 +57,8 @@ const LOADS: Experiment = Experiment {
         measured(
             "E5.2",
             ours("the same question for the wider forms, which came later"),
-            "on write-back memory, movntdqa of 32 bytes, and of 64 if the CPU has it, is as fast as a \
-             plain load of the same width, within 10 %, in L1d, L2 and memory",
+            "on write-back memory, movntdqa of 32 bytes, and of 64 if the CPU has it, is as fast \
+             as a plain load of the same width, within 10 %, in L1d, L2 and memory",
             |e| {
                 let mut parts = as_fast(e, 1)?;
                 match as_fast(e, 2) {

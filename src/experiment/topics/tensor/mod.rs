@@ -156,8 +156,8 @@ pub(crate) const SERIES: Experiment = Experiment {
         )
         .then_between(1.6, 2.16, "i7-9750H")
         .failing(
-            "The pointers of the nested tensor stay in the caches, and the core follows several of them at \
-             once.",
+            "The pointers of the nested tensor stay in the caches, and the core follows several of \
+             them at once.",
         ),
         // Larger pages reduce the misses of the TLB. Part 6: 172 operations per second in transparent
         // huge pages, 142 without.
@@ -172,7 +172,8 @@ pub(crate) const SERIES: Experiment = Experiment {
         )
         .then(1.21, "i7-9750H")
         .failing(
-            "TLB misses are few or overlap here, or the hypervisor backs large pages with small ones.",
+            "TLB misses are few or overlap here, or the hypervisor backs large pages with small \
+             ones.",
         ),
         // 287 operations per second are a 60 % improvement over the earlier ~140.
         computed(

@@ -27,8 +27,8 @@ const STEPS: u64 = 100;
 const CLOSE: f64 = 1.1;
 
 /// Why single runs differ.
-const STEPS_OR_INTERRUPTS: &str = "The time-stamp counter advances in long steps (26 ticks on a Zen 4), or something interrupts \
-     the core.";
+const STEPS_OR_INTERRUPTS: &str = "The time-stamp counter advances in long steps (26 ticks on a \
+                                   Zen 4), or something interrupts the core.";
 
 const CYCLE_ACCURACY: Experiment = Experiment {
     id: ID,
@@ -85,27 +85,29 @@ const CYCLE_ACCURACY: Experiment = Experiment {
         measured(
             "X15.1",
             ours("a report of cycles is only as precise as the spread of single runs"),
-            "of 100 runs of a chain of 100 core cycles, each timed by itself, 99 take less than 1.1 times \
-             the median",
+            "of 100 runs of a chain of 100 core cycles, each timed by itself, 99 take less than \
+             1.1 times the median",
             |e| close(e, CHAIN),
         )
         .failing(STEPS_OR_INTERRUPTS),
         measured(
             "X15.2",
             ours("a hit in L1d takes a fixed number of cycles, so the runs should agree"),
-            "of 100 runs of 100 steps in L1d, each timed by itself, 99 take less than 1.1 times the median",
+            "of 100 runs of 100 steps in L1d, each timed by itself, 99 take less than 1.1 times \
+             the median",
             |e| close(e, WALK_IN_L1D),
         )
         .failing(STEPS_OR_INTERRUPTS),
         measured(
             "X15.3",
             ours("no other core uses the L2 of a core that runs one thread"),
-            "of 100 runs of 100 steps in L2, each timed by itself, 99 take less than 1.1 times the median",
+            "of 100 runs of 100 steps in L2, each timed by itself, 99 take less than 1.1 times the \
+             median",
             |e| close(e, WALK_IN_L2),
         )
         .failing(
-            "Something interrupts the core or uses its L2, or the time-stamp counter advances in long \
-             steps (26 ticks on a Zen 4).",
+            "Something interrupts the core or uses its L2, or the time-stamp counter advances in \
+             long steps (26 ticks on a Zen 4).",
         ),
     ],
     ..Experiment::PLAIN

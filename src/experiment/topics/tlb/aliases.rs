@@ -162,7 +162,8 @@ const SELF_MODIFYING: Experiment = Experiment {
             },
         )
         .failing(
-            "The transfer of the line takes most of the time. Fetching the code again adds little to it.",
+            "The transfer of the line takes most of the time. Fetching the code again adds little \
+             to it.",
         ),
     ],
     ..Experiment::PLAIN

@@ -97,7 +97,10 @@ const TLB_USAGE: Experiment = Experiment {
                 ])
             },
         )
-        .failing("The page walker remembers the upper levels of the tables, or finds them in near caches."),
+        .failing(
+            "The page walker remembers the upper levels of the tables, or finds them in near \
+             caches.",
+        ),
         measured(
             "E26.3",
             ours(

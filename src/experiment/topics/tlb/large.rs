@@ -113,25 +113,29 @@ const LARGE_MEMORY: Experiment = Experiment {
     id: "X20",
     name: "large-memory",
     title: "Random walks over large memory, and its first touch",
-    question: "What do page walks cost when memory is large, what do pages of 2 MiB and 1 GiB save, \
-               and how fast do all cores together get memory from the kernel?",
+    question: "What do page walks cost when memory is large, what do pages of 2 MiB and 1 GiB \
+               save, and how fast do all cores together get memory from the kernel?",
     source: "Beyond the papers: Drepper 7.5.3 over the memory that `--memory` allows; Linux, \
              Documentation/admin-guide/mm/transhuge.rst",
-    about: "A random walk visits the same number of lines, spread over ever more memory: every step \
-            misses the caches in the same way, and only translation changes. A page table has 8 bytes \
-            per page: 2 MiB per GiB in 4 KiB pages, 4 KiB per GiB in 2 MiB pages. Page walks are cheap \
-            as long as caches hold the tables. They miss L2 where the tables outgrow it, and wait for \
-            memory where the tables outgrow the last level as well. The core caches the upper levels \
-            of the tables, so that a walk mostly loads one entry. A quick run spreads the lines \
-            threefold. A full run goes as far as `--memory` allows, 1 GiB without it: on a machine of \
-            one's own, `--memory` with 90 % of the free memory shows the whole curve. Pages of 2 MiB \
-            are requested by madvise or from the hugetlb pool. If the kernel does not find enough \
-            free blocks, it compacts memory during the first touch, which takes time, or grants 4 KiB \
-            pages, which khugepaged may merge much later. Such points are untestable, and say what was \
-            granted. First touches are page faults: threads of one process share its address space, \
-            and the kernel's lists of free pages. The time per page contains giving it back. Over the \
-            largest memory, single steps are timed one by one as well, to see how they spread.",
-    plot: Some(Plot::nanoseconds(Axis::bytes("memory"), Axis::log("time of a step"))),
+    about: "A random walk visits the same number of lines, spread over ever more memory: every \
+            step misses the caches in the same way, and only translation changes. A page table has \
+            8 bytes per page: 2 MiB per GiB in 4 KiB pages, 4 KiB per GiB in 2 MiB pages. Page \
+            walks are cheap as long as caches hold the tables. They miss L2 where the tables \
+            outgrow it, and wait for memory where the tables outgrow the last level as well. The \
+            core caches the upper levels of the tables, so that a walk mostly loads one entry. A \
+            quick run spreads the lines threefold. A full run goes as far as `--memory` allows, 1 \
+            GiB without it: on a machine of one's own, `--memory` with 90 % of the free memory \
+            shows the whole curve. Pages of 2 MiB are requested by madvise or from the hugetlb \
+            pool. If the kernel does not find enough free blocks, it compacts memory during the \
+            first touch, which takes time, or grants 4 KiB pages, which khugepaged may merge much \
+            later. Such points are untestable, and say what was granted. First touches are page \
+            faults: threads of one process share its address space, and the kernel's lists of free \
+            pages. The time per page contains giving it back. Over the largest memory, single \
+            steps are timed one by one as well, to see how they spread.",
+    plot: Some(Plot::nanoseconds(
+        Axis::bytes("memory"),
+        Axis::log("time of a step"),
+    )),
     events: &[Quantity::DtlbWalks, Quantity::DtlbWalkCycles],
     cases: |machine| {
         let mut cases = Vec::new();
@@ -167,8 +171,8 @@ const LARGE_MEMORY: Experiment = Experiment {
         measured(
             "X20.1",
             ours("what huge pages gain where the data is as large as it gets"),
-            "over the largest memory, a step takes more than 1.1 times as long in 4 KiB pages as in \
-             2 MiB pages",
+            "over the largest memory, a step takes more than 1.1 times as long in 4 KiB pages as \
+             in 2 MiB pages",
             |e| {
                 let [_, x] = ends(e)?;
                 let what = format!("4 KiB over 2 MiB pages, {:.0} MiB", x / 1048576.0);
@@ -178,26 +182,35 @@ const LARGE_MEMORY: Experiment = Experiment {
         measured(
             "X20.2",
             ours("the tables of 4 KiB pages grow with memory, and leave one cache after the other"),
-            "the larger the memory, the more 4 KiB pages cost over 2 MiB pages: from the smallest to \
-             the largest at least 1.05 times as much",
+            "the larger the memory, the more 4 KiB pages cost over 2 MiB pages: from the smallest \
+             to the largest at least 1.05 times as much",
             |e| {
                 let [small, large] = ends(e)?;
                 let growth = ratio(cost(e, HUGE, large), cost(e, HUGE, small))?;
-                at_least("cost of 4 KiB pages, largest over smallest memory", growth, 1.05)
+                at_least(
+                    "cost of 4 KiB pages, largest over smallest memory",
+                    growth,
+                    1.05,
+                )
             },
         ),
         measured(
             "X20.3",
-            ours("the tables of 2 MiB pages fit the caches, if the host of a guest has such pages, too"),
-            "in 2 MiB pages, a step takes at most 1.15 times as long over the largest memory as over \
-             the smallest",
+            ours(
+                "the tables of 2 MiB pages fit the caches, if the host of a guest has such pages, \
+                 too",
+            ),
+            "in 2 MiB pages, a step takes at most 1.15 times as long over the largest memory as \
+             over the smallest",
             |e| {
                 let [small, large] = ends(e)?;
                 let longer = ratio(e.at(HUGE, large), e.at(HUGE, small))?;
                 at_most("2 MiB pages, largest over smallest memory", longer, 1.15)
             },
         )
-        .failing("Page walks cost time in 2 MiB pages, too: the host may back them with smaller ones."),
+        .failing(
+            "Page walks cost time in 2 MiB pages, too: the host may back them with smaller ones.",
+        ),
         measured(
             "X20.4",
             ours("a page walk that waits for memory doubles the loads from memory of a step"),
@@ -214,8 +227,8 @@ const LARGE_MEMORY: Experiment = Experiment {
                     let unused = 2.0 * spread(e.machine, 1) as f64;
                     let memory = needed * PAGE as f64 / ENTRY as f64 + unused;
                     return Err(Untestable(format!(
-                        "tables of {:.1} MiB are not twice the last level: `--profile full --memory` \
-                         with {} GiB or more tests it",
+                        "tables of {:.1} MiB are not twice the last level: \
+                         `--profile full --memory` with {} GiB or more tests it",
                         tables / 1048576.0,
                         (memory as u64).div_ceil(1 << 30)
                     )));
@@ -225,9 +238,11 @@ const LARGE_MEMORY: Experiment = Experiment {
         ),
         measured(
             "X20.5",
-            ours("pages of 1 GiB have to be reserved: is that worth the trouble after 2 MiB pages?"),
-            "over the largest memory, a step takes less than 1.1 times as long in 2 MiB pages as in \
-             1 GiB pages",
+            ours(
+                "pages of 1 GiB have to be reserved: is that worth the trouble after 2 MiB pages?",
+            ),
+            "over the largest memory, a step takes less than 1.1 times as long in 2 MiB pages as \
+             in 1 GiB pages",
             |e| {
                 let [_, x] = ends(e)?;
                 let huge = e.at(HUGE, x)?;
@@ -236,7 +251,11 @@ const LARGE_MEMORY: Experiment = Experiment {
                         "a quick run takes no pages of 1 GiB: `--profile full` does".into(),
                     ));
                 }
-                at_most("2 MiB over 1 GiB pages", ratio(Ok(huge), e.at(GIANT, x)), 1.1)
+                at_most(
+                    "2 MiB over 1 GiB pages",
+                    ratio(Ok(huge), e.at(GIANT, x)),
+                    1.1,
+                )
             },
         ),
         measured(
@@ -250,7 +269,8 @@ const LARGE_MEMORY: Experiment = Experiment {
                 e.machine.cpu_order.one_kind(cores)?;
                 if touched(e.machine) < LEAST_TOUCHED {
                     return Err(Untestable(format!(
-                        "{cores} threads need {} MiB together, and this run has {} MiB (`--memory`)",
+                        "{cores} threads need {} MiB together, and this run has {} MiB \
+                         (`--memory`)",
                         (LEAST_TOUCHED * PAGE * cores) >> 20,
                         e.machine.largest >> 20
                     )));
@@ -275,8 +295,8 @@ const LARGE_MEMORY: Experiment = Experiment {
                 "refresh, banks at work for somebody else, and page walks that miss delay single \
                  loads, which a mean does not show",
             ),
-            "over the largest memory, one step in a hundred takes more than 1.5 times as long as the \
-             median step, in 4 KiB pages and in 2 MiB pages",
+            "over the largest memory, one step in a hundred takes more than 1.5 times as long as \
+             the median step, in 4 KiB pages and in 2 MiB pages",
             |e| {
                 let [_, x] = ends(e)?;
                 all_of([BASE, HUGE].map(|pages| {
@@ -382,12 +402,10 @@ const FIG_7_9: Experiment = Experiment {
             Shown::Times,
             Touches::Many,
             "4 KiB over 2 MiB pages, random walk in memory",
-            "A random walk through memory takes {now} as long in 4 KiB pages as in 2 MiB \
-                 pages",
+            "A random walk through memory takes {now} as long in 4 KiB pages as in 2 MiB pages",
         )
         .advice(
-            "Ask for huge pages (madvise, hugetlb) for large data that you access at \
-                 random.",
+            "Ask for huge pages (madvise, hugetlb) for large data that you access at random.",
             "Huge pages gain little here: reduce cache misses first.",
         )
         .failing(
@@ -420,8 +438,8 @@ const FIG_7_9: Experiment = Experiment {
         )
         .then(1.45, PENTIUM_4)
         .failing(
-            "A miss in the L1 dTLB costs little beside L2, or the hypervisor backs large pages with small \
-             ones.",
+            "A miss in the L1 dTLB costs little beside L2, or the hypervisor backs large pages \
+             with small ones.",
         ),
         measured(
             "F4.3",

@@ -88,8 +88,8 @@ const FIG_3_12: Experiment = Experiment {
             },
         )
         .failing(
-            "Page walks find their tables in the caches, or the hypervisor backs large pages with small \
-             ones.",
+            "Page walks find their tables in the caches, or the hypervisor backs large pages with \
+             small ones.",
         ),
         measured(
             "D16.3",
@@ -254,8 +254,8 @@ const FIG_3_17: Experiment = Experiment {
             },
         )
         .failing(
-            "Something other than the TLB decides here: how the pages of one order lie in the caches, or \
-             what the host does.",
+            "Something other than the TLB decides here: how the pages of one order lie in the \
+             caches, or what the host does.",
         ),
         // Random inside blocks of 60 pages 145 cycles at 2^29 bytes, over the whole list 572: the
         // difference is the TLB.
@@ -271,8 +271,8 @@ const FIG_3_17: Experiment = Experiment {
             Shown::Times,
             Touches::Some,
             "Random order in the whole list over random order in 60 pages",
-            "Random access over the whole list takes {now} as long as random access within \
-                 60 pages",
+            "Random access over the whole list takes {now} as long as random access within 60 \
+             pages",
         )
         .advice(
             "Finish the work on a few pages before you go on to other pages.",
@@ -297,7 +297,8 @@ const FIG_3_17: Experiment = Experiment {
         )
         .holding("TLB misses cause part of the gap.")
         .failing(
-            "TLB misses cause little of the gap, or the hypervisor backs large pages with small ones.",
+            "TLB misses cause little of the gap, or the hypervisor backs large pages with small \
+             ones.",
         ),
     ],
     ..Experiment::PLAIN

@@ -83,9 +83,9 @@ const ENTRIES: Experiment = Experiment {
             while most entries are unused. If a hash selects the set, such pages do not miss \
             early. CPUID is not always right: Golden Cove reports 64 entries for loads, and its \
             manual says 96. In the walk over large pages, each line lies one small page further \
-            into its page than the line before. If a hypervisor backs large pages with small pages, \
-            the TLB has translations of small pages. They then spread over the sets, and the walk \
-            shows the entries for small pages.",
+            into its page than the line before. If a hypervisor backs large pages with small \
+            pages, the TLB has translations of small pages. They then spread over the sets, and \
+            the walk shows the entries for small pages.",
     plot: Some(Plot::cycles(Axis::log("pages"), Axis::log("time"))),
     cases,
     curves: |e| e.curves_of(|label| ![PUBLISHED, REPORTED].contains(&label)),

@@ -293,7 +293,8 @@ impl Functions {
         let named = self.names.iter().zip(&self.alone);
         let mut notes: String = named.map(|(name, alone)| words(name, alone)).collect();
         if self.pairs.iter().any(|pair| pair.unit.is_empty()) {
-            notes += "Criterion does not store the unit: nanoseconds, unless a bench measures something else.\n";
+            notes += "Criterion does not store the unit: nanoseconds, unless a bench measures \
+                      something else.\n";
         }
         notes
     }

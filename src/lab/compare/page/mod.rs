@@ -73,7 +73,10 @@ fn masthead(sides: &[Side]) -> Markup {
             }
             dl.facts {
                 @for side in sides {
-                    div { dt { (side.name) } dd { (side.view.summary.machine) ", " (side.view.date) } }
+                    div {
+                        dt { (side.name) }
+                        dd { (side.view.summary.machine) ", " (side.view.date) }
+                    }
                 }
             }
             @if let Some(apart) = prefetchers_apart(sides) { p.warning { (apart) } }
@@ -142,7 +145,8 @@ fn differences(sides: &[Side], found: &[Vec<Difference>]) -> Markup {
         section #differences aria-labelledby="differences-title" {
             h2 #differences-title { "Differences" }
             p.lead {
-                "How much slower or faster than " (first) ", by the median of all points that both have, "
+                "How much slower or faster than " (first)
+                ", by the median of all points that both have, "
                 "the largest effect first; and how many points differ beyond the doubt of both."
             }
             (table("Differences by experiment", headings, rows))

@@ -40,9 +40,9 @@ const FOOTPRINT: Experiment = Experiment {
              the decoded cache, in micro-operations: Sandy Bridge 1536 (Real World Technologies), \
              Haswell and Skylake 1536, Sunny Cove 2304 (AnandTech), Willow Cove 2304 and Golden \
              Cove 4096 (Hardware Times, from Intel's Architecture Day 2021), Raptor Cove as Golden \
-             Cove (Chips and Cheese), Redwood Cove 4096 and Lion Cove 5250 (Wikipedia, from Intel); \
-             in instructions: Zen 2048 and Zen 2 4096 (AnandTech), Zen 3 4096 and Zen 4 6912 \
-             (WikiChip), Zen 5 6144 (Chips and Cheese)",
+             Cove (Chips and Cheese), Redwood Cove 4096 and Lion Cove 5250 (Wikipedia, from \
+             Intel); in instructions: Zen 2048 and Zen 2 4096 (AnandTech), Zen 3 4096 and Zen 4 \
+             6912 (WikiChip), Zen 5 6144 (Chips and Cheese)",
     about: "Straight-line code of one kind of instruction runs in a loop. The axis is its size in \
             bytes, the height the time per instruction. A cache of decoded micro-operations \
             bypasses the decoders for code that fits it. Code of short instructions has many per \
@@ -353,8 +353,8 @@ const UNDEFINED: Experiment = Experiment {
                 let cost = e.at(CODE, MANY as f64)?.scaled(PER_JUMP);
                 if cost.side_of(FORGOTTEN) != Side::Above {
                     return Err(Untestable(format!(
-                        "the predictor still remembers {MANY} jumps: each costs {cost} core cycles, \
-                         and one that is not remembered {FORGOTTEN} or more"
+                        "the predictor still remembers {MANY} jumps: each costs {cost} core \
+                         cycles, and one that is not remembered {FORGOTTEN} or more"
                     )));
                 }
                 at_most("ud2 over code, many jumps", ratio, 0.95)

@@ -212,14 +212,13 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
             Shown::Times,
             Touches::Most,
             "Threads on one line over separate lines",
-            "Threads that increment on one line take {now} as long as threads on separate \
-                 lines",
+            "Threads that increment on one line take {now} as long as threads on separate lines",
         )
         .advice(
             "Pad data that a thread writes often to a line of its own: false sharing costs at \
-                 least as much as in the paper.",
-            "False sharing costs less than in the paper. Measure before you pad, and pad only \
-                 data that threads write often.",
+             least as much as in the paper.",
+            "False sharing costs less than in the paper. Measure before you pad, and pad only data \
+             that threads write often.",
         )
         .holding("The line changes its owner at least as often as on the paper's bus.")
         .failing(

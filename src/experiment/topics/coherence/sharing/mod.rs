@@ -13,8 +13,8 @@ use crate::stats::Interval;
 mod figures;
 
 /// Why words side by side cost less than in the note.
-const OTHER_MACHINE: &str = "Fewer threads than in the note compete for the line, or a transfer costs less than between \
-     its two sockets.";
+const OTHER_MACHINE: &str = "Fewer threads than in the note compete for the line, or a transfer \
+                             costs less than between its two sockets.";
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[
@@ -95,8 +95,8 @@ pub(crate) fn on_all_cores(e: &Evidence<'_>, series: &str) -> Testable<(usize, I
     e.machine.cpu_order.one_kind(cores)?;
     if sharers(e.machine.cpu_order.first(cores), |seat| seat.core)[1] > 1 {
         return Err(Untestable(format!(
-            "threads take hyper-threads before cores (`--threads siblings`), so that {cores} threads do \
-             not run on all {cores} cores"
+            "threads take hyper-threads before cores (`--threads siblings`), so that {cores} \
+             threads do not run on all {cores} cores"
         )));
     }
     let of_all = |point: &Point| point.series == series && point.x == cores as f64;
@@ -184,15 +184,15 @@ const COHERENCE: Experiment = Experiment {
             waits for all other threads on it, so that an additional time grows with their number. \
             Three claims therefore divide it by the number of threads, of which 8 at most share a \
             line. This divisor is ours: the note \
-            states what each thread sees. Of the locks of its 16 threads, four share a line, because \
-            a Java object has 16 bytes. For its atomic operations it names no number of threads, \
-            and 16 words of 4 bytes on the line are assumed. The bars show the \
-            largest number of threads that each had a core.",
+            states what each thread sees. Of the locks of its 16 threads, four share a line, \
+            because a Java object has 16 bytes. For its atomic operations it names no number of \
+            threads, and 16 words of 4 bytes on the line are assumed. The bars show the largest \
+            number of threads that each had a core.",
     plot: Some(
         Plot::bars(
             Axis::linear(
                 "int++ (1), fetch_add (2), compare_exchange (3), spin lock (4), Mutex (5), \
-             parking_lot::Mutex (6)",
+                 parking_lot::Mutex (6)",
             ),
             Axis::log("time relative to 128 B apart"),
             Unit::Count,
@@ -228,8 +228,8 @@ const COHERENCE: Experiment = Experiment {
         )
         .advice(
             "Keep per-thread counters in registers, or on lines of their own.",
-            "The store buffer hides most of the cost of plain increments. Pad words that \
-                 threads write often nevertheless.",
+            "The store buffer hides most of the cost of plain increments. Pad words that threads \
+             write often nevertheless.",
         ),
         // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. A factor of 2 is
         // our threshold.
@@ -249,9 +249,9 @@ const COHERENCE: Experiment = Experiment {
         )
         .advice(
             "Put each thread's counter on a line of its own: 64 bytes, or 128 where the CPU \
-                 fetches lines in pairs.",
+             fetches lines in pairs.",
             "Padding gains little for these counters: look for data that threads really share \
-                 first.",
+             first.",
         ),
         // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. A factor of 2 is
         // our threshold.
@@ -356,9 +356,9 @@ const COHERENCE: Experiment = Experiment {
         measured(
             "B8.11",
             sestoft("4.2"),
-            "the additional time of taking and releasing a Mutex, with locks side by side instead of \
-             apart, divided by the number of threads on the line, 8 at most (our divisor), is at \
-             least 97.5 ns",
+            "the additional time of taking and releasing a Mutex, with locks side by side instead \
+             of apart, divided by the number of threads on the line, 8 at most (our divisor), is \
+             at least 97.5 ns",
             |e| overhead(e, WAYS[4].0, 390.0 / NOTE_LOCKS),
         )
         .then(390.0 / NOTE_LOCKS, "2 x Xeon E5-2680 v3, 4 locks per line")

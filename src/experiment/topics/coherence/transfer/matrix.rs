@@ -22,15 +22,15 @@ pub(super) const MATRIX: Experiment = Experiment {
     source: "Beyond Drepper 3.3.4: the round trip of X12 for every pair of CPUs",
     about: "Two threads pass one line back and forth, for every pair of CPUs. The blocks of the \
             map are the caches that cores share: pairs within a block should be near, pairs across \
-            blocks far. Of many CPUs, some of each package and of several last levels stand for all. \
-            Each pair uses a line on a page of its own, which the first CPU of the pair has touched \
-            first: the home of the line is the memory node of that CPU. With several nodes, the \
-            kernel is asked whether it is so, and the record names the node. Groups of CPUs are \
-            inferred from the times alone: the two nearest groups are joined, again and again, and a \
-            level of groups counts where the next two lie a quarter farther apart than the two \
-            before. The kernel's description of shared caches can be wrong, above all in a guest \
-            whose host hides it. A pair that is much faster than its block may be two hyper-threads \
-            of one core.",
+            blocks far. Of many CPUs, some of each package and of several last levels stand for \
+            all. Each pair uses a line on a page of its own, which the first CPU of the pair has \
+            touched first: the home of the line is the memory node of that CPU. With several \
+            nodes, the kernel is asked whether it is so, and the record names the node. Groups of \
+            CPUs are inferred from the times alone: the two nearest groups are joined, again and \
+            again, and a level of groups counts where the next two lie a quarter farther apart \
+            than the two before. The kernel's description of shared caches can be wrong, above all \
+            in a guest whose host hides it. A pair that is much faster than its block may be two \
+            hyper-threads of one core.",
     plot: Some(Plot {
         shape: Shape::Heat {
             depth: "CPU",

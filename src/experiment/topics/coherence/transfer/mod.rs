@@ -48,11 +48,11 @@ const ROUND_TRIPS: Experiment = Experiment {
             for ownership. With `lock cmpxchg`, the waiting thread requests ownership at once, \
             which saves the shared state in between but keeps requesting the line. The line lies \
             on a new page that the first CPU of the pair has touched first, so that its memory is \
-            near that CPU; with several memory nodes, the kernel is asked whether it is so, and the \
-            record names the node. Hyper-threads of one core share its L1d and move no line. Cores under \
-            one last-level cache exchange the line there; others use the interconnect, which takes \
-            several times as long. In a guest, the host may move either CPU to another core at any \
-            time.",
+            near that CPU; with several memory nodes, the kernel is asked whether it is so, and \
+            the record names the node. Hyper-threads of one core share its L1d and move no line. \
+            Cores under one last-level cache exchange the line there; others use the interconnect, \
+            which takes several times as long. In a guest, the host may move either CPU to another \
+            core at any time.",
     plot: Some(Plot::bars(
         Axis::linear(
             "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",
@@ -198,8 +198,8 @@ pub(crate) fn two_cores(e: &Evidence<'_>, [there, here]: [f64; 2]) -> Testable<(
     ) {
         (Err(Untestable(reason)), Ok(walk)) if has_trip && walk.hi < ON_THEIR_WAY => {
             Err(Untestable(format!(
-                "{reason}; and loads of lines that the other CPU modified take only {walk} times as \
-                 long as loads of lines in the own L1d"
+                "{reason}; and loads of lines that the other CPU modified take only {walk} times \
+                 as long as loads of lines in the own L1d"
             )))
         }
         _ => Ok(()),

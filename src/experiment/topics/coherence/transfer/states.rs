@@ -50,8 +50,8 @@ pub(super) const STATES: Experiment = Experiment {
         ),
     ],
     about: "A core accesses 64 lines; each line contains the address of the next, so that a \
-            load must finish before the next begins. Before that, the other core has brought the lines \
-            into the state on the horizontal axis. A modified line comes from the core that \
+            load must finish before the next begins. Before that, the other core has brought the \
+            lines into the state on the horizontal axis. A modified line comes from the core that \
             modified it; the directory or a snoop says where a line is. A locked addition must own \
             its line. It takes the line away from another core, and it must first invalidate the \
             copies of other cores, even if the core has the data already. The chart shows \
@@ -121,9 +121,9 @@ pub(super) const STATES: Experiment = Experiment {
         measured(
             "X13.4",
             ours("whether copies are invalidated one after the other or all at once"),
-            "with a fence after each, locked additions to lines that up to 15 other cores have read, \
-             all as near as the nearest, take less than 1.5 times as long as locked additions to lines \
-             that one other core has read",
+            "with a fence after each, locked additions to lines that up to 15 other cores have \
+             read, all as near as the nearest, take less than 1.5 times as long as locked \
+             additions to lines that one other core has read",
             readers,
         ),
         measured(
@@ -207,8 +207,8 @@ fn readers(e: &Evidence<'_>) -> Judged {
     let (readers, all) = e.last(READERS)?;
     if readers > near as f64 {
         return Err(Untestable(format!(
-            "of {readers} cores that read the lines, {near} are as near as the nearest: the ratio would \
-             show the distance of the others"
+            "of {readers} cores that read the lines, {near} are as near as the nearest: the ratio \
+             would show the distance of the others"
         )));
     }
     at_most(&format!("{readers} readers over one"), ratio(all, one), 1.5)

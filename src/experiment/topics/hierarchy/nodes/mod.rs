@@ -30,19 +30,19 @@ const NODES: Experiment = Experiment {
     name: "memory-nodes",
     title: "Memory of this node and of others",
     question: "How much farther is the memory of another node?",
-    source: "Beyond Drepper 5.4 and Figure 5.4: latency and bandwidth from a CPU of each node to memory of \
-             each node",
-    about: "A machine with several memory controllers far apart has several memory nodes: one per socket, \
-            several per socket where the firmware divides it (NPS, SNC), and one without CPUs for memory \
-            behind CXL. The map shows the time of a step of a random walk, one line per element, on 2 MiB \
-            pages where there are any: a row per node whose CPU walks, a column per node whose memory it \
-            walks through. The pages of each case are new, are bound to their node before they are \
-            touched, and the kernel is asked afterwards where they lie. From the node of the measuring \
-            CPU, one thread also reads and writes its own memory and that of the farthest node, walks and \
-            reads memory of which every other page lies on each, and walks memory that it touched first \
-            without asking for a node. The firmware states a distance for each pair of nodes (ACPI SLIT), \
-            10 for the own node. The kernel chooses nodes by these \
-            distances, whatever the latencies are.",
+    source: "Beyond Drepper 5.4 and Figure 5.4: latency and bandwidth from a CPU of each node to \
+             memory of each node",
+    about: "A machine with several memory controllers far apart has several memory nodes: one per \
+            socket, several per socket where the firmware divides it (NPS, SNC), and one without \
+            CPUs for memory behind CXL. The map shows the time of a step of a random walk, one \
+            line per element, on 2 MiB pages where there are any: a row per node whose CPU walks, \
+            a column per node whose memory it walks through. The pages of each case are new, are \
+            bound to their node before they are touched, and the kernel is asked afterwards where \
+            they lie. From the node of the measuring CPU, one thread also reads and writes its own \
+            memory and that of the farthest node, walks and reads memory of which every other page \
+            lies on each, and walks memory that it touched first without asking for a node. The \
+            firmware states a distance for each pair of nodes (ACPI SLIT), 10 for the own node. \
+            The kernel chooses nodes by these distances, whatever the latencies are.",
     plot: Some(Plot {
         shape: Shape::Heat {
             depth: "CPU of node",
@@ -59,8 +59,8 @@ const NODES: Experiment = Experiment {
         measured(
             "X19.1",
             ours("programs place threads and memory by node; whether that pays depends on this"),
-            "a random walk through memory of another node takes at least 1.2 times as long as through \
-             memory of the own node",
+            "a random walk through memory of another node takes at least 1.2 times as long as \
+             through memory of the own node",
             |e| {
                 let Extreme { at, value } = Extreme::least(of_pairs(e)?.into_iter().map(Ok))?;
                 at_least(&in_words(at, "over own memory"), value, 1.2)
@@ -70,9 +70,12 @@ const NODES: Experiment = Experiment {
         .failing("Some nodes are so near that their memory serves as well."),
         measured(
             "X19.2",
-            ours("the kernel chooses the next node by the distances that the firmware states (ACPI SLIT)"),
-            "of two nodes, a random walk takes longer through memory of the one that the firmware states \
-             to be farther",
+            ours(
+                "the kernel chooses the next node by the distances that the firmware states (ACPI \
+                 SLIT)",
+            ),
+            "of two nodes, a random walk takes longer through memory of the one that the firmware \
+             states to be farther",
             |e| {
                 let Extreme { at, value } = Extreme::least(in_order(e)?.into_iter().map(Ok))?;
                 at_least(&in_words(at, "over the nearer by the firmware"), value, 1.0)
@@ -82,11 +85,11 @@ const NODES: Experiment = Experiment {
         measured(
             "X19.3",
             ours(
-                "the ACPI specification, 5.2.17, scales the stated distances to 10 for the own node, so \
-                 that 20 stands for twice as far",
+                "the ACPI specification, 5.2.17, scales the stated distances to 10 for the own \
+                 node, so that 20 stands for twice as far",
             ),
-            "latencies of a random walk through memory of other nodes, over that of the own node, are \
-             within a quarter of the quotients of the distances that the firmware states",
+            "latencies of a random walk through memory of other nodes, over that of the own node, \
+             are within a quarter of the quotients of the distances that the firmware states",
             |e| {
                 let quotients = stated(e)?;
                 let quotients = || quotients.iter().copied().map(Ok);
@@ -100,8 +103,8 @@ const NODES: Experiment = Experiment {
         measured(
             "X19.4",
             ours("one thread is limited by its outstanding misses, not by the memory of one node"),
-            "a single thread reads memory whose pages lie on its own and on another node in turn no faster than \
-             memory of its own node, and no slower than memory of the other",
+            "a single thread reads memory whose pages lie on its own and on another node in turn \
+             no faster than memory of its own node, and no slower than memory of the other",
             |e| {
                 let Ends { home, far, .. } = measured_ends(e)?;
                 let [own, other] = [home, far].map(|node| e.at(READ, node as f64));
@@ -115,19 +118,23 @@ const NODES: Experiment = Experiment {
         measured(
             "X19.5",
             ours("non-temporal stores need no line from the other node before they write it"),
-            "non-temporal stores of one thread to memory of another node take no longer than ordinary \
-             stores to it",
+            "non-temporal stores of one thread to memory of another node take no longer than \
+             ordinary stores to it",
             |e| {
                 let Ends { far, .. } = measured_ends(e)?;
                 let [stream, write] = [STREAM, WRITE].map(|way| e.at(way, far as f64));
-                at_most("non-temporal over ordinary stores", ratio(stream?, write?), 1.0)
+                at_most(
+                    "non-temporal over ordinary stores",
+                    ratio(stream?, write?),
+                    1.0,
+                )
             },
         ),
         measured(
             "X19.6",
             ours("Linux takes a page from the node of the CPU that touches it first"),
-            "a random walk through memory that the CPU touched first takes at most 1.1 times as long as \
-             through memory that was bound to its node",
+            "a random walk through memory that the CPU touched first takes at most 1.1 times as \
+             long as through memory that was bound to its node",
             |e| {
                 let Ends { home, .. } = measured_ends(e)?;
                 let touched = e.at(WALK_TOUCHED, home as f64)?;
@@ -138,30 +145,36 @@ const NODES: Experiment = Experiment {
         measured(
             "X19.7",
             drepper("5.4, Figure 5.4"),
-            "a single thread reads memory of another node at most at 0.9 times the speed of its own",
+            "a single thread reads memory of another node at most at 0.9 times the speed of its \
+             own",
             |e| at_most("speed over that of own memory", speed(e, READ)?, 0.9),
         )
         .then(0.8, ""),
         measured(
             "X19.8",
             drepper("5.4, Figure 5.4"),
-            "a single thread writes memory of another node, far beyond the caches, at 0.9 to 1.1 times the \
-             speed of its own",
+            "a single thread writes memory of another node, far beyond the caches, at 0.9 to 1.1 \
+             times the speed of its own",
             |e| between("speed over that of own memory", speed(e, WRITE)?, 0.9, 1.1),
         )
         .then_between(0.985, 1.018, ""),
         measured(
             "X19.9",
             ours("interleaving is advised for memory that threads of all nodes use"),
-            "a random walk through memory of two nodes in turn takes as long as the mean of walks through \
-             memory of each, within a tenth",
+            "a random walk through memory of two nodes in turn takes as long as the mean of walks \
+             through memory of each, within a tenth",
             |e| {
                 let Ends { home, far, .. } = measured_ends(e)?;
                 let [own, other] = [home, far].map(|node| e.at(&home.to_string(), node as f64));
                 let (own, other) = (own?, other?);
                 let mean = Interval::new((own.lo + other.lo) / 2.0, (own.hi + other.hi) / 2.0);
                 let turns = e.at(WALK_IN_TURN, home as f64)?;
-                between("in turn over the mean of both", ratio(turns, mean), 0.9, 1.1)
+                between(
+                    "in turn over the mean of both",
+                    ratio(turns, mean),
+                    0.9,
+                    1.1,
+                )
             },
         ),
     ],

@@ -243,8 +243,8 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
             },
         )
         .failing(
-            "A prefetcher fetches neighbours of a line that misses, and growing steps meet them more often \
-             than random steps.",
+            "A prefetcher fetches neighbours of a line that misses, and growing steps meet them \
+             more often than random steps.",
         ),
         measured(
             "E33.2",

@@ -201,8 +201,8 @@ pub(crate) const STRIDES: Experiment = Experiment {
         )
         .failing(
             "A prefetcher of this core works on virtual addresses, or neighbouring pages also lie \
-             side by side in physical memory, or lines that lie a page apart get in each other's way in \
-             caches and memory.",
+             side by side in physical memory, or lines that lie a page apart get in each other's \
+             way in caches and memory.",
         ),
         measured(
             "E29.3",
@@ -217,8 +217,8 @@ pub(crate) const STRIDES: Experiment = Experiment {
             },
         )
         .failing(
-            "A prefetcher follows this stride, or lines that lie 4 KiB apart get in each other's way in \
-             caches and memory.",
+            "A prefetcher follows this stride, or lines that lie 4 KiB apart get in each other's \
+             way in caches and memory.",
         ),
         // Strides are recognised as well: skipping a fixed number of lines counts as a pattern,
         // within a window that is often 512 bytes.

@@ -81,8 +81,8 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
                 "few virtual machines have a spare hyper-thread: what does a helper on another \
                  core cost where it has nothing to save?",
             ),
-            "in L1d and L2, a helper thread on another core that shares a cache slows a random walk \
-             down: it takes 1 to 2 times as long",
+            "in L1d and L2, a helper thread on another core that shares a cache slows a random \
+             walk down: it takes 1 to 2 times as long",
             |e| slows(e, OTHER),
         ),
         counted(

@@ -156,7 +156,8 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
         )
         .then_between(0.98, 1.0, "512 KiB L2 (2007)")
         .failing(
-            "In L2 the prefetch hides a part of the latency, or its instructions cost time of their own.",
+            "In L2 the prefetch hides a part of the latency, or its instructions cost time of \
+             their own.",
         ),
         // Beyond L2 prefetching saves 50 to 60 cycles, up to 8 %.
         measured(
@@ -178,8 +179,7 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
             Shown::Saved,
             Touches::Many,
             "Saved by software prefetch on a random list",
-            "Software prefetch saves {now} of the time of a walk through a random list in \
-                 memory",
+            "Software prefetch saves {now} of the time of a walk through a random list in memory",
         )
         .advice(
             "Prefetch where you know addresses several steps ahead, and tune the distance.",
@@ -246,14 +246,19 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
                 "a prefetch also brings a translation, and the L1 dTLB has fewer entries than L1d \
                  has lines",
             ),
-            "in memory and in 4 KiB pages, a random walk takes more than 3 % longer with a prefetch \
-             128 nodes ahead than with the best distance of 2 to 16",
+            "in memory and in 4 KiB pages, a random walk takes more than 3 % longer with a \
+             prefetch 128 nodes ahead than with the best distance of 2 to 16",
             |e| {
                 let farthest = DISTANCES[DISTANCES.len() - 1];
-                let entries = e.machine.calibration.dtlb_reach().map_or(0, |bytes| bytes / PAGE);
+                let entries = e
+                    .machine
+                    .calibration
+                    .dtlb_reach()
+                    .map_or(0, |bytes| bytes / PAGE);
                 if entries >= farthest {
                     return Err(Untestable(format!(
-                        "the L1 dTLB of this core has {entries} entries, enough for {farthest} nodes"
+                        "the L1 dTLB of this core has {entries} entries, enough for {farthest} \
+                         nodes"
                     )));
                 }
                 in_small_pages(e, &ahead(farthest))?;

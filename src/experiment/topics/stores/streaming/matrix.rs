@@ -61,8 +61,8 @@ pub(super) const FIG_6_1: Experiment = Experiment {
         measured(
             "E4.1",
             drepper("6.1, Table 6.1"),
-            "by row, non-temporal stores to a matrix that exceeds the last level are no slower than \
-             normal stores (10 % allowed)",
+            "by row, non-temporal stores to a matrix that exceeds the last level are no slower \
+             than normal stores (10 % allowed)",
             |e| {
                 let sides = beyond_caches(e.machine)?;
                 each_of(e, &sides, 2, 0, |what, slower| at_most(what, slower, 1.1))
@@ -77,8 +77,8 @@ pub(super) const FIG_6_1: Experiment = Experiment {
         )
         .advice(
             "Use non-temporal stores for full lines that the program will not read soon.",
-            "Use normal stores; the only gain of non-temporal stores is that they leave the \
-                 caches alone.",
+            "Use normal stores; the only gain of non-temporal stores is that they leave the caches \
+             alone.",
         ),
         // 0.127 s by column and 0.048 by row.
         measured(
@@ -112,8 +112,8 @@ pub(super) const FIG_6_1: Experiment = Experiment {
         )
         .advice(
             "Use non-temporal stores only for full lines in sequential order.",
-            "Partial lines cost less than expected, but full lines in sequential order remain \
-                 the safe use of non-temporal stores.",
+            "Partial lines cost less than expected, but full lines in sequential order remain the \
+             safe use of non-temporal stores.",
         ),
     ],
     ..Experiment::PLAIN

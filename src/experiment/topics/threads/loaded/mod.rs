@@ -139,7 +139,8 @@ const LOADED_LATENCY: Experiment = Experiment {
     name: "loaded-latency",
     title: "The latency of memory under load",
     question: "How much longer does a miss take while other cores use the bandwidth of memory?",
-    source: "Beyond the papers: the loaded latency of Intel's Memory Latency Checker and of multichase",
+    source: "Beyond the papers: the loaded latency of Intel's Memory Latency Checker and of \
+             multichase",
     about: "One core walks a list in memory in random order, one line per element, on 2 MiB pages. \
             Every other core streams through memory of its own, 4 KiB at a time, and a pause after \
             each 4 KiB sets the rate. The horizontal axis is the bandwidth of all streams \

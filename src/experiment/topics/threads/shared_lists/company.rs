@@ -90,8 +90,8 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
         measured(
             "D26.4",
             drepper("3.3.4, Figure 3.19"),
-            "in memory, at four times the last level or more, four threads that read lists of their \
-             own slow each other by more than 15 %",
+            "in memory, at four times the last level or more, four threads that read lists of \
+             their own slow each other by more than 15 %",
             |e| dearer_in_memory(e, 4, 1.15),
         )
         .then(403.7 / 338.0, "four processors on one bus"),
@@ -165,7 +165,8 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
         measured(
             "D27.4",
             drepper("3.3.4, Figure 3.20"),
-            "in memory, two threads that increment lists of their own slow each other by 10 % or more",
+            "in memory, two threads that increment lists of their own slow each other by 10 % or \
+             more",
             |e| dearer_in_memory(e, 2, LONGER),
         )
         .then(474.9 / 428.1, "four processors on one bus")
@@ -213,8 +214,8 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
         measured(
             "D28.1",
             drepper("3.3.4, Figure 3.21"),
-            "in memory, at eight times the last level or more, two threads that walk lists of their \
-             own at random slow each other by more than 10 %",
+            "in memory, at eight times the last level or more, two threads that walk lists of \
+             their own at random slow each other by more than 10 %",
             |e| dearer(e, 2, far_in_memory(e)?, 1.1),
         )
         .then(583.1 / 458.7, "four processors on one bus")
@@ -225,13 +226,12 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
             "A second random walk makes the first take {now} as long",
         )
         .advice(
-            "Random walks of several threads slow each other: leave some memory bandwidth \
-                 unused.",
+            "Random walks of several threads slow each other: leave some memory bandwidth unused.",
             "Random walks of two threads hardly slow each other: run them in parallel.",
         )
         .failing(
-            "A random walk has one miss in flight at a time. Two such walks are far from the bandwidth of \
-             memory.",
+            "A random walk has one miss in flight at a time. Two such walks are far from the \
+             bandwidth of memory.",
         ),
         // Around 1,500 cycles in the extreme case: 1,543 for four threads and 636 for one; 719 and
         // 425 at 2^23 bytes, four times the last level, as here. The paper's processors share no

@@ -161,12 +161,13 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
              the time of the fastest thread, from the data of Figure 3.21",
     about: "The chart shows the speed-up of several threads that walk lists at random and add. The \
             speed-up is the number of threads times the time of one thread over the time of the \
-            fastest thread; all threads are on cores of one kind. On lists of their own, each thread has its private caches to itself, \
-            and the threads share the last level, which has room until the lists outgrow it. In \
-            memory, the paper's four threads got no more done than two. Four cores are needed to \
-            test this, and more cores to see where several memory channels saturate. On one list, \
-            all threads modify the same lines and take them away from each other. The paper's \
-            curves cannot show such a list, because they rise to 2 and 4 from the start.",
+            fastest thread; all threads are on cores of one kind. On lists of their own, each \
+            thread has its private caches to itself, and the threads share the last level, which \
+            has room until the lists outgrow it. In memory, the paper's four threads got no more \
+            done than two. Four cores are needed to test this, and more cores to see where several \
+            memory channels saturate. On one list, all threads modify the same lines and take them \
+            away from each other. The paper's curves cannot show such a list, because they rise to \
+            2 and 4 from the start.",
     plot: Some(
         Plot::lines(
             Axis::WORKING_SET,
@@ -199,8 +200,7 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
         measured(
             "D30.1",
             ours(
-                "the document says that the figure's smallest sizes are too inaccurate to be \
-                  read",
+                "the document says that the figure's smallest sizes are too inaccurate to be read",
             ),
             "in L1d and L2, the speed-up of threads on lists of their own is more than 0.85 times \
              their number",
@@ -230,8 +230,8 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
         measured(
             "D30.3",
             drepper("3.3.4, Figure 3.22"),
-            "in memory, at eight times the last level or more, the speed-up of two threads on lists \
-             of their own is at least 10 % lower than in the last level",
+            "in memory, at eight times the last level or more, the speed-up of two threads on \
+             lists of their own is at least 10 % lower than in the last level",
             |e| {
                 let far = speed_up(e, 2, Lists::Own, far_in_memory(e)?)?;
                 two_in_llc(e.machine)?;
