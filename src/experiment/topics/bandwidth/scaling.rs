@@ -285,7 +285,7 @@ pub(super) const SCALING: Experiment = Experiment {
             to the cores of one package and memory node, because others have memory of their own. \
             Between two points of the curve, no core adds more than the fastest reads, and the \
             bandwidth is no lower than on the straight line. A write to memory reads its line \
-            first; a non- temporal write does not, and should be faster as soon as the channels \
+            first; a non-temporal write does not, and should be faster as soon as the channels \
             limit both. Where memory for the test is short, many threads have smaller buffers, \
             which together exceed each last level. Where it does not suffice for that, the curve \
             ends early, and claims about all cores are untestable. In the last level itself, the \

@@ -2,6 +2,7 @@
 
 pub mod aliases;
 pub mod directories;
+pub mod hugepages;
 pub mod large;
 pub mod pages;
 pub mod tlb_sets;
@@ -10,7 +11,7 @@ families![
     pages,
     tlb_sets,
     directories,
-    hugepages in large::FIGURE_7_9,
+    hugepages,
     translate in tlb_sets::TRANSLATE,
     aliases,
     large
