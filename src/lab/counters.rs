@@ -179,7 +179,7 @@ fn of_experiment(axis: Axis, counted: &Counted, runs: &[CaseRun], width: u16) ->
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    table.trim_fmt()
+    table::text(&table)
 }
 
 /// Formats a count and the half-width of its interval, with a star if it was scaled.
