@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::format::{Check, Outcome, Output, Sheet};
+use super::show::paragraph;
 use super::terminal::{BAD, FAINT, GOOD, Screen, WARN};
 use crate::os::health::{self, State};
 
@@ -75,7 +76,7 @@ impl Output for Checkup {
         for line in self.found().text(width).lines() {
             let state = STATES.into_iter().find(|state| {
                 let first = line.trim_start().strip_prefix(word(*state));
-                first.is_some_and(|rest| rest.starts_with("  "))
+                first.is_some_and(|rest| rest.is_empty() || rest.starts_with("  "))
             });
             match state {
                 None => screen.add(line),
@@ -96,9 +97,8 @@ impl Output for Checkup {
         }
         let [good, warn, bad, unknown] =
             [State::Good, State::Warn, State::Bad, State::Unknown].map(|state| self.count(state));
-        screen.add(&format!(
-            "{good} good, {warn} to be aware of, {bad} bad, {unknown} not known"
-        ));
+        let tally = format!("{good} good, {warn} to be aware of, {bad} bad, {unknown} not known");
+        paragraph(&mut screen, None, &tally, width);
         screen
     }
 

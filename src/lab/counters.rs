@@ -12,7 +12,10 @@ use crate::lab::record::Header;
 use crate::lab::size::show;
 use crate::lab::table;
 use crate::order::grouped;
-use crate::os::perf::{Counter, Event, Refusal};
+use crate::os::perf::{Counter, Event, Refusal, Software};
+
+/// The unit of all counts but that of the thread's clock.
+const EVENTS: &str = "events per operation";
 
 /// The events that are counted, with the names under which they were requested.
 #[derive(Clone, Debug)]
@@ -56,6 +59,15 @@ impl Counted {
     /// Returns the events.
     pub fn events(&self) -> Vec<Event> {
         self.0.iter().map(|(_, event)| *event).collect()
+    }
+
+    /// Returns the unit of each event's count.
+    fn units(&self) -> impl Iterator<Item = &'static str> {
+        let clock = Event::software(Software::TaskClock);
+        self.0.iter().map(move |(_, event)| match *event == clock {
+            true => "ns per operation",
+            false => EVENTS,
+        })
     }
 
     /// Returns the names of the events.
@@ -157,8 +169,13 @@ pub fn table(counted: &Counted, refused: &Refused, runs: &[CaseRun], width: u16)
 }
 
 fn of_experiment(axis: Axis, counted: &Counted, runs: &[CaseRun], width: u16) -> String {
-    let mut headings = vec!["series", "at"];
-    headings.extend(counted.names());
+    let mut headings = vec!["series".to_owned(), "at".to_owned()];
+    let events = counted.names().zip(counted.units());
+    headings.extend(events.map(|(name, unit)| match unit {
+        EVENTS => name.to_owned(),
+        unit => format!("{name}, {unit}"),
+    }));
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
     let mut table = table::table(&headings, width);
     for run in runs {
         let at = match axis.bytes {
@@ -179,7 +196,7 @@ fn of_experiment(axis: Axis, counted: &Counted, runs: &[CaseRun], width: u16) ->
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    table.trim_fmt()
+    table::text(&table)
 }
 
 /// Formats a count and the half-width of its interval, with a star if it was scaled.
@@ -242,18 +259,21 @@ fn case_json(counted: &Counted, run: &CaseRun) -> Value {
     });
     match &run.outcome {
         Ok(each) => {
-            let pairs = counted.names().zip(each);
-            value["counts"] = pairs.map(|(name, each)| count_json(name, each)).collect();
+            let counts = counted.names().zip(counted.units()).zip(each);
+            value["counts"] = counts
+                .map(|((name, unit), each)| count_json(name, unit, each))
+                .collect();
         }
         Err(reason) => value["untestable"] = reason.to_string().into(),
     }
     value
 }
 
-fn count_json(name: &str, each: &Result<Each, Refusal>) -> Value {
+fn count_json(name: &str, unit: &str, each: &Result<Each, Refusal>) -> Value {
     match each {
         Ok(each) => json!({
             "event": name,
+            "unit": unit,
             "value": each.value.middle(),
             "lo": each.value.lo,
             "hi": each.value.hi,
@@ -321,6 +341,18 @@ mod tests {
     }
 
     #[test]
+    fn the_clock_counts_nanoseconds_and_the_others_events() {
+        let event = |software: Software| (software.name().to_owned(), Event::software(software));
+        let counted = Counted(
+            [Software::TaskClock, Software::PageFaults]
+                .map(event)
+                .into(),
+        );
+        let units: Vec<&str> = counted.units().collect();
+        assert_eq!(units, ["ns per operation", "events per operation"]);
+    }
+
+    #[test]
     fn numbers_keep_three_digits() {
         let shown = [0.0, 0.00012345, 1.0, 12.34, 123.4, 123_456.7, 1.23e-7].map(number);
         let expected = ["0", "0.000123", "1.00", "12.3", "123", "123457", "1.2e-7"];
@@ -333,11 +365,12 @@ mod tests {
             value: Interval::new(1.0, 2.0),
             counted: 0.25,
         };
-        let value = count_json("cycles", &Ok(each));
+        let value = count_json("cycles", "events per operation", &Ok(each));
         assert_eq!(value["value"], 1.5);
         assert_eq!(value["multiplexed"], true);
         assert_eq!(value["counted"], 0.25);
-        let value = count_json("cycles", &Err(Refusal::Event));
+        assert_eq!(value["unit"], "events per operation");
+        let value = count_json("cycles", "events per operation", &Err(Refusal::Event));
         assert_eq!(
             value["refused"],
             "this CPU's PMU does not count such an event"

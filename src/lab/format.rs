@@ -85,7 +85,7 @@ impl Sheet {
         for row in &self.rows {
             table.add_row(row);
         }
-        table.trim_fmt()
+        table::text(&table)
     }
 }
 

@@ -76,11 +76,12 @@ impl Output for Listing {
             }
             screen.end();
         }
-        screen.add(&format!(
-            "{} of {} experiments; `linefill show ID` tells more\n",
+        let shown = format!(
+            "{} of {} experiments; `linefill show ID` tells more",
             self.rows.len(),
             all().len()
-        ));
+        );
+        paragraph(&mut screen, None, &shown, width);
         let topics = topics::TOPICS.iter().map(|topic| topic.name);
         let topics = topics.collect::<Vec<_>>().join(", ");
         let topics = format!("topics, each several families, to be named like them: {topics}");

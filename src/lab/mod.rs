@@ -20,6 +20,7 @@ pub mod gate;
 pub mod inferred;
 pub mod layout;
 mod listing;
+mod origin;
 pub mod plain;
 mod progress;
 mod quiet;

@@ -14,16 +14,20 @@ use super::gate::RunOutcome;
 use super::plain::for_shell;
 use super::record::{MACHINE, RECORD, VerdictLine};
 use super::show::{check, colour};
+use super::table::SIDE_BY_SIDE;
 use super::terminal::{FAINT, GOOD, STRONG, Screen, WARN};
 use crate::experiment::Verdict;
 use crate::stats::Interval;
 use full::{disagreements, predictions, tally, verdicts};
 
-/// Maximum number of lines.
+/// Maximum number of lines. Twice as many where a row has two lines.
 const LINES: usize = 25;
 
 /// The width from which there is room for bars.
 const WIDE: usize = 80;
+
+/// The width from which there is room for all columns. Below it, a row has two lines.
+const ONE_LINE: usize = SIDE_BY_SIDE as usize;
 
 /// Maximum number of claims that are listed one by one.
 const CLAIMS: usize = 8;
@@ -38,8 +42,12 @@ pub(super) fn summary(ending: &Ending, width: u16) -> Screen {
     screen.append(&disturbed(&ending.analysis, width));
     let claims = &ending.analysis.verdicts;
     let end = footer(ending, &answer, width);
+    let most = match width < ONE_LINE {
+        true => 2 * LINES,
+        false => LINES,
+    };
     // The empty line after the next part.
-    let free = LINES.saturating_sub(screen.lines() + end.lines() + 1);
+    let free = most.saturating_sub(screen.lines() + end.lines() + 1);
     match claims.len() {
         ..=CLAIMS => screen.append(&named(claims, width, free)),
         // Findings have a heading.
@@ -96,14 +104,19 @@ fn ladder(ladder: &Ladder, width: usize) -> Screen {
     if ladder.levels.is_empty() {
         return screen;
     }
+    let narrow = width < ONE_LINE;
+    let indent = if narrow { " " } else { "  " };
     // The columns that the numbers leave free.
-    let size = (width - 47).min(24);
+    let size = (width - if narrow { 29 } else { 47 }).min(24);
     let unit = if width < 80 { "GB/s" } else { "GB/s, 1 core" };
-    let head = format!(
-        "  {:<10} {:>size$} {:>16} {:>5} {:>5} {unit}\n",
-        "level", "size", "random step", "read", "write"
+    let mut head = format!(
+        "{indent}{:<10} {:>size$} {:>16}",
+        "level", "size", "random step"
     );
-    screen.paint(STRONG, &head);
+    if !narrow {
+        head += &format!(" {:>5} {:>5} {unit}", "read", "write");
+    }
+    screen.paint(STRONG, &head).end();
     for level in &ladder.levels {
         let text = level.size_text();
         let own = match text.chars().count() > size {
@@ -111,22 +124,26 @@ fn ladder(ladder: &Ladder, width: usize) -> Screen {
             false => &text,
         };
         let step = step(level.latency.as_ref().ok());
-        screen.add(&format!("  {:<10} {own:>size$}{step}", level.name));
+        screen.add(&format!("{indent}{:<10} {own:>size$}{step}", level.name));
         let rate = |value: &Result<Interval, String>| match value {
             Ok(value) => digits(value.center()),
             Err(_) => "-".to_owned(),
         };
         let (read, write) = (rate(&level.read), rate(&level.write));
-        screen.add(&format!(" {read:>5} {write:>5}\n"));
+        screen.add(&match narrow {
+            true => format!("\n    read {read}, write {write} GB/s\n"),
+            false => format!(" {read:>5} {write:>5}\n"),
+        });
     }
     if let Some(Ok(latency)) = &ladder.other_core {
         let row = format!(
-            "  {:<10} {:>size$}{}",
+            "{indent}{:<10} {:>size$}{}",
             "other core",
             "",
             step(Some(latency))
         );
-        screen.add(&row).paint(FAINT, " there and back\n");
+        screen.add(&row).add(if narrow { "\n   " } else { "" });
+        screen.paint(FAINT, " there and back\n");
     }
     screen.end();
     screen
@@ -154,11 +171,14 @@ fn papers(papers: &[Paper], width: usize) -> Screen {
         (width - 62).min(30)
     };
     let columns = format!("{:>12} {:>10} {:>11}", "holds", "undecided", "untestable");
-    let name = 20;
+    let (name, rest) = match width < ONE_LINE {
+        true => (0, "\n  "),
+        false => (20, ""),
+    };
     let gap = if bar > 0 { bar + 2 } else { 0 };
     screen.paint(
         STRONG,
-        &format!("  {:<name$}{:gap$}{columns}\n", "Still true here", ""),
+        &format!("  {:<name$}{:gap$}{rest}{columns}\n", "Still true here", ""),
     );
     for paper in papers {
         let counts = paper.counts();
@@ -177,7 +197,7 @@ fn papers(papers: &[Paper], width: usize) -> Screen {
         let [open, untestable] =
             [Verdict::Inconclusive, Verdict::Untestable].map(|v| counts.here(v));
         screen.add(&format!(
-            "{:>12} {open:>10} {untestable:>11}\n",
+            "{rest}{:>12} {open:>10} {untestable:>11}\n",
             counts.holding("-")
         ));
     }
@@ -197,21 +217,39 @@ fn findings(findings: &[Finding], width: usize, mut free: usize) -> Screen {
     };
     let (then, now) = (widest(Finding::then_text), widest(Finding::now_text));
     let id = 5;
-    let subject = (width - 2 - then - now - id - 5).min(60);
+    let narrow = width < ONE_LINE;
+    let subject = match narrow {
+        true => width - 2,
+        false => (width - 2 - then - now - id - 5).min(60),
+    };
     let heading = "What changed most";
     screen.paint(
         STRONG,
-        &format!(
-            "  {heading:<subject$}  {:>then$}  {:>now$}\n",
-            "then", "now"
-        ),
+        &match narrow {
+            true => format!("  {heading}\n"),
+            false => format!(
+                "  {heading:<subject$}  {:>then$}  {:>now$}\n",
+                "then", "now"
+            ),
+        },
     );
     for finding in findings {
         let lines = textwrap::wrap(finding.takeaway.subject, subject);
-        if lines.len() > free {
+        let needed = lines.len() + usize::from(narrow);
+        if needed > free {
             break;
         }
-        free -= lines.len();
+        free -= needed;
+        if narrow {
+            for line in lines {
+                screen.add(&format!("  {line}\n"));
+            }
+            let (then, now) = (finding.then_text(), finding.now_text());
+            screen.paint(FAINT, &format!("    then {then}, "));
+            screen.paint(STRONG, &format!("now {now}"));
+            screen.paint(FAINT, &format!(" ({})\n", finding.experiment));
+            continue;
+        }
         for (index, line) in lines.iter().enumerate() {
             screen.add(&format!("  {line:<subject$}"));
             if index == 0 {
@@ -240,7 +278,7 @@ fn named(claims: &[VerdictLine], width: usize, free: usize) -> Screen {
             &format!("{:<13}", line.verdict.name()),
         );
         screen.add(&format!(" {:<6} ", line.name()));
-        let room = width - 24;
+        let room = width - if width < ONE_LINE { 27 } else { 24 };
         let lines = textwrap::wrap(&line.claim, room);
         let first = lines.first().map_or("", |line| line.as_ref());
         let more = if lines.len() > 1 { " ..." } else { "" };

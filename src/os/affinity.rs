@@ -239,6 +239,24 @@ pub fn measuring_cpu(root: &Root, allowed: &[usize]) -> Option<Choice> {
     isolated_cpu(root).or_else(|| shared_cpu(root, allowed))
 }
 
+/// Checks that this process's mask has `cpu`, or that the CPU is isolated: `isolcpus` keeps it out of every
+/// mask. The kernel would accept other CPUs too, against a user who excluded them by `taskset`.
+///
+/// # Errors
+/// [`AffinityError`] with the CPUs of the mask.
+pub(crate) fn permitted(cpu: usize, root: &Root) -> Result<(), AffinityError> {
+    let allowed = allowed();
+    let isolated = || listed(&root.sys.join("devices/system/cpu/isolated"));
+    if allowed.is_empty() || allowed.contains(&cpu) || isolated().contains(&cpu) {
+        return Ok(());
+    }
+    Err(AffinityError {
+        cpu,
+        allowed,
+        refusal: None,
+    })
+}
+
 /// Returns the first isolated CPU.
 fn isolated_cpu(root: &Root) -> Option<Choice> {
     let cpus = root.sys.join("devices/system/cpu");
@@ -399,6 +417,18 @@ mod tests {
     fn without_any_file_it_is_the_last_one_allowed() {
         assert_eq!(cpu(choice(&[], &[0, 1])), Some(1));
         assert_eq!(choice(&[], &[]), None);
+    }
+
+    #[test]
+    fn a_cpu_outside_the_mask_is_permitted_if_it_is_isolated() {
+        let files = [("system/cpu/isolated", "8190")];
+        let machine = Planted::new("permitted", "sys/devices", &files);
+        let here = allowed();
+        let of = |cpu| permitted(cpu, &machine.root());
+        assert_eq!(of(here[0]), Ok(()));
+        assert_eq!(of(8190), Ok(()));
+        let error = of(8191).unwrap_err();
+        assert_eq!((error.cpu, error.allowed), (8191, here));
     }
 
     #[test]

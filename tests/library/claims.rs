@@ -39,6 +39,14 @@ fn ids_are_those_of_the_experiment_with_a_number() {
     }
 }
 
+/// Records have verdicts on these claims, which another claim of that id would take for its own.
+#[test]
+fn ids_of_former_claims_are_not_given_again() {
+    for former in ["B16.3", "D30.4", "E15.4"] {
+        assert!(find_claim(former).is_none(), "{former}");
+    }
+}
+
 #[test]
 fn every_claim_says_whose_it_is() {
     none(|_, claim| match claim.origin {

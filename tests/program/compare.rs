@@ -295,5 +295,9 @@ fn a_record_of_the_boot_image_is_compared_by_its_ladder() {
     fs::write(folder.at("serial.txt"), text).unwrap();
     let ran = folder.run(&["compare", "before.jsonl", "serial.txt"]).ok();
     assert!(ran.out.contains("serial over before"), "{}", ran.out);
-    assert!(ran.out.contains("A random walk"), "{}", ran.out);
+    assert!(
+        ran.out.contains("A random walk, one line per element"),
+        "{}",
+        ran.out
+    );
 }

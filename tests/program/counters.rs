@@ -29,6 +29,7 @@ fn the_first_touch_of_a_page_is_one_page_fault_whatever_reading_costs() {
         panic!("one event was asked for: {counts:?}");
     };
     assert_eq!(count["event"], "page-faults");
+    assert_eq!(count["unit"], "events per operation");
     assert_eq!((&count["lo"], &count["hi"]), (&1.0.into(), &1.0.into()));
     assert_eq!(count["multiplexed"], false);
 }

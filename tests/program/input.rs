@@ -3,7 +3,10 @@
 
 use std::fs;
 
+use linefill::os::{allowed, pin};
+
 use crate::common::cli::{Folder, PLANTED, Ran, program, words};
+use crate::common::untested;
 
 #[test]
 fn an_unknown_id_is_answered_with_the_nearest() {
@@ -58,6 +61,37 @@ fn a_cpu_that_does_not_exist_is_named_with_those_that_do() {
     folder
         .run(&["run", "--cpu", "one"])
         .refused(&["'one'", "whole number"]);
+}
+
+/// The kernel would run there, against a user who excluded the CPU by `taskset`.
+#[test]
+fn a_cpu_outside_the_mask_is_named_with_those_in_it() {
+    let folder = Folder::new("cpu-outside");
+    let [inside, .., outside] = allowed()[..] else {
+        untested::machine("a mask without a CPU needs two CPUs");
+        return;
+    };
+    // The program inherits the mask of this thread.
+    let _pinned = pin(inside).unwrap();
+    for command in [
+        "run D3",
+        "machine",
+        "doctor",
+        "tour",
+        "watch X16",
+        "time --asm nop",
+        "counters D14",
+        "counters --list",
+        "sharing --offset 0 --offset 8",
+    ] {
+        let cpu = outside.to_string();
+        let args = [words(command), vec!["--cpu", &cpu]].concat();
+        let only = format!("this process may use CPU {inside}\n");
+        folder
+            .run(&args)
+            .refused(&[&format!("--cpu {cpu}: "), &only]);
+    }
+    assert!(!folder.at("linefill-out").exists());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{fs, io};
 
-use crate::common::cli::{Folder, Ran, UnderWay, words};
+use crate::common::cli::{Folder, PLANTED, Ran, UnderWay, words};
 
 /// Limits the size of files to `bytes`, as on a disk with this much space.
 fn on_disk_of(bytes: u64, mut command: Command) -> Command {
@@ -142,4 +142,25 @@ fn a_second_run_leaves_the_folder_of_the_first_alone() {
     let record = folder.record();
     assert_eq!(record.of_experiment("D14").len(), 9);
     assert_eq!(record.interrupted, Some(false));
+}
+
+#[test]
+fn report_does_not_replace_the_page_of_another_record() {
+    let folder = Folder::new("page-of-another");
+    let page = || fs::read_to_string(folder.at("report.html")).unwrap();
+    fs::write(folder.at("here.jsonl"), PLANTED).unwrap();
+    let there = PLANTED.replacen("1763643960", "1763643961", 1);
+    fs::write(folder.at("there.jsonl"), there).unwrap();
+    folder.run(&["report", "here.jsonl"]).ok();
+    folder.run(&["report", "here.jsonl"]).ok();
+    let of_here = page();
+    let refused = ["`report.html`", "`there.jsonl`", "--out report.html"];
+    folder.run(&["report", "there.jsonl"]).refused(&refused);
+    assert!(page() == of_here);
+    let asked = ["report", "there.jsonl", "--out", "report.html"];
+    folder.run(&asked).ok();
+    assert!(page() != of_here);
+    fs::write(folder.at("report.html"), "my own").unwrap();
+    folder.run(&["report", "there.jsonl"]).refused(&refused);
+    assert_eq!(page(), "my own");
 }

@@ -8,6 +8,7 @@ use super::{Status, tell};
 use crate::lab::analysis::Analysis;
 use crate::lab::format::{Format, print};
 use crate::lab::gate::RunGate;
+use crate::lab::origin::is_free_for;
 use crate::lab::read::{read_any, record_at, warn};
 use crate::lab::record::REPORT;
 use crate::lab::record::Record;
@@ -34,7 +35,7 @@ pub(super) struct ReportArgs {
     /// A record, or the folder of a run.
     #[arg(default_value = OUT)]
     record: PathBuf,
-    /// The file of the report [default: report.html beside the record].
+    /// The file of the report [default: report.html beside the record, unless that is another record's].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -46,8 +47,14 @@ pub(super) fn report(args: &ReportArgs) -> Result<Status> {
     let record = record_at(&args.record);
     let reading = read_any(&record)?;
     warn(record.display(), reading.cut_off);
-    let beside = || record.with_file_name(REPORT);
-    let out = args.out.clone().unwrap_or_else(beside);
+    let out = match &args.out {
+        Some(out) => out.clone(),
+        None => {
+            let beside = record.with_file_name(REPORT);
+            is_free_for(&beside, &record, &reading.record.header)?;
+            beside
+        }
+    };
     is_no_input("--out", &out, [&*record])?;
     if reading.record.header.watch.is_some() {
         if !gates.is_empty() {

@@ -32,7 +32,7 @@ use crate::lab::report::build;
 use crate::lab::report::view::{AxisView, CurveView, Figure, ReportView, Section, Value};
 
 /// The ladder's title.
-pub(crate) const LADDER_TITLE: &str = "A random walk, one line an element";
+pub(crate) const LADDER_TITLE: &str = "A random walk, one line per element";
 
 /// A record in a comparison.
 #[derive(Clone, Debug, PartialEq)]

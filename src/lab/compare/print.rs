@@ -65,11 +65,16 @@ impl Output for Comparison<'_> {
         }
         screen.end();
         match verdicts(self.sides, width) {
-            none if none.is_empty() => screen.add("The verdicts that both have are the same."),
-            table => screen.add(&table),
-        };
+            none if none.is_empty() => {
+                let same = "The verdicts that both have are the same.";
+                paragraph(&mut screen, None, same, width);
+            }
+            table => {
+                screen.add(&table).end();
+            }
+        }
         if let Some(page) = &self.page {
-            screen.end().paint(FAINT, &format!("page: {page}"));
+            screen.paint(FAINT, &format!("page: {page}"));
         }
         screen
     }

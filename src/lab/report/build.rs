@@ -148,9 +148,14 @@ fn notes(analysis: &Analysis, uncounted: Vec<String>) -> (Vec<&'static str>, Vec
     }
     if analysis.outdated > 0 {
         brief.push("judged anew");
+        let are = if analysis.outdated == 1 {
+            "is on a claim"
+        } else {
+            "are on claims"
+        };
         notes.push(format!(
-            "{} of the record's {} verdicts are on claims of another version of linefill. The \
-             claims of this version that have no verdict in the record are judged on its points.",
+            "{} of the record's {} verdicts {are} of another version of linefill. The claims of \
+             this version that have no verdict in the record are judged on its points.",
             analysis.outdated,
             analysis.record.verdicts.len()
         ));

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 
 use super::analysis::Analysis;
+use super::origin::mark;
 use super::progress::Progress;
 use super::record::{EndLine, Header, Line, PointLine, REPORT, Record};
 use super::report;
@@ -160,7 +161,8 @@ pub fn write_report(analysis: &Analysis, path: &Path) -> Result<()> {
 }
 
 fn page(analysis: &Analysis) -> Result<String> {
-    Ok(report::render(&report::build(analysis)?))
+    let page = report::render(&report::build(analysis)?);
+    Ok(page + "\n" + &mark(&analysis.record.header))
 }
 
 fn write_page(page: &str, path: &Path) -> Result<()> {

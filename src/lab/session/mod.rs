@@ -152,18 +152,23 @@ pub fn default_cpu(root: &Root) -> Option<usize> {
 /// thread stays unpinned, and a note says so.
 ///
 /// # Errors
-/// If `wanted` does not exist, or this process may not use it.
+/// If `wanted` does not exist, or this process may not use it: `taskset` or a cpuset excludes it.
 pub fn hold(wanted: Option<usize>, root: &Root) -> Result<(Option<Pinned>, Vec<String>)> {
     if let Some(cpu) = wanted {
-        return match pin(cpu) {
-            Ok(pinned) => Ok((Some(pinned), Vec::new())),
-            Err(error) if error.refusal.is_some() => Ok((None, vec![unpinned(&error)])),
-            Err(error) => Err(error).with_context(|| format!("--cpu {cpu}")),
-        };
+        affinity::permitted(cpu, root).with_context(|| format!("--cpu {cpu}"))?;
+        return pinned_to(cpu);
     }
     match pin_to_measure(root) {
         Ok(pinned) => Ok((Some(pinned), Vec::new())),
         Err(refusal) => Ok((None, vec![unpinned(&refusal)])),
+    }
+}
+
+fn pinned_to(cpu: usize) -> Result<(Option<Pinned>, Vec<String>)> {
+    match pin(cpu) {
+        Ok(pinned) => Ok((Some(pinned), Vec::new())),
+        Err(error) if error.refusal.is_some() => Ok((None, vec![unpinned(&error)])),
+        Err(error) => Err(error).with_context(|| format!("--cpu {cpu}")),
     }
 }
 
@@ -236,8 +241,11 @@ impl Session {
             .isolated
             .then(|| isolate(request.cpu, root))
             .transpose()?;
-        let wanted = isolated.as_ref().map(Isolated::cpu).or(request.cpu);
-        let (pinned, mut notes) = hold(wanted, root)?;
+        // A partition may have a CPU that the mask at the start lacks.
+        let (pinned, mut notes) = match &isolated {
+            Some(isolated) => pinned_to(isolated.cpu())?,
+            None => hold(request.cpu, root)?,
+        };
         let identity = Identity::detect();
         let rate = calibrate().context("the time-stamp counter cannot be calibrated")?;
         let cpu = pinned.as_ref().map(Pinned::cpu);

@@ -86,11 +86,8 @@ impl Shown {
     fn row(&self, row: &Row, width: u16) -> Screen {
         let mut screen = Screen::default();
         let of = row.experiment;
-        screen
-            .paint(STRONG, of.id)
-            .add("  ")
-            .paint(STRONG, of.title)
-            .end();
+        let title = format!("{}  {}", of.id, of.title);
+        paragraph(&mut screen, Some(STRONG), &title, width);
         let family = topics::of(of.id).map_or("", |family| family.name);
         let facts = format!("{}, family {family}. Source: {}", of.name, of.source);
         paragraph(&mut screen, Some(FAINT), &facts, width);
@@ -141,14 +138,16 @@ pub(crate) fn paragraph(screen: &mut Screen, style: Option<Style>, text: &str, w
 
 /// Adds a claim in full, with its verdict.
 fn claim(screen: &mut Screen, claim: &Claim, line: Option<&VerdictLine>, width: u16) {
-    match line {
-        Some(line) => screen.paint(colour(line.verdict).bold(), line.verdict.name()),
-        None => screen.paint(FAINT, "not measured"),
+    let (style, verdict) = match line {
+        Some(line) => (colour(line.verdict).bold(), line.verdict.name()),
+        None => (FAINT, "not measured"),
     };
-    screen.paint(
-        FAINT,
-        &format!("  {}, {}, {}\n", claim.id, claim.origin, claim.kind.name()),
-    );
+    screen.paint(style, verdict);
+    let origin = format!("  {}, {}, {}", claim.id, claim.origin, claim.kind.name());
+    if verdict.len() + origin.chars().count() > usize::from(width) {
+        screen.end();
+    }
+    paragraph(screen, Some(FAINT), &origin, width);
     let mut add = |text: &str| paragraph(screen, None, &format!("  {text}"), width);
     add(claim.text);
     if let Some(line) = line {
@@ -185,7 +184,9 @@ fn measured(screen: &mut Screen, section: &Section, width: u16) {
                     .add("\n\n");
             }
             None => {
-                screen.add("The numbers are too many for a terminal: --format json.\n\n");
+                let text = "The numbers are too many for a terminal: --format json.";
+                paragraph(screen, None, text, width);
+                screen.end();
             }
         }
     }

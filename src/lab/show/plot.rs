@@ -270,7 +270,8 @@ fn legend(figure: &Figure, shown: &[&CurveView], width: usize) -> Screen {
         screen
             .add("  ")
             .paint(style(index), &letter(index).to_string());
-        screen.add(&format!("  {}\n", curve.label));
+        let label = indented(&curve.label, width);
+        screen.add(&format!("  {}\n", label.trim_start()));
     }
     if figure.curves.len() > shown.len() {
         let more = figure.curves.len() - shown.len();
@@ -281,7 +282,8 @@ fn legend(figure: &Figure, shown: &[&CurveView], width: usize) -> Screen {
         screen.paint(FAINT, &format!("  {DOCUMENT}  {}\n", text.trim_start()));
     }
     for rule in &figure.rules {
-        screen.paint(FAINT, &format!("  |  {}\n", rule.meaning));
+        let meaning = indented(&rule.meaning, width);
+        screen.paint(FAINT, &format!("  |  {}\n", meaning.trim_start()));
     }
     screen
 }

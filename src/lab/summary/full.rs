@@ -5,7 +5,7 @@ use comfy_table::{ColumnConstraint, Row};
 use crate::experiment::Verdict;
 use crate::lab::analysis::Analysis;
 use crate::lab::record::VerdictLine;
-use crate::lab::table::table;
+use crate::lab::table::{table, text};
 use crate::lab::terminal::Screen;
 
 /// Formats the table of verdicts, with nothing cut off.
@@ -20,7 +20,7 @@ pub(super) fn verdicts(lines: &[VerdictLine], width: u16) -> Screen {
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }
-    Screen::of(&table.trim_fmt())
+    Screen::of(&text(&table))
 }
 
 /// Counts the claims about this machine by verdict, and the other claims: `12 hold, 3 do not hold, 1

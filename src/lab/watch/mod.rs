@@ -17,6 +17,7 @@ pub(crate) use screen::WatchSummary;
 pub(crate) use timeline::Timeline;
 
 use super::date;
+use super::origin::mark;
 use super::record::{EndLine, Header, MACHINE, PointLine, REPORT, Record, RoundLine};
 use super::run::{MovedRecord, Recorder, Rounds, ladder_once};
 use super::session::Session;
@@ -204,7 +205,8 @@ pub(crate) fn write_page(
     timeline: &Timeline,
     path: &std::path::Path,
 ) -> Result<()> {
-    write_whole(path, page::render(record, timeline).as_bytes())
+    let page = page::render(record, timeline) + "\n" + &mark(&record.header);
+    write_whole(path, page.as_bytes())
         .with_context(|| format!("cannot write the report `{}`", path.display()))
 }
 

@@ -13,7 +13,7 @@ use crate::lab::date::Date;
 use crate::lab::fleet::LEAST;
 use crate::lab::format::{Check, Output, Sheet};
 use crate::lab::record::Record;
-use crate::lab::table::width;
+use crate::lab::table::{SIDE_BY_SIDE, width};
 use crate::lab::terminal::{BAD, FAINT, STRONG, Screen, say, show};
 use crate::order::greatest_first;
 
@@ -134,12 +134,19 @@ pub(crate) fn drawn(timeline: &Timeline, took: f64, width: u16) -> Screen {
         .map(|of| (format!("{}, {}", of.name(), of.short_unit()), *of))
         .collect();
     let longest = named.iter().map(|(name, _)| columns_of(name)).max();
-    let name = longest.unwrap_or(0).max(6).min(2 * width / 5);
-    let columns = width.saturating_sub(name + 2 * NUMBER + 17).max(5);
-    let heading = format!(
-        "{:<name$} {:>NUMBER$} {:>NUMBER$}  rounds\n",
-        "figure", "now", "median"
-    );
+    let narrow = width < usize::from(SIDE_BY_SIDE);
+    // Without room, the curve stays and the median goes.
+    let (most, numbers) = match narrow {
+        true => (width / 4, 1),
+        false => (2 * width / 5, 2),
+    };
+    let name = longest.unwrap_or(0).max(6).min(most);
+    let columns = width.saturating_sub(name + numbers * NUMBER + 17).max(5);
+    let mut heading = format!("{:<name$} {:>NUMBER$}", "figure", "now");
+    if !narrow {
+        heading += &format!(" {:>NUMBER$}", "median");
+    }
+    heading += "  rounds";
     screen.paint(FAINT, &cut(&heading, width)).end();
     for (label, of) in &named {
         let Some(spread) = of.spread() else { continue };
@@ -149,8 +156,10 @@ pub(crate) fn drawn(timeline: &Timeline, took: f64, width: u16) -> Screen {
             .map_or_else(String::new, |value| number(*value));
         let label = cut(label, name);
         let pad = " ".repeat(name - columns_of(&label));
-        screen.add(&format!("{label}{pad} {now:>NUMBER$} "));
-        screen.paint(FAINT, &format!("{:>NUMBER$}", number(spread.median)));
+        screen.add(&format!("{label}{pad} {now:>NUMBER$}"));
+        if !narrow {
+            screen.paint(FAINT, &format!(" {:>NUMBER$}", number(spread.median)));
+        }
         screen.add(&format!("  {}", line(&values, spread.median, columns)));
         let outside = of.outside();
         if !outside.is_empty() {
@@ -365,7 +374,7 @@ mod tests {
     #[test]
     fn every_width_is_kept_and_an_outlier_is_told_without_colours() {
         let timeline = Timeline::of(&planted(40, |round| if round == 38 { 3.0 } else { 1.0 }));
-        for width in [60, 80, 120, 240] {
+        for width in [40, 60, 80, 120, 240] {
             let text = drawn(&timeline, 1.0, width).text();
             let widest = text.lines().map(columns_of).max().unwrap();
             assert!(widest <= usize::from(width), "{width}\n{text}");

@@ -116,7 +116,6 @@ const NEXT_TO_NOTHING: &str = ".4";
 const NEAR: &str = ".1";
 const LLC: &str = ".2";
 const FAR: &str = ".3";
-const NO_MORE: &str = ".4";
 
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
@@ -200,14 +199,6 @@ pub fn rows() -> Vec<Row> {
             in_memory("D30", m, 1.0 / 0.9, 1.2)
         }),
         row("D30", FAR, Untestable, |m| cores(plant("D30", m, PAPER), 1)),
-        row("D30", NO_MORE, Holds, |m| plant("D30", m, PAPER)),
-        row("D30", NO_MORE, DoesNotHold, |m| plant("D30", m, ALONE)),
-        row("D30", NO_MORE, Inconclusive, |m| {
-            in_memory("D30", m, 1.2, 2.0)
-        }),
-        row("D30", NO_MORE, Untestable, |m| {
-            cores(plant("D30", m, PAPER), 2)
-        }),
         row("D30", ".5", Holds, |m| plant("D30", m, PAPER)),
         row("D30", ".5", DoesNotHold, |m| plant("D30", m, ALONE)).says("over one 2.00"),
         row("D30", ".5", Inconclusive, |m| on_one_list("D30", m, 2.0)),
@@ -325,15 +316,11 @@ fn by_the_clock() -> Vec<Row> {
                 _ => 1.0,
             })
         }),
-        row("D30", NO_MORE, Holds, |m| {
-            let slow = in_memory("D30", m, 1.0, 1.8);
-            slow.with_clock(|series, _| if threads(series) > 2 { 0.9 } else { 1.0 })
-        })
-        .says("four threads over two 1.11"),
         row("D29", NEXT_TO_NOTHING, Holds, |m| {
             let slow = in_memory("D29", m, 1.0, 1.8);
             slow.with_clock(|series, _| if threads(series) > 2 { 0.9 } else { 1.0 })
-        }),
+        })
+        .says("four threads over two 1.11"),
         // The control is about lines that move, not about the clock of the core.
         row("D27", ".3", Holds, |m| {
             at_a_slower_clock(in_l2("D27", m, 1.25), 0.8)
@@ -367,7 +354,6 @@ fn on_cores_of_two_kinds() -> Vec<Row> {
             hybrid("D29", m, PAPER)
         })
         .says(mixed),
-        row("D30", NO_MORE, Untestable, |m| hybrid("D30", m, PAPER)).says(mixed),
         // Of the others, those on the first two cores are compared.
         row("D26", QUICKER, Holds, |m| hybrid("D26", m, PAPER)).says("2 threads, own lists"),
         row("D27", ".3", Holds, |m| hybrid("D27", m, PAPER)).says("2 threads, own lists"),
