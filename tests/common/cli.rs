@@ -177,8 +177,18 @@ impl UnderWay {
 
     /// Waits until the record has `lines` lines or the program has ended.
     pub fn until(&mut self, lines: usize) {
+        self.until_record(|record| lines_of(record) >= lines);
+    }
+
+    /// Waits until the record has a point of this experiment or the program has ended.
+    pub fn until_point_of(&mut self, experiment: &str) {
+        let of = format!("\"experiment\":\"{experiment}\"");
+        self.until_record(|record| String::from_utf8_lossy(record).contains(&of));
+    }
+
+    fn until_record(&mut self, holds: impl Fn(&[u8]) -> bool) {
         let began = Instant::now();
-        while self.lines() < lines && self.child.try_wait().unwrap().is_none() {
+        while !holds(&self.recorded()) && self.child.try_wait().unwrap().is_none() {
             assert!(began.elapsed() < Duration::from_secs(60), "it stands still");
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -189,9 +199,8 @@ impl UnderWay {
         self.child.try_wait().unwrap().is_some()
     }
 
-    fn lines(&self) -> usize {
-        let text = fs::read(&self.record).unwrap_or_default();
-        text.iter().filter(|byte| **byte == b'\n').count()
+    fn recorded(&self) -> Vec<u8> {
+        fs::read(&self.record).unwrap_or_default()
     }
 
     /// Kills the program immediately.
@@ -217,4 +226,8 @@ impl UnderWay {
             err: String::from_utf8(output.stderr).unwrap(),
         }
     }
+}
+
+fn lines_of(record: &[u8]) -> usize {
+    record.iter().filter(|byte| **byte == b'\n').count()
 }
