@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::common::cli::Ran;
 use crate::common::untested::starts;
@@ -52,10 +53,12 @@ enum Link {
     Static,
 }
 
-/// Compiles a C program against the library.
+/// Compiles a C program against the library. Each call has a file of its own, because one that is being written
+/// cannot be run.
 fn compiled(source: &str, link: Link) -> Command {
-    let stem = Path::new(source).file_stem().unwrap().to_str().unwrap();
-    let program = installed().join(format!("capi-{link:?}-{stem}"));
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let program = installed().join(format!("capi-program-{call}"));
     let mut gcc = Command::new("gcc");
     gcc.args(["-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
     gcc.args(flags(&["--cflags"])).arg(file(source));
