@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use crate::common::driver::Driver;
+use crate::common::driver::{Driver, is_test};
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Ahead, Dependence, FillLines, FillWay, FlushLines, FlushWay, Form, Kernel, LoadLines, LoadWay,
@@ -31,7 +31,7 @@ pub fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let mut bench = Bench {
         driver,
-        test: arguments.iter().any(|argument| argument == "--test"),
+        test: is_test(),
         wanted: arguments.into_iter().find(|text| !text.starts_with('-')),
         features: Features::detect(),
     };

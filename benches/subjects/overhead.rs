@@ -49,6 +49,10 @@ pub fn main() {
     report(&driver, "a scope of one event, by read(2), takes", by_read);
     report(&driver, "a scope of one event, by rdpmc, takes", by_rdpmc);
     report(&driver, "a scope of the usual events takes", usual);
+    if cfg!(debug_assertions) {
+        driver.say("the instructions of a scope: skipped: the code is not optimised");
+        return;
+    }
     let path = shortest_scope();
     driver.say(&format!(
         "a scope of one event, by rdpmc, is {path} instructions, two of them rdpmc"

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::common::driver::{Driver, Timed};
+use crate::common::driver::{Driver, Timed, is_test};
 use crate::valgrind::Program;
 use criterion::Throughput;
 use linefill::pattern::Rng;
@@ -150,7 +150,7 @@ fn say_rate(driver: &Driver, name: &str, timed: Timed, references: f64) {
 /// Compares the rates and the counts of three caches with cachegrind's on the same program, and those of one
 /// level in every associativity with one run of cachegrind each.
 fn beside_cachegrind(driver: &mut Driver) -> io::Result<()> {
-    let test = std::env::args().any(|argument| argument == "--test");
+    let test = is_test();
     let (rounds, more) = if test { (1, 2) } else { (60, 4000) };
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-cachegrind");
     let short = Program::build(&place, rounds)?;

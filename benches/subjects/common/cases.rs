@@ -15,7 +15,7 @@ use linefill::os::current_cpu;
 use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, team};
 use linefill::time::{Rate, start, stop};
 
-use super::driver::{Driver, Timed};
+use super::driver::{Driver, Timed, is_test};
 
 /// Seed of every random layout.
 const SEED: u64 = 1;
@@ -369,7 +369,13 @@ fn bytes_in_words(bytes: f64) -> String {
 /// The machine from CPUID alone: the lab's measured ladder would take longer than a bench.
 fn machine(rate: Rate) -> Machine {
     let caches = Caches::detect();
-    let reported = [1, 2, 3].map(|level| caches.data(level).map(|cache| cache.size as f64));
+    // In a test nothing is timed, and a small last level makes small working sets.
+    let most = if is_test() { 4 * MIB } else { usize::MAX };
+    let reported = [1, 2, 3].map(|level| {
+        caches
+            .data(level)
+            .map(|cache| cache.size.min(most as _) as f64)
+    });
     // Four times the last level, where the working set is in memory. Limited, because a small machine has
     // less memory and a bench has little time.
     let last = caches.last_level().map_or(0, |cache| cache.size as usize);

@@ -147,6 +147,13 @@ impl<C: Clock + 'static> Timer<C> {
     }
 }
 
+/// Whether each bench runs once, untimed: as Criterion decides, where cargo does not say `--bench`, as in `cargo
+/// test`, or the user says `--test`.
+pub fn is_test() -> bool {
+    let has = |wanted: &str| std::env::args().any(|argument| argument == wanted);
+    has("--test") || !has("--bench")
+}
+
 /// Whether the command line includes this subject. Criterion's own filter decides; this check saves the setup
 /// of subjects that will not run.
 fn asked_for(subject: &str) -> bool {
