@@ -165,7 +165,7 @@ pub(super) fn cases(
         };
         let all = points(&plan);
         let progress = progress.get_or_insert_with(|| Progress::new(all * u64::from(passes)));
-        if pass > 0 && machine.full {
+        if pass > 0 {
             keep_judged(&mut plan, &state.store, machine, pass);
             progress.less(all - points(&plan));
         }
@@ -193,13 +193,17 @@ pub(super) fn cases(
         }
     }
     if let Some(mut progress) = progress {
-        state.rig.sample_for(1.0);
+        state.rig.sample_for(FURTHER);
         let over = || stop.load(Ordering::Relaxed) || schedule.is_over(passes);
         further(state, machine, experiments, &mut progress, &over)?;
         progress.finish();
     }
     Ok(())
 }
+
+/// The share of its usual time that sampling gets in further passes. Passes differ more than the samples of one pass,
+/// so that more passes decide more than longer ones.
+const FURTHER: f64 = 0.4;
 
 /// A pass over all experiments.
 struct Pass<'a> {
@@ -294,8 +298,8 @@ fn planned(experiments: &[&'static Experiment], machine: &Machine, pass: u32) ->
     experiments.iter().map(cases).collect()
 }
 
-/// Drops the cases that need no further pass after the passes before this one. Nine tenths of the time of a full
-/// pass go to curves that are only drawn.
+/// Drops the cases that need no further pass after the passes before this one. A third of the points of a quick pass,
+/// and nine tenths of those of a full one, are only drawn.
 fn keep_judged(plan: &mut [Planned], store: &PointStore, machine: &Machine, pass: u32) {
     let lines = store.points.iter();
     let measured = experiments_of(lines.filter(|line| line.pass < pass));
