@@ -116,9 +116,8 @@ pub(super) fn step(passes: &[Distribution]) -> u64 {
     passes.iter().map(of).fold(0, divisor).max(1)
 }
 
-/// Returns this percentile of the distributions of all passes, per run: an interval that contains all that
-/// the percentile of any pass may be, if each is right within `step` ticks. No run takes less than a tick.
-/// `core_per_tick` is in core cycles per tick.
+/// Returns what `behind` makes of this percentile of the distributions of all passes, per run, if each is right
+/// within `step` ticks. No run takes less than a tick. `core_per_tick` is in core cycles per tick.
 ///
 /// # Errors
 /// If single runs were not timed, or `unit` is not nanoseconds or core cycles.
@@ -129,6 +128,7 @@ pub(super) fn percentile(
     unit: Unit,
     rate: Rate,
     core_per_tick: Option<f64>,
+    behind: impl Fn(&[Interval]) -> Option<Interval>,
 ) -> Testable<Interval> {
     let factor = match unit {
         Unit::Nanoseconds => Some(1e9 / rate.hz()),
@@ -137,13 +137,12 @@ pub(super) fn percentile(
     };
     let factor = factor
         .ok_or_else(|| Untestable(format!("a single run has no value in {}", unit.label())))?;
-    let of = |pass: &Distribution| {
-        let at = pass.at(place);
-        let least = at.saturating_sub(step).max(step.min(1));
-        Interval::new(least as f64, (at + step) as f64).scaled(factor)
-    };
-    let all = passes.iter().map(of).reduce(Interval::hull);
-    all.ok_or_else(|| Untestable("no run was timed by itself".to_owned()))
+    let ticks = |pass: &Distribution| Interval::exact(pass.at(place) as f64);
+    let ticks: Vec<Interval> = passes.iter().map(ticks).collect();
+    let value =
+        behind(&ticks).ok_or_else(|| Untestable("no run was timed by itself".to_owned()))?;
+    let least = (value.lo - step as f64).max(step.min(1) as f64);
+    Ok(Interval::new(least, value.hi + step as f64).scaled(factor))
 }
 
 /// Formats the distributions of all passes in core cycles, or in nanoseconds without a core clock: `p50
@@ -155,7 +154,8 @@ pub fn in_words(passes: &[Distribution], rate: Rate, core_per_tick: Option<f64>)
         None => (Unit::Nanoseconds, "ns"),
     };
     let place = |place: Percentile| {
-        let value = percentile(passes, place, 0, unit, rate, core_per_tick).ok()?;
+        let all = Interval::hull_of;
+        let value = percentile(passes, place, 0, unit, rate, core_per_tick, all).ok()?;
         Some(format!("{} {:.0}", place.name(), value.middle()))
     };
     let places: Option<Vec<String>> = Percentile::ALL.into_iter().map(place).collect();
@@ -184,13 +184,15 @@ mod tests {
         let pass = |ticks| Distribution::of(&mut [ticks], 1).unwrap();
         let passes = [pass(100), pass(110)];
         let rate = Rate::from_hz(2e9);
-        let of = |unit, ratio| percentile(&passes, Percentile::P99, 0, unit, rate, ratio);
+        let all = Interval::hull_of;
+        let of = |unit, ratio| percentile(&passes, Percentile::P99, 0, unit, rate, ratio, all);
         let cycles = of(Unit::CoreCycles, Some(1.5)).unwrap();
         assert_eq!((cycles.lo, cycles.hi), (150.0, 165.0));
         let nanos = of(Unit::Nanoseconds, None).unwrap();
         assert_eq!((nanos.lo, nanos.hi), (50.0, 55.0));
         assert!(of(Unit::CoreCycles, None).is_err());
-        assert!(percentile(&[], Percentile::P50, 0, Unit::Nanoseconds, rate, None).is_err());
+        let none = percentile(&[], Percentile::P50, 0, Unit::Nanoseconds, rate, None, all);
+        assert!(none.is_err());
     }
 
     #[test]
@@ -202,7 +204,8 @@ mod tests {
         assert_eq!(step(&[pass(&mut [0])]), 1);
         let of = |passes: &[Distribution], place| {
             let rate = Rate::from_hz(1e9);
-            let within = percentile(passes, place, step(passes), Unit::Nanoseconds, rate, None);
+            let (step, unit) = (step(passes), Unit::Nanoseconds);
+            let within = percentile(passes, place, step, unit, rate, None, Interval::hull_of);
             within.map(|of| (of.lo, of.hi)).unwrap()
         };
         assert_eq!(of(&coarse[1..], Percentile::P50), (52.0, 104.0));

@@ -57,7 +57,7 @@ pub use distribution::{Distribution, Percentile, in_words};
 #[cfg(feature = "std")]
 pub use linux::Linux;
 pub use machine::Machine;
-pub use point::{Confidence, Measured, Point, State, Unit};
+pub use point::{Confidence, Measured, Point, Priors, State, Unit};
 pub use rig::{Effort, Rig};
 pub use topics::{Named, all, find, find_claim, nearest};
 

@@ -73,13 +73,41 @@ pub struct Confidence {
     pub cycles: Option<Interval>,
     /// The two steady states in ticks, if the passes were in two states.
     pub states: Option<[Interval; 2]>,
-    /// How ratios of points like this one differ between passes.
-    pub ratios: Prior,
+    /// How the passes over points like this one differ.
+    pub priors: Priors,
     /// The share of intervals that may miss their value.
     pub error: f64,
     /// The assumed fraction of the intervals' width: 1, except when the effect of further passes is
     /// estimated.
     pub width: f64,
+}
+
+/// How the passes over similar points differ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Priors {
+    /// In ticks.
+    pub ticks: Prior,
+    /// In core cycles, with each pass converted by its own clock.
+    pub cycles: Prior,
+    /// As a ratio to the point measured interleaved.
+    pub ratios: Prior,
+}
+
+impl Priors {
+    /// For points without similar points.
+    pub(crate) const KEPT: Priors = Priors {
+        ticks: Prior::KEPT,
+        cycles: Prior::KEPT,
+        ratios: Prior::KEPT,
+    };
+
+    /// Returns how the passes differ in `unit`.
+    pub(crate) const fn of(self, unit: Unit) -> Prior {
+        match unit.counts_cycles() {
+            true => self.cycles,
+            false => self.ticks,
+        }
+    }
 }
 
 impl Measured {
@@ -145,11 +173,12 @@ impl Measured {
     /// # Errors
     /// If single runs were not timed, or `unit` is not a unit of time.
     pub fn percentile(&self, place: Percentile, unit: Unit, rate: Rate) -> Testable<Interval> {
-        percentile(&self.runs, place, 0, unit, rate, self.core_per_tick)
+        let (runs, clock) = (&self.runs, self.core_per_tick);
+        percentile(runs, place, 0, unit, rate, clock, Interval::hull_of)
     }
 
-    /// Returns the same interval, widened by a step of the time-stamp counter on both sides. The time between
-    /// two stamps may differ from the time of a run by a step.
+    /// Returns what `behind` makes of the percentiles of the passes in ticks, widened by a step of the time-stamp
+    /// counter on both sides: the time between two stamps may differ from the time of a run by a step.
     ///
     /// # Errors
     /// As [`percentile`](Self::percentile).
@@ -158,15 +187,10 @@ impl Measured {
         place: Percentile,
         unit: Unit,
         rate: Rate,
+        behind: impl Fn(&[Interval]) -> Option<Interval>,
     ) -> Testable<Interval> {
-        percentile(
-            &self.runs,
-            place,
-            step(&self.runs),
-            unit,
-            rate,
-            self.core_per_tick,
-        )
+        let (runs, clock) = (&self.runs, self.core_per_tick);
+        percentile(runs, place, step(runs), unit, rate, clock, behind)
     }
 
     /// Narrows intervals to `share` of their width, and moves passes to `share` of their distance from
@@ -338,6 +362,22 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Whether a value in this unit follows from core cycles, and not from the time.
+    const fn counts_cycles(self) -> bool {
+        match self {
+            Unit::CoreCycles
+            | Unit::BytesPerCycle
+            | Unit::CyclesPerMultiplyAdd
+            | Unit::CyclesPerInstruction
+            | Unit::Events => true,
+            Unit::Nanoseconds
+            | Unit::GigabytesPerSecond
+            | Unit::GigaflopsPerSecond
+            | Unit::Percent
+            | Unit::Count => false,
+        }
+    }
+
     /// Returns the unit as an axis shows it.
     pub const fn label(self) -> &'static str {
         match self {

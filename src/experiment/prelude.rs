@@ -4,6 +4,7 @@ pub(crate) use crate::prelude::*;
 
 pub(crate) use super::claim::evidence::{minus, plus, ratio, signed_ratio};
 pub(crate) use super::claim::paired::{paired, paired_at, paired_points, slowdown};
+pub(crate) use super::claim::reading::Reading;
 pub(crate) use super::claim::verdict::{LESS, LONGER};
 pub(crate) use super::topics::PENTIUM_4;
 pub(crate) use super::{

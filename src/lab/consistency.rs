@@ -93,7 +93,7 @@ impl<'a> Points<'a> {
     /// Returns the level of a series over a range of working sets, in nanoseconds.
     fn level(&self, experiment: &str, series: &str, range: Range) -> Option<Interval> {
         let evidence = self.evidence(experiment, Unit::Nanoseconds);
-        evidence.level(series, range).ok()
+        evidence.level(series, range).map(Interval::from).ok()
     }
 
     /// Returns the least and the greatest working set, in bytes, at which a pass over a curve leaves the last
@@ -160,7 +160,9 @@ pub fn last_level_latency(
 ) -> Result<Interval, Untestable> {
     let evidence = Evidence::new(machine, ladder, unit);
     let [Ok(from_memory), Ok(from_caches)] = LAPS.map(|(_, series)| evidence.series(series)) else {
-        return evidence.level(LADDER, machine.ranges.llc);
+        return evidence
+            .level(LADDER, machine.ranges.llc)
+            .map(Interval::from);
     };
     let l2 = machine
         .ranges

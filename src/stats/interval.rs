@@ -110,6 +110,11 @@ impl Interval {
         }
     }
 
+    /// Returns the smallest interval that contains all of several intervals, or `None` if there are none.
+    pub fn hull_of(intervals: &[Self]) -> Option<Self> {
+        intervals.iter().copied().reduce(Self::hull)
+    }
+
     /// Returns the interval of the smaller of two values.
     pub fn least(self, other: Self) -> Self {
         Interval {

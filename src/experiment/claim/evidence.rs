@@ -1,5 +1,6 @@
 //! The evidence of a claim: an experiment's points, and the machine.
 
+use super::reading::{BETWEEN_CASES, Reading};
 use crate::experiment::{
     Count, Distribution, Machine, Measured, Pass, Percentile, Point, Quality, Range, State,
     Testable, Unit, Untestable, Value, side_by_side,
@@ -8,11 +9,6 @@ use crate::order;
 use crate::pmu::Quantity;
 use crate::prelude::*;
 use crate::stats::{Interval, Prior};
-
-/// The smallest uncertainty of a number that is compared with another case's number, as a fraction of
-/// the number. The interval contains what other physical pages or another minute changed between passes,
-/// but two passes show only a part of such changes.
-const BETWEEN_CASES: f64 = 0.01;
 
 /// The points of one experiment on one machine.
 #[derive(Clone, Copy, Debug)]
@@ -124,12 +120,12 @@ impl Evidence<'_> {
             let widths = points.iter().filter_map(confidence).map(|of| of.width);
             let widest = widths.fold(0.0, f64::max);
             let prior = Prior {
-                variance: first.ratios.variance * widest * widest,
-                ..first.ratios
+                variance: first.priors.ratios.variance * widest * widest,
+                ..first.priors.ratios
             };
             prior.estimate(passes, first.error)
         });
-        let all = || passes.iter().copied().reduce(Interval::hull);
+        let all = || Interval::hull_of(passes);
         estimate.map(|of| of.interval).or_else(all)
     }
 
@@ -162,11 +158,13 @@ impl Evidence<'_> {
     ///
     /// # Errors
     /// If the series was not measured there.
-    pub fn at(&self, label: &str, x: f64) -> Testable<Interval> {
-        let point = self.point(label, x)?;
-        point
-            .interval(self.unit, self.machine.rate)
-            .map(|value| widened(point, value))
+    pub fn at(&self, label: &str, x: f64) -> Testable<Reading> {
+        self.reading(self.point(label, x)?)
+    }
+
+    fn reading(&self, point: &Point) -> Testable<Reading> {
+        let value = point.interval(self.unit, self.machine.rate)?;
+        Ok(Reading::of(point, value, self.unit, self.machine.rate))
     }
 
     /// Returns this percentile of the distribution of single runs of a series at `x`, per run.
@@ -178,8 +176,8 @@ impl Evidence<'_> {
         runs.percentile(place, self.unit, self.machine.rate)
     }
 
-    /// Returns the same percentile, widened by a step of the time-stamp counter. Claims are judged on this
-    /// interval.
+    /// Returns the value of this percentile behind the passes, widened by a step of the time-stamp counter. Claims
+    /// are judged on this interval.
     ///
     /// # Errors
     /// As [`percentile`](Self::percentile).
@@ -190,7 +188,8 @@ impl Evidence<'_> {
         place: Percentile,
     ) -> Testable<Interval> {
         let runs = self.runs(label, x)?;
-        runs.percentile_within_step(place, self.unit, self.machine.rate)
+        let behind = |passes: &[Interval]| behind(runs, passes);
+        runs.percentile_within_step(place, self.unit, self.machine.rate, behind)
     }
 
     fn runs(&self, label: &str, x: f64) -> Testable<&Measured> {
@@ -202,22 +201,24 @@ impl Evidence<'_> {
     }
 
     /// Returns the ratio of this percentile to the median, in the distributions of single runs of a
-    /// series at `x`: an interval that contains the ratio of every pass.
+    /// series at `x`: the value behind the ratios of the passes.
     ///
     /// # Errors
     /// If the series was not measured there, or not run by run, or if a median is not positive.
     pub(crate) fn over_median(&self, label: &str, x: f64, place: Percentile) -> Testable<Interval> {
         // For the reason if there is no percentile.
         self.percentile(label, x, place)?;
-        let measured = self.point(label, x)?.measured();
-        let runs = measured.map_or(&[][..], |of| &of.runs);
+        let measured = self.runs(label, x)?;
         let of = |pass: &Distribution| {
             let [value, median] = [place, Percentile::P50].map(|place| pass.at(place) as f64);
             ratio(Interval::exact(value), Interval::exact(median))
         };
-        let ratios = runs.iter().map(of).collect::<Result<Vec<_>, _>>()?;
-        let all = ratios.into_iter().reduce(Interval::hull);
-        all.ok_or_else(|| Untestable("no run was timed by itself".to_owned()))
+        let ratios = measured
+            .runs
+            .iter()
+            .map(of)
+            .collect::<Result<Vec<_>, _>>()?;
+        behind(measured, &ratios).ok_or_else(|| Untestable("no run was timed by itself".to_owned()))
     }
 
     /// Returns the time of the slowest thread of a series at `x` over the time of the fastest in the same
@@ -233,18 +234,15 @@ impl Evidence<'_> {
         let apart = passes.filter(|pass| pass.quality < Quality::SharedCore);
         let each = apart.filter_map(|pass| pass.spread.map(Interval::exact));
         let each: Vec<Interval> = each.collect();
-        let all = each.iter().copied().reduce(Interval::hull);
+        let all = Interval::hull_of(&each);
         let (measured, all) = point
             .measured()
             .zip(all)
             .ok_or_else(|| Untestable(format!("no two threads were timed for `{label}` at {x}")))?;
         // How the times of passes differ says nothing about these ratios: both threads share the causes.
-        let confidence = measured.confidence;
-        let estimate = confidence.and_then(|of| Prior::KEPT.estimate(&each, of.error));
-        let (spread, doubt) = match (estimate, each.len()) {
-            (Some(estimate), _) => (estimate.interval, 0.0),
+        let (spread, doubt) = match (measured.confidence, each.len()) {
             (None, 1) => (all, measured.ticks.interval.doubt()),
-            (None, _) => (all, 0.0),
+            _ => (behind(measured, &each).unwrap_or(all), 0.0),
         };
         Ok(spread.widened(doubt + BETWEEN_CASES))
     }
@@ -322,14 +320,15 @@ impl Evidence<'_> {
     ///
     /// # Errors
     /// If no point of the series lies in the range.
-    pub fn level(&self, label: &str, range: Range) -> Testable<Interval> {
-        let inside: Vec<Interval> = self
-            .series(label)?
-            .into_iter()
-            .filter(|(x, _)| self.is_sure(range, *x))
-            .map(|(_, value)| value.widened(BETWEEN_CASES))
+    pub fn level(&self, label: &str, range: Range) -> Testable<Reading> {
+        // For the reason if the series has no point.
+        self.series(label)?;
+        let of_series = self.points.iter().filter(|point| point.series == label);
+        let inside = of_series.filter(|point| self.is_sure(range, point.x));
+        let inside: Vec<Reading> = inside
+            .filter_map(|point| self.reading(point).ok())
             .collect();
-        Interval::median_of(&inside).ok_or_else(|| self.nothing_in(label, range))
+        Reading::level(&inside).ok_or_else(|| self.nothing_in(label, range))
     }
 
     /// Returns the evidence with its points in nanoseconds. While a core waits for memory, its clock may be slower:
@@ -346,7 +345,7 @@ impl Evidence<'_> {
     ///
     /// # Errors
     /// If the series has no points, or none in memory.
-    pub(crate) fn in_memory(&self, label: &str) -> Testable<Interval> {
+    pub(crate) fn in_memory(&self, label: &str) -> Testable<Reading> {
         self.series(label)?;
         self.at(label, self.machine.memory_size()?)
     }
@@ -376,10 +375,10 @@ impl Evidence<'_> {
     ///
     /// # Errors
     /// If the series has no points.
-    pub fn last(&self, label: &str) -> Testable<(f64, Interval)> {
+    pub fn last(&self, label: &str) -> Testable<(f64, Reading)> {
         let points = self.series(label)?;
-        let (x, value) = points[points.len() - 1];
-        Ok((x, value.widened(BETWEEN_CASES)))
+        let (x, _) = points[points.len() - 1];
+        Ok((x, self.at(label, x)?))
     }
 
     /// Returns one curve per series, in the order in which the series were measured.
@@ -412,41 +411,46 @@ impl Evidence<'_> {
     }
 }
 
+/// Estimates the value behind values of the passes over a point that are not its times. How the times differ says
+/// nothing about them. Without an estimate, returns the range of all; `None` if there are no values.
+fn behind(measured: &Measured, passes: &[Interval]) -> Option<Interval> {
+    let error = measured.confidence.map(|of| of.error);
+    let estimate = error.and_then(|error| Prior::KEPT.estimate(passes, error));
+    let all = || Interval::hull_of(passes);
+    estimate.map(|of| of.interval).or_else(all)
+}
+
 /// Says which working sets stay in the last level only by chance.
 pub(crate) fn by_chance(uncertain: Range) -> String {
     let [least, most] = [uncertain.lo, uncertain.hi].map(|bytes| bytes / 1048576.0);
     format!("between {least:.1} and {most:.1} MiB a working set stays in it or leaves it by chance")
 }
 
-/// Widens the value of a timed point. A count is exact.
-fn widened(point: &Point, value: Interval) -> Interval {
-    match point.state {
-        State::Counted(_) => value,
-        _ => value.widened(BETWEEN_CASES),
-    }
-}
-
-/// Returns the quotient of two values that were measured separately.
+/// Returns the quotient of two values: from the passes that both have, if they have most passes in common.
 ///
 /// # Errors
 /// If either interval is not wholly positive: the difference of two noisy stretches may be negative.
 pub(crate) fn ratio(of: impl Value, to: impl Value) -> Testable<Interval> {
-    let (of, to) = (of.interval()?, to.interval()?);
-    of.quotient(to).ok_or_else(|| {
-        Untestable(format!(
-            "no ratio: {of} over {to}, which are not both certainly above zero",
-        ))
-    })
+    of.reading()?.over(&to.reading()?)
 }
 
-/// Returns the difference of two values, whose uncertainties add up.
-pub(crate) fn minus(of: Interval, less: Interval) -> Interval {
-    Interval::new(of.lo - less.hi, of.hi - less.lo)
+/// Returns the reason why two values have no quotient.
+pub(super) fn no_ratio(of: Interval, to: Interval) -> Untestable {
+    Untestable(format!(
+        "no ratio: {of} over {to}, which are not both certainly above zero",
+    ))
+}
+
+/// Returns the difference of two values.
+pub(crate) fn minus(of: impl Into<Reading>, less: impl Into<Reading>) -> Reading {
+    let (of, less) = (of.into(), less.into());
+    of.with(&less, -1.0)
 }
 
 /// Returns the sum of two values.
-pub(crate) fn plus(of: Interval, more: Interval) -> Interval {
-    Interval::new(of.lo + more.lo, of.hi + more.hi)
+pub(crate) fn plus(of: impl Into<Reading>, more: impl Into<Reading>) -> Reading {
+    let (of, more) = (of.into(), more.into());
+    of.with(&more, 1.0)
 }
 
 /// Returns the quotient of a value that may be near zero or negative, such as the time of a hit less that
@@ -454,11 +458,16 @@ pub(crate) fn plus(of: Interval, more: Interval) -> Interval {
 ///
 /// # Errors
 /// If the interval of the second is not wholly positive.
-pub(crate) fn signed_ratio(of: Interval, to: Interval) -> Testable<Interval> {
+pub(crate) fn signed_ratio(of: impl Into<Reading>, to: impl Into<Reading>) -> Testable<Interval> {
+    let (of, to) = (of.into(), to.into());
     if to.lo <= 0.0 {
         return Err(Untestable(format!(
-            "no ratio: {of} over {to}, which is not certainly above zero",
+            "no ratio: {} over {}, which is not certainly above zero",
+            *of, *to
         )));
+    }
+    if let Ok(ratio) = of.over(&to) {
+        return Ok(ratio);
     }
     // Which bound of the second makes the quotient smallest or largest depends on the sign of the first.
     let least = of.lo / if of.lo > 0.0 { to.hi } else { to.lo };

@@ -3,6 +3,7 @@
 pub mod evidence;
 pub(crate) mod extreme;
 pub mod paired;
+pub mod reading;
 pub mod statement;
 pub mod takeaway;
 pub mod verdict;

@@ -93,7 +93,7 @@ pub(crate) fn slowdown(e: &Evidence<'_>, label: &str, base: &str, slow: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Confidence, Measured, Point, Quality, State, Unit, merged};
+    use crate::experiment::{Confidence, Measured, Point, Priors, Quality, State, Unit, merged};
     use crate::kernel::Work;
     use crate::measure::Ended;
     use crate::stats::{Prior, Summary};
@@ -206,9 +206,12 @@ mod tests {
             point.measured_mut().unwrap().confidence = Some(Confidence {
                 cycles: None,
                 states: None,
-                ratios: Prior {
-                    dof: 4.0,
-                    variance: 1e-4,
+                priors: Priors {
+                    ratios: Prior {
+                        dof: 4.0,
+                        variance: 1e-4,
+                    },
+                    ..Priors::KEPT
                 },
                 error: 0.05,
                 width: 1.0,

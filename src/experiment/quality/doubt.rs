@@ -5,8 +5,8 @@ use crate::prelude::*;
 use alloc::collections::BTreeMap;
 
 use crate::experiment::{
-    Case, Confidence, Experiment, Machine, Measured, Pass, Point, Quality, State, Untestable,
-    side_by_side,
+    Case, Confidence, Experiment, Machine, Measured, Pass, Point, Priors, Quality, State,
+    Untestable, side_by_side,
 };
 use crate::stats::{Interval, Prior, quantile};
 
@@ -58,17 +58,6 @@ struct Slowed {
 /// The key of similar points: of one series of an experiment, with their data in the same level.
 type Alike = (&'static str, String, Residence);
 
-/// How passes over similar points differ.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Priors {
-    /// In ticks.
-    ticks: Prior,
-    /// In core cycles, with each pass converted by its own clock.
-    cycles: Prior,
-    /// As a ratio to the point measured interleaved.
-    ratios: Prior,
-}
-
 impl Slowed {
     fn of(shown: BTreeMap<Residence, Vec<f64>>) -> Self {
         let most = |mut shown: Vec<f64>| {
@@ -90,15 +79,6 @@ impl Slowed {
     fn most(&self, kind: Residence) -> f64 {
         self.of_kind.get(&kind).copied().unwrap_or(self.others)
     }
-}
-
-impl Priors {
-    /// For points without similar points.
-    const KEPT: Priors = Priors {
-        ticks: Prior::KEPT,
-        cycles: Prior::KEPT,
-        ratios: Prior::KEPT,
-    };
 }
 
 /// The level that holds the data of a point. Passes over points with the same residence differ
@@ -324,7 +304,7 @@ fn settle(measured: &mut Measured, priors: &Priors, judged: Judging) {
     measured.confidence = Some(Confidence {
         cycles: cycles.map(|of| of.interval),
         states: ticks.and_then(|of| of.states),
-        ratios: priors.ratios,
+        priors: *priors,
         error,
         width: 1.0,
     });

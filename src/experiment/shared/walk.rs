@@ -6,7 +6,6 @@ use crate::host::Worker;
 use crate::kernel::{SharedWalk, Step, Visit, Walk};
 use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Ring};
-use crate::stats::Interval;
 use alloc::collections::BTreeSet;
 
 /// A ring and a walk along it.
@@ -108,7 +107,7 @@ pub(crate) fn near_and_far(machine: &Machine) -> [Case; 2] {
 ///
 /// # Errors
 /// If one of the cases was not measured.
-pub(crate) fn latencies(e: &Evidence<'_>) -> Testable<[Interval; 2]> {
+pub(crate) fn latencies(e: &Evidence<'_>) -> Testable<[Reading; 2]> {
     let memory = e.machine.memory_size()?;
     let (_, near) = e.last(NEAR)?;
     Ok([near, e.at(FAR, memory)?])

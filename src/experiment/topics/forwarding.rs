@@ -196,7 +196,7 @@ const STORE_FORWARDING: Experiment = Experiment {
             "a store and a load of the same 8 bytes take at least as long as a load from L1d",
             |e| {
                 let trip = at(e, START, 8, 8)?;
-                let published = e.machine.published_latency(trip)?;
+                let published = e.machine.published_latency(*trip)?;
                 at_least("core cycles per round trip", trip, published - 0.5)
             },
         )
@@ -250,7 +250,7 @@ pub(crate) fn home(trip: Trip, load: isize) -> usize {
 }
 
 /// Returns the point of a series for a pair of sizes.
-fn at(e: &Evidence<'_>, series: &str, store: usize, load: usize) -> Testable<Interval> {
+fn at(e: &Evidence<'_>, series: &str, store: usize, load: usize) -> Testable<Reading> {
     e.at(series, place(store, load))
 }
 
@@ -423,7 +423,7 @@ fn sides(e: &Evidence<'_>, store: usize, load: usize) -> Testable<(Ends, Ends)> 
         let mut ends: Option<Ends> = None;
         let all = offsets(e.machine, Trip::new(store, load)).into_iter();
         for offset in all.filter(|offset| (0..=last).contains(offset) == inside) {
-            let value = e.at(&swept(store, load), offset as f64)?;
+            let value = *e.at(&swept(store, load), offset as f64)?;
             ends = Some(ends.map_or((value, value), |(least, most)| {
                 (least.least(value), most.most(value))
             }));

@@ -183,7 +183,9 @@ fn l1_size(analysis: &Analysis, capacity: &Capacity) -> Option<f64> {
 fn latency(analysis: &Analysis, level: Option<u8>, range: Range) -> Result<Latency, String> {
     let level = |unit| match level {
         Some(3) => last_level_latency(&analysis.machine, &analysis.ladder, unit),
-        _ => evidence(analysis, &analysis.ladder, unit).level(LADDER, range),
+        _ => evidence(analysis, &analysis.ladder, unit)
+            .level(LADDER, range)
+            .map(Interval::from),
     };
     match level(Unit::Nanoseconds) {
         Ok(nanoseconds) => Ok(Latency {
@@ -207,10 +209,11 @@ fn bandwidth(analysis: &Analysis, what: &str, range: Range) -> Result<Interval, 
     let rates = evidence(analysis, points, Unit::GigabytesPerSecond);
     let of_width = |width: usize| {
         let label = format!("{what}, {width} B");
-        match place {
-            Some(place) => rates.at(&label, place).ok(),
-            None => rates.level(&label, range).ok(),
-        }
+        let value = match place {
+            Some(place) => rates.at(&label, place),
+            None => rates.level(&label, range),
+        };
+        value.map(Interval::from).ok()
     };
     let mut widths = crate::kernel::Vector::BYTES.into_iter().rev();
     let widest = widths.find_map(of_width);
@@ -233,7 +236,8 @@ fn streamed(analysis: &Analysis, what: &str, range: Range, place: Option<f64>) -
     let Some(place) = place else {
         // Records of earlier versions have streams of the whole bytes of a measured size.
         let lo = range.lo.floor();
-        return rates.level(stream.series(), Range { lo, ..range }).ok();
+        let level = rates.level(stream.series(), Range { lo, ..range });
+        return level.map(Interval::from).ok();
     };
     // Further passes may have moved the place in memory since the stream was chosen.
     let mut streams = rates.series(stream.series()).ok()?;

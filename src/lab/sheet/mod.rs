@@ -304,7 +304,9 @@ fn step(
     let level = |unit| {
         let level = match range == machine.ranges.llc {
             true => last_level_latency(machine, ladder, unit),
-            false => Evidence::new(machine, ladder, unit).level(LADDER, range),
+            false => Evidence::new(machine, ladder, unit)
+                .level(LADDER, range)
+                .map(Interval::from),
         };
         level.ok().map(Interval::middle)
     };

@@ -138,7 +138,7 @@ fn with_noise(clean: &Planted, seed: u64, share: f64) -> Planted {
         .iter()
         .map(|point| {
             let value = clean.evidence().at(&point.series, point.x).unwrap();
-            (point.series.clone(), value)
+            (point.series.clone(), *value)
         })
         .collect();
     let mut rng = Rng::new(seed);

@@ -34,7 +34,7 @@ macro_rules! reference {
 }
 
 /// Returns the bandwidth of a motion in a place, with 16-byte accesses.
-fn level(e: &Evidence<'_>, what: &str, place: Place) -> Testable<Interval> {
+fn level(e: &Evidence<'_>, what: &str, place: Place) -> Testable<Reading> {
     by_width(e, what, PAPER, place)
 }
 

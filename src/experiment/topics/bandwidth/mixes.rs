@@ -90,7 +90,7 @@ impl Mix {
 }
 
 /// Returns the bandwidth of a mix in a place, including the lines that writes read first.
-fn with_owned(e: &Evidence<'_>, name: &str, place: Place) -> Testable<Interval> {
+fn with_owned(e: &Evidence<'_>, name: &str, place: Place) -> Testable<Reading> {
     let moved = Mix::named(name).map_or(1.0, Mix::moved);
     Ok(level(e, name, place)?.scaled(moved))
 }
@@ -99,7 +99,7 @@ fn with_owned(e: &Evidence<'_>, name: &str, place: Place) -> Testable<Interval> 
 /// streams faster than one, so that the reads beside a mix of several streams should be several as well.
 fn fastest_reads(e: &Evidence<'_>) -> Testable<Interval> {
     let [one, two, four] = [READ, HALVES, QUARTERS].map(|name| level(e, name, Memory));
-    Ok(one?.most(two?).most(four?))
+    Ok(one?.most(*two?).most(*four?))
 }
 
 /// Returns the fewest cycles that the ports need per byte of a stream of the triad.
@@ -200,10 +200,11 @@ pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
             |e| {
                 let (read, write) = (fastest_reads(e)?, level(e, WRITE, Memory)?);
                 all_of([THREE, TWO, ONE].into_iter().flat_map(|name| {
-                    let over = |other| ratio(level(e, name, Memory), other);
+                    let mix = level(e, name, Memory);
+                    let [over_writes, over_reads] = [ratio(mix.clone(), &write), ratio(mix, read)];
                     [
-                        at_least(&format!("{name} over writes"), over(write), 0.95),
-                        at_most(&format!("{name} over the fastest reads"), over(read), 1.05),
+                        at_least(&format!("{name} over writes"), over_writes, 0.95),
+                        at_most(&format!("{name} over the fastest reads"), over_reads, 1.05),
                     ]
                 }))
             },

@@ -5,7 +5,6 @@ use crate::experiment::claim::verdict::unless_strangers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
 use crate::kernel::{Motion, Vector};
-use crate::stats::Interval;
 use Place::{L1, L2, Llc, Memory};
 
 mod bus;
@@ -153,7 +152,7 @@ impl Place {
 /// Returns the bandwidth of a series in a place: its level over a cache's range, but its point at
 /// the memory size for memory, because the distance of other sizes from the caches differs from run
 /// to run.
-fn level(e: &Evidence<'_>, label: &str, place: Place) -> Testable<Interval> {
+fn level(e: &Evidence<'_>, label: &str, place: Place) -> Testable<Reading> {
     match place {
         Memory => e.in_memory(label),
         _ => e.level(label, place.range(e.machine)),
@@ -161,7 +160,7 @@ fn level(e: &Evidence<'_>, label: &str, place: Place) -> Testable<Interval> {
 }
 
 /// Returns the bandwidth of `what` by accesses of `width` bytes in a place.
-fn by_width(e: &Evidence<'_>, what: &str, width: usize, place: Place) -> Testable<Interval> {
+fn by_width(e: &Evidence<'_>, what: &str, width: usize, place: Place) -> Testable<Reading> {
     level(e, &series(what, width), place)
 }
 
@@ -268,7 +267,7 @@ const PROGRAM: Experiment =
                             .map(|place| {
                                 let (width, copy) = widest(e, COPY, place)?;
                                 let of = |what| by_width(e, what, width, place);
-                                let slower = of(READ)?.least(of(WRITE)?);
+                                let slower = of(READ)?.least(*of(WRITE)?);
                                 let what = format!("{width}-byte copies in {}", place.name());
                                 let judged = at_most(&what, ratio(copy, slower), 1.1);
                                 match place {
@@ -286,7 +285,7 @@ const PROGRAM: Experiment =
 
 /// Returns the widest vectors that `what` was measured with in a place, in bytes, and their
 /// bandwidth there.
-fn widest(e: &Evidence<'_>, what: &str, place: Place) -> Testable<(usize, Interval)> {
+fn widest(e: &Evidence<'_>, what: &str, place: Place) -> Testable<(usize, Reading)> {
     let width = widths(e, what).last().unwrap_or(PAPER);
     by_width(e, what, width, place).map(|level| (width, level))
 }

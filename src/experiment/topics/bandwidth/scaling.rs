@@ -157,7 +157,7 @@ fn case(
 }
 
 /// Returns the largest number of threads that have a core each, and the bandwidth per thread.
-fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval)> {
+fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Reading)> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     let points = e.series(label)?.into_iter().rev();
     let mut numbers = points.map(|(threads, _)| threads);
@@ -178,12 +178,12 @@ fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval)> {
 ///
 /// # Errors
 /// As for [`all_cores`], or if fewer cores were measured than there are.
-fn all_cores_in_memory(e: &Evidence<'_>, label: &str) -> Testable<(f64, Interval)> {
+fn all_cores_in_memory(e: &Evidence<'_>, label: &str) -> Testable<(f64, Reading)> {
     in_memory_on(e, label, e.machine.cpu_order.cores())
 }
 
 /// Does the same for the first `cores` cores.
-fn in_memory_on(e: &Evidence<'_>, label: &str, cores: usize) -> Testable<(f64, Interval)> {
+fn in_memory_on(e: &Evidence<'_>, label: &str, cores: usize) -> Testable<(f64, Reading)> {
     let (threads, _) = all_cores(e, label)?;
     if threads >= cores as f64 {
         return Ok((cores as f64, e.at(label, cores as f64)?));

@@ -40,7 +40,7 @@ fn series(what: &str, threads: Threads) -> String {
 }
 
 /// Returns the bandwidth per thread of a series in a place, in bytes per core cycle.
-fn level(e: &Evidence<'_>, what: &str, threads: Threads, place: Place) -> Testable<Interval> {
+fn level(e: &Evidence<'_>, what: &str, threads: Threads, place: Place) -> Testable<Reading> {
     super::level(e, &series(what, threads), place)
 }
 

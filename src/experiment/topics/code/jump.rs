@@ -166,7 +166,7 @@ fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Testable<Interval> 
     let mut inside = Vec::new();
     for (x, _) in e.series(series)? {
         if e.is_sure(range, x) {
-            inside.push(e.at(series, x)?);
+            inside.push(*e.at(series, x)?);
         }
     }
     let [first, _, ..] = inside[..] else {
@@ -363,7 +363,7 @@ const PITFALLS: Experiment = Experiment {
                 all_of([
                     at_least(
                         "stride over sequential",
-                        ratio(stride, time("1: sequential")),
+                        ratio(&stride, time("1: sequential")),
                         0.95,
                     ),
                     at_least(

@@ -209,12 +209,12 @@ fn loads(first: usize) -> String {
 }
 
 /// Returns the time of the loads at a distance: the median over the places of the first load.
-fn alike(e: &Evidence<'_>, distance: usize) -> Testable<Interval> {
+fn alike(e: &Evidence<'_>, distance: usize) -> Testable<Reading> {
     let places = firsts(e.machine).into_iter();
-    let all: Testable<Vec<Interval>> = places
+    let all: Testable<Vec<Reading>> = places
         .map(|first| e.at(&loads(first), distance as f64))
         .collect();
-    Interval::median_of(&all?).ok_or_else(none)
+    Reading::level(&all?).ok_or_else(none)
 }
 
 /// Returns the bytes of the line at which the first load may lie.
@@ -270,7 +270,7 @@ fn aliases(behind: usize) -> bool {
 fn all_loads(e: &Evidence<'_>) -> impl Iterator<Item = Testable<(usize, Interval)>> {
     firsts(e.machine).into_iter().flat_map(move |first| {
         let distances = distances(e.machine).into_iter();
-        distances.map(move |distance| Ok((distance, e.at(&loads(first), distance as f64)?)))
+        distances.map(move |distance| Ok((distance, *e.at(&loads(first), distance as f64)?)))
     })
 }
 

@@ -112,7 +112,7 @@ const TABLE_3_1: Experiment = Experiment {
              misses (5 points allowed)",
             |e| {
                 let misses = |ways| e.at(&series(STORED, ways, 32), SECOND_WAY as f64);
-                let saved = saved(misses(1)?, misses(2)?)?.middle();
+                let saved = saved(*misses(1)?, *misses(2)?)?.middle();
                 let doubt = sampling_error(e)?;
                 let saved = Interval::new(saved - doubt, saved + doubt);
                 between("saved by the second way", saved, 0.39, 0.49)
@@ -209,7 +209,7 @@ fn table() -> impl Iterator<Item = (u64, u64, u64)> {
 }
 
 fn misses(e: &Evidence<'_>, compiler: &str, size: u64, ways: u64, line: u64) -> Testable<Interval> {
-    e.at(&series(compiler, ways, line), size as f64)
+    Ok(*e.at(&series(compiler, ways, line), size as f64)?)
 }
 
 fn slice(index: u8, ways: u64) -> String {
@@ -291,7 +291,7 @@ fn diminishing(e: &Evidence<'_>, compiler: &str) -> Judged {
             let counts = [of(1)?, of(2)?, of(4)?, of(8)?];
             let saved = |way: usize| minus(counts[way], counts[way + 1]);
             for way in 0..2 {
-                least = least.least(minus(saved(way), saved(way + 1)));
+                least = least.least(*minus(saved(way), saved(way + 1)));
             }
         }
     }

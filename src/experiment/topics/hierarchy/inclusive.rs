@@ -163,7 +163,7 @@ fn held_together(e: &Evidence<'_>) -> Judged {
         e.at(ONE_SET, between as f64)?,
         e.at(ONE_SET, beyond as f64)?,
     );
-    if ratio(all, hit)?.hi < 1.5 {
+    if ratio(&all, hit)?.hi < 1.5 {
         return Err(Untestable(format!(
             "{beyond} lines that should share one set of L2 take {all} core cycles per step, and a \
              hit in L2 takes {hit}: the pages are scattered over the sets, or L2 hashes addresses"

@@ -177,8 +177,8 @@ const CACHE_GAIN: Experiment = Experiment {
             })
         };
         [
-            curve(WITHOUT, e.at(WITHOUT, 100.0)),
-            curve(WITH, e.at(WITH, 100.0)),
+            curve(WITHOUT, e.at(WITHOUT, 100.0).map(Interval::from)),
+            curve(WITH, e.at(WITH, 100.0).map(Interval::from)),
             curve("here without a cache", here(e).map(|here| here.without)),
             curve("here with L1d", here(e).map(|here| here.with)),
         ]
@@ -226,7 +226,7 @@ const CACHE_GAIN: Experiment = Experiment {
             |e| {
                 let [near, far] = latencies(&e.in_time())?;
                 let uses = Reuse::DREPPER.uses as f64;
-                let hits = near.scaled(uses - 1.0).ratio(far);
+                let hits = near.scaled(uses - 1.0).ratio(*far);
                 let hits = hits.ok_or_else(|| Untestable("a latency is not positive".into()))?;
                 at_least("time of hits over that of first uses", hits, 1.0)
             },

@@ -266,7 +266,7 @@ fn half(machine: &Machine) -> Testable<f64> {
 ///
 /// # Errors
 /// If such blocks lie in L2: their speed says nothing about the last level.
-fn half_the_share(e: &Evidence<'_>) -> Testable<Interval> {
+fn half_the_share(e: &Evidence<'_>) -> Testable<Reading> {
     let half = half(e.machine)?;
     let range = e.machine.ranges.llc;
     if last_level(e.machine).is_some_and(|last| last.level > 2) && half < range.lo {

@@ -82,7 +82,7 @@ const LOAD_TO_USE: Experiment = Experiment {
              cycle",
             |e| {
                 let cycles = e.at(Mode::Base.text(), inside_l1(e.machine) as f64)?;
-                let published = e.machine.published_latency(cycles)?;
+                let published = e.machine.published_latency(*cycles)?;
                 between(
                     "core cycles from load to load",
                     cycles,

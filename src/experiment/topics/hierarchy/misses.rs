@@ -97,10 +97,10 @@ const TABLE_3_2: Experiment = Experiment {
                     ));
                     let at_random = e.at(RANDOM_SIMULATED, x)?;
                     if let Some(before) = before {
-                        let more = minus(at_random, before);
+                        let more = minus(&at_random, before);
                         parts.push(at_least("percentage points more at random", more, 1.0));
                     }
-                    before = Some(at_random);
+                    before = Some(*at_random);
                 }
                 all_of(parts)
             },

@@ -74,7 +74,7 @@ pub type Replaced = Found<Vec<&'static str>>;
 pub fn replaced(e: &Evidence<'_>) -> Testable<Replaced> {
     let (ways, _) = shape(e.machine)
         .ok_or_else(|| Untestable("CPUID does not report the ways of L1d".to_owned()))?;
-    let (held, lost) = (e.at(HELD, HERE)?, e.at(LOST, HERE)?);
+    let (held, lost) = (*e.at(HELD, HERE)?, *e.at(LOST, HERE)?);
     if sequences(ways).is_empty() {
         return Err(Untestable(format!(
             "no sequences are known that tell replacement policies apart in sets of {ways} ways"
@@ -94,7 +94,7 @@ pub fn replaced(e: &Evidence<'_>) -> Testable<Replaced> {
         let Some(sequence) = letters.and_then(Sequence::parse) else {
             continue;
         };
-        let more = beyond(e.at(&point.series, point.x)?, held, sequence.lines.len());
+        let more = beyond(*e.at(&point.series, point.x)?, held, sequence.lines.len());
         missed.push(Interval::new(more.lo / miss.hi, more.hi / miss.lo));
         measured.push(sequence);
     }
@@ -110,7 +110,7 @@ pub fn replaced(e: &Evidence<'_>) -> Testable<Replaced> {
 
 /// Returns how much longer a round of `loads` loads takes than as many loads of lines that are held.
 fn beyond(load: Interval, held: Interval, loads: usize) -> Interval {
-    minus(load, held).scaled(loads as f64)
+    *minus(load, held).scaled(loads as f64)
 }
 
 /// The least confidence that decides the claim.

@@ -50,7 +50,7 @@ const FIG_3_10: Experiment = Experiment {
              allowed)",
             |e| {
                 let level = e.level("NPAD=0", e.machine.ranges.l1)?;
-                let published = e.machine.published_latency(level)?;
+                let published = e.machine.published_latency(*level)?;
                 between(
                     "core cycles per step in L1d",
                     level,
@@ -105,7 +105,7 @@ const FIG_3_10: Experiment = Experiment {
                 let near = e.level("NPAD=0", ranges.l1)?;
                 let l2 = e.level("NPAD=0", ranges.l2)?;
                 all_of([
-                    at_least("L2 over L1d", ratio(l2, near), 1.1),
+                    at_least("L2 over L1d", ratio(&l2, near), 1.1),
                     at_least("memory over L2", ratio(e.in_memory("NPAD=0"), l2), 1.1),
                 ])
             },

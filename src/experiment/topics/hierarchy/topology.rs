@@ -60,7 +60,7 @@ const CACHE_RATIO: Experiment = Experiment {
         |e| {
             told_by_hardware(e)?;
             let caches = count(e, INSTANCES)?.middle();
-            let ratio = count(e, MEMORY)?.ratio(count(e, CACHE)?);
+            let ratio = count(e, MEMORY)?.ratio(*count(e, CACHE)?);
             let ratio = ratio.ok_or_else(|| Untestable("a size is not positive".to_owned()))?;
             noted(
                 between("memory over all last levels", ratio, 500.0, 2000.0),
@@ -182,7 +182,7 @@ const SCHEMATICS: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-fn count(e: &Evidence<'_>, name: &str) -> Testable<Interval> {
+fn count(e: &Evidence<'_>, name: &str) -> Testable<Reading> {
     e.at(name, 0.0)
 }
 
@@ -276,7 +276,7 @@ fn arranged(e: &Evidence<'_>) -> Testable<Interval> {
         return Err(Untestable("each processor has only one core".to_owned()));
     }
     told_by_hardware(e)?;
-    Ok(arranged)
+    Ok(*arranged)
 }
 
 const ABSENT: &str = "CPUs that their own mask of level 1 leaves out";

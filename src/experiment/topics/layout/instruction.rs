@@ -255,7 +255,7 @@ fn label(order: &str, what: &str) -> String {
 }
 
 /// Returns the simulated misses of a list of 2^`power` bytes, in percent of its instructions.
-fn missed(e: &Evidence<'_>, order: &str, which: Missed, power: u32) -> Testable<Interval> {
+fn missed(e: &Evidence<'_>, order: &str, which: Missed, power: u32) -> Testable<Reading> {
     let (_, what) = MISSED[which as usize];
     e.at(&label(order, what), f64::from(1_u32 << power))
 }

@@ -337,7 +337,7 @@ fn each_width(
 
 /// Returns the point of `series` whose access has its first byte in one line, or page, and the rest
 /// in the next.
-fn across(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
+fn across(e: &Evidence<'_>, series: &str) -> Testable<Reading> {
     e.at(series, (LINE - 1) as f64)
 }
 
@@ -345,11 +345,11 @@ fn across(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
 fn within_lines(e: &Evidence<'_>, series: Named) -> Judged {
     let spread = |width| {
         let inside = |offset: &usize| offset + width <= LINE;
-        let first = e.at(&series(width), 0.0)?;
+        let first = *e.at(&series(width), 0.0)?;
         let mut ends = (first, first);
         for offset in offsets(e.machine, width).into_iter().filter(inside) {
             let value = e.at(&series(width), offset as f64)?;
-            ends = (ends.0.least(value), ends.1.most(value));
+            ends = (ends.0.least(*value), ends.1.most(*value));
         }
         ratio(ends.1, ends.0)
     };

@@ -149,7 +149,7 @@ impl Pair {
             self.other.name(),
             self.series()
         );
-        Ok((what, longer))
+        Ok((what, *longer))
     }
 }
 
@@ -271,7 +271,7 @@ fn quicker(e: &Evidence<'_>, pair: Pair) -> Judged {
 
 fn sizes(e: &Evidence<'_>, maps: &[MapKind]) -> Judged {
     let mut parts = Vec::new();
-    let Interval { lo, hi } = e.at(&said(MapKind::Striped), 1.0)?;
+    let Interval { lo, hi } = *e.at(&said(MapKind::Striped), 1.0)?;
     for &map in maps {
         parts.push(between(&said(map), e.at(&said(map), 1.0), lo, hi));
         for threads in threads(e.machine) {

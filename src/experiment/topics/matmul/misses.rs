@@ -57,7 +57,7 @@ pub(super) const MISSES: Experiment = Experiment {
             |e| {
                 let one = e.at(TOGETHER_MISSES, 1.0)?;
                 all_of([2.0, 4.0, 8.0].map(|columns| {
-                    let share = ratio(e.at(TOGETHER_MISSES, columns), one)?;
+                    let share = ratio(e.at(TOGETHER_MISSES, columns), &one)?;
                     let wanted = 1.0 / columns;
                     let what = format!("misses with {columns} columns together");
                     between(&what, share, 0.9 * wanted, 1.1 * wanted)

@@ -159,7 +159,7 @@ const ORIGINAL: Experiment = Experiment {
                 for (series, way) in WAYS {
                     match e.at(&difference(series), CHECKED as f64) {
                         Ok(found) => parts.push(Ok(Judgement {
-                            verdict: between("", found, 0.0, 1e-9)?.verdict,
+                            verdict: between("", &found, 0.0, 1e-9)?.verdict,
                             numbers: match found.middle() {
                                 0.0 => format!("{series} none"),
                                 most => format!("{series} {most:.1e}"),

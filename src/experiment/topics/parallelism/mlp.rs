@@ -195,7 +195,7 @@ fn chained(machine: &Machine, count: u32) -> Case {
 }
 
 /// Returns the time of a miss. Exchanges in four chains wait for four misses at the same time.
-fn latency(e: &Evidence<'_>) -> Testable<Interval> {
+fn latency(e: &Evidence<'_>) -> Testable<Reading> {
     let chains = f64::from(LATENCY_CHAINS);
     Ok(e.at(CHAINS, chains)?.scaled(chains))
 }
@@ -204,7 +204,7 @@ fn latency(e: &Evidence<'_>) -> Testable<Interval> {
 fn estimated(e: &Evidence<'_>, series: &str, x: f64) -> Testable<Interval> {
     let (latency, time) = (latency(e)?, e.at(series, x)?);
     // Fails unless both times are above 0.
-    ratio(latency, time)?;
+    ratio(&latency, &time)?;
     Ok(Interval::new(
         in_flight(MISSES, latency.lo, time.hi),
         in_flight(MISSES, latency.hi, time.lo),

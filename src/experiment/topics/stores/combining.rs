@@ -150,7 +150,7 @@ const SET_BYTES: Experiment = Experiment {
             |e| {
                 let whole = e.at(INTERLEAVED, 1.0)?;
                 all_of(PARTS[..3].iter().map(|(series, _, share)| {
-                    let slower = ratio(whole, e.at(series, 1.0))?.scaled(*share);
+                    let slower = ratio(&whole, e.at(series, 1.0))?.scaled(*share);
                     let what = format!("time of {series} over a full line");
                     at_least(&what, slower, 1.0)
                 }))

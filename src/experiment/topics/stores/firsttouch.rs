@@ -103,7 +103,7 @@ const FIRST_TOUCH: Experiment = Experiment {
             |e| {
                 let touched = e.at(WRITE, BASE)?;
                 all_of([POPULATE, MAP_POPULATE].map(|series| {
-                    let share = ratio(e.at(series, BASE), touched);
+                    let share = ratio(e.at(series, BASE), &touched);
                     at_most(&format!("{series} over a loop"), share, 1.0)
                 }))
             },

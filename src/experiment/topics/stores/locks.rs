@@ -48,7 +48,7 @@ const SPLIT_LOCKS: Experiment = Experiment {
              aligned one",
             |e| {
                 let aligned = e.at(SERIES, 0.0)?;
-                let odd = ratio(e.at(SERIES, 1.0), aligned)?;
+                let odd = ratio(e.at(SERIES, 1.0), &aligned)?;
                 let last = ratio(e.at(SERIES, LAST as f64), aligned)?;
                 at_most("misaligned over aligned", odd.most(last), 1.1)
             },

@@ -64,7 +64,7 @@ fn l1d(machine: &Machine) -> Option<Geometry> {
 }
 
 /// Returns the value of a series that has only a point at place 0.
-fn only(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
+fn only(e: &Evidence<'_>, series: &str) -> Testable<Reading> {
     e.at(series, 0.0)
 }
 

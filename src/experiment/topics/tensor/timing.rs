@@ -10,7 +10,6 @@ use crate::host::Event;
 use crate::kernel::{Get, ReadTensor};
 use crate::pattern::{self, Storage};
 use crate::pmu::Quantity;
-use crate::stats::Interval;
 
 // Places on the axis of events.
 const CYCLES: f64 = 0.0;
@@ -369,7 +368,7 @@ pub(crate) const HARNESS: Experiment = Experiment {
 
 /// Returns the value per read from the difference of two stretches. `of` gives the value of a
 /// stretch.
-fn by_difference(of: impl Fn(f64) -> Testable<Interval>) -> Testable<Interval> {
+fn by_difference<V: Into<Reading>>(of: impl Fn(f64) -> Testable<V>) -> Testable<Reading> {
     let (long, short) = (of(4480.0)?, of(448.0)?);
     Ok(minus(long, short).scaled(1.0 / (4480.0 - 448.0)))
 }

@@ -111,7 +111,7 @@ const TLB_USAGE: Experiment = Experiment {
              page tables in the caches",
             |e| {
                 let (hot, cold) = (walk(e, HOT)?, walk(e, COLD)?);
-                let slower = signed_ratio(cold, hot)?;
+                let slower = signed_ratio(&cold, &hot)?;
                 let judged = at_least("walk in memory over walk in caches", slower, 2.0);
                 noted(judged, format!("{cold} against {hot} core cycles"))
             },
@@ -145,7 +145,7 @@ const TLB_USAGE: Experiment = Experiment {
 };
 
 /// Returns the point of a series at a distance between lines.
-fn at(e: &Evidence<'_>, series: &str, distance: usize) -> Testable<Interval> {
+fn at(e: &Evidence<'_>, series: &str, distance: usize) -> Testable<Reading> {
     e.series(series)?;
     e.at(series, distance as f64)
 }
@@ -164,7 +164,7 @@ fn over(e: &Evidence<'_>, series: &str, distance: usize, base: usize) -> Testabl
 
 /// Returns the time that a page walk adds to a load, where every walk fetches another line of the
 /// page table.
-fn walk(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
+fn walk(e: &Evidence<'_>, series: &str) -> Testable<Reading> {
     let spread = at(e, series, A_LINE_OF_ENTRIES)?;
     let together = at(e, series, IN_ONE_PAGE)?;
     Ok(minus(spread, together))

@@ -103,7 +103,8 @@ const FIG_3_12: Experiment = Experiment {
             |e| {
                 let x = at_pages(MANY_PAGES);
                 let (same, rotating) = (e.at(CONSTANT, x)?, e.at(ROTATING, x)?);
-                let (conflicts, pages) = (minus(same, rotating), minus(rotating, e.at(DENSE, x)?));
+                let (conflicts, pages) =
+                    (minus(&same, &rotating), minus(&rotating, e.at(DENSE, x)?));
                 noted(
                     at_least("same over rotating offset", ratio(same, rotating), 1.5),
                     format!(
@@ -246,9 +247,9 @@ const FIG_3_17: Experiment = Experiment {
                     let value = e.at(&series, largest(e.machine)?)?;
                     if let Some((name, before)) = last {
                         let what = format!("{series} over {name}");
-                        parts.push(at_least(&what, ratio(value, before), 0.95));
+                        parts.push(at_least(&what, ratio(&value, before), 0.95));
                     }
-                    last = Some((series, value));
+                    last = Some((series, *value));
                 }
                 all_of(parts)
             },

@@ -285,7 +285,7 @@ fn without_lines(e: &Evidence<'_>, pages: f64, cost: Interval) -> Testable<Inter
 /// Judges the entries found against the published number, or else the number that CPUID reports.
 fn as_stated(e: &Evidence<'_>, found: &Knee, x: f64) -> Judged {
     let (published, reported) = (e.at(PUBLISHED, x), e.at(REPORTED, x));
-    let told = |entries: &Testable<Interval>| match entries {
+    let told = |entries: &Testable<Reading>| match entries {
         Ok(entries) => format!("{:.0}", entries.middle()),
         Err(_) => "unknown".to_owned(),
     };
@@ -422,7 +422,7 @@ const TRANSLATION: Experiment = Experiment {
 };
 
 /// Returns the time of an access with the most pages.
-fn most(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
+fn most(e: &Evidence<'_>, series: &str) -> Testable<Reading> {
     if MOST * PAGE > e.machine.largest {
         return Err(Untestable(format!(
             "{MOST} pages need {} MiB, and this run has {} MiB (`--memory`)",

@@ -108,7 +108,7 @@ fn reach(e: &Evidence<'_>, series: &str) -> Testable<(f64, Option<f64>)> {
     let few = e.at(series, FEW)?;
     let mut most = FEW;
     for (x, value) in e.series(series)?.into_iter().filter(|(x, _)| *x > FEW) {
-        match ratio(value, few)?.side_of(SLOW) {
+        match ratio(value, &few)?.side_of(SLOW) {
             Side::Below => most = x,
             Side::Across => {}
             Side::Above => return Ok((most, Some(x))),

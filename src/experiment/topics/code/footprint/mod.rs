@@ -228,12 +228,12 @@ fn l2(machine: &Machine) -> Testable<f64> {
 }
 
 /// Returns the time per instruction of 2 KiB of code, which every level holds.
-fn small(e: &Evidence<'_>, filler: Filler) -> Testable<Interval> {
+fn small(e: &Evidence<'_>, filler: Filler) -> Testable<Reading> {
     e.at(name(filler), 2048.0)
 }
 
 /// Returns the time per instruction of code that L2 holds and L1i does not.
-fn in_l2(e: &Evidence<'_>) -> Testable<Interval> {
+fn in_l2(e: &Evidence<'_>) -> Testable<Reading> {
     let range = Range {
         lo: 1.9 * l1i(e.machine)?,
         hi: 0.55 * l2(e.machine)?,
@@ -247,7 +247,7 @@ fn step(e: &Evidence<'_>, filler: Filler, base: f64) -> Testable<(f64, f64)> {
     let time = e.at(name(filler), base)?;
     let mut fits = base;
     for (x, value) in e.series(name(filler))? {
-        match ratio(value, time)?.side_of(STEP) {
+        match ratio(value, &time)?.side_of(STEP) {
             _ if x <= base => {}
             Side::Below => fits = x,
             Side::Across => {}

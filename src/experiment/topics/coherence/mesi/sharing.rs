@@ -6,7 +6,6 @@ use crate::experiment::topics::coherence::mesi::PROTOCOL;
 use crate::experiment::topics::coherence::series;
 use crate::pattern::Rng;
 use crate::sim::mesi::{Mesi, Messages};
-use crate::stats::Interval;
 
 /// What a thread does to its number: the rows of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -355,7 +354,7 @@ fn cases(_: &Machine) -> Vec<Case> {
     table.chain(Counted::cases(&MEANS)).collect()
 }
 
-fn value(e: &Evidence<'_>, update: &str, place: &str, cores: usize) -> Testable<Interval> {
+fn value(e: &Evidence<'_>, update: &str, place: &str, cores: usize) -> Testable<Reading> {
     e.at(&series(update, place), cores as f64)
 }
 

@@ -7,7 +7,6 @@ use crate::experiment::topics::coherence::sharing::{
     MOST_QUICK, MOST_THREADS, MUTEX, PEER, SHARED, WAYS, at_least_cores, case, slower_the_nearer,
 };
 use crate::kernel::IncrementWay;
-use crate::stats::Interval;
 
 pub(super) const FIG_1: Experiment = Experiment {
     id: "B9",
@@ -80,7 +79,7 @@ pub(super) const FIG_1: Experiment = Experiment {
                     if threads > 2.0 {
                         let all = in_all(e, &shared, threads as usize)?;
                         let what = format!("{threads} threads over two");
-                        parts.push(at_least(&what, ratio(all, two), 0.5));
+                        parts.push(at_least(&what, ratio(all, &two), 0.5));
                     }
                 }
                 all_of(parts)
@@ -104,7 +103,7 @@ pub(super) const FIG_1: Experiment = Experiment {
 };
 
 /// Returns the time per turn of all threads together.
-fn in_all(e: &Evidence<'_>, series: &str, threads: usize) -> Testable<Interval> {
+fn in_all(e: &Evidence<'_>, series: &str, threads: usize) -> Testable<Reading> {
     let own = e.at(series, threads as f64)?;
     Ok(own.scaled(1.0 / threads as f64))
 }

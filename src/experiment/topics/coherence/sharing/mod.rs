@@ -8,7 +8,6 @@ use crate::experiment::topics::coherence::locks::{Library, Way};
 use crate::experiment::topics::coherence::series;
 use crate::kernel::IncrementWay;
 use crate::mem::LINE;
-use crate::stats::Interval;
 
 mod figures;
 
@@ -89,7 +88,7 @@ pub(crate) fn up_to_all_cores(machine: &Machine) -> Vec<usize> {
 /// # Errors
 /// If there are fewer cores, or cores of two kinds, or the series was not measured with a thread on each, or
 /// if threads take hyper-threads before cores.
-pub(crate) fn on_all_cores(e: &Evidence<'_>, series: &str) -> Testable<(usize, Interval)> {
+pub(crate) fn on_all_cores(e: &Evidence<'_>, series: &str) -> Testable<(usize, Reading)> {
     at_least_cores(&e.machine.cpu_order, 2)?;
     let cores = e.machine.cpu_order.cores();
     e.machine.cpu_order.one_kind(cores)?;
@@ -156,7 +155,7 @@ fn slower_the_nearer(e: &Evidence<'_>, threads: usize) -> Judged {
     all_of([
         at_least(
             "one lock over locks side by side",
-            ratio(shared, dense),
+            ratio(shared, &dense),
             1.0,
         ),
         at_least("side by side over apart", ratio(dense, padded), 1.0),
@@ -400,7 +399,7 @@ const COHERENCE: Experiment = Experiment {
                     let (shared, dense) = (at(SHARED)?, at(DENSE)?);
                     for (place, other) in [(DENSE, dense), (PADDED, at(PADDED)?)] {
                         let what = format!("{way}: {place} over {SHARED}");
-                        parts.push(between(&what, ratio(other, shared), 0.9, 1.1));
+                        parts.push(between(&what, ratio(other, &shared), 0.9, 1.1));
                     }
                 }
                 all_of(parts)

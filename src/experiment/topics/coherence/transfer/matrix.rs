@@ -280,7 +280,7 @@ fn trips(e: &Evidence<'_>) -> Testable<Vec<Trip>> {
         let first = curve.label.parse().ok().and_then(seat);
         for (second, _) in &curve.points {
             if let (Some(first), Some(second)) = (first, seat(*second)) {
-                trips.push((first, second, e.at(&curve.label, second.cpu as f64)?));
+                trips.push((first, second, *e.at(&curve.label, second.cpu as f64)?));
             }
         }
     }

@@ -152,7 +152,7 @@ pub(super) const STATES: Experiment = Experiment {
                 let at = |held| e.at(FENCED, held_at(held));
                 let own = at(Held::Own)?;
                 let [upgrade, transfer] =
-                    [at(Held::Shared)?, at(Held::Modified)?].map(|there| minus(there, own));
+                    [at(Held::Shared)?, at(Held::Modified)?].map(|there| minus(there, &own));
                 between("upgrade over transfer", ratio(upgrade, transfer), 0.5, 2.0)
             },
         ),
@@ -166,7 +166,7 @@ pub(super) const STATES: Experiment = Experiment {
 ///
 /// # Errors
 /// If the time of the addition is not certainly above zero.
-pub(crate) fn upgrade(shared: Interval, own: Interval, addition: Interval) -> Testable<Interval> {
+pub(crate) fn upgrade(shared: Reading, own: Reading, addition: Reading) -> Testable<Interval> {
     signed_ratio(minus(shared, own), addition)
 }
 

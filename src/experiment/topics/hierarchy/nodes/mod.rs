@@ -110,7 +110,7 @@ const NODES: Experiment = Experiment {
                 let [own, other] = [home, far].map(|node| e.at(READ, node as f64));
                 let turns = e.at(READ_IN_TURN, home as f64)?;
                 all_of([
-                    at_most("speed over that of own memory", ratio(own?, turns), 1.02),
+                    at_most("speed over that of own memory", ratio(own?, &turns), 1.02),
                     at_least("over that of the other", ratio(other?, turns), 0.98),
                 ])
             },
@@ -301,7 +301,7 @@ fn in_words((from, to): (usize, usize), what: &str) -> String {
 }
 
 /// Returns the time of a step in memory of node `to` from a CPU of node `from`.
-fn walk(e: &Evidence<'_>, from: usize, to: usize) -> Testable<Interval> {
+fn walk(e: &Evidence<'_>, from: usize, to: usize) -> Testable<Reading> {
     e.at(&from.to_string(), to as f64)
 }
 
@@ -313,7 +313,7 @@ fn of_pairs(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     for (from, _) in from.into_iter().filter(|(node, _)| to.contains(node)) {
         let own = walk(e, from, from)?;
         for &to in to.iter().filter(|node| **node != from) {
-            let value = ratio(walk(e, from, to)?, own)?;
+            let value = ratio(walk(e, from, to)?, &own)?;
             quotients.push(((from, to), value));
         }
     }

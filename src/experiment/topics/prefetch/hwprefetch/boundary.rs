@@ -115,12 +115,12 @@ fn costs_of_runs(e: &Evidence<'_>, [halves, inside, across]: Series) -> Testable
     let length = LONG as f64;
     let half = e.at(halves, length / 2.0)?.scaled(length / 2.0);
     let whole = e.at(inside, length)?.scaled(length);
-    let line = per(minus(whole, half), length / 2.0);
+    let line = per(*minus(&whole, &half), length / 2.0);
     let dearer = paired(e, across, inside, Range::at(length))?;
     // Only every second run crosses.
     let crossing = |ratio: f64| 2.0 * (ratio - 1.0) * whole.middle();
     Ok(RunCosts {
-        begin: minus(half, line.scaled(length / 2.0 - 1.0)),
+        begin: *minus(half, line.scaled(length / 2.0 - 1.0)),
         line,
         crossing: Interval::new(crossing(dearer.lo), crossing(dearer.hi)),
     })

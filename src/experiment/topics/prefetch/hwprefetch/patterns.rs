@@ -94,7 +94,7 @@ fn early(e: &Evidence<'_>, second: Interval, first: Interval) -> Judged {
         return Ok(second);
     }
     let pair = e.at(RUNS, 2.0)?.scaled(2.0);
-    let next_pair = minus(e.at(RUNS, 4.0)?.scaled(4.0), pair);
+    let next_pair = minus(e.at(RUNS, 4.0)?.scaled(4.0), &pair);
     let what = "second pair of lines over the first pair";
     let beyond = at_least(what, signed_ratio(next_pair, pair), HALF)?;
     match (second.verdict, beyond.verdict) {
@@ -119,8 +119,8 @@ fn added_lines(e: &Evidence<'_>) -> Testable<Vec<(f64, Interval)>> {
     for &length in run_lengths(e.machine) {
         let length = length as f64;
         let whole = e.at(RUNS, length)?.scaled(length);
-        lines.push((length, per(minus(whole, shorter.1), length - shorter.0)));
-        shorter = (length, whole);
+        lines.push((length, per(*minus(&whole, shorter.1), length - shorter.0)));
+        shorter = (length, *whole);
     }
     Ok(lines)
 }

@@ -55,7 +55,7 @@ impl Dial {
     }
 
     /// Returns the time of a step without misses: the work, the load, and finding the next node.
-    fn step(&self, e: &Evidence<'_>) -> Testable<Interval> {
+    fn step(&self, e: &Evidence<'_>) -> Testable<Reading> {
         e.at(self.near, NONE)
     }
 }
@@ -94,7 +94,7 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                 let latency = latency(e)?;
                 all_of(DIALS[1..].iter().map(|dial| {
                     let work = dial.step(e)?;
-                    let hidden = minus(plus(latency, work), e.at(dial.series, 1.0)?);
+                    let hidden = minus(plus(&latency, &work), e.at(dial.series, 1.0)?);
                     let what = format!("hidden over work, {}", dial.series);
                     at_most(&what, signed_ratio(hidden, work), 1.25)
                 }))
@@ -115,7 +115,7 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                 let mut parts = Vec::new();
                 for dial in &DIALS {
                     let work = dial.step(e)?;
-                    let (_, enough) = formula(latency, work);
+                    let (_, enough) = formula(*latency, *work);
                     let distance = dial.distances(e.machine).iter();
                     let Some(&distance) = distance.into_iter().find(|d| **d >= enough as usize)
                     else {
@@ -126,9 +126,9 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                         )));
                     };
                     let left = minus(e.at(dial.series, distance as f64)?, work);
-                    let hidden = minus(latency, left);
+                    let hidden = minus(&latency, left);
                     let what = format!("hidden over latency, {}, {distance} ahead", dial.series);
-                    parts.push(at_least(&what, signed_ratio(hidden, latency), 0.8));
+                    parts.push(at_least(&what, signed_ratio(hidden, &latency), 0.8));
                 }
                 all_of(parts)
             },
@@ -145,14 +145,14 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();
                 for dial in &DIALS {
-                    let (enough, _) = formula(latency, dial.step(e)?);
+                    let (enough, _) = formula(*latency, *dial.step(e)?);
                     for &distance in dial.distances(e.machine) {
                         if 2 * distance > enough as usize {
                             break;
                         }
                         let whole = e.at(dial.series, distance as f64)?.scaled(distance as f64);
                         let what = format!("time times distance over latency, {distance} ahead");
-                        parts.push(between(&what, ratio(whole, latency), 0.75, 1.25));
+                        parts.push(between(&what, ratio(whole, &latency), 0.75, 1.25));
                     }
                 }
                 all_of(parts)
@@ -167,7 +167,7 @@ pub(crate) const DISTANCE: Experiment = Experiment {
             |e| {
                 let latency = latency(e)?;
                 all_of(DIALS.iter().map(|dial| {
-                    let (least, most) = formula(latency, dial.step(e)?);
+                    let (least, most) = formula(*latency, *dial.step(e)?);
                     let formula = Interval::new(least.into(), most.into());
                     let found = nearest_good(e, dial)?;
                     let share = ratio(formula, found)?;
@@ -196,7 +196,7 @@ pub(crate) const DISTANCE: Experiment = Experiment {
 };
 
 /// Returns the time that a miss adds to a step that waits for it.
-fn latency(e: &Evidence<'_>) -> Testable<Interval> {
+fn latency(e: &Evidence<'_>) -> Testable<Reading> {
     e.machine.memory_size()?;
     let waiting = e.at(PLAIN, NONE)?;
     let latency = minus(waiting, DIALS[1].step(e)?);
@@ -222,7 +222,7 @@ fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Testable<Interval> {
     let mut times = Vec::new();
     for &distance in dial.distances(e.machine) {
         let x = distance as f64;
-        times.push((x, e.at(dial.series, x)?));
+        times.push((x, *e.at(dial.series, x)?));
     }
     let each = times.iter().map(|point| point.1);
     let best = each.reduce(Interval::least);

@@ -300,9 +300,9 @@ fn over_best(e: &Evidence<'_>, distance: usize) -> Judged {
     let x = e.machine.memory_size()?;
     let time = |distance: usize| e.at(&ahead(distance), x);
     let [_, between @ .., _] = DISTANCES;
-    let mut best = time(FIVE)?;
+    let mut best = *time(FIVE)?;
     for distance in between {
-        best = best.least(time(distance)?);
+        best = best.least(*time(distance)?);
     }
     let what = format!("{distance} ahead over the best of 2 to 16");
     at_least(&what, ratio(time(distance), best), 1.03)

@@ -240,7 +240,7 @@ const LOADED_LATENCY: Experiment = Experiment {
             let load = load.0;
             curves.extend(curve(
                 format!("beside {load}"),
-                Some(random),
+                Some(*random),
                 usual.collect(),
             ));
             curves.extend(curve(format!("p99 beside {load}"), slow, single.collect()));
@@ -248,7 +248,11 @@ const LOADED_LATENCY: Experiment = Experiment {
         let found = loaded(e, IN_ORDER, LOADS[0]);
         let in_order = found.iter().map(|at| (at.bandwidth.middle(), at.latency));
         let label = format!("in order beside {READS}");
-        curves.extend(curve(label, alone_at(IN_ORDER), in_order.collect()));
+        curves.extend(curve(
+            label,
+            alone_at(IN_ORDER).map(Interval::from),
+            in_order.collect(),
+        ));
         curves
     },
     claims: &[
@@ -353,7 +357,7 @@ fn loaded(e: &Evidence<'_>, walk: &str, (load, _, times): (&str, Motion, f64)) -
         let bandwidth = Interval::new(bytes / burst.hi, bytes / burst.lo);
         Some(Loaded {
             bandwidth,
-            latency,
+            latency: *latency,
             slow,
         })
     };
