@@ -71,7 +71,7 @@ const SITUATIONS: Experiment = Experiment {
                 cases.push(Case::new(series, bytes as f64, setup));
             }
         }
-        // The same cases as in X13, so that a run measures them once.
+        // The same cases as in X13, so that a run measures those of own lines once.
         for (series, held, want) in [
             (OWN, Held::Own, Want::Own),
             (READ, Held::Shared, Want::Own),

@@ -225,12 +225,20 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
             _ => vec![cpus[1]],
         };
         let x = held_at(held);
-        if held != Held::Shared {
-            let setup = remote(held, Want::Read, others.clone());
-            cases.push(Case::new(LOADS, x, setup));
-        }
-        for (series, want) in [(ADDITIONS, Want::Own), (FENCED, Want::OwnFenced)] {
-            cases.push(Case::new(series, x, remote(held, want, others.clone())));
+        let ways = [
+            (LOADS, Want::Read),
+            (ADDITIONS, Want::Own),
+            (FENCED, Want::OwnFenced),
+        ];
+        let loads_the_same = |series| held == Held::Shared && series == LOADS;
+        for (series, want) in ways.into_iter().filter(|of| !loads_the_same(of.0)) {
+            let case = Case::new(series, x, remote(held, want, others.clone()));
+            // A host moves the other core nearer or farther away: a point of another experiment may be of
+            // another distance than those that it is compared with.
+            cases.push(match others.is_empty() {
+                true => case,
+                false => case.in_turn(),
+            });
         }
     }
     let readers = equally_near(&machine.cpu_order);
