@@ -359,7 +359,7 @@ fn the_readme_shows_the_kept_records() {
     const README: &str = include_str!("../../README.md");
     let zen_5 = records::all()
         .iter()
-        .find(|of| of.path.ends_with("2026-11-23-zen5-guest.jsonl.zst"));
+        .find(|of| of.path.ends_with("2026-11-29-zen5-guest.jsonl.zst"));
     let sides = [last(), zen_5.expect("a kept record")].map(|of| Summary::of(of.analysis()));
     let mut rows = Vec::new();
     for paper in &sides[0].papers {

@@ -15,7 +15,7 @@ use linefill::time::Rate;
 use crate::common::cli::{Folder, PLANTED};
 
 /// A record in the repository.
-const KEPT: &str = "2026-11-23-zen5-guest";
+const KEPT: &str = "2026-11-29-zen5-guest";
 
 fn kept() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("records/{KEPT}.jsonl.zst"))
