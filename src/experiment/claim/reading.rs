@@ -19,9 +19,8 @@ pub(super) const BETWEEN_CASES: f64 = 0.01;
 /// interval of the value.
 ///
 /// Points of one pass are measured within a second or so, and meet the same clock, neighbours and distance between
-/// cores. What slows down both points of a ratio leaves the ratio as it is. The interval of a
-/// [ratio](super::evidence::ratio) is therefore estimated from the ratios of the passes, and not from the intervals
-/// of two values.
+/// cores. What slows down both points of a ratio leaves the ratio as it is. The interval of a ratio, a sum or a
+/// difference is therefore estimated from the passes that both have, and not from the intervals of two values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// The interval, with the uncertainty of a comparison between cases.
