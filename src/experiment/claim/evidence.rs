@@ -434,13 +434,6 @@ pub(crate) fn ratio(of: impl Value, to: impl Value) -> Testable<Interval> {
     of.reading()?.over(&to.reading()?)
 }
 
-/// Returns the reason why two values have no quotient.
-pub(super) fn no_ratio(of: Interval, to: Interval) -> Untestable {
-    Untestable(format!(
-        "no ratio: {of} over {to}, which are not both certainly above zero",
-    ))
-}
-
 /// Returns the difference of two values.
 pub(crate) fn minus(of: impl Into<Reading>, less: impl Into<Reading>) -> Reading {
     let (of, less) = (of.into(), less.into());

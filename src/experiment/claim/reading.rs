@@ -1,7 +1,6 @@
 //! A value of a series with the passes behind it.
 
-use super::evidence::no_ratio;
-use crate::experiment::{Measured, Pass, Point, Quality, State, Testable, Unit};
+use crate::experiment::{Measured, Pass, Point, Quality, State, Testable, Unit, Untestable};
 use crate::prelude::*;
 use crate::stats::{Interval, Prior, median_of};
 use crate::time::Rate;
@@ -136,9 +135,13 @@ impl Reading {
     pub(super) fn over(&self, to: &Self) -> Testable<Interval> {
         let passes = self.passes.as_ref().zip(to.passes.as_ref());
         let value = passes.and_then(|(of, to)| of.over(to)?.estimate());
-        value
-            .or_else(|| self.value.quotient(to.value))
-            .ok_or_else(|| no_ratio(self.value, to.value))
+        let value = value.or_else(|| self.value.quotient(to.value));
+        value.ok_or_else(|| {
+            let (of, to) = (self.value, to.value);
+            Untestable(format!(
+                "no ratio: {of} over {to}, which are not both certainly above zero",
+            ))
+        })
     }
 }
 
