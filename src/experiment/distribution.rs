@@ -105,6 +105,11 @@ impl Distribution {
     }
 }
 
+/// Returns the reason why there is no distribution of single runs.
+pub(super) fn not_run_by_run() -> Untestable {
+    Untestable("no run was timed by itself".to_owned())
+}
+
 /// Returns the step of the time-stamp counter in ticks: the largest that divides the ticks of all runs. Some
 /// CPUs count one tick at a time, a Zen 4 counts 26.
 pub(super) fn step(passes: &[Distribution]) -> u64 {
@@ -139,8 +144,7 @@ pub(super) fn percentile(
         .ok_or_else(|| Untestable(format!("a single run has no value in {}", unit.label())))?;
     let ticks = |pass: &Distribution| Interval::exact(pass.at(place) as f64);
     let ticks: Vec<Interval> = passes.iter().map(ticks).collect();
-    let value =
-        behind(&ticks).ok_or_else(|| Untestable("no run was timed by itself".to_owned()))?;
+    let value = behind(&ticks).ok_or_else(not_run_by_run)?;
     let least = (value.lo - step as f64).max(step.min(1) as f64);
     Ok(Interval::new(least, value.hi + step as f64).scaled(factor))
 }

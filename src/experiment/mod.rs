@@ -21,13 +21,14 @@ mod rig;
 mod sync;
 
 pub use crate::experiment::claim::evidence::{Curve, Evidence};
+pub use crate::experiment::claim::reading::{Reading, Value};
 pub use crate::experiment::claim::statement::{
     Claim, Document, Kind, Origin, Then, computed, counted, drepper, measured, ours, reported,
     sestoft, simulated, startin, tensor,
 };
 pub use crate::experiment::claim::takeaway::{Shown, Takeaway, Touches};
 pub use crate::experiment::claim::verdict::{
-    Judged, Judgement, Value, Verdict, all_of, at_least, at_most, between, noted,
+    Judged, Judgement, Verdict, all_of, at_least, at_most, between, noted,
 };
 pub use crate::experiment::events::{Count, Counting};
 pub use crate::experiment::machine::calibration::{

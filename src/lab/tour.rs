@@ -157,7 +157,7 @@ impl Output for Tour {
     fn screen(&self, width: u16) -> Screen {
         let mut screen = Screen::default();
         screen.end();
-        let text = "Each experiment had two passes, so take the numbers as a first look: \
+        let text = "The claims rest on two passes, so take the numbers as a first look: \
                     `linefill run` measures all experiments until their claims are decided.";
         paragraph(&mut screen, Some(FAINT), text, width);
         screen

@@ -1,9 +1,10 @@
 //! The evidence of a claim: an experiment's points, and the machine.
 
-use super::reading::{BETWEEN_CASES, Reading};
+use super::reading::{BETWEEN_CASES, Reading, ratio};
+use crate::experiment::distribution::{not_run_by_run, step};
 use crate::experiment::{
     Count, Distribution, Machine, Measured, Pass, Percentile, Point, Quality, Range, State,
-    Testable, Unit, Untestable, Value, side_by_side,
+    Testable, Unit, Untestable, side_by_side,
 };
 use crate::order;
 use crate::pmu::Quantity;
@@ -192,6 +193,18 @@ impl Evidence<'_> {
         runs.percentile_within_step(place, self.unit, self.machine.rate, behind)
     }
 
+    /// Returns the step of the time-stamp counter and the shortest median of a pass, in ticks, of the single runs of
+    /// a series at `x`.
+    ///
+    /// # Errors
+    /// If the series was not measured there, or not run by run.
+    pub(crate) fn step_of_runs(&self, label: &str, x: f64) -> Testable<(u64, u64)> {
+        let runs = &self.runs(label, x)?.runs;
+        let medians = runs.iter().map(|pass| pass.at(Percentile::P50));
+        let median = medians.min().ok_or_else(not_run_by_run)?;
+        Ok((step(runs), median))
+    }
+
     fn runs(&self, label: &str, x: f64) -> Testable<&Measured> {
         match &self.point(label, x)?.state {
             State::Measured(measured) => Ok(measured),
@@ -218,7 +231,7 @@ impl Evidence<'_> {
             .iter()
             .map(of)
             .collect::<Result<Vec<_>, _>>()?;
-        behind(measured, &ratios).ok_or_else(|| Untestable("no run was timed by itself".to_owned()))
+        behind(measured, &ratios).ok_or_else(not_run_by_run)
     }
 
     /// Returns the time of the slowest thread of a series at `x` over the time of the fastest in the same
@@ -424,48 +437,6 @@ fn behind(measured: &Measured, passes: &[Interval]) -> Option<Interval> {
 pub(crate) fn by_chance(uncertain: Range) -> String {
     let [least, most] = [uncertain.lo, uncertain.hi].map(|bytes| bytes / 1048576.0);
     format!("between {least:.1} and {most:.1} MiB a working set stays in it or leaves it by chance")
-}
-
-/// Returns the quotient of two values: from the passes that both have, if they have most passes in common.
-///
-/// # Errors
-/// If either interval is not wholly positive: the difference of two noisy stretches may be negative.
-pub(crate) fn ratio(of: impl Value, to: impl Value) -> Testable<Interval> {
-    of.reading()?.over(&to.reading()?)
-}
-
-/// Returns the difference of two values.
-pub(crate) fn minus(of: impl Into<Reading>, less: impl Into<Reading>) -> Reading {
-    let (of, less) = (of.into(), less.into());
-    of.with(&less, -1.0)
-}
-
-/// Returns the sum of two values.
-pub(crate) fn plus(of: impl Into<Reading>, more: impl Into<Reading>) -> Reading {
-    let (of, more) = (of.into(), more.into());
-    of.with(&more, 1.0)
-}
-
-/// Returns the quotient of a value that may be near zero or negative, such as the time of a hit less that
-/// of an empty stretch, and of one that is not.
-///
-/// # Errors
-/// If the interval of the second is not wholly positive.
-pub(crate) fn signed_ratio(of: impl Into<Reading>, to: impl Into<Reading>) -> Testable<Interval> {
-    let (of, to) = (of.into(), to.into());
-    if to.lo <= 0.0 {
-        return Err(Untestable(format!(
-            "no ratio: {} over {}, which is not certainly above zero",
-            *of, *to
-        )));
-    }
-    if let Ok(ratio) = of.over(&to) {
-        return Ok(ratio);
-    }
-    // Which bound of the second makes the quotient smallest or largest depends on the sign of the first.
-    let least = of.lo / if of.lo > 0.0 { to.hi } else { to.lo };
-    let most = of.hi / if of.hi > 0.0 { to.lo } else { to.hi };
-    Ok(Interval::new(least, most))
 }
 
 #[cfg(test)]

@@ -76,6 +76,35 @@ impl From<Reading> for Interval {
     }
 }
 
+/// The value by which a claim is judged: a reading, an interval, or the reason why there is none.
+pub trait Value: Sized {
+    /// Returns the value with the passes behind it, where they are known.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    fn reading(self) -> Testable<Reading>;
+
+    /// Returns the interval.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    fn interval(self) -> Testable<Interval> {
+        self.reading().map(|of| *of)
+    }
+}
+
+impl<V: Into<Reading>> Value for V {
+    fn reading(self) -> Testable<Reading> {
+        Ok(self.into())
+    }
+}
+
+impl<V: Into<Reading>> Value for Testable<V> {
+    fn reading(self) -> Testable<Reading> {
+        self.map(V::into)
+    }
+}
+
 impl Reading {
     /// Returns the reading of a point with this value.
     pub(super) fn of(point: &Point, value: Interval, unit: Unit, rate: Rate) -> Self {
@@ -245,6 +274,48 @@ impl Passes {
         let estimate = self.prior.estimate(&each, self.error)?;
         Some(estimate.interval.widened(self.least))
     }
+}
+
+/// Returns the quotient of two values: from the passes that both have, if they have most passes in common.
+///
+/// # Errors
+/// If either interval is not wholly positive: the difference of two noisy stretches may be negative.
+pub(crate) fn ratio(of: impl Value, to: impl Value) -> Testable<Interval> {
+    of.reading()?.over(&to.reading()?)
+}
+
+/// Returns the difference of two values.
+pub(crate) fn minus(of: impl Into<Reading>, less: impl Into<Reading>) -> Reading {
+    let (of, less) = (of.into(), less.into());
+    of.with(&less, -1.0)
+}
+
+/// Returns the sum of two values.
+pub(crate) fn plus(of: impl Into<Reading>, more: impl Into<Reading>) -> Reading {
+    let (of, more) = (of.into(), more.into());
+    of.with(&more, 1.0)
+}
+
+/// Returns the quotient of a value that may be near zero or negative, such as the time of a hit less that
+/// of an empty stretch, and of one that is not.
+///
+/// # Errors
+/// If the interval of the second is not wholly positive.
+pub(crate) fn signed_ratio(of: impl Into<Reading>, to: impl Into<Reading>) -> Testable<Interval> {
+    let (of, to) = (of.into(), to.into());
+    if to.lo <= 0.0 {
+        return Err(Untestable(format!(
+            "no ratio: {} over {}, which is not certainly above zero",
+            *of, *to
+        )));
+    }
+    if let Ok(ratio) = of.over(&to) {
+        return Ok(ratio);
+    }
+    // Which bound of the second makes the quotient smallest or largest depends on the sign of the first.
+    let least = of.lo / if of.lo > 0.0 { to.hi } else { to.lo };
+    let most = of.hi / if of.hi > 0.0 { to.lo } else { to.hi };
+    Ok(Interval::new(least, most))
 }
 
 /// Returns the sum of one interval and `factor` times another, where `factor` is 1 or -1.

@@ -1,7 +1,7 @@
 //! The verdict of a claim, decided from intervals.
 
 use crate::experiment::claim::extreme::none;
-use crate::experiment::claim::reading::Reading;
+use crate::experiment::claim::reading::Value;
 use crate::experiment::{Evidence, Testable, Untestable};
 use crate::prelude::*;
 use crate::stats::{Interval, Side};
@@ -114,35 +114,6 @@ fn beside(value: Interval, bounds: [f64; 2]) -> String {
         true => format!("{lo:.digits$}"),
         false if !value.tells_a_value() => format!("{lo:.digits$} to {hi:.digits$}"),
         false => format!("{center:.digits$} [{lo:.digits$}, {hi:.digits$}]"),
-    }
-}
-
-/// The value by which a claim is judged: a reading, an interval, or the reason why there is none.
-pub trait Value: Sized {
-    /// Returns the value with the passes behind it, where they are known.
-    ///
-    /// # Errors
-    /// The reason why there is none.
-    fn reading(self) -> Testable<Reading>;
-
-    /// Returns the interval.
-    ///
-    /// # Errors
-    /// The reason why there is none.
-    fn interval(self) -> Testable<Interval> {
-        self.reading().map(|of| *of)
-    }
-}
-
-impl<V: Into<Reading>> Value for V {
-    fn reading(self) -> Testable<Reading> {
-        Ok(self.into())
-    }
-}
-
-impl<V: Into<Reading>> Value for Testable<V> {
-    fn reading(self) -> Testable<Reading> {
-        self.map(V::into)
     }
 }
 

@@ -22,6 +22,11 @@ fn apart(machine: &Machine, part: &'static str) -> Planted {
     runs(machine, part, &[[100, 120], [100, 111]])
 }
 
+/// The time-stamp counter advances by a quarter of a run.
+fn coarse(machine: &Machine, part: &'static str) -> Planted {
+    runs(machine, part, &[[104, 104], [104, 130]]).in_steps(26)
+}
+
 /// The two passes contradict each other.
 fn open(machine: &Machine, part: &'static str) -> Planted {
     runs(machine, part, &[[100, 101], [100, 140]])
@@ -37,6 +42,7 @@ pub fn rows() -> Vec<Row> {
         row("X15", ".1", DoesNotHold, |m| apart(m, CHAIN)).says("1.2"),
         row("X15", ".1", Inconclusive, |m| open(m, CHAIN)),
         row("X15", ".1", Untestable, |m| runs(m, CHAIN, &[])).says("by itself"),
+        row("X15", ".1", Untestable, |m| coarse(m, CHAIN)).says("steps of 26 ticks"),
         row("X15", ".2", Holds, |m| close(m, L1D)),
         row("X15", ".2", DoesNotHold, |m| apart(m, L1D)),
         row("X15", ".2", Inconclusive, |m| open(m, L1D)),
