@@ -17,8 +17,8 @@ pub(super) const BETWEEN_CASES: f64 = 0.01;
 /// The value of a point, or the level of several points, with the passes behind it. Dereferences to the
 /// interval of the value.
 ///
-/// Points of one pass are measured within a second or so, and meet the same clock, neighbours and distance between
-/// cores. What slows down both points of a ratio leaves the ratio as it is. The interval of a ratio, a sum or a
+/// A pass measures the points of an experiment within seconds: they meet the same clock, neighbours and distance between
+/// cores. What slows down two points alike leaves their ratio as it is. The interval of a ratio, a sum or a
 /// difference is therefore estimated from the passes that both have, and not from the intervals of two values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {

@@ -233,8 +233,8 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
         let loads_the_same = |series| held == Held::Shared && series == LOADS;
         for (series, want) in ways.into_iter().filter(|of| !loads_the_same(of.0)) {
             let case = Case::new(series, x, remote(held, want, others.clone()));
-            // A host moves the other core nearer or farther away: a point of another experiment may be of
-            // another distance than those that it is compared with.
+            // A host moves the other core nearer or farther away. Another experiment may have measured the same
+            // case at another distance than this one measures the lines that it compares.
             cases.push(match others.is_empty() {
                 true => case,
                 false => case.in_turn(),
