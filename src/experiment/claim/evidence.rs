@@ -442,9 +442,9 @@ pub(crate) fn by_chance(uncertain: Range) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Quality;
     use crate::experiment::machine::tests::unknown;
     use crate::experiment::quality::passes::tests::pass;
+    use crate::experiment::{Confidence, Priors};
     use crate::kernel::Work;
 
     #[test]
@@ -468,5 +468,35 @@ mod tests {
         assert!(reason.starts_with(expected), "{reason}");
         let nothing = level(16.0, 32.0).unwrap_err().0;
         assert!(nothing.starts_with("no point of `a` lies in"), "{nothing}");
+    }
+
+    /// The range of all passes can only grow with their number.
+    #[test]
+    fn more_passes_narrow_a_percentile_of_single_runs() {
+        let width = |passes: u64| {
+            let mut point = pass(100.0, Quality::Clean);
+            let measured = point.measured_mut().unwrap();
+            let run = |pass| {
+                let mut ticks = [1000, 2000 + 40 * (pass % 4)];
+                Distribution::of(&mut ticks, 1).unwrap()
+            };
+            measured.runs = (0..passes).map(run).collect();
+            measured.confidence = Some(Confidence {
+                cycles: None,
+                states: None,
+                priors: Priors::KEPT,
+                error: 0.1,
+                width: 1.0,
+            });
+            let (machine, points) = (unknown(), [point]);
+            let evidence = Evidence::new(&machine, &points, Unit::Nanoseconds);
+            let x = points[0].x;
+            let over = evidence.over_median("a", x, Percentile::P99).unwrap();
+            let value = evidence.percentile_within_step("a", x, Percentile::P99);
+            [over.doubt(), value.unwrap().doubt()]
+        };
+        let [few, many] = [4, 16].map(width);
+        assert!(many[0] < 0.6 * few[0], "{few:?} {many:?}");
+        assert!(many[1] < few[1], "{few:?} {many:?}");
     }
 }
