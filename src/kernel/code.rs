@@ -12,8 +12,8 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::kernel::verify::Oracle;
-use crate::kernel::{Access, Assembled, Kernel, Work};
-use crate::mem::LINE;
+use crate::kernel::{Access, Assembled, Kernel, Work, symbols};
+use crate::mem::{LINE, PAGE};
 use crate::pattern::Listing;
 
 /// The code that [`CodeAlign`] places.
@@ -49,6 +49,14 @@ impl Placed {
             Placed::Loop48 => 13,
             Placed::Target => 10,
         }
+    }
+
+    /// Returns the machine code of the kernel, all 64 places of it. It calls nothing and refers to nothing
+    /// outside itself.
+    fn code(self) -> &'static [u8] {
+        let name = self.kernel().name;
+        let code = symbols::all().find(|code| code.name == name);
+        code.expect("every kernel is in the list of symbols").bytes
     }
 
     fn kernel(self) -> Assembled<Aligned> {
@@ -113,6 +121,106 @@ impl Kernel for CodeAlign {
     fn work(&self) -> Work {
         Work {
             instructions: self.placed.instructions(),
+            ..Work::default()
+        }
+    }
+
+    /// Reports nothing: the code touches no data.
+    fn trace(&mut self, operations: u64, _: &mut dyn FnMut(Access)) -> u64 {
+        operations
+    }
+}
+
+/// Copies of a [`CodeAlign`]'s code that run in turn, at the same byte of many pages. An operation is a
+/// visit to each copy.
+///
+/// How long a round takes may depend on how the code ran before: branch predictors and decoded caches keep
+/// what they met first. So each visit has many rounds, and the copies evict each other, being more than
+/// such a cache has ways.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct AlignCopies<M> {
+    /// Keeps the copies executable.
+    memory: M,
+    function: fn(&M, usize) -> Function,
+    align: CodeAlign,
+}
+
+impl AlignCopies<()> {
+    /// The number of copies. L1i and decoded caches have at most 16 ways.
+    pub const COUNT: usize = 64;
+
+    /// Rounds of a copy per visit: so many that the fetch and the decoding at its start do not show.
+    pub const ROUNDS: u64 = 2048;
+
+    /// Returns the bytes from a copy to the next: whole pages, so that all copies lie in one set.
+    fn stride(placed: Placed) -> usize {
+        (AlignCopies::first(placed) + placed.code().len()).next_multiple_of(PAGE)
+    }
+
+    /// Returns the byte of a page at which the copies start, which is that of the original: the code is
+    /// aligned in itself.
+    fn first(placed: Placed) -> usize {
+        placed.code().as_ptr().addr() % PAGE
+    }
+
+    /// Returns the bytes of all copies.
+    pub fn bytes(placed: Placed) -> usize {
+        AlignCopies::COUNT * AlignCopies::stride(placed)
+    }
+
+    /// Writes the copies to memory that starts at a page.
+    ///
+    /// # Panics
+    /// If the memory is shorter than [`bytes`](Self::bytes).
+    pub fn write(placed: Placed, memory: &mut [u8]) {
+        let code = placed.code();
+        for copy in 0..AlignCopies::COUNT {
+            let at = copy * AlignCopies::stride(placed) + AlignCopies::first(placed);
+            memory[at..at + code.len()].copy_from_slice(code);
+        }
+    }
+}
+
+impl<M> AlignCopies<M> {
+    /// Visits the copies that [`write`](AlignCopies::write) wrote for the code of `align`.
+    ///
+    /// # Safety
+    /// For as long as `memory` lives, `function` returns the function at a byte of executable memory that
+    /// starts at a page and holds what `write` wrote.
+    pub unsafe fn new(memory: M, function: fn(&M, usize) -> Function, align: CodeAlign) -> Self {
+        AlignCopies {
+            memory,
+            function,
+            align,
+        }
+    }
+}
+
+impl<M> Kernel for AlignCopies<M> {
+    /// Returns the number of rounds, as counted by the code.
+    fn run(&mut self, operations: u64) -> u64 {
+        let CodeAlign { placed, offset } = self.align;
+        let (first, stride) = (AlignCopies::first(placed), AlignCopies::stride(placed));
+        let mut done = 0;
+        for _ in 0..operations {
+            for copy in 0..AlignCopies::COUNT {
+                let function = (self.function)(&self.memory, copy * stride + first);
+                // SAFETY: `new`'s caller vouches for the copy, which is a function of this type. There is
+                // at least one round, and `CodeAlign::new` has checked the offset.
+                done += unsafe {
+                    let function = core::mem::transmute::<Function, Aligned>(function);
+                    function(AlignCopies::ROUNDS, offset)
+                };
+            }
+        }
+        done
+    }
+
+    fn work(&self) -> Work {
+        let rounds = AlignCopies::COUNT as u64 * AlignCopies::ROUNDS;
+        Work {
+            instructions: rounds * self.align.work().instructions,
             ..Work::default()
         }
     }

@@ -61,7 +61,7 @@ pub mod verify;
 mod work;
 
 pub use chase::*;
-pub use code::{CodeAlign, Function, Handover, NoSuchOffset, Patch, Placed, Routine};
+pub use code::{AlignCopies, CodeAlign, Function, Handover, NoSuchOffset, Patch, Placed, Routine};
 pub use coherence::*;
 pub use compute::*;
 pub use form::{Form, NoIntrinsics, Vector, Width};

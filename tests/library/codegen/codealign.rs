@@ -1,8 +1,10 @@
 //! Code at every offset of a line: each copy exists, and all copies are the same.
 
 use iced_x86::{FlowControl, Instruction, Mnemonic, OpKind};
-use linefill::kernel::Placed;
+use linefill::host::Code as _;
+use linefill::kernel::{AlignCopies, CodeAlign, Kernel as _, Placed};
 use linefill::mem::LINE;
+use linefill::os::{Code, Pages};
 
 use super::kernel::{Kernel, text};
 use super::{Stated, stated};
@@ -109,5 +111,24 @@ fn the_copy_that_is_executed_is_the_one_at_the_offset() {
         assert_eq!(base.ip_rel_memory_address(), loops[0], "{name}");
         let texts = kernel.texts();
         assert_eq!(texts[2..5], ["add rdx,rsi", "xor eax,eax", "jmp rdx"]);
+    }
+}
+
+/// A copy refers to nothing outside itself: it runs wherever it lies, and counts its rounds.
+#[test]
+fn copies_run_at_every_byte_of_a_line() {
+    let lap = AlignCopies::COUNT as u64 * AlignCopies::ROUNDS;
+    for placed in Placed::ALL {
+        for offset in [0, 1, 31, 63] {
+            let write = |bytes: &mut [u8]| AlignCopies::write(placed, bytes);
+            let code = Code::new(AlignCopies::bytes(placed), Pages::Base, write).unwrap();
+            let align = CodeAlign::new(placed, offset).unwrap();
+            // SAFETY: the code holds what `write` wrote, from its first page on.
+            let mut copies = unsafe { AlignCopies::new(code, |code, at| code.function(at), align) };
+            assert_eq!(copies.run(2), 2 * lap, "{placed:?} at {offset}");
+            assert_eq!(copies.run(0), 0);
+            let instructions = lap * placed.instructions();
+            assert_eq!(copies.work().instructions, instructions, "{placed:?}");
+        }
     }
 }

@@ -1,7 +1,11 @@
 //! Drepper 6.2.2: the byte of a line at which code starts.
 
+// Calls code that is copied at run time.
+#![allow(unsafe_code)]
+
 use crate::experiment::prelude::*;
-use crate::kernel::{CodeAlign, Placed};
+use crate::host::Pages;
+use crate::kernel::{AlignCopies, CodeAlign, Placed};
 use crate::mem::{LINE, Region};
 use crate::stats::Interval;
 
@@ -29,10 +33,14 @@ const CODE_ALIGNMENT: Experiment = Experiment {
             decoders, 32 or 64 for the decoded cache. A jump to the end of a piece gets few \
             instructions from it, and code that crosses a boundary needs two pieces. One more \
             cycle per round shows in a loop of one cycle. A longer loop hides it, and so does a \
-            buffer for whole loops. Compilers align some loops to 16 or 32 bytes.",
-    plot: Some(Plot::cycles(
+            buffer for whole loops. Compilers align some loops to 16 or 32 bytes. How \
+            fast code runs may depend on how it ran before: 64 copies of it, at the same byte of 64 \
+            pages, run in turn for 2048 rounds each, and evict each other from L1i and the decoded \
+            cache.",
+    plot: Some(Plot::lines(
         Axis::linear("start of the code in the line, byte"),
-        Axis::linear("time per round"),
+        Axis::linear("time"),
+        Unit::CyclesPerInstruction,
     )),
     cases: |_| {
         let at = |placed| {
@@ -86,8 +94,8 @@ const CODE_ALIGNMENT: Experiment = Experiment {
             },
         )
         .failing(
-            "The front end of this core does not read code in windows of this size, or keeps the \
-             second window at hand.",
+            "At least one of the three is about as slow at some start from which it does not cross \
+             the boundary.",
         ),
         // An instruction at the end of a line executes less efficiently than at the start:
         // align functions, jump targets and, to some extent, loops.
@@ -165,7 +173,8 @@ fn quickest(offsets: &[(usize, Interval)]) -> Testable<Interval> {
         .ok_or_else(|| Untestable("no offset was measured".to_owned()))
 }
 
-/// Code that starts at a given byte of a line. An operation is a round through the code.
+/// Code that starts at a given byte of a line, in many copies that run in turn. An operation is a visit to
+/// each copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodeAlignSetup {
     /// The kind of code.
@@ -175,13 +184,20 @@ pub struct CodeAlignSetup {
 }
 
 impl Setup for CodeAlignSetup {
-    /// One line, which is not used: the code lies in the program.
+    /// One line, which is not used: the code has its own executable memory.
     fn bytes(&self) -> usize {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let code = CodeAlign::new(self.placed, self.offset)?;
-        Ok(Workload::steady(code, 1))
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
+        let placed = self.placed;
+        let align = CodeAlign::new(placed, self.offset)?;
+        let mut write = |bytes: &mut [u8]| AlignCopies::write(placed, bytes);
+        let bytes = AlignCopies::bytes(placed);
+        let code = context.host.code(bytes, Pages::Base, &mut write)?;
+        // SAFETY: the copies were written to the start of the code, which begins at a page and stays
+        // executable and unchanged for as long as it lives.
+        let copies = unsafe { AlignCopies::new(code, |code, at| code.function(at), align) };
+        Ok(Workload::steady(copies, 1))
     }
 }
