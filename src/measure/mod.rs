@@ -17,7 +17,7 @@ mod steady;
 #[cfg(hosted)]
 pub(crate) use one_shot::each_shot;
 pub use one_shot::{Shot, distribution, one_shot};
-#[cfg(hosted)]
-pub(crate) use sample::slowed;
 pub use sample::{Buffers, Ended, FunctionLine, Monitor, NoMonitor, Outcome, Plan, Sample};
+#[cfg(hosted)]
+pub(crate) use sample::{Counted, slowed};
 pub use steady::{Paired, in_long_stretches, in_stretches, in_turn, in_whole, steady};

@@ -1,8 +1,10 @@
 //! Single operations, each after its own preparation.
 
+use core::cell::Cell;
 use core::hint::black_box;
 
 use super::collect::{Stretches, collect};
+use super::sample::Counted;
 use super::{Buffers, Monitor, Outcome, Plan};
 use crate::stats::Histogram;
 use crate::time::{start, stop};
@@ -44,6 +46,12 @@ pub trait Shot {
     fn operations(&self) -> u64 {
         1
     }
+
+    /// Whether the preparation moves the thread to another CPU. A [`Monitor`] takes such a move for a
+    /// disturbance. It then watches the shots alone, not their preparations. By default false.
+    fn moves(&self) -> bool {
+        false
+    }
 }
 
 /// The largest number of shots whose mean makes one sample. The time-stamp counter of some CPUs advances
@@ -63,7 +71,7 @@ pub fn one_shot(
 ) -> Option<Outcome> {
     let shots = shots_a_sample(shot, plan);
     let operations = shots * shot.operations().max(1);
-    collect(plan, watch, buffers, operations, &mut || {
+    let sample = |shot: &mut dyn Shot, time: &mut dyn FnMut(&mut dyn Shot) -> (u64, u64)| {
         let mut sum = Stretches {
             short: 0,
             long: 0,
@@ -71,13 +79,29 @@ pub fn one_shot(
         };
         for _ in 0..shots {
             shot.prepare();
-            let (ticks, checksum) = timed(shot);
+            let (ticks, checksum) = time(shot);
             sum.long += ticks;
             sum.short += empty();
             sum.checksum = checksum;
         }
         sum
-    })
+    };
+    if !shot.moves() || !watch.watches() {
+        let mut take = || sample(shot, &mut timed);
+        return collect(plan, watch, buffers, operations, &mut take);
+    }
+    let disturbances = Cell::new(0);
+    let mut take = || {
+        sample(shot, &mut |shot| {
+            let before = watch.state();
+            let timed = timed(shot);
+            let disturbed = watch.state() != before;
+            disturbances.set(disturbances.get() + u64::from(disturbed));
+            timed
+        })
+    };
+    let disturbed = &mut Counted(&disturbances);
+    collect(plan, disturbed, buffers, operations, &mut take)
 }
 
 /// Times `shots` shots separately, each after its preparation, and records the ticks of each in
@@ -155,4 +179,62 @@ pub(super) fn empty() -> u64 {
     }
     let nothing: &mut dyn Shot = &mut Nothing;
     timed(black_box(nothing)).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Sample;
+
+    /// A shot that changes what a monitor sees, in its preparation or while it is timed.
+    struct Seen<'s> {
+        state: &'s Cell<u64>,
+        by_preparing: bool,
+        moves: bool,
+    }
+
+    impl Seen<'_> {
+        fn now(&self, preparing: bool) {
+            let change = u64::from(preparing == self.by_preparing);
+            self.state.set(self.state.get() + change);
+        }
+    }
+
+    impl Shot for Seen<'_> {
+        fn prepare(&mut self) {
+            self.now(true);
+        }
+
+        fn shoot(&mut self) -> u64 {
+            self.now(false);
+            0
+        }
+
+        fn moves(&self) -> bool {
+            self.moves
+        }
+    }
+
+    #[test]
+    fn a_shot_that_moves_the_thread_is_watched_while_it_is_timed() {
+        let disturbed = |by_preparing, moves| {
+            let state = Cell::new(0);
+            let mut shot = Seen {
+                state: &state,
+                by_preparing,
+                moves,
+            };
+            let (mut samples, mut scratch) = ([Sample::default(); 8], [0.0; 8]);
+            let buffers = Buffers {
+                samples: &mut samples,
+                scratch: &mut scratch,
+            };
+            let plan = Plan::of_seconds(1.0, 1e-3);
+            let outcome = one_shot(&mut shot, &plan, &mut Counted(&state), buffers).unwrap();
+            (outcome.disturbed.unwrap(), outcome.taken)
+        };
+        assert!(matches!(disturbed(true, true), (0, 1..)));
+        assert!(matches!(disturbed(true, false), (some, all) if some == all));
+        assert!(matches!(disturbed(false, true), (some, all) if some == all));
+    }
 }

@@ -1,6 +1,7 @@
 //! The plan of a measurement, its samples and their summary, and a timing as a line that `linefill
 //! compare` reads.
 
+use core::cell::Cell;
 use core::fmt::{self, Write as _};
 use core::sync::atomic::AtomicBool;
 
@@ -85,6 +86,15 @@ impl Monitor for NoMonitor {
 
     fn watches(&self) -> bool {
         false
+    }
+}
+
+/// A monitor whose state is a number of disturbances that the caller counts.
+pub(crate) struct Counted<'c>(pub &'c Cell<u64>);
+
+impl Monitor for Counted<'_> {
+    fn state(&mut self) -> u64 {
+        self.0.get()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::experiment::{Run, Testable, Untestable};
 use crate::host::{Host, RoundOptions, RunAhead, Team, Worker, WorkerTime};
-use crate::measure::{Buffers, Monitor, Outcome, Plan, in_long_stretches, in_stretches, in_whole};
+use crate::measure::{Buffers, Counted, Outcome, Plan, in_long_stretches, in_stretches, in_whole};
 use crate::order;
 use crate::prelude::*;
 use crate::stats::median_of;
@@ -102,15 +102,6 @@ const LATE: u64 = 10;
 /// put to sleep makes a run several times as long.
 const TRIES: usize = 4;
 
-/// Counts the rounds in which a member was disturbed.
-struct Disturbed<'c>(&'c Cell<u64>);
-
-impl Monitor for Disturbed<'_> {
-    fn state(&mut self) -> u64 {
-        self.0.get()
-    }
-}
-
 /// Measures the ticks per operation of `members` that run at once, each doing its own operations.
 ///
 /// # Errors
@@ -160,7 +151,7 @@ pub(crate) fn at_once(
             disturbances.set(disturbances.get() + u64::from(disturbed));
             stretch(turns, pace)
         };
-        let watch = &mut Disturbed(&disturbances);
+        let watch = &mut Counted(&disturbances);
         match pace {
             SampleOf::First | SampleOf::Fastest => {
                 in_long_stretches(&mut time, plan, watch, buffers)
@@ -240,7 +231,7 @@ pub(crate) fn runs(
                 .map(|(less, other)| (other as f64 * less) as u64);
             (off.unwrap_or(0), one, checksum)
         };
-        let watch = &mut Disturbed(&disturbances);
+        let watch = &mut Counted(&disturbances);
         in_whole(&mut time, operations, plan, watch, buffers)
     })?;
     Ok(outcome.map(|outcome| (outcome, spread.crew())))

@@ -63,10 +63,10 @@ const KINDS: [Kind; 7] = [
     kind(VECTOR_SUMS, Between::Shuffles, [16.0, 600.0]),
 ];
 
-/// The smallest and the largest depth of nested calls. Return stacks of x86 cores have 8 entries or more.
-/// With fewer calls a loop has so few taken branches that some cores need half the cycles for each: that
-/// step is not the end of the return stack.
-const DEPTHS: [f64; 2] = [8.0, 100.0];
+/// The smallest and the largest depth of nested calls. With fewer calls a loop has so few taken branches
+/// that some cores need less time for each, on Zen 5 up to eight calls: that step is not the end of the
+/// return stack. A smaller return stack, as of the first Atoms, shows as one of the smallest depth.
+const DEPTHS: [f64; 2] = [12.0, 100.0];
 
 impl Kind {
     /// Returns how many entries of the measured buffer a round takes besides the `count`
@@ -401,6 +401,25 @@ mod tests {
         assert_eq!(
             return_stack(&rounds).map(|found| found.value),
             Some([22, 25])
+        );
+        // Of a Zen 5.
+        let per_call = [
+            (8.0, 2.57),
+            (9.0, 5.94),
+            (11.0, 4.85),
+            (13.0, 3.92),
+            (16.0, 4.15),
+            (19.0, 3.67),
+            (22.0, 3.8),
+            (26.0, 4.02),
+            (32.0, 5.22),
+            (38.0, 8.66),
+            (45.0, 11.8),
+        ];
+        let rounds = per_call.map(|(depth, cost)| (depth, Interval::exact(depth * cost)));
+        assert_eq!(
+            return_stack(&rounds).map(|found| found.value),
+            Some([26, 31])
         );
     }
 

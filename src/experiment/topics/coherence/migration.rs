@@ -272,6 +272,10 @@ impl Shot for MigrateShot<'_> {
     fn operations(&self) -> u64 {
         self.steps
     }
+
+    fn moves(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(all(test, feature = "std"))]
