@@ -3,7 +3,10 @@
 // Flushes and prefetches lines of a region by address.
 #![allow(unsafe_code)]
 
-use crate::cpu::{Feature, Hint, clflush, lfence, mfence, prefetch};
+use crate::cpu::{
+    Feature, Hint, clflush, lfence, mfence, prefetchnta, prefetcht0, prefetcht1, prefetcht2,
+    prefetchw,
+};
 use crate::experiment::prelude::*;
 use crate::kernel::{Kernel, Step, Walk, Work};
 use crate::measure::Shot;
@@ -69,15 +72,25 @@ impl Setup for HintSetup {
         let (region, past) = region
             .split(BYTES)
             .ok_or_else(|| Untestable("the memory has no room for the sweep".to_owned()))?;
-        let shot = LineShot {
+        let lines = Lines {
             past: sweep(past)?,
             shots: 0,
             region,
-            place: self.place,
             rng: Rng::new(self.seed),
             line: 0,
         };
-        Ok(Workload::shot(shot, Work::default().load(1, 8)))
+        Ok(match self.place {
+            Place::Flushed => lines.brought(|_| {}),
+            // SAFETY: `brought` passes the address of a line of the region.
+            Place::Loaded => lines.brought(|line| unsafe {
+                black_box(line.read_volatile());
+            }),
+            Place::Prefetched(Hint::T0) => lines.brought(prefetcht0),
+            Place::Prefetched(Hint::T1) => lines.brought(prefetcht1),
+            Place::Prefetched(Hint::T2) => lines.brought(prefetcht2),
+            Place::Prefetched(Hint::Nta) => lines.brought(prefetchnta),
+            Place::Prefetched(Hint::Write) => lines.brought(prefetchw),
+        })
     }
 }
 
@@ -95,42 +108,52 @@ fn sweep(region: Region<'_>) -> Testable<Walk<'_>> {
 const STEPS: u64 = 1_000_000;
 const SHOTS: u32 = 120;
 
-struct LineShot<'m> {
+/// Lines of which each shot takes another.
+struct Lines<'m> {
     past: Walk<'m>,
     /// Shots so far.
     shots: u32,
     region: Region<'m>,
-    place: Place,
     rng: Rng,
     /// Byte offset of the line that is loaded next.
     line: usize,
 }
 
-impl Shot for LineShot<'_> {
+impl<'m> Lines<'m> {
+    /// Returns the loads of flushed lines that `bring` has brought to their place.
+    fn brought(self, bring: impl Fn(*const u8) + 'm) -> Workload<'m> {
+        let shot = LineShot { lines: self, bring };
+        Workload::shot(shot, Work::default().load(1, 8))
+    }
+}
+
+/// A load of a line. Its type fixes what brings the line to its place: if a branch chose that, a
+/// mispredicted one would load or prefetch a line that was to stay flushed.
+struct LineShot<'m, B> {
+    lines: Lines<'m>,
+    bring: B,
+}
+
+impl<B: Fn(*const u8)> Shot for LineShot<'_, B> {
     fn prepare(&mut self) {
-        if self.shots.is_multiple_of(SHOTS) {
-            black_box(self.past.run(STEPS));
+        let lines = &mut self.lines;
+        if lines.shots.is_multiple_of(SHOTS) {
+            black_box(lines.past.run(STEPS));
         }
-        self.shots += 1;
-        self.line = self.rng.below(self.region.len() / LINE) * LINE;
-        let line = &raw const self.region.bytes()[self.line];
+        lines.shots += 1;
+        lines.line = lines.rng.below(lines.region.len() / LINE) * LINE;
+        let line = &raw const lines.region.bytes()[lines.line];
         // Loading the line in the other half of the page keeps the translation in the TLB: a prefetch
         // may be dropped on a TLB miss. A prefetcher does not pair it with the chosen line.
-        black_box(self.region.word(self.line ^ (PAGE / 2)));
+        black_box(lines.region.word(lines.line ^ (PAGE / 2)));
         // SAFETY: the line lies in the region.
         unsafe { clflush(line) };
         mfence();
-        match self.place {
-            Place::Flushed => {}
-            Place::Loaded => {
-                black_box(self.region.word(self.line));
-            }
-            Place::Prefetched(hint) => prefetch(hint, line),
-        }
+        (self.bring)(line);
         settle();
     }
 
     fn shoot(&mut self) -> u64 {
-        self.region.word(self.line)
+        self.lines.region.word(self.lines.line)
     }
 }

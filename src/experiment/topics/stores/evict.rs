@@ -15,6 +15,7 @@ use crate::mem::{LINE, Region};
 use crate::pattern::Rng;
 use crate::stats::Interval;
 use core::hint::black_box;
+use core::marker::PhantomData;
 
 /// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FLUSHES];
@@ -329,12 +330,11 @@ impl Setup for EvictSetup {
             )));
         }
         let by = self.by.map(|by| by.proven(context.features)).transpose()?;
-        let shot = EvictShot {
-            lines: Lines::new(region, self.lines, self.seed),
-            state: self.state,
-            by,
-        };
-        Ok(Workload::shot(shot, Work::default()))
+        Ok(match self.state {
+            LineState::Absent => self.shot::<Absent>(region, by),
+            LineState::Clean => self.shot::<Clean>(region, by),
+            LineState::Dirty => self.shot::<Dirty>(region, by),
+        })
     }
 }
 
@@ -348,50 +348,70 @@ impl Setup for ReloadSetup {
             Then::Evict(by) => Some(by.proven(context.features)?),
             Then::Nothing | Then::NonTemporalStores => None,
         };
-        let shot = ReloadShot {
-            lines: Lines::new(region, 1, self.seed),
-            state: self.state,
-            evict,
-            stream: self.then == Then::NonTemporalStores,
-        };
-        Ok(Workload::shot(shot, Work::default().load(1, 8)))
+        Ok(match self.state {
+            LineState::Absent => self.shot::<Absent>(region, evict),
+            LineState::Clean => self.shot::<Clean>(region, evict),
+            LineState::Dirty => self.shot::<Dirty>(region, evict),
+        })
+    }
+}
+
+/// A [`LineState`] as a type. If a branch chose the state, a mispredicted one would load a line that was
+/// to stay absent: in some passes every shot did.
+trait Bring {
+    /// Brings the flushed line at byte `line` into the state.
+    fn bring(region: &mut Region<'_>, line: usize);
+}
+
+struct Absent;
+struct Clean;
+struct Dirty;
+
+impl Bring for Absent {
+    fn bring(_: &mut Region<'_>, _: usize) {}
+}
+
+impl Bring for Clean {
+    fn bring(region: &mut Region<'_>, line: usize) {
+        black_box(region.word(line));
+    }
+}
+
+impl Bring for Dirty {
+    fn bring(region: &mut Region<'_>, line: usize) {
+        region.set_word(line, line as u64);
     }
 }
 
 /// A run of lines somewhere in a region.
-struct Lines<'m> {
+struct Lines<'m, S> {
     region: Region<'m>,
     count: usize,
     rng: Rng,
     /// Byte offset of the run.
     at: usize,
+    state: PhantomData<S>,
 }
 
-impl<'m> Lines<'m> {
+impl<'m, S: Bring> Lines<'m, S> {
     fn new(region: Region<'m>, count: usize, seed: u64) -> Self {
         Lines {
             region,
             count,
             rng: Rng::new(seed),
             at: 0,
+            state: PhantomData,
         }
     }
 
-    /// Chooses another run and brings its lines into `state`.
-    fn choose(&mut self, state: LineState) {
+    /// Chooses another run and brings its lines into the state.
+    fn choose(&mut self) {
         let places = self.region.len() / LINE - self.count + 1;
         self.at = self.rng.below(places) * LINE;
         self.evict(Proven::Clflush);
         mfence();
-        let run = self.at..self.at + self.count * LINE;
-        for line in run.step_by(LINE) {
-            match state {
-                LineState::Absent => {}
-                LineState::Clean => {
-                    black_box(self.region.word(line));
-                }
-                LineState::Dirty => self.region.set_word(line, line as u64),
-            }
+        for line in (self.at..self.at + self.count * LINE).step_by(LINE) {
+            S::bring(&mut self.region, line);
         }
         mfence();
         settle();
@@ -419,15 +439,21 @@ impl<'m> Lines<'m> {
     }
 }
 
-struct EvictShot<'m> {
-    lines: Lines<'m>,
-    state: LineState,
+struct EvictShot<'m, S> {
+    lines: Lines<'m, S>,
     by: Option<Proven>,
 }
 
-impl Shot for EvictShot<'_> {
+impl EvictSetup {
+    fn shot<'m, S: Bring + 'm>(&self, region: Region<'m>, by: Option<Proven>) -> Workload<'m> {
+        let lines = Lines::<S>::new(region, self.lines, self.seed);
+        Workload::shot(EvictShot { lines, by }, Work::default())
+    }
+}
+
+impl<S: Bring> Shot for EvictShot<'_, S> {
     fn prepare(&mut self) {
-        self.lines.choose(self.state);
+        self.lines.choose();
     }
 
     fn shoot(&mut self) -> u64 {
@@ -443,16 +469,26 @@ impl Shot for EvictShot<'_> {
     }
 }
 
-struct ReloadShot<'m> {
-    lines: Lines<'m>,
-    state: LineState,
+struct ReloadShot<'m, S> {
+    lines: Lines<'m, S>,
     evict: Option<Proven>,
     stream: bool,
 }
 
-impl Shot for ReloadShot<'_> {
+impl ReloadSetup {
+    fn shot<'m, S: Bring + 'm>(&self, region: Region<'m>, evict: Option<Proven>) -> Workload<'m> {
+        let shot = ReloadShot {
+            lines: Lines::<S>::new(region, 1, self.seed),
+            evict,
+            stream: self.then == Then::NonTemporalStores,
+        };
+        Workload::shot(shot, Work::default().load(1, 8))
+    }
+}
+
+impl<S: Bring> Shot for ReloadShot<'_, S> {
     fn prepare(&mut self) {
-        self.lines.choose(self.state);
+        self.lines.choose();
         if let Some(by) = self.evict {
             self.lines.evict(by);
         }
