@@ -2,10 +2,12 @@
 
 use super::record::MACHINE;
 use crate::experiment::topics::code::jump::UNCHECKED;
+use crate::experiment::topics::coherence::migration;
+use crate::experiment::topics::coherence::transfer::states;
 use crate::experiment::topics::hierarchy::random::{RANDOM, SEQUENTIAL};
 use crate::experiment::{
-    Capacity, Evidence, Experiment, LADDER, LAPS, Machine, Point, ROUND_TRIP, Range, Unit,
-    Untestable, steps,
+    Capacity, Evidence, Experiment, LADDER, LAPS, Machine, Point, ROUND_TRIP, Range, Testable,
+    Unit, Untestable, find, steps,
 };
 use crate::kernel::Mode;
 use crate::stats::Interval;
@@ -196,7 +198,9 @@ pub fn disagreements(machine: &Machine, ladder: &[Point], of: Measured<'_>) -> V
     };
     let mut found: Vec<Disagreement> = latencies(&points);
     found.extend(last_level(&points));
+    found.extend(bandwidth(&points));
     found.extend(round_trips(&points));
+    found.extend(upgrades(&points));
     found
 }
 
@@ -255,7 +259,76 @@ fn latencies(points: &Points<'_>) -> Vec<Disagreement> {
         let values = values.filter_map(|(of, value)| Some((of, value?)));
         apart(quantity, values.collect(), "ns", LATENCIES_DIFFER)
     };
-    levels.into_iter().filter_map(disagree).collect()
+    let mut found: Vec<Disagreement> = levels.into_iter().filter_map(disagree).collect();
+    found.extend(last_level_latencies(points));
+    found
+}
+
+/// Compares the latency of the last level at working sets that stay there on every walk.
+fn last_level_latencies(points: &Points<'_>) -> Option<Disagreement> {
+    let sure = Evidence {
+        uncertain: range(points),
+        ..points.evidence("D7", Unit::Nanoseconds)
+    };
+    let machine = points.machine;
+    let values = [
+        (
+            "laps that agree",
+            last_level_latency(machine, points.ladder, Unit::Nanoseconds),
+        ),
+        (
+            "D7",
+            sure.level("last level", machine.ranges.llc)
+                .map(Interval::from),
+        ),
+    ];
+    let values = values
+        .into_iter()
+        .filter_map(|(of, value)| Some((of, value.ok()?)));
+    let quantity = "The latency of the last level";
+    apart(quantity, values.collect(), "ns", LATENCIES_DIFFER)
+}
+
+/// Compares the bandwidths at which one core reads memory.
+fn bandwidth(points: &Points<'_>) -> Option<Disagreement> {
+    let evidence = |id| points.evidence(id, Unit::GigabytesPerSecond);
+    let over_sizes = |id, series| evidence(id).in_memory(series);
+    let of_one_core = |id, series| evidence(id).at(series, 1.0);
+    let values = [
+        ("D36", over_sizes("D36", "read, 16 B")),
+        ("E5", over_sizes("E5", "movdqa")),
+        ("D25", of_one_core("D25", "read memory")),
+        ("X17", of_one_core("X17", "read, memory")),
+    ];
+    let values = values
+        .into_iter()
+        .filter_map(|(of, value)| Some((of, value.ok()?.into())));
+    apart(
+        "The bandwidth at which one core reads memory",
+        values.collect(),
+        "GB/s",
+        "The loops differ in the width and the number of their loads, and neighbours use the \
+         memory at different times.",
+    )
+}
+
+/// Compares the costs of an upgrade, in locked additions.
+fn upgrades(points: &Points<'_>) -> Option<Disagreement> {
+    type Cost = fn(&Evidence<'_>) -> Testable<Interval>;
+    let values: [(&str, Cost); 2] = [
+        ("D24", migration::cost_of_upgrade),
+        ("X13", states::cost_of_upgrade),
+    ];
+    let values = values.into_iter().filter_map(|(id, cost)| {
+        let evidence = points.evidence(id, find(id)?.unit());
+        Some((id, cost(&evidence).ok()?))
+    });
+    apart(
+        "The upgrade of a line that another core has read",
+        values.collect(),
+        "locked additions",
+        "A host may move a guest's CPUs between near and distant cores.",
+    )
 }
 
 const LATENCIES_DIFFER: &str = "The values come from different working sets of one level, at \

@@ -39,6 +39,7 @@ pub(super) fn summary(ending: &Ending, width: u16) -> Screen {
     let mut screen = head(ending, &answer, width);
     screen.append(&ladder(&answer.ladder, width));
     screen.append(&papers(&answer.papers, width));
+    screen.append(&disagree(&ending.analysis, width));
     screen.append(&disturbed(&ending.analysis, width));
     let claims = &ending.analysis.verdicts;
     let end = footer(ending, &answer, width);
@@ -70,6 +71,25 @@ fn disturbed(analysis: &Analysis, width: usize) -> Screen {
         }
         screen.end();
     }
+    screen
+}
+
+/// Names the quantities of which the run found several values, or tells their number if a line has no room
+/// for the names.
+fn disagree(analysis: &Analysis, width: usize) -> Screen {
+    let mut screen = Screen::default();
+    let quantities = analysis.disagreements.iter().map(|of| of.quantity);
+    let names: Vec<&str> = quantities.map(|of| of.trim_start_matches("The ")).collect();
+    if names.is_empty() {
+        return screen;
+    }
+    let text = |what: &str| format!("  values disagree, see --all: {what}");
+    let whole = text(&names.join(", "));
+    let line = match whole.chars().count() <= width {
+        true => whole,
+        false => text(&format!("{} quantities", names.len())),
+    };
+    screen.paint(WARN, &line).end();
     screen
 }
 
@@ -222,6 +242,11 @@ fn findings(findings: &[Finding], width: usize, mut free: usize) -> Screen {
         true => width - 2,
         false => (width - 2 - then - now - id - 5).min(60),
     };
+    let lines = |of: &Finding| textwrap::wrap(of.takeaway.subject, subject);
+    // The heading alone says nothing.
+    if lines(&findings[0]).len() + usize::from(narrow) > free {
+        return screen;
+    }
     let heading = "What changed most";
     screen.paint(
         STRONG,
@@ -234,7 +259,7 @@ fn findings(findings: &[Finding], width: usize, mut free: usize) -> Screen {
         },
     );
     for finding in findings {
-        let lines = textwrap::wrap(finding.takeaway.subject, subject);
+        let lines = lines(finding);
         let needed = lines.len() + usize::from(narrow);
         if needed > free {
             break;

@@ -53,6 +53,21 @@ impl Evidence<'_> {
         range.holds(x) && !(by_chance && range == self.machine.ranges.llc)
     }
 
+    /// Checks that a working set stays in the last level on every walk through it, or on none.
+    ///
+    /// # Errors
+    /// If it stays there or leaves by chance.
+    pub(crate) fn no_chance(&self, bytes: f64) -> Testable<()> {
+        let Some(of) = self.uncertain.filter(|of| of.holds(bytes)) else {
+            return Ok(());
+        };
+        Err(Untestable(format!(
+            "{:.1} MiB are not certain to lie in the last level: {}",
+            bytes / 1048576.0,
+            by_chance(of)
+        )))
+    }
+
     /// Returns the points of a series, in ascending x.
     ///
     /// # Errors

@@ -160,6 +160,9 @@ fn notes(analysis: &Analysis, uncounted: Vec<String>) -> (Vec<&'static str>, Vec
             analysis.record.verdicts.len()
         ));
     }
+    if !analysis.disagreements.is_empty() {
+        brief.push("values that disagree");
+    }
     let apart = analysis.disagreements.iter();
     notes.extend(apart.map(ToString::to_string));
     notes.extend(header.notes.iter().cloned());

@@ -260,6 +260,7 @@ fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
     let shared = measured_shared_cache(e)?;
     // Two octaves must be left between the plateau and the size of the cache.
     room_beyond(&shared, (first_size(shared.bytes) << 1) as f64)?;
+    e.no_chance(shared.bytes as f64)?;
     let (alone, beside) = (series(what, Nobody), series(what, Writer));
     let (last, _) = e.last(&beside)?;
     let Fall::Between(fallen) = fall(e, &alone, &shared)? else {
@@ -289,6 +290,7 @@ fn slower(e: &Evidence<'_>, what: &str, beside: Neighbour, than: Neighbour) -> J
     }
     let half = half(shared.bytes) as f64;
     room_beyond(&shared, half)?;
+    e.no_chance(half)?;
     let at = |neighbour| e.at(&series(what, neighbour), half);
     let (_, memory) = e.last(&series(what, Nobody))?;
     let worth = ratio(at(Nobody)?, memory)?;

@@ -145,9 +145,7 @@ const SITUATIONS: Experiment = Experiment {
              locked addition to a line that the core owns, timed with a fence after each addition",
             |e| {
                 two_cores(e, [THERE, HERE])?;
-                let at = |series| e.at(series, LINE as f64);
-                let upgrade = upgrade(at(READ_FENCED)?, at(OWN_FENCED)?, at(OWN)?);
-                at_least("upgrade over addition", upgrade, 0.5)
+                at_least("upgrade over addition", cost_of_upgrade(e), 0.5)
             },
         ),
         measured(
@@ -172,6 +170,12 @@ const SITUATIONS: Experiment = Experiment {
     ],
     ..Experiment::PLAIN
 };
+
+/// Returns the latency of an upgrade, in locked additions.
+pub(crate) fn cost_of_upgrade(e: &Evidence<'_>) -> Testable<Interval> {
+    let at = |series| e.at(series, LINE as f64);
+    upgrade(at(READ_FENCED)?, at(OWN_FENCED)?, at(OWN)?)
+}
 
 /// Returns the time of a lap over the time of a lap of a thread that stays.
 fn over_staying(e: &Evidence<'_>, period: &str, bytes: usize) -> Testable<Interval> {

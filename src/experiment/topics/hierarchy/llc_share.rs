@@ -164,6 +164,7 @@ const LLC_SHARE: Experiment = Experiment {
              finds at least as much",
             |e| {
                 let share = e.at(SYSFS, 0.0)?;
+                e.no_chance(share.middle())?;
                 let found = capacity_found(e.machine)?;
                 unless_strangers(
                     e,
@@ -223,6 +224,7 @@ const LLC_SHARE: Experiment = Experiment {
                          {most} MiB"
                     )));
                 }
+                e.no_chance(twice as f64)?;
                 let twice = e.at(BLOCKS, twice as f64)?;
                 let speed = ratio(half_the_share(e), twice)?;
                 at_least("half the share over twice the share", speed, LONGER)
@@ -265,7 +267,7 @@ fn half(machine: &Machine) -> Testable<f64> {
 /// Returns the speed at which blocks of half the share are read.
 ///
 /// # Errors
-/// If such blocks lie in L2: their speed says nothing about the last level.
+/// If such blocks lie in L2, or in the last level by chance: their speed says nothing about the last level.
 fn half_the_share(e: &Evidence<'_>) -> Testable<Reading> {
     let half = half(e.machine)?;
     let range = e.machine.ranges.llc;
@@ -277,6 +279,7 @@ fn half_the_share(e: &Evidence<'_>) -> Testable<Reading> {
             range.lo / 1024.0
         )));
     }
+    e.no_chance(half)?;
     e.at(BLOCKS, half)
 }
 

@@ -400,6 +400,10 @@ const FIG_3_14: Experiment = Experiment {
                 // Other cores can leave less than the share, but never more than the whole.
                 let crowded = [share / 4.0, 2.0 * whole];
                 let judged = step_between(&found, name, [share, whole], Some(crowded))?;
+                let chance = [share, whole].map(|bytes| e.no_chance(bytes));
+                if let Some(reason) = chance.into_iter().find_map(Result::err) {
+                    return Ok(untestable(judged, &reason.to_string()));
+                }
                 // Nor do other guests move the rise to a larger working set.
                 let beyond = |at: Interval| at.lo > 2.0 * whole / 1024.0;
                 match judged.value.is_some_and(beyond) {

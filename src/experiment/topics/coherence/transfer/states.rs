@@ -133,13 +133,7 @@ pub(super) const STATES: Experiment = Experiment {
              locked addition to a line that the core owns, timed with a fence after each addition",
             |e| {
                 on_two_cores(e)?;
-                let at = |series, held| e.at(series, held_at(held));
-                let upgrade = upgrade(
-                    at(FENCED, Held::Shared)?,
-                    at(FENCED, Held::Own)?,
-                    at(ADDITIONS, Held::Own)?,
-                );
-                at_least("upgrade over addition", upgrade, 2.0)
+                at_least("upgrade over addition", cost_of_upgrade(e), 2.0)
             },
         ),
         measured(
@@ -168,6 +162,16 @@ pub(super) const STATES: Experiment = Experiment {
 /// If the time of the addition is not certainly above zero.
 pub(crate) fn upgrade(shared: Reading, own: Reading, addition: Reading) -> Testable<Interval> {
     signed_ratio(minus(shared, own), addition)
+}
+
+/// Returns the latency of an upgrade, in locked additions.
+pub(crate) fn cost_of_upgrade(e: &Evidence<'_>) -> Testable<Interval> {
+    let at = |series, held| e.at(series, held_at(held));
+    upgrade(
+        at(FENCED, Held::Shared)?,
+        at(FENCED, Held::Own)?,
+        at(ADDITIONS, Held::Own)?,
+    )
 }
 
 /// Checks that the two CPUs are two cores.

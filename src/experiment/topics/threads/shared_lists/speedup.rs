@@ -222,7 +222,7 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
              their own is more than 0.85 times their number",
             |e| {
                 comparable(e, 2)?;
-                let threads = two_in_llc(e.machine)?;
+                let threads = certain_in_llc(e)?;
                 worth_their_number(e, threads, "the last level", in_llc(e.machine))
             },
         ),
@@ -234,7 +234,7 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
              lists of their own is at least 10 % lower than in the last level",
             |e| {
                 let far = speed_up(e, 2, Lists::Own, far_in_memory(e)?)?;
-                two_in_llc(e.machine)?;
+                certain_in_llc(e)?;
                 let near = speed_up(e, 2, Lists::Own, in_llc(e.machine))?;
                 at_most("memory over the last level", ratio(far, near), LESS)
             },
@@ -271,6 +271,15 @@ fn worth_their_number(e: &Evidence<'_>, threads: usize, name: &str, bytes: usize
 fn speed_up(e: &Evidence<'_>, threads: usize, lists: Lists, bytes: usize) -> Testable<Interval> {
     let slower = slower(e, threads, lists, bytes)?;
     ratio(Interval::exact(threads as f64), slower)
+}
+
+/// Returns how many lists fit the last level together, two at least, on every walk.
+fn certain_in_llc(e: &Evidence<'_>) -> Testable<usize> {
+    let threads = two_in_llc(e.machine)?;
+    for lists in 1..=threads {
+        e.no_chance((lists * in_llc(e.machine)) as f64)?;
+    }
+    Ok(threads)
 }
 
 /// Returns the number of threads whose lists are each larger than L2 and together fit the last
