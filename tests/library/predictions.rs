@@ -75,6 +75,20 @@ fn what_the_ladder_measured_tests_no_model() {
     assert!(error(first().report(), "D7").is_none());
 }
 
+/// Most of E18's lists fit the ways of L1d: their steps take the latency of L1d, which the ladder measured.
+/// Longer lists test the model.
+#[test]
+fn hits_of_l1d_test_no_model() {
+    let analysis = last().analysis();
+    let (_, lists) = analysis
+        .predictions()
+        .find(|(of, _)| of.id == "E18")
+        .unwrap();
+    let counted = lists.counted().count();
+    assert!(counted > 0);
+    assert!(2 * counted < lists.points.len());
+}
+
 /// Figures share curves: a measurement counts as one test, in however many figures it is drawn.
 #[test]
 fn a_shared_point_counts_once() {

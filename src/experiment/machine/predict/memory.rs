@@ -32,6 +32,10 @@ static STRIDED: Model = Model {
                  4's did",
 };
 
+/// A random step that is predicted to take at most this much longer than a hit of L1d, as a fraction, is a
+/// hit.
+const HIT: f64 = 0.02;
+
 /// Up to this stride, the measured walk to every fourth line stands for all strides; beyond it, the walk
 /// to the next page.
 const QUARTER_PAGE: usize = PAGE / 4;
@@ -91,7 +95,8 @@ fn crowded(mut walk: Walk, places: Places, page: usize) -> Walk {
 
 /// Predicts the core cycles per step of a random walk, in which `pages` pages are in use at a time.
 ///
-/// The ladder measured this quantity itself for a walk over whole lines to which page walks add little.
+/// The ladder measured this quantity itself for a walk over whole lines to which page walks add little, and
+/// for any walk that hits L1d in each step.
 pub(in crate::experiment) fn random(
     parameters: &Parameters<'_>,
     places: Places,
@@ -113,8 +118,9 @@ pub(in crate::experiment) fn random(
         .translate(used as f64, places.stride as f64);
     }
     let as_the_ladder = places.stride >= LINE && !places.crowded() && pages.is_none();
+    let in_l1 = found + translated <= (1.0 + HIT) * parameters.l1()?;
     Some(Forecast {
-        own_quantity: as_the_ladder && translated <= RANDOM.bar * found,
+        own_quantity: in_l1 || as_the_ladder && translated <= RANDOM.bar * found,
         ..RANDOM.forecast(found + translated)
     })
 }
@@ -122,7 +128,8 @@ pub(in crate::experiment) fn random(
 /// Predicts the core cycles per step to the next element, which is written if `stores`.
 ///
 /// A step over more than a line waits for the part of a miss that prefetchers do not hide. It was
-/// measured only in memory: such walks in a cache beyond L1d are not predicted.
+/// measured only in memory: such walks in a cache beyond L1d are not predicted. The ladder measured the
+/// latency of L1d itself.
 pub(in crate::experiment) fn in_order(
     parameters: &Parameters<'_>,
     places: Places,
@@ -133,7 +140,10 @@ pub(in crate::experiment) fn in_order(
     let left = |left: Left| parameters.calibration().left(left);
     if places.stride > LINE {
         if bytes <= parameters.machine.ranges.l1.hi && !places.crowded() {
-            return Some(IN_ORDER.forecast(parameters.l1()?));
+            return Some(Forecast {
+                own_quantity: true,
+                ..IN_ORDER.forecast(parameters.l1()?)
+            });
         }
         let stride = match places.stride {
             ..=QUARTER_PAGE => Left::FourLines,
@@ -154,7 +164,10 @@ pub(in crate::experiment) fn in_order(
     }
     let share = places.stride as f64 / LINE as f64;
     let a_line = lines.step(bytes, LINE as f64);
-    Some(IN_ORDER.forecast(parameters.l1()?.max(a_line * share)))
+    Some(Forecast {
+        own_quantity: bytes <= parameters.machine.ranges.l1.hi,
+        ..IN_ORDER.forecast(parameters.l1()?.max(a_line * share))
+    })
 }
 
 /// The bytes that an operation moves.
