@@ -137,7 +137,6 @@ impl Kernel for CodeAlign {
 /// How long a round takes may depend on how the code ran before: branch predictors and decoded caches keep
 /// what they met first. So each visit has many rounds, and the copies evict each other, being more than
 /// such a cache has ways.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct AlignCopies<M> {
     /// Keeps the copies executable.
@@ -248,7 +247,6 @@ family! {
 }
 
 /// Requests a number and calls a function until the function returns it. An operation is one number.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct Handover<M> {
     /// Keeps the function executable, and keeps the thread that changes its result alive.
@@ -310,7 +308,6 @@ impl<M> Kernel for Handover<M> {
 ///
 /// The experiment chooses the target of the store: the function's own bytes, bytes near it in the line
 /// or the page, or data far away.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct Patch<M> {
     /// Keeps both addresses valid.
@@ -367,11 +364,9 @@ impl<M> Kernel for Patch<M> {
 }
 
 /// A function of the System V calling convention with one argument.
-#[doc(hidden)]
 pub type Function = unsafe extern "sysv64" fn(u64) -> u64;
 
 /// A [`Listing`] in executable memory. An operation is one round through its body.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct Routine<M> {
     /// Keeps the memory executable.

@@ -5,6 +5,8 @@
 //! operation does. Its file holds the declaration of its assembly, the type with its errors, a plain
 //! model of its work ([`Kernel::trace`]), and the patterns on which [`verify`] compares the kernel with
 //! the model.
+//!
+//! The kernels that experiments alone use are hidden here, and no version of the crate promises them.
 
 /// Declares assembled kernels with the same signature: the function type, which carries the safety
 /// contract of all of them, and the symbols.
@@ -61,6 +63,7 @@ pub mod verify;
 mod work;
 
 pub use chase::*;
+#[doc(hidden)]
 pub use code::{AlignCopies, CodeAlign, Function, Handover, NoSuchOffset, Patch, Placed, Routine};
 pub use coherence::*;
 pub use compute::*;

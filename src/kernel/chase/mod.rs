@@ -13,16 +13,22 @@ pub(super) mod walk;
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 pub use addressing::{Chase, ChaseError, Mode};
-pub use chains::{Chains, ChainsError, ParallelChase};
+pub use chains::ParallelChase;
+#[doc(hidden)]
+pub use chains::{Chains, ChainsError};
 pub use fields::{Direction, Fields, FieldsError, Pair, PairError};
-pub use indices::{Gather, IndexChase};
+#[doc(hidden)]
+pub use indices::Gather;
+pub use indices::IndexChase;
 #[doc(hidden)]
 pub use prefetch::MOST_WORK;
 pub use prefetch::{Ahead, Dependence, PrefetchError, PrefetchWalk};
 pub use shared::{SharedWalk, Visit, VisitError};
 pub use straddle::{WideChase, WideChaseError};
 pub use translate::{Reach, Translate, TranslateError};
-pub use walk::{PageAlias, Revisit, Step, Walk, WalkError};
+#[doc(hidden)]
+pub use walk::Revisit;
+pub use walk::{PageAlias, Step, Walk, WalkError};
 
 /// Checks every kernel of this folder.
 pub(super) fn check(oracle: &mut Oracle<'_, '_>, features: Features) {

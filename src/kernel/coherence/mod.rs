@@ -5,7 +5,9 @@ pub(super) mod roundtrip;
 pub(super) mod take;
 
 use crate::kernel::verify::Oracle;
-pub use increment::{Increment, QueueLock, QueueWay, Way as IncrementWay};
+pub use increment::{Increment, Way as IncrementWay};
+#[doc(hidden)]
+pub use increment::{QueueLock, QueueWay};
 pub use roundtrip::{RoundTrip, Way as RoundTripWay};
 #[doc(hidden)]
 pub use take::APART;

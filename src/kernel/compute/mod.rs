@@ -9,17 +9,19 @@ pub(super) mod shuffle;
 pub(super) mod tensor;
 pub(super) mod tile;
 
+#[doc(hidden)]
+pub use self::{
+    matmul::{Matmul, MatmulError, MatmulWay},
+    nearest::{Means, NearestWay, Sum, add_to_nearest},
+    orders::{NoAvx2, Outstanding},
+    passes::{Passes, TooLong},
+    register::{Addition, Register},
+    shuffle::{Op, Shuffle, ShuffleError},
+    tensor::{Get, ReadTensor, ReadTensorError},
+    tile::{TileMatmul, TileWay},
+};
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
-pub use matmul::{Matmul, MatmulError, MatmulWay};
-#[doc(hidden)]
-pub use nearest::{Means, NearestWay, Sum, add_to_nearest};
-pub use orders::{NoAvx2, Outstanding};
-pub use passes::{Passes, TooLong};
-pub use register::{Addition, Register};
-pub use shuffle::{Op, Shuffle, ShuffleError};
-pub use tensor::{Get, ReadTensor, ReadTensorError};
-pub use tile::{TileMatmul, TileWay};
 
 /// Checks every kernel of this folder.
 pub(super) fn check(oracle: &mut Oracle<'_, '_>, features: Features) {

@@ -12,14 +12,15 @@ use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 pub use fill::{FillError, FillLines, FillWay};
 pub use flush::{FlushLines, FlushWay, Rewrite, RewriteWay};
+#[doc(hidden)]
 pub use forward::{Forward, ForwardError, Passing, Trip};
 pub use lock::{LockAdd, LockError};
 #[doc(hidden)]
-pub use pending::MOST_PENDING;
-pub use pending::{Alias4K, Alias4KError, StoreAddress, StoreBufferFill, TooManyStores};
+pub use pending::{
+    Alias4K, Alias4KError, MOST_PENDING, StoreAddress, StoreBufferFill, TooManyStores,
+};
 #[doc(hidden)]
-pub use speculate::SPECULATE_CHAIN;
-pub use speculate::{Issue, Speculate, SpeculateError, SpeculateMiss};
+pub use speculate::{Issue, SPECULATE_CHAIN, Speculate, SpeculateError, SpeculateMiss};
 pub use store::{Store, StoreError, Sweep, Temporal};
 
 /// Checks every kernel of this folder.

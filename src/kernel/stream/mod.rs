@@ -9,8 +9,8 @@ pub(super) mod load;
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 #[doc(hidden)]
-pub use bandwidth::BLOCK;
-pub use bandwidth::{Bandwidth, BandwidthError, Motion, SharedBandwidth};
+pub use bandwidth::{BLOCK, SharedBandwidth};
+pub use bandwidth::{Bandwidth, BandwidthError, Motion};
 pub use blocked::{Blocked, BlockedError};
 #[doc(hidden)]
 pub use burst::BURST;
