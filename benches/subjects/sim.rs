@@ -8,10 +8,9 @@
 //! times are CPU times. Our rate is printed a second time from the sum of the fastest laps of short parts, so
 //! that other programs on the machine change it little.
 //!
-//! A rate counts the references that are served. The time includes all work for them, also the stripping. The
-//! time for reading a trace is not included: cachegrind reads none. So each part of a trace is copied to one
-//! buffer before it is timed, and the simulation does not wait for memory. `linefill simulate` decodes a trace
-//! into such a buffer.
+//! A rate counts the references that are served. The time for reading a trace is not included: cachegrind reads
+//! none. So each part of a trace is copied to one buffer before it is timed, and the simulation does not wait
+//! for memory. `linefill simulate` decodes a trace into such a buffer.
 
 use std::hint::black_box;
 use std::io;
@@ -24,9 +23,7 @@ use crate::common::driver::{Driver, Timed, is_test};
 use crate::valgrind::Program;
 use criterion::Throughput;
 use linefill::pattern::Rng;
-use linefill::sim::{
-    Cache, Design, Geometry, Hierarchy, HierarchyDesign, Reference, Stack, Stripped,
-};
+use linefill::sim::{Cache, Design, Geometry, Hierarchy, HierarchyDesign, Op, Reference, Stack};
 use linefill::time::{start, stop};
 
 /// References in a generated trace: too many for a branch predictor to learn.
@@ -34,13 +31,6 @@ const LENGTH: usize = 1 << 18;
 
 /// I1, D1 and LL, in the format of cachegrind's options.
 const CACHES: [&str; 3] = ["32768,8,64", "32768,8,64", "1048576,8,64"];
-
-/// The smallest cache that the traces are stripped for. I1 and D1 have as many sets as it has, and the
-/// stripped trace suffices for every cache with these sets and at least these ways.
-const SMALLEST: &str = "16384,4,64";
-
-/// The same for caches of one way or more.
-const ONE_WAY: &str = "4096,1,64";
 
 pub fn main() {
     let Some(mut driver) = Driver::new("sim") else {
@@ -159,14 +149,10 @@ fn beside_cachegrind(driver: &mut Driver) -> io::Result<()> {
     whole.references(&trace);
     let counted = short.counts(CACHES)?;
     assert_eq!(counts(&whole), counted, "not cachegrind's counts");
-    let left = stripped(SMALLEST, &trace);
-    let mut whole = hierarchy();
-    whole.stripped(&left).map_err(io::Error::other)?;
-    assert_eq!(counts(&whole), counted, "not cachegrind's counts, stripped");
-    driver.say("I1, D1 and LL count what cachegrind counts, of all references and of what is left");
+    driver.say("I1, D1 and LL count what cachegrind counts");
     let long = Program::build(&place, rounds + more)?;
     let theirs = Theirs::of(&short, &long, more as f64 / rounds as f64, trace.len())?;
-    beside_program(driver, "a loop", &trace, &theirs)?;
+    beside_program(driver, "a loop", &trace, &theirs);
     every_associativity(driver, &short, &theirs, &trace)?;
 
     let (functions, more) = if test { (1, 1) } else { (24, 1200) };
@@ -181,37 +167,21 @@ fn beside_cachegrind(driver: &mut Driver) -> io::Result<()> {
     let (few_references, many_references) = (of(&few)?, of(&many)?);
     let times = (many_references - few_references) / few_references;
     let theirs = Theirs::of(&few, &many, times, trace.len())?;
-    beside_program(driver, "an assembler", &trace, &theirs)
+    beside_program(driver, "an assembler", &trace, &theirs);
+    Ok(())
 }
 
-/// The trace stripped for a smallest cache.
-fn stripped(smallest: &str, trace: &[Reference]) -> Stripped {
-    Stripped::of(geometry(smallest), trace.iter().copied())
-}
-
-/// Times three caches on a program's trace, whole and stripped, against cachegrind.
-fn beside_program(
-    driver: &mut Driver,
-    program: &str,
-    trace: &[Reference],
-    theirs: &Theirs,
-) -> io::Result<()> {
-    let left = stripped(SMALLEST, trace);
+/// Times three caches on a program's trace, against cachegrind.
+fn beside_program(driver: &mut Driver, program: &str, trace: &[Reference], theirs: &Theirs) {
     let references = trace.len() as f64;
-    driver.say(&format!(
-        "{program}: {references} references, of which {} are left that may miss in caches of 64 \
-         sets and 4 ways or more",
-        left.len()
-    ));
-    driver.say(&format!("{program}: {theirs}"));
+    driver.say(&format!("{program}, {references} references: {theirs}"));
 
     let mut ours = hierarchy();
-    let each = |references: f64| Some(Throughput::Elements(references as u64));
     let name = format!("I1, D1 and LL, {program}");
-    let timed = driver.time(&name, each(1.0), &mut |references| {
+    let timed = driver.time(&name, Some(Throughput::Elements(1)), &mut |references| {
         over(trace, references, |part| ours.references(part))
     });
-    theirs.beside(driver, &name, timed, 1.0);
+    theirs.beside(driver, &name, timed);
     if timed.ticks.is_some() {
         let ticks = quickest(trace, |part| ours.references(part)) as f64;
         let each = driver.rate().nanos(ticks) / references;
@@ -222,17 +192,6 @@ fn beside_program(
             theirs.simulating() / each
         ));
     }
-
-    let mut ours = hierarchy();
-    let name = format!("stripped first, {program}");
-    let timed = driver.time(&name, each(references), &mut |rounds| {
-        laps(rounds, || {
-            let left = stripped(SMALLEST, trace);
-            ours.stripped(&left).expect("nothing but LRU");
-        })
-    });
-    theirs.beside(driver, &name, timed, references);
-    Ok(())
 }
 
 /// The largest number of ways that one pass simulates.
@@ -246,10 +205,15 @@ fn every_associativity(
     trace: &[Reference],
 ) -> io::Result<()> {
     let new = || Stack::new(64, 64, WAYS as u64).map_err(io::Error::other);
+    let data = trace.iter().copied();
+    let data: Vec<Reference> = data.filter(|of| of.op != Op::Fetch).collect();
+    let serve = |stack: &mut Stack| {
+        for &reference in &data {
+            stack.reference(reference);
+        }
+    };
     let mut stack = new()?;
-    stack
-        .data(&stripped(ONE_WAY, trace))
-        .map_err(io::Error::other)?;
+    serve(&mut stack);
     for ways in 1..=WAYS {
         let d1 = format!("{},{ways},64", 4096 * ways);
         let [.., misses_of_reads, _, _, misses_of_writes, _] =
@@ -268,12 +232,9 @@ fn every_associativity(
         trace.len()
     ));
     let mut stack = new()?;
-    let name = "D1 of 1 to 16 ways in one pass, stripped first";
+    let name = "D1 of 1 to 16 ways in one pass";
     let timed = driver.time(name, Some(Throughput::Elements(served)), &mut |rounds| {
-        laps(rounds, || {
-            let left = stripped(ONE_WAY, trace);
-            stack.data(&left).expect("lines as long");
-        })
+        laps(rounds, || serve(&mut stack))
     });
     say_rate(driver, name, timed, served as f64);
     if let Some(ticks) = timed.ticks {
@@ -327,11 +288,11 @@ impl Theirs {
         self.running - self.translating
     }
 
-    /// Prints how our time for `references` references compares.
-    fn beside(&self, driver: &Driver, name: &str, timed: Timed, references: f64) {
-        say_rate(driver, name, timed, references);
+    /// Prints how our time for a reference compares.
+    fn beside(&self, driver: &Driver, name: &str, timed: Timed) {
+        say_rate(driver, name, timed, 1.0);
         let Some(ticks) = timed.ticks else { return };
-        let ours = driver.rate().nanos(ticks) / references;
+        let ours = driver.rate().nanos(ticks);
         driver.say(&format!(
             "{name}: {:.2} times cachegrind's rate in all of its run, {:.2} times without its \
              start, {:.2} times its simulation alone",

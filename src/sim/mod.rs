@@ -17,7 +17,6 @@ mod prefetch;
 mod reference;
 mod run;
 mod stack;
-mod stripped;
 #[doc(hidden)]
 pub mod trace;
 
@@ -44,4 +43,3 @@ pub use reference::SetCounters;
 pub use reference::{Counters, Op, Outcomes, Reference};
 #[doc(hidden)]
 pub use stack::Stack;
-pub use stripped::{NotTold, Stripped};

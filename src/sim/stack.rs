@@ -9,8 +9,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 
 use super::geometry::{Geometry, GeometryError};
-use super::reference::{Op, Reference};
-use super::stripped::{Done, NotTold, Stripped};
+use super::reference::Reference;
 
 /// No line.
 const EMPTY: u64 = u64::MAX;
@@ -73,38 +72,6 @@ impl Stack {
         }
         self.depths[depth] += 1;
         depth + 1
-    }
-
-    /// Serves the loads and stores of a trace that was stripped for one way, which is faster.
-    ///
-    /// # Errors
-    /// If the trace was not stripped for these lines, sets or ways. Nothing is served then.
-    pub fn data(&mut self, trace: &Stripped) -> Result<(), NotTold> {
-        trace.tells_of(self.geometry)?;
-        if trace.smallest().ways() > 1 {
-            return Err(NotTold(
-                "what happens in fewer ways than it was stripped for",
-            ));
-        }
-        let shorter = self.geometry.offset_bits() - trace.smallest().offset_bits();
-        let mut whole = trace.whole().iter();
-        for record in trace.records() {
-            match record.done() {
-                Done::Reference(Op::Fetch) | Done::Touch(_) => {}
-                Done::Reference(_) => {
-                    let depth = self.access(record.line() >> shorter);
-                    self.depths[depth] += 1;
-                }
-                Done::Whole => {
-                    if let Some(&reference) = whole.next().filter(|of| of.op != Op::Fetch) {
-                        self.reference(reference);
-                    }
-                }
-            }
-        }
-        let dropped = trace.dropped().filter(|(op, _)| *op != Op::Fetch);
-        self.depths[0] += dropped.map(|(_, hits)| hits).sum::<u64>();
-        Ok(())
     }
 
     /// Moves a line to the front of its set, and returns its previous distance from the front.

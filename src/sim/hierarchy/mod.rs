@@ -11,12 +11,10 @@ pub use design::{
 };
 
 use super::cache::{Cache, Tlb};
-use super::geometry::{Design, Geometry, WriteHit, WriteMiss};
+use super::geometry::{Design, Geometry};
 use super::level::Evicted;
-use super::policy::Replacement;
 use super::prefetch::Engine;
 use super::reference::{Counters, Op, Reference, Side};
-use super::stripped::{Done, NotTold, Stripped};
 
 /// Lines that the write-combining buffers hold at the same time: the fill buffers of an Intel core since
 /// Nehalem (Intel's optimization manual, "Write Combining").
@@ -235,47 +233,6 @@ impl Hierarchy {
         }
     }
 
-    /// Serves a stripped trace, which is faster, with the counts of the full trace.
-    ///
-    /// # Errors
-    /// If the hierarchy depends on something that a stripped trace does not contain, such as an
-    /// inclusive level, prefetchers or TLBs. Nothing is served then.
-    pub fn stripped(&mut self, trace: &Stripped) -> Result<(), NotTold> {
-        self.told_by(trace)?;
-        let bits = trace.smallest().offset_bits();
-        let mut whole = trace.whole().iter();
-        for record in trace.records() {
-            let address = record.line() << bits;
-            match record.done() {
-                Done::Reference(op) => {
-                    if let Some(side) = self.side(op) {
-                        let bytes = 1;
-                        let reference = Reference { address, bytes, op };
-                        self.serve_inwards(side, reference, record.writes());
-                    }
-                }
-                Done::Touch(side) => {
-                    if side == Side::Data || self.instructions.is_some() {
-                        let first = self.at_mut(side, 0);
-                        let line = first.geometry().line_of(address);
-                        first.access(line, record.writes());
-                    }
-                }
-                Done::Whole => {
-                    if let Some(&reference) = whole.next() {
-                        self.reference(reference);
-                    }
-                }
-            }
-        }
-        for (op, hits) in trace.dropped() {
-            if let Some(side) = self.side(op) {
-                self.at_mut(side, 0).level.count_hits(op, hits);
-            }
-        }
-        Ok(())
-    }
-
     /// Returns the side that an operation enters, or `None` if it is ignored.
     #[inline]
     pub(super) fn side(&self, op: Op) -> Option<Side> {
@@ -284,47 +241,6 @@ impl Hierarchy {
             (Op::Fetch, None) if !self.fetches => None,
             _ => Some(Side::Data),
         }
-    }
-
-    /// Checks that a stripped trace contains all that this hierarchy depends on.
-    fn told_by(&self, trace: &Stripped) -> Result<(), NotTold> {
-        let firsts = [
-            self.instructions.as_ref(),
-            self.levels.first().map(|level| &level.cache),
-        ];
-        for cache in firsts.into_iter().flatten() {
-            let design = cache.design();
-            trace.tells_of(design.geometry)?;
-            let told = match trace.smallest().ways() {
-                1 => design.replacement.again_is_nothing(),
-                _ => design.replacement == Replacement::Lru,
-            };
-            if !told {
-                return Err(NotTold("how lines age that are used again"));
-            }
-            let plain = design.write_hit == WriteHit::Back
-                && design.write_miss == WriteMiss::Allocate
-                && cache.heat().is_empty();
-            if !plain {
-                return Err(NotTold("which stores go on, nor which sets are used again"));
-            }
-        }
-        if self.joint() {
-            return Err(NotTold("the order of instructions and data in one L1"));
-        }
-        let inclusions = self.levels.iter().map(|level| level.inclusion);
-        if self.watched {
-            return Err(NotTold("what prefetchers and TLBs see"));
-        }
-        if inclusions
-            .into_iter()
-            .any(|of| of != Inclusion::NonInclusive)
-        {
-            return Err(NotTold(
-                "when an inclusive or exclusive level takes a line away",
-            ));
-        }
-        Ok(())
     }
 
     #[inline]

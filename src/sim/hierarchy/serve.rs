@@ -65,7 +65,7 @@ impl Hierarchy {
     fn serve_other(&mut self, side: Side, reference: Reference) -> bool {
         match self.apart {
             false => self.serve(side, reference),
-            true => self.serve_inwards(side, reference, reference.op.writes()),
+            true => self.serve_inwards(side, reference),
         }
     }
 
@@ -97,9 +97,9 @@ impl Hierarchy {
     }
 
     /// Does the same for the most common case, and faster: no level is inclusive or exclusive and none
-    /// prefetches. `write` is true if the reference, or a later one that was stripped, changes the line.
+    /// prefetches.
     #[inline(never)]
-    pub(super) fn serve_inwards(&mut self, side: Side, reference: Reference, write: bool) -> bool {
+    fn serve_inwards(&mut self, side: Side, reference: Reference) -> bool {
         let Some((first, mut behind)) = self.levels.split_first_mut() else {
             return false;
         };
@@ -107,7 +107,7 @@ impl Hierarchy {
             (Side::Instructions, Some(own)) => own,
             _ => &mut first.cache,
         };
-        let mut writes_on = write;
+        let mut writes_on = reference.op.writes();
         let mut hit_first = None;
         loop {
             let write = writes_on;

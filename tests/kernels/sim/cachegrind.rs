@@ -61,7 +61,7 @@ fn simulated(caches: [&str; 3], trace: &[Reference]) -> [u64; 9] {
     ]
 }
 
-pub fn kept_trace() -> Vec<Reference> {
+fn kept_trace() -> Vec<Reference> {
     let bytes = KEPT_TRACE.strip_prefix(MAGIC).unwrap();
     let mut trace = Vec::new();
     let mut decoder = Decoder::default();
