@@ -118,7 +118,9 @@ impl Bench {
     }
 
     /// Sets the time after which sampling ends (default 100 ms), doubled until there are 15 samples. A
-    /// sample that has begun is finished.
+    /// sample that has begun is finished. Sampling ends earlier when the half width of the 95 % interval is
+    /// 1 % of the median, or after 1000 samples; [`Outcome::ended`](crate::measure::Outcome::ended) says
+    /// which.
     ///
     /// Before sampling come seven or more runs that find the number of operations per sample, and a warm-up
     /// of a fifth of the budget, at most 50 ms. The single shots of [`one_shot`](Self::one_shot) take up to
@@ -130,14 +132,6 @@ impl Bench {
         self.plan.warm_up_ticks = ticks((budget / WARM_UP).min(LONGEST_WARM_UP));
         // The ticks end the warm-up, whatever the working set is.
         self.plan.warm_up = u64::MAX;
-        self
-    }
-
-    /// Sets the precision: a measurement ends when the half width of the 95 % interval is this fraction
-    /// of the median (default 0.01), when the budget is spent, or after 1000 samples.
-    /// [`Outcome::ended`](crate::measure::Outcome::ended) says which.
-    pub fn with_precision(mut self, share: f64) -> Self {
-        self.plan.precision = share;
         self
     }
 

@@ -99,12 +99,6 @@ impl Cache {
     pub fn share(&self) -> Option<u64> {
         Some(self.size / u64::from(self.shared_by?.max(1)))
     }
-
-    /// Returns the bytes of one way: the stride at which lines fall into the same set, if plain address
-    /// bits index the cache. `None` if the ways are not known.
-    pub fn way_size(&self) -> Option<u64> {
-        self.size.checked_div(u64::from(self.ways?))
-    }
 }
 
 /// The caches of a CPU, nearest first. Empty if CPUID reports none, as in some virtual machines.

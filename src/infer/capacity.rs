@@ -201,13 +201,6 @@ pub fn sizes(ladder: &Curve, index: usize) -> Vec<f64> {
     sizes
 }
 
-/// Returns the smallest and the largest of the possible [`sizes`]. Returns `None` if no drawn curve shows the
-/// level's end.
-pub fn size_range(ladder: &Curve, index: usize) -> Option<[f64; 2]> {
-    let sizes = sizes(ladder, index);
-    Some([*sizes.first()?, *sizes.last()?])
-}
-
 fn likely(points: &[(f64, f64)], index: usize) -> Option<f64> {
     best(&fits(points, index)).map(|best| best.bytes)
 }

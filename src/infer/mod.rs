@@ -11,7 +11,7 @@ mod sets;
 
 use alloc::vec::Vec;
 
-pub use capacity::{Level, levels, size, size_of_both, size_range, sizes};
+pub use capacity::{Level, levels, size, size_of_both, sizes};
 pub use cluster::{Groups, clusters};
 pub use count::{
     entries, in_parallel, last_abreast, last_before_rise, line, remembered, saturation, window,

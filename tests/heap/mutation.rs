@@ -289,7 +289,7 @@ fn answers_of_cpuid() {
                     identity.hypervisor_name(),
                 );
                 for cache in Caches::read(cpu.clone()).iter() {
-                    let _ = (cache.sets(), cache.share(), cache.way_size());
+                    let _ = (cache.sets(), cache.share());
                     assert!(cache.size > 0 && cache.line > 0);
                 }
                 assert!(Tlbs::read(cpu.clone()).iter().all(|tlb| tlb.entries > 0));

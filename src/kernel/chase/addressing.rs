@@ -188,11 +188,6 @@ impl<'m> Chase<'m> {
         let links = Links::new(ring, mode.link()).map_err(ChaseError::Links)?;
         Ok(Chase { links, mode })
     }
-
-    /// Returns the links, at the element where the walk stopped.
-    pub fn into_links(self) -> Links<'m> {
-        self.links
-    }
 }
 
 impl Kernel for Chase<'_> {

@@ -198,11 +198,6 @@ impl<'m> ParallelChase<'m> {
         ParallelChase { lanes, next: 0 }
     }
 
-    /// Returns the rings, at the elements where the walks stopped.
-    pub fn into_lanes(self) -> Lanes<'m> {
-        self.lanes
-    }
-
     /// Advances `lanes` walks, from the next one on, by `rounds` steps each.
     fn step(&mut self, lanes: usize, rounds: u64) {
         if lanes > 0 && rounds > 0 {

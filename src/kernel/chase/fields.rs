@@ -60,11 +60,6 @@ impl<'m> Fields<'m> {
         }
         Ok(Fields { ring, direction })
     }
-
-    /// Returns the ring, at the element where the walk stopped.
-    pub fn into_ring(self) -> Ring<'m> {
-        self.ring
-    }
 }
 
 /// Returns the kernel for elements whose pointer is the first word, or the last.
@@ -183,11 +178,6 @@ impl<'m> Pair<'m> {
             Some(word) => Err(PairError::NoSuchWord { word, words: there }),
             None => Ok(Pair { ring, words }),
         }
-    }
-
-    /// Returns the ring, at the element where the walk stopped.
-    pub fn into_ring(self) -> Ring<'m> {
-        self.ring
     }
 
     /// Distances in bytes from an element's pointer word to the two words.

@@ -33,11 +33,6 @@ impl<'m> IndexChase<'m> {
             ..self
         }
     }
-
-    /// Returns the chain, at the index where the walk stopped.
-    pub fn into_chain(self) -> Chain<'m> {
-        self.chain
-    }
 }
 
 impl Kernel for IndexChase<'_> {
@@ -105,11 +100,6 @@ impl<'m> Gather<'m> {
     /// Creates the kernel; the first pick is the first index.
     pub fn new(picks: Picks<'m>) -> Self {
         Gather { picks, next: 0 }
-    }
-
-    /// Returns the elements and their indices.
-    pub fn into_picks(self) -> Picks<'m> {
-        self.picks
     }
 
     fn advance(&mut self, picks: usize) {

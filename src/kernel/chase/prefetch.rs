@@ -114,11 +114,6 @@ impl<'m> PrefetchWalk<'m> {
         PrefetchWalk { form, ..self }
     }
 
-    /// Returns the ring, at the element where the walk stopped.
-    pub fn into_ring(self) -> Ring<'m> {
-        self.ring
-    }
-
     fn walk(&self) -> Walks {
         let hint = self.ahead.map(|ahead| ahead.hint);
         match self.form {

@@ -58,11 +58,6 @@ impl<'m> Outstanding<'m> {
         (self.orders.count() / Orders::BATCH) as u64
     }
 
-    /// Returns the orders.
-    pub fn into_orders(self) -> Orders<'m> {
-        self.orders
-    }
-
     fn advance(&mut self, batches: u64) {
         self.batch = (self.batch + batches) % self.pass();
     }

@@ -38,11 +38,6 @@ impl<'m> Passes<'m> {
         }
         Ok(Passes { shuffle })
     }
-
-    /// Returns the shuffle.
-    pub fn into_shuffle(self) -> Shuffle<'m> {
-        self.shuffle
-    }
 }
 
 impl Kernel for Passes<'_> {

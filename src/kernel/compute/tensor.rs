@@ -181,11 +181,6 @@ impl<'m> ReadTensor<'m> {
         })
     }
 
-    /// Returns the tensor.
-    pub fn into_tensor(self) -> Tensor<'m> {
-        self.tensor
-    }
-
     /// Begins the next pass at the end of a pass.
     fn wrap(&mut self) {
         if self.read == Self::PASS {

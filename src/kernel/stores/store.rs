@@ -159,11 +159,6 @@ impl<'m> Store<'m> {
         self.lane.stores * self.lane.lanes
     }
 
-    /// Returns the matrix.
-    pub fn into_matrix(self) -> Matrix<'m> {
-        self.matrix
-    }
-
     /// Byte offset of the next store.
     fn place(&self) -> usize {
         self.at.lane as usize * self.width.bytes() + self.at.store as usize * self.lane.stride

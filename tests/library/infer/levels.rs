@@ -1,6 +1,6 @@
 //! Cache levels and their sizes, from ladders.
 
-use linefill::infer::{levels, size, size_range, sizes};
+use linefill::infer::{levels, size, sizes};
 use linefill::model::{Level, Placement, Translation, Walk};
 use linefill::stats::Interval;
 
@@ -160,7 +160,6 @@ fn a_level_that_ends_within_a_rung_leaves_a_choice() {
     let found = size(&ladder, 1).expect("an end");
     assert!(found.confidence <= 0.5, "{found:?}");
     assert_eq!(sizes(&ladder, 1), [1.0 * MIB, 1.25 * MIB]);
-    assert_eq!(size_range(&ladder, 1), Some([1.0 * MIB, 1.25 * MIB]));
 }
 
 #[test]
