@@ -10,7 +10,7 @@ use crate::counters::{Each, Named};
 use crate::experiment::{Axis, Experiment, Machine, Rig, Untestable};
 use crate::lab::record::Header;
 use crate::lab::size::show;
-use crate::lab::table;
+use crate::lab::terminal::{self, table_text};
 use crate::order::grouped;
 use crate::os::perf::{Counter, Event, Refusal, Software};
 
@@ -176,7 +176,7 @@ fn of_experiment(axis: Axis, counted: &Counted, runs: &[CaseRun], width: u16) ->
         unit => format!("{name}, {unit}"),
     }));
     let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
-    let mut table = table::table(&headings, width);
+    let mut table = terminal::table(&headings, width);
     for run in runs {
         let at = match axis.bytes {
             true => show(run.x),
@@ -196,7 +196,7 @@ fn of_experiment(axis: Axis, counted: &Counted, runs: &[CaseRun], width: u16) ->
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    table::text(&table)
+    table_text(&table)
 }
 
 /// Formats a count and the half-width of its interval, with a star if it was scaled.

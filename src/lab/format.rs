@@ -12,8 +12,7 @@ use anyhow::{Context as _, Result};
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
-use super::table;
-use super::terminal::{Screen, say, show};
+use super::terminal::{self, Screen, say, show, table_text};
 use crate::lab::plain;
 
 /// An output format.
@@ -81,11 +80,11 @@ impl Sheet {
     /// Formats the table for a terminal of `width` columns.
     pub fn text(&self, width: u16) -> String {
         let headings: Vec<&str> = self.headings.iter().map(String::as_str).collect();
-        let mut table = table::table(&headings, width);
+        let mut table = terminal::table(&headings, width);
         for row in &self.rows {
             table.add_row(row);
         }
-        table::text(&table)
+        table_text(&table)
     }
 }
 
@@ -134,7 +133,7 @@ impl Outcome {
 /// If the output cannot be written.
 pub(crate) fn print(output: &dyn Output, format: Format) -> Result<()> {
     match format {
-        Format::Table => show(&output.screen(table::width())),
+        Format::Table => show(&output.screen(terminal::width())),
         Format::Json => say(&serde_json::to_string_pretty(&output.json())?),
         Format::Md => say(&markdown(output)),
         Format::Csv => say(&csv(output)),

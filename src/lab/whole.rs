@@ -1,4 +1,5 @@
-//! Writes files atomically: a file has its old or its new content, never a part of it.
+//! Writes files atomically: a file has its old or its new content, never a part of it. No file is replaced that
+//! is read, or that is a page of another record.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Seek as _, Write as _};
@@ -6,7 +7,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use hmac_sha256::Hash;
 
+use crate::lab::record::Header;
 use crate::os::unnamed;
 
 /// Checks that the file that `option` names is none of the files that are read.
@@ -32,6 +35,42 @@ pub(crate) fn is_no_input<'p>(
                 out.display()
             );
         }
+    }
+    Ok(())
+}
+
+/// Returns the mark of a page of the record with this header. It stays the same when the run is resumed.
+pub(crate) fn mark(header: &Header) -> String {
+    let Header {
+        started,
+        seed,
+        tick_hz,
+        cpu,
+        ..
+    } = header;
+    // The rate distinguishes runs on a machine without a date. A fraction may change when it is read again.
+    let text = format!("{started} {seed} {tick_hz:.0} {}", cpu.brand);
+    let hash = Hash::hash(text.as_bytes());
+    let digits: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("<!-- linefill record {digits} -->\n")
+}
+
+/// Checks that the file `page`, if there is one, is a page of this record.
+///
+/// # Errors
+/// If it is not marked as one: writing the page would lose what the file holds.
+pub(crate) fn is_free_for(page: &Path, record: &Path, header: &Header) -> Result<()> {
+    if !page.is_file() {
+        return Ok(());
+    }
+    // What cannot be read is refused too.
+    let found = fs::read(page).unwrap_or_default();
+    if !found.ends_with(mark(header).as_bytes()) {
+        let [page, record] = [page, record].map(Path::display);
+        bail!(
+            "`{page}` is not marked as a page of `{record}`, and would be lost: --out FILE writes \
+             another file, and --out {page} replaces this one"
+        );
     }
     Ok(())
 }

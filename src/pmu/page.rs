@@ -192,4 +192,269 @@ pub(crate) fn made_up_page(index: u32, offset: i64, allowed: bool) -> Page {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    //! Pages as the kernel could have written them; some are rewritten while they are read.
+
+    extern crate std;
+    use super::*;
+    use core::cell::Cell;
+    use core::sync::atomic::AtomicBool;
+    use std::vec::Vec;
+
+    /// A source of made-up counter values.
+    struct Fake<'a> {
+        value: u64,
+        /// Called while the counter is read.
+        meanwhile: &'a dyn Fn(),
+        asked: Cell<Option<u32>>,
+    }
+
+    impl Fake<'_> {
+        fn of(value: u64) -> Self {
+            Fake {
+                value,
+                meanwhile: &|| (),
+                asked: Cell::new(None),
+            }
+        }
+    }
+
+    impl Rdpmc for Fake<'_> {
+        unsafe fn rdpmc(&self, counter: u32) -> u64 {
+            self.asked.set(Some(counter));
+            (self.meanwhile)();
+            self.value
+        }
+    }
+
+    fn page(index: u32, offset: i64, width: u16) -> Page {
+        Page {
+            index: index.into(),
+            offset: offset.into(),
+            width: width.into(),
+            capabilities: (MEANT | USER_RDPMC).into(),
+            time_enabled: 300.into(),
+            time_running: 300.into(),
+            ..Page::default()
+        }
+    }
+
+    fn read(page: &Page, counters: &Fake<'_>) -> Result<Reading, Unread> {
+        // SAFETY: page and counters are made up.
+        unsafe { page.read(counters) }
+    }
+
+    #[test]
+    fn a_counter_is_added_to_its_offset_with_its_sign() {
+        let counters = Fake::of(5);
+        assert_eq!(read(&page(3, 1000, 48), &counters).unwrap().value, 1005);
+        assert_eq!(counters.asked.get(), Some(2));
+        // The kernel sets a counter to a negative value, so that it overflows at its period.
+        let minus_ten = Fake::of((1 << 48) - 10);
+        assert_eq!(read(&page(1, 1000, 48), &minus_ten).unwrap().value, 990);
+        let whole = Fake::of(u64::MAX);
+        assert_eq!(read(&page(1, 1, 64), &whole).unwrap().value, 0);
+        let one_bit = Fake::of(1);
+        assert_eq!(read(&page(1, 1, 1), &one_bit).unwrap().value, 0);
+        // Fixed counters have bit 30 set in their number.
+        let fixed = Fake::of(0);
+        read(&page((1 << 30 | 1) + 1, 0, 48), &fixed).unwrap();
+        assert_eq!(fixed.asked.get(), Some(1 << 30 | 1));
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why_and_executes_nothing() {
+        let counters = Fake::of(5);
+        let forbidden = Page {
+            capabilities: MEANT.into(),
+            ..page(1, 0, 48)
+        };
+        assert_eq!(read(&forbidden, &counters), Err(Unread::Forbidden));
+        // Before Linux 3.12 the bits had another meaning.
+        let ancient = Page {
+            capabilities: USER_RDPMC.into(),
+            ..page(1, 0, 48)
+        };
+        assert_eq!(read(&ancient, &counters), Err(Unread::Forbidden));
+        assert_eq!(read(&page(0, 7, 48), &counters), Err(Unread::NotCounting));
+        for width in [0, 65, u16::MAX] {
+            assert_eq!(
+                read(&page(1, 0, width), &counters),
+                Err(Unread::Width(width))
+            );
+        }
+        assert_eq!(counters.asked.get(), None);
+    }
+
+    #[test]
+    fn a_page_that_is_always_being_written_is_given_up() {
+        let odd = Page {
+            lock: 7.into(),
+            ..page(1, 0, 48)
+        };
+        assert_eq!(read(&odd, &Fake::of(1)), Err(Unread::Torn));
+        let moving = page(1, 0, 48);
+        let write = || _ = moving.lock.fetch_add(2, Ordering::Relaxed);
+        let restless = Fake {
+            meanwhile: &write,
+            ..Fake::of(1)
+        };
+        assert_eq!(read(&moving, &restless), Err(Unread::Torn));
+        assert_eq!(moving.lock.load(Ordering::Relaxed), 2 * PATIENCE);
+    }
+
+    #[test]
+    fn a_permission_taken_back_in_the_middle_is_noticed() {
+        let page = page(1, 40, 48);
+        // The second attempt checks the page first, and reads no counter.
+        let take_back = || {
+            page.lock.fetch_add(1, Ordering::Relaxed);
+            page.capabilities.store(MEANT, Ordering::Relaxed);
+            page.lock.fetch_add(1, Ordering::Relaxed);
+        };
+        let counters = Fake {
+            meanwhile: &take_back,
+            ..Fake::of(2)
+        };
+        assert_eq!(read(&page, &counters), Err(Unread::Forbidden));
+    }
+
+    /// The writer moves the counter and changes offset and times with it, so that a reader that mixes two
+    /// states sees a sum that no state has.
+    #[test]
+    fn no_reader_sees_half_of_an_update() {
+        let page = page(1, 0, 48);
+        let done = AtomicBool::new(false);
+        let mut values = Vec::new();
+        std::thread::scope(|scope| {
+            let kernel = scope.spawn(|| {
+                for round in 1..20_000_i64 {
+                    page.lock.fetch_add(1, Ordering::SeqCst);
+                    page.offset.store(round * 1000, Ordering::SeqCst);
+                    if round % 16 == 0 {
+                        std::thread::yield_now();
+                    }
+                    let enabled = round.unsigned_abs() * 1000;
+                    page.time_enabled.store(enabled, Ordering::SeqCst);
+                    page.time_running.store(enabled, Ordering::SeqCst);
+                    page.lock.fetch_add(1, Ordering::SeqCst);
+                }
+                done.store(true, Ordering::SeqCst);
+            });
+            while !done.load(Ordering::SeqCst) {
+                match read(&page, &Fake::of(0)) {
+                    Ok(reading) => values.push(reading),
+                    Err(unread) => assert_eq!(unread, Unread::Torn),
+                }
+            }
+            kernel.join().unwrap();
+        });
+        values.push(read(&page, &Fake::of(0)).unwrap());
+        for reading in &values {
+            assert!(
+                reading.value == 0 || reading.value == reading.enabled,
+                "{reading:?}"
+            );
+        }
+        assert!(values.is_sorted_by_key(|reading| reading.value));
+        assert_eq!(values.last().unwrap().value, 19_999_000);
+    }
+
+    /// Counters with different values: the number of one state must never be combined with the offset of
+    /// another.
+    struct Two;
+
+    impl Two {
+        const VALUES: [u64; 2] = [10, 70];
+    }
+
+    impl Rdpmc for Two {
+        unsafe fn rdpmc(&self, counter: u32) -> u64 {
+            Two::VALUES[counter as usize]
+        }
+    }
+
+    /// The writer moves the event from counter to counter and takes its counter away in between. The sum of
+    /// counter and offset is the same on either counter.
+    #[test]
+    fn no_reader_mixes_two_counters() {
+        const SUM: u64 = 1000;
+        let page = page(1, (SUM - Two::VALUES[0]).cast_signed(), 48);
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let kernel = scope.spawn(|| {
+                for round in 0..20_000_usize {
+                    let next = round % Two::VALUES.len();
+                    page.lock.fetch_add(1, Ordering::SeqCst);
+                    page.index.store(0, Ordering::SeqCst);
+                    let offset = (SUM - Two::VALUES[next]).cast_signed();
+                    page.offset.store(offset, Ordering::SeqCst);
+                    if round % 16 == 0 {
+                        std::thread::yield_now();
+                    }
+                    page.index.store(next as u32 + 1, Ordering::SeqCst);
+                    page.lock.fetch_add(1, Ordering::SeqCst);
+                }
+                done.store(true, Ordering::SeqCst);
+            });
+            while !done.load(Ordering::SeqCst) {
+                // SAFETY: page and counters are made up.
+                match unsafe { page.read(&Two) } {
+                    Ok(reading) => assert_eq!(reading.value, SUM),
+                    Err(unread) => assert_eq!(unread, Unread::Torn),
+                }
+            }
+            kernel.join().unwrap();
+        });
+        // SAFETY: as above.
+        assert_eq!(unsafe { page.read(&Two) }.unwrap().value, SUM);
+    }
+
+    #[test]
+    fn shared_counters_are_extrapolated_and_say_so() {
+        let reading = Reading {
+            value: 50,
+            enabled: 300,
+            running: 100,
+        };
+        assert!(reading.multiplexed());
+        assert_eq!(reading.scaled(), Some(150.0));
+        let alone = Reading {
+            running: 300,
+            ..reading
+        };
+        assert!(!alone.multiplexed());
+        assert_eq!(alone.scaled(), Some(50.0));
+        let never = Reading {
+            running: 0,
+            ..reading
+        };
+        assert_eq!(never.scaled(), None);
+        // No time passes between two updates of the page.
+        let short = reading.since(&reading);
+        assert_eq!(short.scaled(), Some(0.0));
+    }
+
+    /// The count is of this moment, and the times are of the last update.
+    #[test]
+    fn what_took_turns_is_not_read_from_the_page() {
+        let turns = Page {
+            time_running: 100.into(),
+            ..page(1, 50, 48)
+        };
+        assert_eq!(read(&turns, &Fake::of(0)), Err(Unread::Turns));
+        turns.time_running.store(300, Ordering::Relaxed);
+        assert_eq!(read(&turns, &Fake::of(0)).unwrap().value, 50);
+    }
+
+    #[test]
+    fn a_difference_survives_a_counter_that_went_round() {
+        let reading = |value, enabled| Reading {
+            value,
+            enabled,
+            running: enabled,
+        };
+        let difference = reading(5, 900).since(&reading(u64::MAX - 4, 100));
+        assert_eq!(difference, reading(10, 800));
+    }
+}

@@ -11,7 +11,7 @@ use crate::lab::listing::{Durations, Listing};
 use crate::lab::read::{read, record_at, warn};
 use crate::lab::selection::select;
 use crate::lab::session::root;
-use crate::lab::table::width;
+use crate::lab::terminal::width;
 use crate::lab::tour;
 
 /// List the experiments: what each claims, from which section, and how long it takes.

@@ -22,7 +22,7 @@ use crate::lab::selection::select;
 use crate::lab::session::{Request, Session, default_cpu, hold, mask, place, root, unwatched};
 use crate::lab::sheet::{self, MachineSheet};
 use crate::lab::size;
-use crate::lab::table::width;
+use crate::lab::terminal::width;
 use crate::os::health::examine;
 use crate::os::{Pinned, interrupt};
 use crate::recorded::machine_of;

@@ -8,7 +8,6 @@ use super::{Status, tell};
 use crate::lab::analysis::Analysis;
 use crate::lab::format::{Format, print};
 use crate::lab::gate::RunGate;
-use crate::lab::origin::is_free_for;
 use crate::lab::read::{read_any, record_at, warn};
 use crate::lab::record::REPORT;
 use crate::lab::record::Record;
@@ -16,7 +15,7 @@ use crate::lab::report::build;
 use crate::lab::run::{OUT, write_report};
 use crate::lab::summary::Ending;
 use crate::lab::watch::{Timeline, WatchSummary, write_page};
-use crate::lab::whole::is_no_input;
+use crate::lab::whole::{is_free_for, is_no_input};
 
 /// Render the report of a record again, and print its results.
 ///

@@ -18,7 +18,7 @@ use crate::lab::sharing::{
     FalselyShared, Field, How, Measured, Scheme, Touch, events, json, measure, print, touches,
     traced, watch, worst,
 };
-use crate::lab::table::width;
+use crate::lab::terminal::width;
 use crate::os::interrupt;
 use crate::recorded::machine_of;
 use crate::time::Rate;

@@ -17,7 +17,7 @@ use crate::lab::simulate::{
     traffic_table,
 };
 use crate::lab::size;
-use crate::lab::table::width;
+use crate::lab::terminal::width;
 use crate::lab::whole::{is_no_input, write_whole};
 use crate::recorded::machine_of;
 use crate::sim::HierarchyDesign;

@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 
 use super::analysis::Analysis;
-use super::origin::mark;
 use super::progress::Progress;
 use super::record::{EndLine, Header, Line, PointLine, REPORT, Record};
 use super::report;
 use super::session::{Profile, Session};
+use super::whole::mark;
 use super::whole::write_whole;
 use crate::experiment::{Case, Experiment, Machine, Point, Rig};
 use crate::os::Pages;

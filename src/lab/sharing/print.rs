@@ -8,7 +8,7 @@ use super::{
     Layout, Measured, Scheme, Shared, Sharing, Touch, VARIANTS, advice, requests, sharers,
 };
 use crate::experiment::{ThreadStats, Untestable};
-use crate::lab::table::{self, table};
+use crate::lab::terminal::{table, table_text};
 use crate::stats::Interval;
 use crate::time::Rate;
 
@@ -93,7 +93,7 @@ fn fields(scheme: &Scheme, layout: &Layout, width: u16) -> String {
             who(scheme, index, false),
         ]));
     }
-    table::text(&table)
+    table_text(&table)
 }
 
 fn lines(scheme: &Scheme, shared: &[Shared]) -> String {
@@ -183,7 +183,7 @@ fn timed(scheme: &Scheme, measured: &Measured, rate: Option<Rate>, width: u16) -
             over(2),
         ]));
     }
-    text + "\n" + &table::text(&table)
+    text + "\n" + &table_text(&table)
 }
 
 /// Formats the time of a round of the quickest thread in nanoseconds.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{CaseRun, Choice, cases_json, chosen, laid_out};
 use crate::experiment::{Arena, Case, Context, Experiment, Machine, Timing, Untestable, Workload};
 use crate::kernel::Kind;
-use crate::lab::table::{table, text};
+use crate::lab::terminal::{table, table_text};
 use crate::mem::LINE as BYTES;
 use crate::os::Worker;
 use crate::sim::mesi::{Event, Mesi, Messages, Protocol, State};
@@ -79,7 +79,7 @@ pub fn coherence_table(cores: usize, width: u16) -> String {
     format!(
         "{}\n\nmessages among {cores} cores, a shared line being in all of their caches\n{}\n",
         Protocol::MESI,
-        text(&table)
+        table_text(&table)
     )
 }
 
@@ -196,7 +196,7 @@ pub fn traffic_table(runs: &[CaseRun<Traffic>], width: u16) -> String {
         return notes;
     }
     let what = "messages per operation, the threads doing one each in turn";
-    format!("{}\n{what}\n{notes}", text(&table))
+    format!("{}\n{what}\n{notes}", table_text(&table))
 }
 
 /// Returns the messages as JSON.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{CaseRun, Config, Tally, Traced, cases_json, levels};
 use crate::experiment::Axis;
 use crate::lab::size::show;
-use crate::lab::table::{table, text};
+use crate::lab::terminal::{table, table_text};
 use crate::sim::{Cache, Counters, Outcomes};
 
 /// Formats the counts of a trace in every configuration.
@@ -72,7 +72,7 @@ fn one(config: &Config, width: u16) -> String {
         table.add_row(row);
     }
     to_the_right(&mut table, 1);
-    text(&table)
+    table_text(&table)
 }
 
 fn numbers(counters: &Counters) -> [String; 8] {
@@ -149,7 +149,7 @@ pub fn case_table(runs: &[CaseRun<Traced>], x: Option<Axis>, width: u16) -> Stri
         Some([config]) => format!("{}, all ", config.text),
         _ => "all ".to_owned(),
     };
-    format!("{}\n{of}numbers per operation\n{notes}", text(&table))
+    format!("{}\n{of}numbers per operation\n{notes}", table_text(&table))
 }
 
 /// Formats references, misses and page walks per operation.

@@ -5,8 +5,7 @@ use comfy_table::{ColumnConstraint, Row};
 use crate::experiment::Verdict;
 use crate::lab::analysis::Analysis;
 use crate::lab::record::VerdictLine;
-use crate::lab::table::{table, text};
-use crate::lab::terminal::Screen;
+use crate::lab::terminal::{Screen, table, table_text};
 
 /// Formats the table of verdicts, with nothing cut off.
 pub(super) fn verdicts(lines: &[VerdictLine], width: u16) -> Screen {
@@ -20,7 +19,7 @@ pub(super) fn verdicts(lines: &[VerdictLine], width: u16) -> Screen {
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }
-    Screen::of(&text(&table))
+    Screen::of(&table_text(&table))
 }
 
 /// Counts the claims about this machine by verdict, and the other claims: `12 hold, 3 do not hold, 1

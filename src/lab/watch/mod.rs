@@ -17,11 +17,11 @@ pub(crate) use screen::WatchSummary;
 pub(crate) use timeline::Timeline;
 
 use super::date;
-use super::origin::mark;
 use super::record::{EndLine, Header, MACHINE, PointLine, REPORT, Record, RoundLine};
 use super::run::{MovedRecord, Recorder, Rounds, ladder_once};
 use super::session::Session;
 use super::terminal::tell;
+use super::whole::mark;
 use super::whole::write_whole;
 use crate::experiment::Experiment;
 use crate::os::clock::pause;

@@ -13,8 +13,7 @@ use crate::lab::date::Date;
 use crate::lab::fleet::LEAST;
 use crate::lab::format::{Check, Output, Sheet};
 use crate::lab::record::Record;
-use crate::lab::table::{SIDE_BY_SIDE, width};
-use crate::lab::terminal::{BAD, FAINT, STRONG, Screen, say, show};
+use crate::lab::terminal::{BAD, FAINT, SIDE_BY_SIDE, STRONG, Screen, say, show, width};
 use crate::order::greatest_first;
 
 /// Maximum number of figures that are drawn. The report has all.
