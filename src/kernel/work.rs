@@ -64,6 +64,7 @@ impl Work {
 
 /// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// A load.
     Load,

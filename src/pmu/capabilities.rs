@@ -4,6 +4,7 @@ use raw_cpuid::{CpuId, CpuIdReader};
 
 /// The vendor's register layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Maker {
     /// Intel's architectural performance monitoring (CPUID leaf 0Ah).
     Intel,

@@ -111,6 +111,7 @@ messages! { Alias4KError:
 
 /// When the core knows the address of a store, compared with that of the load behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum StoreAddress {
     /// Long before: the address is the same in all iterations.
     Early,

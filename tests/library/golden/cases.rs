@@ -398,6 +398,7 @@ fn hash_access(access: Access, hash: &mut Hash) {
         Kind::Store => 1,
         Kind::NonTemporalStore => 2,
         Kind::Prefetch => 3,
+        other => panic!("{other:?} has no number"),
     };
     hash.word(access.offset as u64);
     hash.word(u64::from(access.bytes) << 2 | kind);

@@ -39,9 +39,10 @@ pub struct Machine {
 impl Machine {
     pub fn new(capabilities: Capabilities) -> Self {
         let general = u32::from(capabilities.general);
-        let mut present: Vec<u32> = match capabilities.maker {
-            Maker::Intel => (0..general).flat_map(|n| [0x186 + n, 0xC1 + n]).collect(),
-            Maker::Amd { .. } => (0..2 * general).map(|n| 0xC001_0200 + n).collect(),
+        let mut present: Vec<u32> = if capabilities.maker == Maker::Intel {
+            (0..general).flat_map(|n| [0x186 + n, 0xC1 + n]).collect()
+        } else {
+            (0..2 * general).map(|n| 0xC001_0200 + n).collect()
         };
         present.extend((0..u32::from(capabilities.fixed)).map(|n| 0x309 + n));
         if capabilities.fixed > 0 {
@@ -65,19 +66,21 @@ impl Machine {
         here.map(|(_, value)| *value)
     }
 
+    fn is_intel(&self) -> bool {
+        self.capabilities.maker == Maker::Intel
+    }
+
     fn control(&self) -> Option<u64> {
-        let register = match self.capabilities.maker {
-            Maker::Intel => 0x38F,
-            Maker::Amd { .. } => 0xC000_0301,
-        };
+        let register = if self.is_intel() { 0x38F } else { 0xC000_0301 };
         self.registers.get(&register).copied()
     }
 
     /// The register of general counter `n`, if it is counting now.
     fn counting(&self, n: u32) -> Option<u32> {
-        let (select, count) = match self.capabilities.maker {
-            Maker::Intel => (0x186 + n, 0xC1 + n),
-            Maker::Amd { .. } => (0xC001_0200 + 2 * n, 0xC001_0201 + 2 * n),
+        let (select, count) = if self.is_intel() {
+            (0x186 + n, 0xC1 + n)
+        } else {
+            (0xC001_0200 + 2 * n, 0xC001_0201 + 2 * n)
         };
         let selected = self.registers[&select] & ENABLE != 0;
         let started = self.control().is_none_or(|control| control >> n & 1 == 1);
@@ -104,10 +107,7 @@ impl Machine {
         let sum = self.registers[&register] + events;
         let end = 1 << bits;
         self.registers.insert(register, sum % end);
-        let status = match self.capabilities.maker {
-            Maker::Intel => 0x38E,
-            Maker::Amd { .. } => 0xC000_0300,
-        };
+        let status = if self.is_intel() { 0x38E } else { 0xC000_0300 };
         if sum >= end
             && let Some(status) = self.registers.get_mut(&status)
         {
