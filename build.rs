@@ -1,4 +1,4 @@
-//! Assembles the kernels in `asm/*.S`, lists their symbols and the documents' published numbers, sets `hosted` if
+//! Assembles the kernels below `asm`, lists their symbols and the documents' published numbers, sets `hosted` if
 //! experiments have a host, and passes the compiler version and the revision to the crate for the records.
 
 use std::path::{Path, PathBuf};
@@ -42,10 +42,10 @@ fn hosted() -> bool {
     system && variable("CARGO_CFG_TARGET_ARCH") == "x86_64"
 }
 
-/// Assembles all of `asm/*.S`: by a C compiler into one library, or, with the feature `rustc-asm`, by
+/// Assembles all of `asm/<subject>/*.S`: by a C compiler into one library, or, with the feature `rustc-asm`, by
 /// rustc as part of the crate.
 fn assemble() {
-    let paths = files("asm", "S");
+    let paths = files(Path::new("asm"), "S");
     let text = |path| std::fs::read_to_string(path).expect("asm/ is readable");
     let sources: Vec<String> = paths
         .iter()
@@ -59,15 +59,20 @@ fn assemble() {
     }
 }
 
-/// Returns the files of a folder with this extension, by name.
-fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+/// Returns the files of a folder and of the folders in it with this extension, by path.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder is part of the package");
-    let paths = entries.map(|entry| entry.expect("the folder is readable").path());
-    let mut paths: Vec<_> = paths
-        .filter(|path| path.extension() == Some(extension.as_ref()))
-        .collect();
-    paths.sort();
-    paths
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.expect("the folder is readable").path();
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension() == Some(extension.as_ref()) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
 }
 
 /// Lists the files of `reference/` for `src/lab/reference.rs`.
@@ -75,7 +80,7 @@ fn embed() {
     println!("cargo::rerun-if-changed=reference");
     let root = variable("CARGO_MANIFEST_DIR");
     let mut list = String::new();
-    for path in files("reference", "csv") {
+    for path in files(Path::new("reference"), "csv") {
         let name = path.file_name().expect("a file's name");
         let path = Path::new(&root).join(&path);
         list += &format!("File {{ name: {name:?}, text: include_str!({path:?}) }},\n");

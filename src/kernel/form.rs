@@ -6,7 +6,7 @@ use crate::cpu::{Avx2, Avx512, Features};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Form {
-    /// Assembled from `asm/*.S`: exactly these instructions at exactly these addresses.
+    /// Assembled from `asm/<subject>/*.S`: exactly these instructions at exactly these addresses.
     #[default]
     Assembly,
     /// Compiled from Rust with the intrinsics of `core::arch`, as in an ordinary program. The loop makes

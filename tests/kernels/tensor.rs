@@ -162,7 +162,7 @@ fn loads(loads: u32, bytes_read: u32) -> Work {
     }
 }
 
-/// The work that the header of `asm/tensor.S` states per iteration. `tests/library/codegen` compares that
+/// The work that the header of `asm/compute/tensor.S` states per iteration. `tests/library/codegen` compares that
 /// header with the machine code.
 #[test]
 fn a_read_declares_the_loads_of_its_kernel() {

@@ -1,12 +1,13 @@
 //! The assembled kernels contain exactly the instructions that they state.
 //!
-//! The work of an iteration is stated in the header of the kernel's `asm/*.S`, in a line such as
+//! The work of an iteration is stated in the header of the kernel's `asm/<subject>/*.S`, in a line such as
 //! `linefill_walk_inc: 2 loads, 16 bytes; 1 store, 8 bytes`. For older families, a table in a file of this
 //! folder states it. These files also test other properties of the families.
 
 automod::dir!("tests/library/codegen");
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use iced_x86::{Code, FlowControl, InstructionInfoFactory, Mnemonic, Register};
 use kernel::{Kernel, Traffic, traffic};
@@ -75,10 +76,14 @@ fn stated_by(line: &str) -> Option<Stated> {
 
 /// The sources of all kernels.
 fn sources() -> impl Iterator<Item = String> {
-    let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/asm")).unwrap();
-    let paths = folder.map(|entry| entry.unwrap().path());
-    paths
-        .filter(|path| path.extension() == Some("S".as_ref()))
+    let files = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().path())
+    };
+    let subjects = files(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/asm")));
+    subjects
+        .filter(|path| path.is_dir())
+        .flat_map(move |subject| files(&subject))
         .map(|path| std::fs::read_to_string(path).unwrap())
 }
 

@@ -123,7 +123,7 @@ impl<'m> PrefetchWalk<'m> {
     }
 }
 
-/// Returns the kernel of `asm/prefetch.S`.
+/// Returns the kernel of `asm/chase/prefetch.S`.
 fn assembled(pace: Dependence, hint: Option<Hint>) -> Assembled<Walks> {
     assembled!(match (pace, hint) {
         (Dependence::Independent, None) => linefill_prefetch_none,

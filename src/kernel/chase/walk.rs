@@ -405,7 +405,7 @@ mod tests {
     use crate::mem::Region;
     use crate::pattern::Order;
 
-    /// The order of the instructions in `asm/walk.S`, from the first element to the second of 64 bytes.
+    /// The order of the instructions in `asm/chase/walk.S`, from the first element to the second of 64 bytes.
     #[test]
     fn a_trace_has_the_accesses_in_the_order_of_the_kernel() {
         let load = |address| Access::load(address, WORD);

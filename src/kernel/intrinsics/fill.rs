@@ -1,4 +1,4 @@
-//! `asm/fill.S` with volatile stores and [`movntdq`]; `rep stosb` has no intrinsic.
+//! `asm/stores/fill.S` with volatile stores and [`movntdq`]; `rep stosb` has no intrinsic.
 
 // Stores to lines that only the caller can vouch for.
 #![allow(unsafe_code)]

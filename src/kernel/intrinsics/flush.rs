@@ -1,5 +1,5 @@
-//! `asm/flush.S` and `asm/rewrite.S` with the functions of [`cpu`]; of the three instructions that write
-//! lines back, only `clflush` has an intrinsic in `core`.
+//! `asm/stores/flush.S` and `asm/stores/rewrite.S` with the functions of [`cpu`]; of the three instructions
+//! that write lines back, only `clflush` has an intrinsic in `core`.
 
 // Flushes lines and stores to addresses that only the caller can vouch for.
 #![allow(unsafe_code)]

@@ -1,4 +1,4 @@
-//! `asm/load.S` with `_mm_load_si128`, `_mm_stream_load_si128` and their wider forms.
+//! `asm/stream/load.S` with `_mm_load_si128`, `_mm_stream_load_si128` and their wider forms.
 
 // Loads from addresses that only the caller can vouch for.
 #![allow(unsafe_code)]

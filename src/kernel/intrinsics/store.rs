@@ -1,4 +1,4 @@
-//! `asm/store.S` with volatile stores, `movnti` and the `_mm_stream_si*` intrinsics.
+//! `asm/stores/store.S` with volatile stores, `movnti` and the `_mm_stream_si*` intrinsics.
 
 // Stores to addresses that only the caller can vouch for.
 #![allow(unsafe_code)]

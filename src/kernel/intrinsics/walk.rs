@@ -1,4 +1,4 @@
-//! `asm/walk.S`, `asm/translate.S` and `asm/prefetch.S` in Rust.
+//! `asm/chase/walk.S`, `asm/chase/translate.S` and `asm/chase/prefetch.S` in Rust.
 //!
 //! A walk needs no intrinsic: a dependent load is an ordinary load. The words may be unaligned, because
 //! layouts may be skewed. The prefetches are the functions of [`cpu`](crate::cpu).

@@ -50,7 +50,7 @@ enum Fill {
 }
 
 impl FillWay {
-    /// Returns the kernel of `asm/fill.S`.
+    /// Returns the kernel of `asm/stores/fill.S`.
     fn assembled(self) -> Fill {
         Fill::Lines(match self {
             FillWay::Cached => linefill_fill_cached,

@@ -186,7 +186,7 @@ impl<'m> Store<'m> {
     }
 }
 
-/// Returns the kernel of `asm/store.S`.
+/// Returns the kernel of `asm/stores/store.S`.
 fn assembled(temporal: Temporal, width: Width) -> Assembled<Stores> {
     assembled!(match (temporal, width) {
         (Temporal::Cached, Width::W4) => linefill_store4,

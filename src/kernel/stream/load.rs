@@ -28,7 +28,7 @@ impl LoadWay {
         }
     }
 
-    /// Returns the kernel of `asm/load.S` that reads lines.
+    /// Returns the kernel of `asm/stream/load.S` that reads lines.
     fn assembled(self) -> Assembled<Loads> {
         assembled!(match self {
             LoadWay::Cached(Vector::Sse2) => linefill_load_cached,
@@ -40,7 +40,7 @@ impl LoadWay {
         })
     }
 
-    /// Returns the kernel of `asm/load.S` that reads blocks.
+    /// Returns the kernel of `asm/stream/load.S` that reads blocks.
     fn in_blocks(self) -> Assembled<Blocks> {
         assembled!(match self {
             LoadWay::Cached(Vector::Sse2) => linefill_load_blocks_cached,

@@ -1,4 +1,4 @@
-//! The work that kernels declare must be the work that the headers of `asm/*.S` state per operation.
+//! The work that kernels declare must be the work that the headers of `asm/<subject>/*.S` state per operation.
 //! `tests/library/codegen.rs` compares the headers with the machine code.
 
 use linefill::cpu::{Features, Hint};

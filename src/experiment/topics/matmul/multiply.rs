@@ -103,7 +103,7 @@ static SUMS: Model = Model {
     leaves_out: "the loops around the sum, and misses of a column whose lines share sets",
 };
 
-/// Operations of the inner loop of `asm/matmul.S`: a load, a product with memory, a sum, two steps,
+/// Operations of the inner loop of `asm/compute/matmul.S`: a load, a product with memory, a sum, two steps,
 /// and a decrement with its jump.
 const OPERATIONS: f64 = 6.0;
 
