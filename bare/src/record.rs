@@ -2,8 +2,8 @@
 
 use linefill::cpu::{Caches, Feature, Features, Identity, Tlb, Tlbs, tsc_hz};
 use linefill::record::{
-    BARE, CacheLine, CpuLine, EndLine, FORMAT, Header, LADDER, Line, MACHINE, NOISY, RawPoint,
-    RawTimed, TlbLine, ended_flag, sample_row,
+    BARE, CacheLine, CpuLine, EndLine, FORMAT, Header, LADDER, Line, MACHINE, RawPoint, RawTimed,
+    TlbLine, ended_flag, noisy_flag, sample_row,
 };
 use serde::{Serialize, Serializer};
 
@@ -122,7 +122,7 @@ fn tlb(tlb: Tlb) -> TlbLine<&'static str, impl Serialize> {
 pub fn point<'a>(bytes: usize, walked: &'a Walked<'_>) -> impl Serialize + use<'a> {
     let (outcome, work) = (&walked.outcome, walked.work);
     let ticks = outcome.ticks;
-    let noisy = ticks.interval.is_noisy().then_some(NOISY);
+    let noisy = noisy_flag(ticks.interval);
     let ended = ended_flag(outcome.ended);
     let counts = walked.counts;
     let samples = walked.samples;

@@ -17,6 +17,7 @@ pub use lines::{IsolationLine, SettingLine};
 
 pub use crate::LADDER;
 use crate::measure::{Ended, Sample};
+use crate::stats::Interval;
 
 /// The version of the format; readers reject other versions.
 pub const FORMAT: u32 = 1;
@@ -27,8 +28,13 @@ pub const MACHINE: &str = "machine";
 /// The host in a record of the boot image; also its profile if it ran no experiments.
 pub const BARE: &str = "bare";
 
-/// The flag of a point that is [noisy](crate::stats::Interval::is_noisy).
+/// The flag of a point that is [noisy](Interval::is_noisy).
 pub const NOISY: &str = "noisy";
+
+/// Returns the flag [`NOISY`] if the interval of a point is noisy.
+pub fn noisy_flag(interval: Interval) -> Option<&'static str> {
+    interval.is_noisy().then_some(NOISY)
+}
 
 /// Returns the flag for how sampling ended; `None` if the interval became narrow enough.
 pub const fn ended_flag(ended: Ended) -> Option<&'static str> {
@@ -45,4 +51,20 @@ pub const fn ended_flag(ended: Ended) -> Option<&'static str> {
 pub fn sample_row(sample: &Sample) -> [u64; 4] {
     let disturbed = sample.disturbed.into();
     [sample.short, sample.long, sample.yardstick, disturbed]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lab and the boot image both write this flag.
+    #[test]
+    fn a_point_is_noisy_beyond_one_and_a_half_percent_to_a_side() {
+        let around = |share: f64| {
+            let [lo, hi] = [1.0 - share, 1.0 + share].map(|times| 80.0 * times);
+            noisy_flag(Interval { lo, hi })
+        };
+        assert_eq!(around(0.0149), None);
+        assert_eq!(around(0.0151), Some("noisy"));
+    }
 }

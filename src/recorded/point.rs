@@ -7,7 +7,7 @@ use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
 use crate::pmu::Quantity;
 use crate::prelude::*;
-use crate::record::{CountLine, NOISY, RawPoint, RawTimed, ended_flag, sample_row};
+use crate::record::{CountLine, RawPoint, RawTimed, ended_flag, noisy_flag, sample_row};
 use crate::stats::{Interval, Summary};
 
 /// A point of an experiment, measured in one pass.
@@ -128,7 +128,7 @@ fn timed_of(measured: Measured, same_as: Option<String>) -> Timed {
         instructions,
     } = measured.work;
     let mut flags = Vec::new();
-    flags.extend(measured.noisy().then(|| NOISY.to_owned()));
+    flags.extend(noisy_flag(measured.ticks.interval).map(str::to_owned));
     let disturbed = measured.disturbed;
     flags.extend((disturbed > 0).then(|| format!("{DISTURBED}{disturbed}")));
     flags.extend(ended_flag(measured.ended).map(str::to_owned));
