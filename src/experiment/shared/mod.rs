@@ -6,7 +6,6 @@ pub mod count;
 pub mod hint;
 pub mod lines;
 pub mod pollution;
-pub mod remote;
 pub mod touch;
 pub mod walk;
 pub mod words;

@@ -1,7 +1,7 @@
 //! Drepper 3.3.4, the two situations in which a core must ask for ownership of lines.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::remote::{Held, Want};
+use crate::experiment::topics::coherence::remote::{Held, Want};
 use crate::experiment::topics::coherence::transfer::states::upgrade;
 use crate::experiment::topics::coherence::transfer::{remote, two_cores, walks_and_trip};
 use crate::experiment::topics::threads::shared_lists::near;

@@ -8,6 +8,7 @@ pub mod mesi;
 pub mod migration;
 pub mod other_hardware;
 pub mod ownership;
+pub mod remote;
 pub mod sharing;
 pub mod transfer;
 

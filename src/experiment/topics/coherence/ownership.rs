@@ -5,7 +5,7 @@
 
 use crate::cpu::mfence;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::remote::{Ask, Held, LINES, Line, Others, Table};
+use crate::experiment::topics::coherence::remote::{Ask, Held, LINES, Line, Others, Table};
 use crate::experiment::topics::coherence::series;
 use crate::experiment::topics::coherence::transfer::{TRIP, WALK, two_cores, walks_and_trip};
 use crate::host::{Host, Lack};

@@ -2,8 +2,8 @@
 
 use crate::experiment::claim::verdict::{told_by_hardware, untestable};
 use crate::experiment::prelude::*;
-use crate::experiment::shared::remote::{Held, RemoteSetup, Want};
 use crate::experiment::shared::words::RoundTripSetup;
+use crate::experiment::topics::coherence::remote::{Held, RemoteSetup, Want};
 use crate::host::Nearness;
 use crate::kernel::RoundTripWay;
 

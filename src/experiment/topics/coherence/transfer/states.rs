@@ -1,7 +1,7 @@
 //! X13: the first access to a line, by its state in another core's cache.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::remote::{Held, Want};
+use crate::experiment::topics::coherence::remote::{Held, Want};
 use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::experiment::topics::coherence::transfer::{TRIP, WALK, remote, round_trip, two_cores};
 use crate::order;
