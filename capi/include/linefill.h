@@ -23,10 +23,10 @@ enum lf_code {
     LF_OK = 0,
     LF_NULL = 1,        /* a pointer is null */
     LF_CHOICE = 2,      /* a number names no order, step or motion */
-    LF_MEMORY = 3,      /* the memory is too small, or no whole number of blocks */
+    LF_MEMORY = 3,      /* the memory is too small, or not a multiple of the block size */
     LF_LAYOUT = 4,      /* no list fits, or the step needs padding */
     LF_UNSUPPORTED = 5, /* the CPU lacks the vector registers */
-    LF_TIME = 6,        /* the budget is no time, or a clock stands still */
+    LF_TIME = 6,        /* the time budget is invalid, or a clock does not advance */
     LF_INTERNAL = 7     /* a bug in the library */
 };
 

@@ -23,10 +23,10 @@ impl Code {
             0 => c"no error",
             1 => c"a pointer is null",
             2 => c"a number names no order, step or motion",
-            3 => c"the memory is too small, or no whole number of blocks",
+            3 => c"the memory is too small, or not a multiple of the block size",
             4 => c"no list fits, or the step needs padding",
             5 => c"the CPU lacks the vector registers",
-            6 => c"the budget is no time, or a clock stands still",
+            6 => c"the time budget is invalid, or a clock does not advance",
             7 => c"a bug in the library",
             _ => c"no such code",
         }

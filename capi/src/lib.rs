@@ -97,7 +97,7 @@ unsafe fn lent(memory: *mut c_void, bytes: usize) -> Result<Region<'static>, Err
 fn no_choice(name: &str, number: i32, last: i32) -> Error {
     Error::new(
         Code::Choice,
-        format!("{name} {number} is none; there are 0 to {last}"),
+        format!("{name} {number} does not exist; valid numbers are 0 to {last}"),
     )
 }
 
@@ -340,7 +340,7 @@ pub unsafe extern "C" fn lf_time(
         let kernel = unsafe { given(kernel, "kernel")?.as_mut() };
         let into = given(timing, "timing")?;
         if !(seconds > 0.0 && seconds <= 3600.0) {
-            let why = format!("{seconds} s is no budget: above 0, at most 3600");
+            let why = format!("{seconds} s is not a budget above 0 s and of at most 3600 s");
             return Err(Error::new(Code::Time, why));
         }
         let rate = rate()?;

@@ -43,9 +43,7 @@ impl Budget {
 
     fn of(timing: Timing, limit: f64) -> Self {
         let Some(cycles) = timing.core_cycles() else {
-            return Budget::Undecided(
-                "the yardstick gave nothing, so there are no core cycles".to_owned(),
-            );
+            return Budget::Undecided("no core cycles: the yardstick was not timed".to_owned());
         };
         // Disturbances only add time: a disturbed measurement within the budget counts.
         if cycles.interval.hi <= limit {

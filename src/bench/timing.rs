@@ -71,7 +71,7 @@ impl fmt::Display for Timing {
         match self.outcome.disturbed {
             Some(0) => {}
             Some(some) => write!(f, "; {some} of {} samples disturbed", self.outcome.taken)?,
-            None => f.write_str("; nobody watched for disturbances")?,
+            None => f.write_str("; not monitored for disturbances")?,
         }
         match self.outcome.ended {
             Ended::Budget => f.write_str("; the budget ended before the precision was reached"),
@@ -163,7 +163,7 @@ impl fmt::Display for Comparison {
         writeln!(f, "second: {second}")?;
         match ratio.map(around) {
             Some(ratio) => write!(f, "the first takes {ratio} times as long as the second"),
-            None => f.write_str("one of them does nothing, so there is no ratio"),
+            None => f.write_str("no ratio: one of them takes no time"),
         }
     }
 }
@@ -215,13 +215,13 @@ pub(super) mod tests {
         alone.outcome.ended = Ended::Budget;
         assert_eq!(
             alone.to_string(),
-            "2.00 [1.90, 2.10] ns; nobody watched for disturbances; the budget ended before the \
+            "2.00 [1.90, 2.10] ns; not monitored for disturbances; the budget ended before the \
              precision was reached"
         );
         alone.outcome.ended = Ended::Full;
         assert_eq!(
             alone.to_string(),
-            "2.00 [1.90, 2.10] ns; nobody watched for disturbances; 20 samples did not reach the \
+            "2.00 [1.90, 2.10] ns; not monitored for disturbances; 20 samples did not reach the \
              precision"
         );
     }

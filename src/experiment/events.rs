@@ -51,7 +51,7 @@ impl Counting {
             Some((_, Ok(event))) => Ok(event),
             Some((_, Err(reason))) => Err(Untestable(format!("{quantity}: {reason}"))),
             None => Err(Untestable(format!(
-                "{quantity}: nobody looked whether they can be counted"
+                "{quantity}: not probed on this machine"
             ))),
         }
     }

@@ -324,7 +324,7 @@ impl Point {
                 Untestable(match measured.ticks.interval {
                     Interval { lo, hi } if lo <= 0.0 => format!(
                         "the time of {series} at {x} varies too much: {lo:.0} to {hi:.0} ticks per \
-                         operation are no number of {unit}"
+                         operation give no value in {unit}"
                     ),
                     _ => format!("{series} at {x} has no value in {unit}"),
                 })

@@ -219,8 +219,8 @@ impl Refusal {
             }
             Self::NoTable => "name one of perf's own events, such as cache-misses",
             Self::Busy => {
-                "stop whoever counts there: sudo lsof /dev/cpu/*/msr, or the NMI watchdog: sudo \
-                 sysctl kernel.nmi_watchdog=0"
+                "stop the program that uses the counter: sudo lsof /dev/cpu/*/msr, or the NMI \
+                 watchdog: sudo sysctl kernel.nmi_watchdog=0"
             }
             Self::TooMany(_) => "count these events in another run",
             Self::Lacking(_) => "count on a host that has counters",
@@ -237,7 +237,7 @@ messages! { Refusal:
     Refusal::Event => ("this CPU's PMU does not count such an event");
     Refusal::Unknown(unknown) => ("{unknown}");
     Refusal::NoTable => ("no table has the events of this CPU");
-    Refusal::Busy => ("somebody else has the counter for himself");
+    Refusal::Busy => ("another user holds the counter exclusively");
     Refusal::TooMany(most) => ("at most {most} events are counted at once");
     Refusal::Lacking(lack) => ("{lack}");
     Refusal::Other(answer) => ("perf_event_open: {answer}");

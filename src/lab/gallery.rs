@@ -196,7 +196,7 @@ pub(crate) fn gallery(sides: Vec<Side>) -> Result<Gallery> {
         let file = file_of(side);
         if file == ".html" || file == "index.html" {
             bail!(
-                "`{}` is no name for a page; --label gives another",
+                "`{}` is not a valid name for a page; give another by --label",
                 side.name
             );
         }

@@ -63,9 +63,9 @@ messages! { RunGateError:
     RunGateError::NoVerdict(text) => (
         "`{text}` is not a verdict; use {}", Verdict::ALL.map(Verdict::name).join(", ")
     );
-    RunGateError::NoGlob { part, why } => ("`{part}` is no glob: {why}");
+    RunGateError::NoGlob { part, why } => ("`{part}` is not a valid glob: {why}");
     RunGateError::NoValue(text) => (
-        "`{text}` is no value; it is a number above 0, in the unit of the experiment's plot"
+        "`{text}` is not a value; a value is a number above 0, in the unit of the experiment's plot"
     );
     RunGateError::Series(error) => ("{error}");
     RunGateError::Nothing(text) => (
@@ -321,7 +321,7 @@ mod tests {
             ("D14 = fine", "holds, does not hold"),
             ("D14 > much", "in the unit"),
             ("seqential > 5", "did you mean `sequential`"),
-            ("[ = holds", "no glob"),
+            ("[ = holds", "not a valid glob"),
             ("E4 = holds", "could never fail"),
             ("E4 > 5", "could never fail"),
         ] {

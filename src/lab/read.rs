@@ -76,10 +76,9 @@ pub fn read(path: &Path) -> Result<Reading, ReadError> {
         Some(_) => Err(ReadError {
             path: path.to_owned(),
             line: None,
-            problem:
-                "a record of `linefill watch`, whose figures are over time: `linefill report` \
+            problem: "a record of `linefill watch`, with figures over time: `linefill report` \
                  draws them, and `linefill export --what rounds` writes them"
-                    .to_owned(),
+                .to_owned(),
         }),
     }
 }
@@ -222,7 +221,7 @@ fn check_format(text: &[u8]) -> Result<(), String> {
             "a record starts with a header, not a {}",
             plain::word(&kind)
         )),
-        Err(_) => Err("not a record of linefill: its first line is no header".into()),
+        Err(_) => Err("not a record of linefill: its first line is not a header".into()),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::experiment::{Experiment, Named, all, nearest, topics};
 pub fn select(patterns: &[String]) -> Result<Vec<&'static Experiment>> {
     let compiled: Vec<Pattern> = patterns
         .iter()
-        .map(|text| Pattern::new(text).with_context(|| format!("`{text}` is no glob")))
+        .map(|text| Pattern::new(text).with_context(|| format!("`{text}` is not a valid glob")))
         .collect::<Result<_>>()?;
     for (text, pattern) in patterns.iter().zip(&compiled) {
         if !all().iter().any(|row| matches(pattern, row)) {
@@ -50,7 +50,7 @@ fn unknown(text: &str) -> anyhow::Error {
     {
         let id = row.id;
         return anyhow::anyhow!(
-            "`{text}` is no experiment; `{id}` is one, and `linefill show {id}` shows its claims"
+            "`{text}` is not an experiment; `{id}` is one, and `linefill show {id}` shows its claims"
         );
     }
     let part = text.to_ascii_lowercase();

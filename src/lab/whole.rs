@@ -31,7 +31,7 @@ pub(crate) fn is_no_input<'p>(
     for input in inputs {
         if file(input) == Some(out_file) {
             bail!(
-                "{option} {}: this file is read, and would be lost; another name is accepted",
+                "{option} {}: this is an input file; give another name",
                 out.display()
             );
         }
@@ -119,7 +119,7 @@ pub(crate) fn write_whole_by<E: From<io::Error>>(
 /// If a folder cannot be created, or `dir` is a file.
 pub(crate) fn create_folder(dir: &Path) -> io::Result<()> {
     if dir.exists() && !dir.is_dir() {
-        return Err(io::Error::new(ErrorKind::NotADirectory, "it is no folder"));
+        return Err(io::Error::new(ErrorKind::NotADirectory, "not a folder"));
     }
     fs::create_dir_all(dir)
 }
@@ -242,7 +242,7 @@ mod tests {
         assert!(write_whole(&folder.path().join("none/page"), b"text").is_err());
         assert!(write_whole(Path::new(""), b"text").is_err());
         let error = create_folder(Path::new("/dev/null")).unwrap_err();
-        assert_eq!(error.to_string(), "it is no folder");
+        assert_eq!(error.to_string(), "not a folder");
         assert_eq!(names(&folder), ["page"]);
     }
 

@@ -1,5 +1,5 @@
-//! Tells whether two threads run on different cores, whatever the system reports, and measures the
-//! distance between these cores. Also tells whether the time-stamp counters of two threads disagree.
+//! Detects whether two threads share a core, without trusting the system, and measures the round trip
+//! between cores. Also detects whether the time-stamp counters of two threads disagree.
 //!
 //! The host of a guest schedules the guest's CPUs as it likes. For a while it may run two CPUs that
 //! are reported as cores on the hyper-threads of one core. Lines that one thread has written then lie
@@ -34,8 +34,7 @@ const TRIPS: u64 = 32;
 /// fraction of a microsecond.
 const LOOKS: u32 = 1000;
 
-/// Lines came from another core if reading them took at least this many halves of the time of
-/// reading the thread's own lines.
+/// Two threads are on different cores if a remote line takes at least 7/2 times as long as a local one.
 const ON_THEIR_WAY: u64 = 7;
 
 /// The index of the next line of a walk, in a pair of lines that are prefetched together.

@@ -44,7 +44,7 @@ impl Undo {
 }
 
 impl fmt::Display for Undo {
-    /// Says what somebody has to do by hand if the step fails.
+    /// Describes the manual fix if the step fails.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // The only files that are not written from their beginning on are those of registers.

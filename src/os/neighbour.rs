@@ -1,7 +1,7 @@
-//! A second process that moves memory without end, on its own CPU.
+//! A background process that moves memory on its own CPU until it is stopped.
 //!
-//! It is forked instead of started from a program, so that other crates' benches and tests can use it.
-//! It ends with this process, however this process ends. Dropping the handle kills it. If the thread
+//! The process is forked instead of started from a program, so that other crates' benches and tests can
+//! use it. It ends with this process, however this process ends. Dropping the handle kills it. If the thread
 //! that started it ends, by a panic or with the process, the kernel kills it (`PR_SET_PDEATHSIG`). If
 //! the parent ends before the child can ask for that, the child sees that its parent has changed.
 
@@ -30,8 +30,13 @@ pub enum NeighbourError {
     Cpu(usize, io::Error),
     /// The process could not allocate this many bytes.
     Memory(usize, io::Error),
-    /// This number of bytes is not a whole number of blocks.
-    Blocks(usize),
+    /// The bytes are not a positive multiple of the bytes per block.
+    Blocks {
+        /// The bytes asked for.
+        bytes: usize,
+        /// Bytes per block.
+        granularity: usize,
+    },
     /// The process ended, or was not ready in time.
     Ended,
 }
@@ -40,7 +45,9 @@ messages! { NeighbourError:
     NeighbourError::Fork(error) => ("no second process: {error}");
     NeighbourError::Cpu(cpu, error) => ("the second process cannot run on CPU {cpu}: {error}");
     NeighbourError::Memory(bytes, error) => ("the second process gets no {bytes} bytes: {error}");
-    NeighbourError::Blocks(bytes) => ("{bytes} bytes are no whole number of blocks");
+    NeighbourError::Blocks { bytes, granularity } => (
+        "{bytes} bytes are not a positive multiple of {granularity}"
+    );
     NeighbourError::Ended => ("the second process ended before it was at work");
 }
 
@@ -86,8 +93,9 @@ impl BackgroundProcess {
     /// If the process cannot be forked, or cannot have its CPU or memory.
     #[doc(alias = "fork")]
     pub fn start(chore: BackgroundLoad) -> Result<Self, NeighbourError> {
-        if chore.bytes == 0 || !chore.bytes.is_multiple_of(chore.motion.granularity()) {
-            return Err(NeighbourError::Blocks(chore.bytes));
+        let (bytes, granularity) = (chore.bytes, chore.motion.granularity());
+        if bytes == 0 || !bytes.is_multiple_of(granularity) {
+            return Err(NeighbourError::Blocks { bytes, granularity });
         }
         // SAFETY: the page consists of atomic words.
         let board = unsafe { Shared::map(libc::PROT_READ | libc::PROT_WRITE, None) };
@@ -282,7 +290,7 @@ mod tests {
             bytes: 512,
             ..chore(cpu, Motion::Copy)
         };
-        assert!(said(part).contains("512 bytes are no whole number"));
+        assert!(said(part).contains("512 bytes are not a positive multiple of 1024"));
     }
 
     #[test]

@@ -24,8 +24,7 @@ static BUSY: Mutex<()> = Mutex::new(());
 fn busy() -> io::Error {
     io::Error::new(
         io::ErrorKind::ResourceBusy,
-        "a sampling is under way in this process, which has one at a time; begin another when its \
-         work is done",
+        "this process is already sampling; wait until that sampling ends",
     )
 }
 

@@ -33,8 +33,12 @@ pub enum PicksError {
 }
 
 messages! { PicksError:
-    PicksError::Element(bytes) => ("an element of {bytes} bytes is no number of 8-byte words");
-    PicksError::Count(count) => ("{count} elements are none, or more than indices address");
+    PicksError::Element(bytes) => (
+        "an element of {bytes} bytes is not a positive multiple of 8 bytes"
+    );
+    PicksError::Count(count) => (
+        "{count} elements: the number must be from 1 to what 32-bit indices can address"
+    );
     PicksError::RegionTooSmall { needed, region } => (
         "the elements need {needed}, the region has {region}", needed = Span::of(*needed)
     );

@@ -41,7 +41,7 @@ const MEANT: u64 = 1 << 1;
 /// `cap_user_rdpmc`: `rdpmc` may be executed.
 const USER_RDPMC: u64 = 1 << 2;
 
-/// Attempts before a reader gives up because the kernel wrote during each of them. The kernel writes at
+/// Attempts before a reader stops because the kernel wrote during each of them. The kernel writes at
 /// context switches and interrupts: two failures in a row are rare, a hundred are a defect.
 const PATIENCE: u32 = 100;
 

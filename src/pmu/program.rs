@@ -41,7 +41,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
     ///
     /// # Safety
     /// The caller runs in ring 0 on a CPU with these capabilities, stays on that CPU until this is
-    /// dropped, and nobody else programs the CPU's counters meanwhile. Events added to it that need the
+    /// dropped, and no other code programs the CPU's counters meanwhile. Events added to it that need the
     /// off-core response register are events of this CPU: not every CPU has the register, and the bits that
     /// it takes differ.
     pub unsafe fn new(port: &'p mut P, capabilities: Capabilities) -> Self {

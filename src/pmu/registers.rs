@@ -96,7 +96,7 @@ pub trait MsrPort {
     /// Writes a register, as `wrmsr` does.
     ///
     /// # Safety
-    /// Same as [`read`](Self::read). Besides, `value` sets no reserved bit, and nobody else uses the
+    /// Same as [`read`](Self::read). Besides, `value` sets no reserved bit, and no other code uses the
     /// register meanwhile.
     #[doc(alias = "wrmsr")]
     unsafe fn write(&mut self, register: u32, value: u64);

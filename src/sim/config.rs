@@ -85,7 +85,7 @@ impl Parts {
     fn take(&mut self, part: &str) -> Result<(), String> {
         let (name, what) = part.split_once('=').ok_or_else(|| NAMES.to_owned())?;
         let name = name.trim().to_ascii_lowercase();
-        let twice = || format!("there is one already; {NAMES}");
+        let twice = || format!("given twice; {NAMES}");
         let index = match name.as_str() {
             "dtlb" if self.tlb.is_some() => return Err(twice()),
             "stlb" if self.second.is_some() => return Err(twice()),
@@ -143,11 +143,11 @@ impl Parts {
         let given = self.levels.iter().flatten().count();
         let levels: Vec<LevelDesign> = self.levels.into_iter().map_while(|level| level).collect();
         if levels.is_empty() {
-            return Err(format!("there is no L1d, nor an L1; {NAMES}"));
+            return Err(format!("L1d or L1 is missing; {NAMES}"));
         }
         if levels.len() < given {
             return Err(format!(
-                "there is no L{}, though there is a level behind it",
+                "L{} is missing, but a level behind it is given",
                 levels.len() + 1
             ));
         }
@@ -438,11 +438,11 @@ mod tests {
         let parts = [
             ("L1d", "L1d=32K/8/64:lru"),
             ("L5=1M/8", "L1i, L1d"),
-            ("L1=32K/8", "already"),
-            ("L1d=32K/8", "already"),
-            ("L1i=32K/8", "already"),
-            ("dTLB=32/4/4K", "already"),
-            ("STLB=512/4", "already"),
+            ("L1=32K/8", "given twice"),
+            ("L1d=32K/8", "given twice"),
+            ("L1i=32K/8", "given twice"),
+            ("dTLB=32/4/4K", "given twice"),
+            ("STLB=512/4", "given twice"),
             ("L1d=32K", "SIZE/WAYS"),
             ("L1d=32Q/8", "SIZE/WAYS"),
             ("L1d=32KBBB/8", "SIZE/WAYS"),
@@ -470,15 +470,15 @@ mod tests {
         ];
         let parts = parts.map(|(part, says)| {
             let before = match says {
-                "already" => "L1i=4K/8,L1d=32K/8,dTLB=64/4,STLB=256/4,",
+                "given twice" => "L1i=4K/8,L1d=32K/8,dTLB=64/4,STLB=256/4,",
                 _ => "",
             };
             (format!("{before}{part}"), part, says)
         });
         let wholes = [
-            ("", "no L1d"),
-            ("L2=1M/8", "no L1d"),
-            ("L1d=32K/8,L3=1M/8", "no L2"),
+            ("", "L1d or L1 is missing"),
+            ("L2=1M/8", "L1d or L1 is missing"),
+            ("L1d=32K/8,L3=1M/8", "L2 is missing"),
             ("L1d=32K/8:incl", "no level before"),
             ("L1d=32K/8/64,L2=1M/8/32", "shorter"),
             ("L1d=32K/8:wt,L2=1M/8:excl", "exclusive"),

@@ -78,7 +78,7 @@ impl Interval {
     }
 
     /// Whether the interval tells a value to its order of magnitude: the upper bound is at most twice the lower one.
-    /// Of a wider interval the center is a number that nobody measured.
+    /// Of a wider interval the center is a number that was not measured.
     pub fn tells_a_value(self) -> bool {
         let Interval { lo, hi } = self;
         lo == hi || (lo > 0.0 && hi <= 2.0 * lo) || (hi < 0.0 && lo >= 2.0 * hi)

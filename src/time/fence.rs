@@ -40,7 +40,7 @@ pub enum FenceWaits {
 /// function 8000_0021h, `LFenceAlwaysSerializing`.
 ///
 /// # Safety
-/// The caller runs in ring 0 and stays on one CPU, `port` is that CPU's, and nobody else writes the register
+/// The caller runs in ring 0 and stays on one CPU, `port` is that CPU's, and no other code writes the register
 /// meanwhile.
 #[doc(alias = "DE_CFG")]
 pub unsafe fn make_lfence_wait(port: &mut impl MsrPort) -> FenceWaits {

@@ -71,7 +71,7 @@ impl SmtContention {
         self.among(independent, dependent)
     }
 
-    /// Takes a look and returns whether nobody else computes on the core.
+    /// Checks once, and returns whether no other thread computes on the core.
     pub fn alone(&mut self) -> bool {
         self.look() >= ALONE
     }

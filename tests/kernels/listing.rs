@@ -381,7 +381,7 @@ fn indirect_jumps_come_to_every_line_once_and_to_no_neighbour() {
 }
 
 #[test]
-#[should_panic(expected = "3 indirect jumps are no power of two")]
+#[should_panic(expected = "3 indirect jumps: not a power of two")]
 fn indirect_jumps_that_would_miss_a_line_are_refused() {
     let listing = Listing::Indirect(Indirect {
         count: 3,

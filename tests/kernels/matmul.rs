@@ -136,7 +136,7 @@ fn what_cannot_be_multiplied_is_refused_by_value() {
     assert_eq!(error, MatmulError::PartOfLine { side: 12 });
     assert_eq!(
         error.to_string(),
-        "rows of 12 doubles are no whole number of lines; the next such row has 16"
+        "a row of 12 doubles is not a multiple of a line; the next valid number is 16"
     );
     let product = Product::new(region.reborrow(), 16, 1).unwrap();
     let error = Matmul::new(product, MatmulWay::Transposed).unwrap_err();

@@ -142,21 +142,21 @@ fn a_gate_that_cannot_be_read_is_refused_by_its_part() {
     let folder = two("compare-refused");
     for (gate, says) in [
         ("walk/* 1.05", "`walk/* 1.05` has neither `>` nor `<`"),
-        ("walk/* > fast", "`fast` is no ratio"),
-        ("walk/* > -1", "`-1` is no ratio"),
-        ("walk/* > 0", "`0` is no ratio"),
-        ("walk/* > inf", "`inf` is no ratio"),
+        ("walk/* > fast", "`fast` is not a ratio"),
+        ("walk/* > -1", "`-1` is not a ratio"),
+        ("walk/* > 0", "`0` is not a ratio"),
+        ("walk/* > inf", "`inf` is not a ratio"),
         ("> 1.05", "a part of the pattern `` is empty"),
         ("walk//x > 1.05", "a part of the pattern `walk//x` is empty"),
-        ("[ > 1.05", "`[` is no glob"),
+        ("[ > 1.05", "`[` is not a valid glob"),
         (
             "wlak/* > 1.05",
-            "`wlak` is no family and no experiment; did you mean `walk`?",
+            "`wlak` is neither a family nor an experiment; did you mean `walk`?",
         ),
         ("sequental > 1.05", "did you mean `sequential`?"),
         (
             "walk/D144 > 1.05",
-            "`D144` is no experiment; did you mean `D14`?",
+            "`D144` is not an experiment; did you mean `D14`?",
         ),
         (
             "walk/*/NPAD=8 > 1.05",

@@ -127,7 +127,7 @@ fn gates_fail_beyond_doubt_alone() {
     assert_eq!(gate("parse/faster < 0.5").status, Some(1));
     gate("nothing > 1.05").refused(&["no function that both have matches `nothing > 1.05`"]);
     gate("parse/*").refused(&["neither `>` nor `<`"]);
-    gate("parse/* > fast").refused(&["`fast` is no ratio"]);
+    gate("parse/* > fast").refused(&["`fast` is not a ratio"]);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn what_cannot_be_compared_is_named() {
     compare(&["f.txt"]).refused(&["f.txt", "two records or more"]);
     compare(&["criterion", "--baseline", "old"]).refused(&["`old` and `new`"]);
     compare(&["criterion", "criterion", "--baseline", "old"]).refused(&["--baseline old"]);
-    compare(&["criterion", "--out", "page.html"]).refused(&["no page of functions"]);
+    compare(&["criterion", "--out", "page.html"]).refused(&["functions have no page"]);
     compare(&["criterion", "nothing.jsonl"]).refused(&["nothing.jsonl"]);
     compare(&["f.txt", "f.txt", "f.txt"]).refused(&["two by two", "3"]);
     let damaged = folder.at("criterion/same/new/estimates.json");

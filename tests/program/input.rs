@@ -254,7 +254,7 @@ fn a_file_that_is_read_is_not_written_over() {
         "export a b --out ./b",
         "simulate --config L1d=32K/8 --trace t --html t",
     ] {
-        folder.run(&words(line)).refused(&["would be lost"]);
+        folder.run(&words(line)).refused(&["this is an input file"]);
     }
     for (name, text) in [("a", PLANTED), ("b", PLANTED), ("t", trace)] {
         assert_eq!(fs::read_to_string(folder.at(name)).unwrap(), text);

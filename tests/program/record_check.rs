@@ -176,7 +176,7 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
             "end",
             "kind",
             json!("beginning"),
-            "`beginning` is no kind of line",
+            "`beginning` is not a kind of line",
         ),
     ];
     for (kind, path, value, says) in cases {

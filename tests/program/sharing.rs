@@ -180,7 +180,7 @@ fn what_cannot_be_shared_is_refused() {
     let two = ["--offset", "0", "--offset", "8"];
     let run = |args: &[&str]| sharing(&folder, &[&two[..], args].concat());
     run(&["--writes", "0:4"]).refused(&["--writes", "`4` was not given", "`0`, `8` were"]);
-    run(&["--writes", "a:0"]).refused(&["`a` is no thread", "0 to 255"]);
+    run(&["--writes", "a:0"]).refused(&["`a` is not a thread", "0 to 255"]);
     run(&["--reads", "0"]).refused(&["`0` is not THREAD:FIELD", "`0:0`"]);
     run(&["--writes", "0:0,0:8"]).refused(&["one thread alone", "--writes"]);
     run(&["--start", "4"]).refused(&["--start 4", "a multiple of 8 below 64"]);

@@ -118,7 +118,7 @@ fn a_packed_trace_holds_the_same_and_writes_over_nothing() {
     assert!(
         refused
             .err
-            .contains("--pack text takes a file that can be made anew")
+            .contains("--pack text: the file exists; give a new name")
     );
     assert!(fs::metadata(folder.at("text")).unwrap().len() > 100_000);
     // A trace that cannot be read must not leave part of an output file.

@@ -163,18 +163,19 @@ fn bad_input_is_a_code_and_a_reason_that_names_the_value() {
     let expected = "\
 no ring: 1 a pointer is null: `ring` is null
 no memory: 1 a pointer is null: `memory` is null
-order: 2 a number names no order, step or motion: order 9 is none; there are 0 to 2
-memory: 3 the memory is too small, or no whole number of blocks: 10 bytes hold no whole cache \
-        line; a region needs at least 127 bytes
+order: 2 a number names no order, step or motion: order 9 does not exist; valid numbers are 0 to 2
+memory: 3 the memory is too small, or not a multiple of the block size: 10 bytes hold no whole \
+        cache line; a region needs at least 127 bytes
 padding: 4 no list fits, or the step needs padding: no element with 2305843009213693951 words \
         fits into 4096 bytes
 vector: 5 the CPU lacks the vector registers: this CPU has no vector registers of 24 bytes; \
         there may be 16, 32, 64
-motion: 2 a number names no order, step or motion: motion -1 is none; there are 0 to 4
-off a line: 3 the memory is too small, or no whole number of blocks: 4096 bytes do not begin on a \
-        line of 64 bytes, or end in one
-part: 3 the memory is too small, or no whole number of blocks: 64 bytes are no whole number of \
-        blocks; a multiple of 512 bytes would do
+motion: 2 a number names no order, step or motion: motion -1 does not exist; valid \
+        numbers are 0 to 4
+off a line: 3 the memory is too small, or not a multiple of the block size: 4096 bytes do not \
+        begin on a line of 64 bytes, or end in one
+part: 3 the memory is too small, or not a multiple of the block size: 64 bytes are not a \
+        multiple of 512
 no kernel: 1 a pointer is null: `kernel` is null
 no machine: 1 a pointer is null: `machine` is null
 ring without padding: 0 no error: \n\
@@ -185,8 +186,10 @@ ring: 0 no error: \n\
 walk: 0 no error: \n\
 lap: 0 no error: \n\
 1, 64 steps
-no budget: 6 the budget is no time, or a clock stands still: 0 s is no budget: above 0, at most 3600
-nan: 6 the budget is no time, or a clock stands still: NaN s is no budget: above 0, at most 3600
+no budget: 6 the time budget is invalid, or a clock does not advance: 0 s is not a \
+        budget above 0 s and of at most 3600 s
+nan: 6 the time budget is invalid, or a clock does not advance: NaN s is not a \
+        budget above 0 s and of at most 3600 s
 time: 0 no error: \n\
 1
 copy: 0 no error: \n\

@@ -37,7 +37,7 @@ const fn translations(small: u32, second: u32, source: Source) -> Translations {
 
 /// The manual gives this number for no Atom.
 const NO_FILL_BUFFERS: Fact<u32> =
-    unknown("Intel publishes none for its Atoms, and nobody measured them that was found");
+    unknown("Intel publishes no number for its Atoms, and no measurement was found");
 
 const GRACEMONT_EVENTS: EventTable = list("Gracemont", "GRT", "alderlake v1.27, cpu_atom");
 const CRESTMONT_EVENTS: EventTable = list("Crestmont", "CMT", "meteorlake v1.10, cpu_atom");

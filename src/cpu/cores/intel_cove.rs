@@ -147,7 +147,7 @@ const REDWOOD_COVE: Core = Core {
     reorder_buffer: known(512, WIKIPEDIA),
     store_buffer: known(114, CHIPS_AND_CHEESE_REDWOOD_COVE),
     outstanding_misses: unknown(
-        "of Golden Cove's successors Intel publishes none, and nobody measured them that was found",
+        "Intel publishes no number for Golden Cove's successors, and no measurement was found",
     ),
     decoded_cache: known(4096, WIKIPEDIA),
     translations: Translations {
@@ -197,8 +197,7 @@ const LION_COVE: Core = Core {
         "Chips and Cheese measured a few more than Redwood Cove has, and names no number",
     ),
     outstanding_misses: unknown(
-        "Intel names the 80 misses of L2, not those of the first level, and nobody measured them \
-         that was found",
+        "Intel publishes the number of L2 (80), not that of L1d, and no measurement was found",
     ),
     decoded_cache: known(5250, WIKIPEDIA),
     translations: Translations {

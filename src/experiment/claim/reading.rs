@@ -218,8 +218,8 @@ impl Passes {
         })
     }
 
-    /// Returns what `of` makes of the passes that both have. Returns `None` if most passes of one are none of the
-    /// other, or if `of` makes nothing of a pass.
+    /// Applies `of` to the passes that both have. Returns `None` if less than half of the passes of one are also
+    /// passes of the other, or if `of` returns `None` for a pass.
     fn together(
         &self,
         other: &Self,

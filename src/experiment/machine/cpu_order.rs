@@ -170,8 +170,9 @@ impl CpuOrder {
     /// # Errors
     /// If there is only one core.
     pub(crate) fn nearest_core(&self) -> Testable<Nearness> {
-        self.nearest()
-            .ok_or_else(|| Untestable("the test needs two cores, and there is one".to_owned()))
+        self.nearest().ok_or_else(|| {
+            Untestable("the test needs two cores, and this process may use only one".to_owned())
+        })
     }
 
     /// Returns the measuring CPU and the nearest CPU on another core.

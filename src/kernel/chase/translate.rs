@@ -35,7 +35,7 @@ pub enum TranslateError {
 }
 
 messages! { TranslateError:
-    TranslateError::Pages(pages) => ("{pages} pages are no power of two");
+    TranslateError::Pages(pages) => ("the number of pages, {pages}, is not a power of two");
     TranslateError::RegionTooSmall(pages) => ("the region holds fewer than {pages} pages");
 }
 

@@ -46,8 +46,7 @@ pub enum StoreError {
 
 messages! { StoreError:
     StoreError::PartOfRow { row_bytes, width } => (
-        "rows of {row_bytes} bytes are no whole number of {width}-byte stores; the next such row \
-         has {} bytes",
+        "a row of {row_bytes} bytes is not a multiple of {width}; the next valid size is {}",
         row_bytes.next_multiple_of(*width)
     );
 }

@@ -196,7 +196,7 @@ fn functions(args: &Args, sources: &[Source], format: Format) -> Result<Status> 
         gates.push(text.parse::<FunctionGate>().context("--fail-if")?);
     }
     if let Some(out) = &args.out {
-        bail!("--out {}: there is no page of functions", out.display());
+        bail!("--out {}: functions have no page", out.display());
     }
     let mut sources = sources.to_vec();
     if args.labels.len() > sources.len() {

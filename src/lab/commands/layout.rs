@@ -187,8 +187,8 @@ fn list(binary: &Binary, args: &Args) -> Result<String> {
         None => all,
     };
     text += &format!(
-        "\n{of}; all numbers but lines are bytes. wasted: in holes and padding, bits rounded up; \
-         saves: by another order of the members"
+        "\n{of}; all numbers but lines are bytes. wasted: bytes in holes and padding, bits \
+         rounded up. saves: bytes that a better member order saves"
     );
     Ok(text)
 }

@@ -201,7 +201,7 @@ pub(super) fn counters(args: &CountersArgs) -> Result<Status> {
     }
     let experiments = select(&args.patterns)?;
     let series = args.series.as_deref().map(Pattern::new).transpose();
-    let series = series.context("--series is no glob")?;
+    let series = series.context("--series is not a valid glob")?;
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     let request = Request {
         cpu: args.cpu,

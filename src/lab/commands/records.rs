@@ -199,7 +199,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<Status> {
             })?;
         }
         None if args.format == Form::Parquet => {
-            bail!("--format parquet is no text: --out names a file for it")
+            bail!("--format parquet writes no text: give a file by --out")
         }
         None => {
             let written = export::export(records, args.what, args.format, &mut io::stdout());

@@ -43,7 +43,7 @@ Examples:
   linefill run D14 D15 --node 1           with all memory on node 1
   linefill run --resume                   go on with the last run
   linefill run --fail-if 'D14 = does not hold' --format github     in continuous integration
-  sudo linefill run X15 --isolated=3      on CPU 3, with nobody else there and no interrupts
+  sudo linefill run X15 --isolated=3      on CPU 3, without other programs and interrupts
   sudo linefill run D14 --prefetchers off     what the caches do without hardware prefetchers
   sudo linefill run E35 --allow-msr       with the hardware prefetchers off and on
 
@@ -186,7 +186,7 @@ fn fresh(args: &Args, gates: &[RunGate]) -> Result<Prepared> {
             aside.record.display()
         ));
         if !aside.finished {
-            tell("(it is of a run that was stopped; `--resume` would have gone on with it)");
+            tell("(that run was stopped before its end; `--resume` would have continued it)");
         }
     }
     Ok(Prepared {

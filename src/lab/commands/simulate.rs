@@ -1,10 +1,10 @@
 //! `linefill simulate`.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Error, Result, anyhow, bail};
 use glob::Pattern;
 
 use super::{Status, say, tell};
@@ -151,7 +151,7 @@ impl Args {
         };
         let series = self.series.as_deref().map(Pattern::new).transpose();
         let choice = Choice {
-            series: series.context("--series is no glob")?,
+            series: series.context("--series is not a valid glob")?,
             x: self.x,
             laps: self.laps,
             largest: usize::try_from(self.memory)?,
@@ -207,13 +207,15 @@ fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) ->
     };
     // An existing file is not overwritten: it may be the trace itself.
     let create = |path: &PathBuf| {
-        let why = || {
-            format!(
-                "--pack {} takes a file that can be made anew",
-                path.display()
-            )
-        };
-        File::create_new(path).with_context(why)
+        File::create_new(path).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => {
+                anyhow!(
+                    "--pack {}: the file exists; give a new name",
+                    path.display()
+                )
+            }
+            _ => Error::new(error).context(format!("--pack {}", path.display())),
+        })
     };
     let mut packed = args.pack.as_ref().map(create).transpose()?;
     let pack = packed.as_mut().map(|file| file as &mut dyn Write);

@@ -95,25 +95,25 @@ messages! { GateError:
     GateError::Empty(text) => (
         "a part of the pattern `{text}` is empty; `*` stands for all, as in `walk/*`"
     );
-    GateError::NoGlob { part, why } => ("`{part}` is no glob: {why}");
+    GateError::NoGlob { part, why } => ("`{part}` is not a valid glob: {why}");
     GateError::NoRatio(text) => (
-        "`{text}` is no ratio; one is a number above 0, such as 1.05 for 5 % more"
+        "`{text}` is not a ratio; a ratio is a number above 0, such as 1.05 for 5 % more"
     );
     GateError::NoFamily { part, near } => (
-        "`{part}` is no family and no experiment{near} `linefill list` shows all, and `walk` \
+        "`{part}` is neither a family nor an experiment{near} `linefill list` shows all, and `walk` \
          stands for the families levels, sequential, pages, random and capacity, and for the \
          ladder",
         near = meant(near.as_deref())
     );
     GateError::NoExperiment { part, near } => (
-        "`{part}` is no experiment{near} `linefill list` shows all", near = meant(near.as_deref())
+        "`{part}` is not an experiment{near} `linefill list` shows all", near = meant(near.as_deref())
     );
     GateError::NoFunction(text) => (
         "no function that both have matches `{text}`, so that it could never fail; a gate on \
          functions is NAME > RATIO, and `*` stands for any part of a name"
     );
     GateError::MaybeZero(text, names) => (
-        "`{text}` matches only `{names}`, where a value may be zero, so that there is no ratio"
+        "`{text}` matches only `{names}`, where a value may be zero, so that a ratio may not exist"
     );
     GateError::Nothing(text) => (
         "no point that the records share matches `{text}`, so that it could never fail"

@@ -48,7 +48,10 @@ impl Wanted {
         let glob = match name.contains(['*', '?']) && !pointer(name) {
             true => {
                 let escaped = name.replace('[', "[[]");
-                Some(Pattern::new(&escaped).with_context(|| format!("`{text}` is no glob"))?)
+                Some(
+                    Pattern::new(&escaped)
+                        .with_context(|| format!("`{text}` is not a valid glob"))?,
+                )
             }
             false => None,
         };
@@ -262,7 +265,9 @@ fn split(step: &str) -> Result<(&str, Vec<u64>)> {
     for part in rest.split_terminator(']') {
         match part.strip_prefix('[').map(str::parse) {
             Some(Ok(index)) => indices.push(index),
-            _ => bail!("`{step}` is no field; write fields as `name`, `name[2]` or `outer.inner`"),
+            _ => {
+                bail!("`{step}` is not a field; write fields as `name`, `name[2]` or `outer.inner`")
+            }
         }
     }
     Ok((name, indices))

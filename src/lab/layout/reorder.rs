@@ -60,7 +60,7 @@ impl Reorder {
             .filter(|one| one.role == Role::Field);
         let movable = movable.count();
         if movable < 2 {
-            return Reorder::No("there are no two members to change places");
+            return Reorder::No("fewer than two members can move");
         }
         if movable > MOST_MEMBERS {
             return Reorder::No("it has so many members that no order was looked for");
@@ -302,7 +302,7 @@ mod tests {
         };
         assert!(refused(&packed).contains("packed"));
         let one = structure("s", 8, vec![member("a", 0, 8)]);
-        assert!(refused(&one).contains("no two members"));
+        assert!(refused(&one).contains("fewer than two members"));
         // A zero-width bit-field, `int :0`, is missing from debug information. It moves `b` further than any
         // rule.
         let odd = structure("s", 12, vec![member("a", 0, 1), member("b", 8, 4)]);

@@ -139,7 +139,7 @@ impl Checked {
             }
             other => {
                 let problem = format!(
-                    "`{other}` is no kind of line: header, point, round, verdict and end are"
+                    "`{other}` is not a kind of line; header, point, round, verdict and end are"
                 );
                 return Err(wrong("kind", problem));
             }

@@ -69,8 +69,7 @@ pub(super) fn findings(view: &ReportView) -> Markup {
             @if findings.is_empty() {
                 p {
                     @if view.summary.papers.iter().flat_map(Paper::claims).any(compared) {
-                        "None of the numbers compared here is sure to differ from its document's \
-                         by 10 %."
+                        "No number compared here certainly differs by 10 % from its document's."
                     } @else {
                         "This run compares no number of this list with its document's."
                     }

@@ -269,7 +269,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Ensures that the record has a name: somebody may have removed the folder.
+    /// Ensures that the record has a name: the folder may have been removed.
     ///
     /// # Errors
     /// If the record was removed and cannot be written again.

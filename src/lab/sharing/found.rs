@@ -85,9 +85,9 @@ impl<'t> FalselyShared<'t> {
                 });
                 format!(
                     "{reason}{accesses} accesses by {threads} thread{s}. valgrind runs one at a \
-                     time: the trace tells which bytes they touch and how often,\nand not how \
-                     often a line moves between cores. That is simulated: caches (MESI) of the \
-                     threads named, which make\none access each in turn. Cores that keep a line \
+                     time: the trace tells which bytes they touch and how often,\nbut not how \
+                     often a line moves between cores. A MESI simulation estimates it: the named \
+                     threads access the line\nin turn. Cores that keep a line \
                      for several accesses send fewer messages.\n"
                 )
             }
@@ -309,10 +309,16 @@ impl Sampling {
             events.join(", ")
         );
         if self.lost > 0 {
-            text += &format!("{} more samples found no room and are lost.\n", self.lost);
+            text += &format!(
+                "{} more samples were lost, because the buffer was full.\n",
+                self.lost
+            );
         }
         if self.blank > 0 {
-            text += &format!("{} more named no access of the program.\n", self.blank);
+            text += &format!(
+                "{} more samples were not accesses of the program.\n",
+                self.blank
+            );
         }
         if let Some(reason) = &self.unwatched {
             text += &format!("Some threads were not watched: {reason}.\n");

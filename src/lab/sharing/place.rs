@@ -156,7 +156,7 @@ pub fn touches(text: &str, fields: &[Field], write: bool) -> Result<Vec<Touch>> 
             .filter(|thread| *thread < MOST_THREADS)
             .with_context(|| {
                 format!(
-                    "`{part}`: `{thread}` is no thread; threads are numbers from 0 to {}",
+                    "`{part}`: `{thread}` is not a thread; threads are numbers from 0 to {}",
                     MOST_THREADS - 1
                 )
             })?;
@@ -268,10 +268,10 @@ mod tests {
             ("0:f0,", "is not THREAD:FIELD"),
             (
                 "a:f0",
-                "`a` is no thread; threads are numbers from 0 to 255",
+                "`a` is not a thread; threads are numbers from 0 to 255",
             ),
-            ("-1:f0", "`-1` is no thread"),
-            ("256:f0", "`256` is no thread"),
+            ("-1:f0", "`-1` is not a thread"),
+            ("256:f0", "`256` is not a thread"),
             (
                 "0:f4",
                 "`f4` was not given as a field or an offset; `f0`, `f8` were",

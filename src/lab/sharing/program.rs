@@ -71,9 +71,9 @@ pub struct Sampling {
     pub events: Vec<(String, u64)>,
     /// Duration in seconds.
     pub seconds: f64,
-    /// Number of samples that found no room in a ring.
+    /// Number of samples lost because a ring was full.
     pub lost: u64,
-    /// Number of samples that did not name an access of the process.
+    /// Number of samples that are not accesses of the process.
     pub blank: u64,
     /// Why some threads were not watched, if any.
     pub unwatched: Option<String>,

@@ -386,8 +386,8 @@ mod tests {
         let text = found.text();
         for part in [
             "141 samples of 2 threads in 0.0 s, 1 of 4999 by cpu/mem-loads/.",
-            "12 more samples found no room",
-            "5 more named no access",
+            "12 more samples were lost",
+            "5 more samples were not accesses",
             "thread 21 writes pool+0; 5 samples: 5 loads found the line modified by another core, \
              5 stores",
             "thread 22 writes pool+8, reads pool+16; 8 samples: 0 loads",

@@ -121,7 +121,7 @@ fn assemble(command: &dyn Fn(&OsString) -> Option<Command>, input: &[u8]) -> Res
         .map(|tool| tool.display().to_string())
         .collect();
     bail!(
-        "there is no assembler here for that: {} not found{}. Install gcc or clang (Debian: gcc), \
+        "no assembler found: {} not found{}. Install gcc or clang (Debian: gcc), \
          name another by CC, or give an object file that was made elsewhere",
         names.join(", "),
         if passed {

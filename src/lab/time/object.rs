@@ -347,8 +347,7 @@ fn resolved(
     let index = match symbol.section() {
         SymbolSection::Section(index) => index,
         SymbolSection::Undefined => bail!(
-            "`{name}` is not in the file. The code has nothing beside itself: no library, and no \
-             other file"
+            "`{name}` is not in the file. Nothing else is linked: neither libraries nor other files"
         ),
         other => bail!("`{name}` lies in no section of the file ({other:?})"),
     };
@@ -362,8 +361,8 @@ fn resolved(
             "an address of 32 bits, of `{name}`: the code lies above 4 GiB; write [rip + {name}]"
         ),
         (RelocationKind::GotRelative, _) => bail!(
-            "`{name}` by the global offset table, and there is none: compile with -fPIE or \
-             -fvisibility=hidden"
+            "`{name}` needs a global offset table, which does not exist here: compile with -fPIE \
+             or -fvisibility=hidden"
         ),
         _ => bail!(
             "a reference to `{name}` of a kind that linefill does not resolve: {:?}",
@@ -389,7 +388,10 @@ fn loaded<'f>(section: &object::Section<'f, '_>) -> Result<Option<bool>> {
             Some(true)
         }
         SectionKind::Tls | SectionKind::UninitializedTls => {
-            bail!("{} is of threads, and the code has none", name(section))
+            bail!(
+                "{} is thread-local; thread-local data is not supported",
+                name(section)
+            )
         }
         _ => None,
     })

@@ -134,7 +134,7 @@ fn event(at: &Path, name: &str) -> Result<Option<[u64; 3]>, String> {
 fn set(at: &Path, name: &str, value: u64, config: &mut [u64; 3]) -> Result<(), String> {
     let file = at.join("format").join(name);
     let text = read(&file).map_err(|error| error.to_string())?;
-    let malformed = || format!("{}: {text:?} is no format", file.display());
+    let malformed = || format!("{}: {text:?} is not a valid format", file.display());
     let (word, ranges) = text.split_once(':').ok_or_else(malformed)?;
     let word = match word {
         "config" => &mut config[0],
@@ -183,7 +183,7 @@ pub(crate) enum Record {
         /// The kind of access, and where the data came from.
         source: DataSource,
     },
-    /// This many records found no room in the ring.
+    /// This many records were lost because the ring was full.
     Lost(u64),
 }
 

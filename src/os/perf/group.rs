@@ -103,7 +103,7 @@ fn advances(
 /// Opens `event` in the last of `groups`. If it does not fit there, opens it in a new group, if that is the
 /// first or groups `may_take_turns`. Returns whether it was opened.
 ///
-/// The kernel accepts an event if the group would fit a PMU of which nobody else uses a counter. If another
+/// The kernel accepts an event if the group would fit a PMU whose counters are all free. If another
 /// has one for good (the NMI watchdog), a full group never runs, and all its counts stay 0. So a group of
 /// hardware events is tried: if it ran before, and does not with the event, the event does not fit. If
 /// it did not run before (on a hybrid CPU's other kind of core), trying it says nothing.

@@ -77,10 +77,9 @@ messages! { Refused:
          --allow-msr, as root"
     );
     Refused::Unknown => (
-        "no register is known that switches the prefetchers of this CPU off; its \
-         microarchitecture is in no table here, or publishes none"
+        "no documented register disables this CPU's prefetchers"
     );
-    Refused::NotPinned => ("the register is one CPU's, and this thread is not kept on one");
+    Refused::NotPinned => ("pin the thread first: the register belongs to one CPU");
     Refused::Register(error @ MsrError::Missing(_)) => (
         "{error}: sudo modprobe msr; guests and containers may have none"
     );

@@ -273,7 +273,7 @@ impl Indirect {
         let count = self.count;
         assert!(
             count.is_power_of_two(),
-            "{count} indirect jumps are no power of two"
+            "{count} indirect jumps: not a power of two"
         );
         let begin = code.at;
         // Odd, so that every line is visited once.

@@ -87,8 +87,8 @@ pub enum HierarchyError {
     VictimsOnly(usize),
 }
 
-/// The longest line of a cache in bytes. It is limited because a level that gives up a line removes all
-/// shorter lines inside it, one by one.
+/// The longest line of a cache in bytes. It is limited because evicting a line removes all shorter
+/// lines inside it one by one.
 pub const LONGEST_LINE: u64 = 4096;
 
 messages! { HierarchyError:

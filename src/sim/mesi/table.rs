@@ -82,9 +82,9 @@ pub enum Request {
     None,
     /// Requests the line in order to read it.
     Read,
-    /// Requests the line in order to write it, and makes the other cores give it up (RFO).
+    /// Requests the line in order to write it, and invalidates the other cores' copies (RFO).
     Own,
-    /// Makes the other cores give up a line that this core already holds (an RFO that moves no data).
+    /// Invalidates the other cores' copies of a line that this core already holds (an RFO without data).
     Announce,
 }
 

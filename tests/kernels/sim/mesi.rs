@@ -172,7 +172,7 @@ proptest! {
             // Every requested line came from exactly one source.
             let asked = messages.reads + messages.owns;
             prop_assert_eq!(asked, messages.transfers + messages.from_memory);
-            // A core gives up a line only because of a write, and each write invalidates all other copies.
+            // A core loses a line only because of a write, and each write invalidates all other copies.
             prop_assert!(messages.invalidations <= messages.rfos() * (cores as u64 - 1));
             let writes = steps.iter().filter(|step| matches!(step.2, Do::Write)).count() as u64;
             prop_assert!(messages.rfos() <= writes);

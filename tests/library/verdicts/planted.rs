@@ -204,7 +204,7 @@ impl Planted {
         self
     }
 
-    /// The same points, beside each of which with several threads a round trip of a line took so many ticks.
+    /// The same points; multi-thread points get a line round trip of `ticks` ticks.
     pub fn with_round_trip(mut self, ticks: Option<f64>) -> Self {
         for point in &mut self.points {
             if let State::Measured(measured) = &mut point.state

@@ -344,7 +344,7 @@ fn bus() -> Vec<Row> {
             row("D25", claim, Untestable, |m| {
                 bus_keeps(&first_cpu_only(m), 1.0, 0.6, 0.6)
             })
-            .says("the test needs 2 cores, and there is one"),
+            .says("the test needs 2 cores, and this process may use only one"),
         );
         rows.push(
             row("D25", claim, Untestable, |m| {

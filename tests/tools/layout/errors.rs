@@ -64,9 +64,9 @@ fn what_is_no_object_file_is_named_for_what_it_is() {
         ("missing", "No such file"),
         (".", "is a directory"),
         ("empty", "is empty"),
-        ("plain.c", "no ELF object file"),
+        ("plain.c", "not an ELF object file"),
         ("script", "is a script"),
-        ("short", "no ELF object file"),
+        ("short", "not an ELF object file"),
         ("archive", "ar x"),
     ] {
         let args = [name, "--type", "foo"];

@@ -24,8 +24,8 @@ static IN_ORDER: Model = Model {
 };
 
 static STRIDED: Model = Model {
-    name: "what a prefetcher leaves of memory's latency: of each stride up to a quarter of a page \
-           as much as of one of four lines, and of each longer one as much as of one of a page",
+    name: "memory latency that prefetching does not hide: strides up to a quarter page use the \
+           value of four lines, longer strides the value of a page",
     basis: Basis::Fitted,
     bar: 0.25,
     leaves_out: "at which stride the core's prefetchers stop: a quarter of a page is where a Zen \

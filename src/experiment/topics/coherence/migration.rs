@@ -218,7 +218,7 @@ impl Setup for MigrateSetup {
         let [home, away] = self.cpus;
         if home == away {
             return Err(Untestable(
-                "the test needs two CPUs, and there is one".to_owned(),
+                "the test needs two CPUs, and this process may use only one".to_owned(),
             ));
         }
         let host = context.host;

@@ -295,7 +295,7 @@ impl Setup for RetainSetup {
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let parts = region.split(HOT * LINE);
         let (hot, mut stream) = parts.ok_or_else(|| {
-            Untestable("there is no room for the lines that stream past".to_owned())
+            Untestable("the region has no room for the lines that stream past".to_owned())
         })?;
         let order = Order::Random { seed: self.seed };
         let mut walk = WalkSetup::follow(Layout::npad(7), HOT * LINE, order).walk(hot)?;

@@ -311,9 +311,9 @@ pub(crate) const SEQUENTIAL: &str = "sequential Inc, NPAD=15";
 const GROWTH: f64 = 11.0;
 
 /// Returns the steps that can be the end of the last level: those beyond L2. L2's own step lies at up to
-/// twice its size, because the points are an octave apart. If there is none beyond, it is the last step
-/// unless that is L1d's: a share smaller than L2 adds so little to L2 that both end in one step, which
-/// begins before the size of L2, because random pages fill L2 unevenly.
+/// twice its size, because the points are an octave apart. If no step lies beyond, the result is the last
+/// step unless that is L1d's. A share of the last level that is smaller than L2 adds little to L2, so that
+/// both end in one step. That step begins before the size of L2, because random pages fill L2 unevenly.
 fn beyond_l2(machine: &Machine, mut steps: Vec<f64>) -> Vec<f64> {
     let half = machine.ranges.l2.hi;
     let last = steps.last().copied().filter(|step| *step > half);

@@ -273,8 +273,8 @@ impl Setup for DisplaceSetup {
             (None, region)
         } else {
             let parts = region.split(other);
-            let (others, ring) =
-                parts.ok_or_else(|| Untestable("there is no room for other pages".to_owned()))?;
+            let (others, ring) = parts
+                .ok_or_else(|| Untestable("the region has no room for other pages".to_owned()))?;
             (Some(others), ring)
         };
         // Pages that were never written may all share one page of zeros.

@@ -124,7 +124,7 @@ const LARGE_MEMORY: Experiment = Experiment {
             outgrow it, and wait for memory where the tables outgrow the last level as well. The \
             core caches the upper levels of the tables, so that a walk mostly loads one entry. A \
             quick run spreads the lines threefold. A full run goes as far as `--memory` allows, 1 \
-            GiB without it: on a machine of one's own, `--memory` with 90 % of the free memory \
+            GiB without it: on your own machine, `--memory` with 90 % of the free memory \
             shows the whole curve. Pages of 2 MiB are requested by madvise or from the hugetlb \
             pool. If the kernel does not find enough free blocks, it compacts memory during the \
             first touch, which takes time, or grants 4 KiB pages, which khugepaged may merge much \

@@ -55,7 +55,7 @@ pub enum MatmulError {
 
 messages! { MatmulError:
     MatmulError::PartOfLine { side } => (
-        "rows of {side} doubles are no whole number of lines; the next such row has {}",
+        "a row of {side} doubles is not a multiple of a line; the next valid number is {}",
         side.next_multiple_of(SM)
     );
     MatmulError::TooLarge { side } => (

@@ -136,8 +136,7 @@ pub enum BandwidthError {
 
 messages! { BandwidthError:
     BandwidthError::PartOfBlock { bytes, granularity } => (
-        "{bytes} bytes are no whole number of blocks; a multiple of {granularity} bytes \
-         would do"
+        "{bytes} bytes are not a multiple of {granularity}"
     );
     BandwidthError::OffLine(address) => ("address {address:#x} is not the start of a line");
 }

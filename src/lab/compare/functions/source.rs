@@ -170,7 +170,10 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     let named = || path.display().to_string();
     let bytes = fs::metadata(path).with_context(named)?.len();
     if bytes > MOST {
-        bail!("{}: {bytes} bytes, and {MOST} is the most", path.display());
+        bail!(
+            "{}: {bytes} bytes exceed the limit of {MOST}",
+            path.display()
+        );
     }
     fs::read(path).with_context(named)
 }

@@ -249,7 +249,7 @@ impl<'a> Types<'_, 'a> {
         let text = wanted.text();
         if near.is_empty() {
             return Ok(anyhow!(
-                "the debug information tells of no types, perhaps of lines alone (-g1, `debug = \
+                "the debug information has no types; it may have only line numbers (-g1, `debug = \
                  \"line-tables-only\"`). Compile with -g, or with `debug = true` in the Cargo \
                  profile"
             ));

@@ -36,7 +36,7 @@ const MOST: u64 = 1 << 48;
 /// If the number exceeds every address space.
 pub(super) fn bounded(number: u64) -> Result<u64> {
     if number > MOST {
-        bail!("damaged debug information: {number} bytes or elements, and {MOST} are the most");
+        bail!("damaged debug information: {number} exceeds the limit of {MOST} bytes or elements");
     }
     Ok(number)
 }

@@ -58,8 +58,8 @@ impl Image {
         match image.object() {
             Ok(_) => Ok(image),
             Err(error) => Err(match foreign(&image.bytes) {
-                Some(what) => anyhow!("{shown} is {what}, no ELF object file"),
-                None => anyhow!("{shown} is no ELF object file: {error}"),
+                Some(what) => anyhow!("{shown} is {what}; an ELF object file is needed"),
+                None => anyhow!("{shown} is not an ELF object file: {error}"),
             }),
         }
     }

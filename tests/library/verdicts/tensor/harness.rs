@@ -105,6 +105,6 @@ pub fn harness() -> Vec<Row> {
         row("C9", COUNTED, Untestable, |m| {
             counted(m, Interval::exact(40.0), [30.0, f64::NAN, 179_230.0])
         })
-        .says("nobody looked"),
+        .says("not probed on this machine"),
     ]
 }

@@ -128,12 +128,12 @@ pub(crate) fn at_least_cores(cpu_order: &CpuOrder, cores: usize) -> Testable<()>
     if here >= cores {
         return Ok(());
     }
-    let there = match here {
-        1 => "is one".to_owned(),
-        _ => format!("are {here}"),
+    let here = match here {
+        1 => "one".to_owned(),
+        _ => here.to_string(),
     };
     Err(Untestable(format!(
-        "the test needs {cores} cores, and there {there}"
+        "the test needs {cores} cores, and this process may use only {here}"
     )))
 }
 

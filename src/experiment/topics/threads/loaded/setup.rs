@@ -51,7 +51,7 @@ impl Setup for LoadedSetup {
         let mut cpus = self.cpus.clone();
         let ([_, _, ..], timed) = (&cpus[..], self.timed) else {
             return Err(Untestable(
-                "the test needs two CPUs, and there is one".to_owned(),
+                "the test needs two CPUs, and this process may use only one".to_owned(),
             ));
         };
         if timed == Timed::Stream {
