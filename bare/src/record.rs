@@ -144,7 +144,7 @@ pub fn point<'a>(bytes: usize, walked: &'a Walked<'_>) -> impl Serialize + use<'
             flops: work.flops,
             instructions: work.instructions,
             pages: "2 MiB",
-            crew: None::<()>,
+            thread_stats: None::<()>,
             flags: List(move || noisy.into_iter().chain(ended)),
             counts: Some(List(move || counts.into_iter().flatten())),
             #[cfg(feature = "experiments")]

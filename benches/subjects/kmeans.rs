@@ -6,10 +6,10 @@ use criterion::Throughput;
 use linefill::cpu::Features;
 use linefill::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay};
 use linefill::experiment::{Context, CpuOrder, Linux, Setup, Untestable, Workload};
-use linefill::host::Team as _;
+use linefill::host::ThreadGroup as _;
 use linefill::mem::Region;
 use linefill::os::current_cpu;
-use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, team};
+use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, thread_group};
 
 /// Points per thread.
 const POINTS: usize = 4000;
@@ -75,25 +75,25 @@ fn iteration(
         keep_on: false,
     };
     let work = Some(Throughput::Elements(setup.points as u64));
-    let timed = team(&mut members(&setup)?, options, |team| {
+    let timed = thread_group(&mut workers(&setup)?, options, |group| {
         driver.time(name, work, &mut |operations| {
-            let turns = team.round(operations).iter();
-            turns.map(WorkerTime::until).max().unwrap_or(0)
+            let times = group.round(operations).iter();
+            times.map(WorkerTime::until).max().unwrap_or(0)
         })
     });
     let timed = timed?;
     Ok(timed.cycles.or(timed.ticks))
 }
 
-fn members(setup: &KMeansSetup) -> Result<Vec<Worker<'static>>, Untestable> {
+fn workers(setup: &KMeansSetup) -> Result<Vec<Worker<'static>>, Untestable> {
     let context = Context {
         features: Features::detect(),
         host: &Linux,
     };
-    // The set-up does not use this region: its members allocate their own memory.
+    // The set-up does not use this region: its workers allocate their own memory.
     let region = Region::new(Box::leak(Box::new([0; 128])))?;
     match setup.prepare(region, &context)? {
-        Workload::Threads { members, .. } => Ok(members),
-        other => Err(Untestable(format!("{other:?} is no team"))),
+        Workload::Threads { workers, .. } => Ok(workers),
+        other => Err(Untestable(format!("{other:?} is no thread group"))),
     }
 }

@@ -306,7 +306,7 @@ pub enum Workload<'m> {
     /// Kernels on several threads.
     Threads {
         /// The threads.
-        members: Vec<Worker<'m>>,
+        workers: Vec<Worker<'m>>,
         /// How they are timed.
         timing: Timing<'m>,
     },
@@ -325,7 +325,7 @@ pub enum Workload<'m> {
 pub enum Timing<'m> {
     /// In their steady state, all at once.
     AtOnce {
-        /// The member whose time counts.
+        /// The worker whose time counts.
         sample: SampleOf,
         /// Operations of a thread per round over its working set.
         period: u64,
@@ -372,26 +372,26 @@ impl<'m> Workload<'m> {
         }
     }
 
-    /// Returns threads to be timed in their steady state, all at once. `sample` selects the member whose
+    /// Returns threads to be timed in their steady state, all at once. `sample` selects the worker whose
     /// time counts; `period` is the operations of one round over each thread's working set.
-    pub fn at_once(members: Vec<Worker<'m>>, sample: SampleOf, period: u64) -> Self {
+    pub fn at_once(workers: Vec<Worker<'m>>, sample: SampleOf, period: u64) -> Self {
         let timing = Timing::AtOnce {
             sample,
             period,
             in_step: false,
         };
-        Workload::Threads { members, timing }
+        Workload::Threads { workers, timing }
     }
 
     /// Like [`Workload::at_once`], for threads that wait for each other, so that none can do more than
     /// the others.
-    pub fn in_step(members: Vec<Worker<'m>>, sample: SampleOf, period: u64) -> Self {
+    pub fn in_step(workers: Vec<Worker<'m>>, sample: SampleOf, period: u64) -> Self {
         let timing = Timing::AtOnce {
             sample,
             period,
             in_step: true,
         };
-        Workload::Threads { members, timing }
+        Workload::Threads { workers, timing }
     }
 
     /// Returns the kernel of a steady workload, and the operations of one round. The accesses of a
@@ -413,7 +413,7 @@ impl core::fmt::Debug for Workload<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Workload::Steady { period, .. } => write!(f, "Steady {{ period: {period} }}"),
-            Workload::Threads { members, .. } => write!(f, "Threads {{ members: {members:?} }}"),
+            Workload::Threads { workers, .. } => write!(f, "Threads {{ workers: {workers:?} }}"),
             Workload::Shot { work, .. } => write!(f, "Shot {{ work: {work:?} }}"),
             Workload::Count(value) => write!(f, "Count({value})"),
         }

@@ -11,9 +11,9 @@ use crate::counters::{Counters, Place, Quantity, chosen};
 use crate::cpu::SplitLocks;
 use crate::experiment::Counting;
 use crate::host::{
-    Alias, Arrangement, BackgroundLoad, Backing, Code, Event, Granted, Group, Guard, Host, Lack,
-    MemoryNode, MemoryPolicy, OnNode, Pages, Populate, Prefetchers, Process, Refusal, RoundOptions,
-    Sharing, Team, Told, View, Watch, Worker,
+    Alias, Arrangement, BackgroundLoad, Backing, Code, Event, Granted, Group, Guard, Host,
+    HostMonitor, Lack, MemoryNode, MemoryPolicy, OnNode, Pages, Populate, Prefetchers, Process,
+    Refusal, RoundOptions, Sharing, ThreadGroup, Told, View, Worker,
 };
 use crate::os::irq::Interrupts;
 use crate::os::limits::{level_2_cache, memory_here};
@@ -98,7 +98,7 @@ impl Host for Linux {
         Ok(BEGAN.get_or_init(Instant::now).elapsed())
     }
 
-    fn watch(&self) -> Box<dyn Watch> {
+    fn monitor(&self) -> Box<dyn HostMonitor> {
         Box::new(DisturbanceMonitor::here())
     }
 
@@ -128,16 +128,20 @@ impl Host for Linux {
         }
     }
 
-    fn team(
+    fn thread_group(
         &self,
-        members: &mut [Worker<'_>],
+        workers: &mut [Worker<'_>],
         options: RoundOptions,
-        lead: &mut dyn FnMut(&mut dyn Team),
+        lead: &mut dyn FnMut(&mut dyn ThreadGroup),
     ) -> Result<(), Lack> {
-        os::team(members, options, |team| lead(team)).map_err(Lack::refused)
+        os::thread_group(workers, options, |group| lead(group)).map_err(Lack::refused)
     }
 
-    fn partner(&self, cpu: usize, step: Box<dyn FnMut() + Send>) -> Result<Box<dyn Guard>, Lack> {
+    fn background_thread(
+        &self,
+        cpu: usize,
+        step: Box<dyn FnMut() + Send>,
+    ) -> Result<Box<dyn Guard>, Lack> {
         Ok(Box::new(
             BackgroundThread::start(cpu, step).map_err(Lack::refused)?,
         ))
@@ -224,7 +228,7 @@ impl Host for Linux {
 impl Guard for BackgroundThread {}
 impl Guard for Pinned {}
 impl Guard for Off {}
-impl Watch for DisturbanceMonitor {}
+impl HostMonitor for DisturbanceMonitor {}
 
 impl Backing for Memory {
     fn bytes(&self) -> &[u8] {

@@ -60,7 +60,7 @@ pub struct Measured {
     /// Interrupts of the CPU while the point was sampled, where they were counted.
     pub interrupts: Option<u64>,
     /// The threads, if there are several.
-    pub crew: Option<ThreadStats>,
+    pub thread_stats: Option<ThreadStats>,
     /// What claims are judged on in addition to `ticks`, whose interval is then that of the value behind
     /// the passes. `None` in a point as measured.
     pub confidence: Option<Confidence>,
@@ -224,8 +224,8 @@ impl Measured {
     /// Returns the time of the slowest thread over that of the fastest, in a point of one pass on several
     /// threads. Passes that are merged say nothing about it: each ran at its own speed.
     pub(crate) fn spread(&self) -> Option<f64> {
-        let crew = self.crew.filter(|_| self.passes.is_empty())?;
-        (crew.fastest > 0.0).then(|| crew.slowest / crew.fastest)
+        let stats = self.thread_stats.filter(|_| self.passes.is_empty())?;
+        (stats.fastest > 0.0).then(|| stats.slowest / stats.fastest)
     }
 
     /// Converts ticks to core cycles, by the mean clock of all passes.

@@ -16,8 +16,8 @@ pub use event::{Event, Group, Refusal, Software};
 pub use node::{Found as FoundPages, MemoryNode, MemoryPolicy, Nodes, OnNode};
 pub use pages::{Alias, Backing, Code, Granted, Heap, Pages, Populate, Via, View};
 pub use threads::{
-    BackgroundLoad, Process, RoundOptions, RunAhead, RunAheadBudget, RunAheadLimit, Team, Worker,
-    WorkerTime,
+    BackgroundLoad, Process, RoundOptions, RunAhead, RunAheadBudget, RunAheadLimit, ThreadGroup,
+    Worker, WorkerTime,
 };
 
 use alloc::boxed::Box;
@@ -34,9 +34,9 @@ use crate::measure::{Monitor, NoMonitor};
 pub trait Guard: Debug {}
 
 /// Detects disturbances of a thread while it measures.
-pub trait Watch: Monitor + Debug {}
+pub trait HostMonitor: Monitor + Debug {}
 
-impl Watch for NoMonitor {}
+impl HostMonitor for NoMonitor {}
 
 /// Prefetchers that are ready to be switched off.
 pub trait Prefetchers: Debug {
@@ -133,7 +133,7 @@ pub trait Host: Debug + Sync {
     }
 
     /// Returns a monitor of disturbances of this thread. Takes some milliseconds.
-    fn watch(&self) -> Box<dyn Watch> {
+    fn monitor(&self) -> Box<dyn HostMonitor> {
         Box::new(NoMonitor)
     }
 
@@ -160,16 +160,16 @@ pub trait Host: Debug + Sync {
         Err(self.lacks("counters of events"))
     }
 
-    /// Starts the members, calls `lead` to run rounds, and ends the members.
+    /// Starts the workers, calls `lead` to run rounds, and ends the workers.
     ///
     /// # Errors
     /// If a thread cannot be started or pinned to its CPU, or if the time-stamp counters of the CPUs disagree;
     /// `lead` is then not called.
-    fn team(
+    fn thread_group(
         &self,
-        members: &mut [Worker<'_>],
+        workers: &mut [Worker<'_>],
         options: RoundOptions,
-        lead: &mut dyn FnMut(&mut dyn Team),
+        lead: &mut dyn FnMut(&mut dyn ThreadGroup),
     ) -> Result<(), Lack> {
         Err(self.lacks("second thread"))
     }
@@ -178,7 +178,11 @@ pub trait Host: Debug + Sync {
     ///
     /// # Errors
     /// If the thread cannot be started or pinned.
-    fn partner(&self, cpu: usize, step: Box<dyn FnMut() + Send>) -> Result<Box<dyn Guard>, Lack> {
+    fn background_thread(
+        &self,
+        cpu: usize,
+        step: Box<dyn FnMut() + Send>,
+    ) -> Result<Box<dyn Guard>, Lack> {
         Err(self.lacks("second thread"))
     }
 

@@ -129,7 +129,7 @@ impl RunAheadLimit {
 
     /// Returns what a runner that has made `own` steps may do on its way to `goal` steps. Sleeps at the
     /// bound.
-    pub fn slack(&self, own: u64, goal: u64) -> RunAheadBudget {
+    pub fn budget(&self, own: u64, goal: u64) -> RunAheadBudget {
         let mut waited = Duration::ZERO;
         let mut seen = None;
         loop {
@@ -236,12 +236,12 @@ impl fmt::Debug for Worker<'_> {
     }
 }
 
-/// The timing of one member in a round.
+/// The timing of one worker in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerTime {
-    /// Ticks from the common start to the member's own start.
+    /// Ticks from the common start to the worker's own start.
     pub late: u64,
-    /// Ticks from the member's own start to its end.
+    /// Ticks from the worker's own start to its end.
     pub ticks: u64,
     /// The checksum that its kernel returned.
     pub checksum: u64,
@@ -250,7 +250,7 @@ pub struct WorkerTime {
 }
 
 impl WorkerTime {
-    /// Returns the ticks from the common start to the member's end.
+    /// Returns the ticks from the common start to the worker's end.
     pub fn until(&self) -> u64 {
         self.late + self.ticks
     }
@@ -259,38 +259,38 @@ impl WorkerTime {
 /// How a round is run.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundOptions {
-    /// Ticks from the call to the common start. Every member must notice the round in this time.
+    /// Ticks from the call to the common start. Every worker must notice the round in this time.
     pub ahead: u64,
-    /// Whether a member that is done goes on, untimed, until all members are done, so that the last
-    /// operations of a member meet as much traffic as the first. Not for members that share a CPU.
+    /// Whether a worker that is done goes on, untimed, until all workers are done, so that the last
+    /// operations of a worker meet as much traffic as the first. Not for workers that share a CPU.
     pub keep_on: bool,
 }
 
-/// A running team, as its leader sees it.
-pub trait Team {
-    /// Makes every member do `operations` operations, all from the same tick on. Returns the times of this
-    /// round, in the members' order.
+/// A running thread group, as its leader sees it.
+pub trait ThreadGroup {
+    /// Makes every worker do `operations` operations, all from the same tick on. Returns the times of this
+    /// round, in the workers' order.
     ///
     /// # Panics
-    /// If a member's kernel panicked.
+    /// If a worker's kernel panicked.
     fn round(&mut self, operations: u64) -> &[WorkerTime];
 
-    /// Returns the times of the last round, in the members' order.
-    fn turns(&self) -> &[WorkerTime];
+    /// Returns the times of the last round, in the workers' order.
+    fn times(&self) -> &[WorkerTime];
 
-    /// Returns whether the first two members shared a core when the last round began, although the host
+    /// Returns whether the first two workers shared a core when the last round began, although the host
     /// reports two cores.
     fn one_core(&self) -> bool;
 
-    /// Returns whether the first two members had a core each when the last round began, although the host
+    /// Returns whether the first two workers had a core each when the last round began, although the host
     /// reports that they share one.
     fn two_cores(&self) -> bool;
 
-    /// Returns the ticks per round trip of a line between the first two members when the last round began,
-    /// by `lock cmpxchg`; `None` if the host reports that two members share a core.
+    /// Returns the ticks per round trip of a line between the first two workers when the last round began,
+    /// by `lock cmpxchg`; `None` if the host reports that two workers share a core.
     fn round_trip(&self) -> Option<f64>;
 
-    /// Waits until the first two members run on different cores, or on one if the host reports that they
+    /// Waits until the first two workers run on different cores, or on one if the host reports that they
     /// share one, or until `patience` is used up. Subtracts the time waited from `patience`.
     fn wait_for_cores(&mut self, patience: &mut Duration);
 }
@@ -326,11 +326,11 @@ mod tests {
     use crate::experiment::Linux;
     use crate::host::Lack;
 
-    /// Runs to `goal` within `leash`, in parts of up to `batch` steps, and publishes the position in `at`.
-    fn run(leash: &RunAheadLimit, goal: u64, batch: u32, at: &AtomicU64) {
+    /// Runs to `goal` within `limit`, in parts of up to `batch` steps, and publishes the position in `at`.
+    fn run(limit: &RunAheadLimit, goal: u64, batch: u32, at: &AtomicU64) {
         let mut own = 0;
         loop {
-            match leash.slack(own, goal) {
+            match limit.budget(own, goal) {
                 RunAheadBudget::Over => return,
                 RunAheadBudget::Behind { steps, place } => {
                     assert_eq!(u64::from(place), steps % 1000);
@@ -341,7 +341,7 @@ mod tests {
                     own += u64::from(part);
                     // Published early: the walker must never find the runner beyond the bound.
                     at.store(own, Ordering::SeqCst);
-                    leash.note(lead + part);
+                    limit.note(lead + part);
                 }
             }
         }
@@ -351,10 +351,10 @@ mod tests {
     fn a_runner_never_leads_by_more_than_the_bound() {
         const GOAL: u64 = 20_000;
         for (bound, stride, batch) in [(1, 1, 1), (7, 3, 100), (100, 10, 8), (100, 64, 100)] {
-            let leash = RunAheadLimit::new(&Linux, bound);
+            let limit = RunAheadLimit::new(&Linux, bound);
             let at = AtomicU64::new(0);
             thread::scope(|scope| {
-                scope.spawn(|| run(&leash, GOAL, batch, &at));
+                scope.spawn(|| run(&limit, GOAL, batch, &at));
                 let mut steps = 0u64;
                 while steps < GOAL {
                     // The runner may have acted on any step that the walker has published so far.
@@ -363,27 +363,27 @@ mod tests {
                     // Slower than the runner, now and then.
                     (0..steps % 100).for_each(|_| core::hint::spin_loop());
                     steps += stride;
-                    leash.advance(steps, (steps % 1000) as u32);
+                    limit.advance(steps, (steps % 1000) as u32);
                 }
-                leash.settle();
+                limit.settle();
             });
-            let most = leash.leads().map_or(0, |lead| lead.most);
+            let most = limit.leads().map_or(0, |lead| lead.most);
             assert!(most <= bound, "{most} of {bound}");
         }
     }
 
     #[test]
     fn a_walker_that_stands_still_or_is_gone_is_not_waited_for() {
-        let leash = RunAheadLimit::new(&Linux, 3);
+        let limit = RunAheadLimit::new(&Linux, 3);
         let at = AtomicU64::new(0);
         // The runner gives up after a second.
-        run(&leash, 10, 1, &at);
+        run(&limit, 10, 1, &at);
         assert_eq!(at.load(Ordering::Relaxed), 3);
         thread::scope(|scope| {
-            scope.spawn(|| run(&leash, 10, 1, &at));
-            leash.let_go();
+            scope.spawn(|| run(&limit, 10, 1, &at));
+            limit.let_go();
         });
-        assert_eq!(leash.slack(0, 10), RunAheadBudget::Over);
+        assert_eq!(limit.budget(0, 10), RunAheadBudget::Over);
     }
 
     /// A host whose sleep returns after 10 ms.
@@ -407,35 +407,35 @@ mod tests {
     #[test]
     fn a_runner_waits_for_a_time_and_not_for_a_number_of_sleeps() {
         static HASTY: Hasty = Hasty(AtomicU64::new(0));
-        let leash = RunAheadLimit::new(&HASTY, 3);
-        assert_eq!(leash.slack(3, 10), RunAheadBudget::Over);
+        let limit = RunAheadLimit::new(&HASTY, 3);
+        assert_eq!(limit.budget(3, 10), RunAheadBudget::Over);
         assert_eq!(HASTY.0.load(Ordering::Relaxed), 101);
     }
 
     #[test]
     fn steps_are_told_apart_beyond_32_bits() {
-        let leash = RunAheadLimit::new(&Linux, 10);
+        let limit = RunAheadLimit::new(&Linux, 10);
         let many = (1 << 33) + 5;
-        leash.advance(many, 7);
+        limit.advance(many, 7);
         let behind = RunAheadBudget::Behind {
             steps: many,
             place: 7,
         };
-        assert_eq!(leash.slack(many - 100, many + 50), behind);
+        assert_eq!(limit.budget(many - 100, many + 50), behind);
         let ahead = RunAheadBudget::Ahead { lead: 4, room: 6 };
-        assert_eq!(leash.slack(many + 4, many + 50), ahead);
+        assert_eq!(limit.budget(many + 4, many + 50), ahead);
         assert_eq!(
-            leash.slack(many + 4, many + 5),
+            limit.budget(many + 4, many + 5),
             RunAheadBudget::Ahead { lead: 4, room: 1 }
         );
-        assert_eq!(leash.slack(many - 1, many), RunAheadBudget::Over);
+        assert_eq!(limit.budget(many - 1, many), RunAheadBudget::Over);
     }
 
     #[test]
     fn leads_are_counted_by_tenths() {
-        let leash = RunAheadLimit::new(&Linux, 10);
-        assert_eq!(leash.leads(), None);
-        (1..=10).for_each(|lead| leash.note(lead));
+        let limit = RunAheadLimit::new(&Linux, 10);
+        assert_eq!(limit.leads(), None);
+        (1..=10).for_each(|lead| limit.note(lead));
         let expected = RunAhead {
             least: 1,
             lower: 1,
@@ -443,6 +443,6 @@ mod tests {
             upper: 9,
             most: 10,
         };
-        assert_eq!(leash.leads(), Some(expected));
+        assert_eq!(limit.leads(), Some(expected));
     }
 }

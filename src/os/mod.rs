@@ -10,11 +10,11 @@
 
 #[doc(hidden)]
 pub mod affinity;
-mod apart;
 #[doc(hidden)]
 pub mod clock;
 #[doc(hidden)]
 pub mod code;
+mod core_distance;
 #[doc(hidden)]
 pub mod futex;
 mod guardian;
@@ -33,10 +33,6 @@ pub mod maps;
 #[doc(hidden)]
 pub mod memory;
 #[doc(hidden)]
-pub mod neighbour;
-#[doc(hidden)]
-pub mod partner;
-#[doc(hidden)]
 pub mod perf;
 #[doc(hidden)]
 pub mod preempt;
@@ -52,8 +48,7 @@ pub mod settings;
 pub mod split_locks;
 #[doc(hidden)]
 pub mod sysfs;
-#[doc(hidden)]
-pub mod team;
+mod threads;
 #[doc(hidden)]
 pub mod trial;
 #[cfg(feature = "lab")]
@@ -73,14 +68,13 @@ pub use memory::nodes_of;
 pub use memory::{
     Granted, LockRefused, Memory, MemoryError, Pages, Populated, Via, first_touched_on,
 };
-#[doc(hidden)]
-pub use neighbour::{BackgroundProcess, NeighbourError};
-#[doc(hidden)]
-pub use partner::{BackgroundThread, PartnerError};
 pub use preempt::{Disturbance, Switches, current_cpu};
 #[doc(hidden)]
 pub use root::{Root, Unreadable};
 #[doc(hidden)]
 pub use sysfs::Sysfs;
 #[doc(hidden)]
-pub use team::{ThreadGroup, ThreadGroupError, team};
+pub use threads::{
+    BackgroundProcess, BackgroundProcessError, BackgroundThread, BackgroundThreadError,
+    ThreadGroup, ThreadGroupError, thread_group,
+};

@@ -290,7 +290,7 @@ pub struct RawPoint<Text, Timed> {
 
 /// The measurements of a timed point. Times are in ticks per operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RawTimed<Text, Crew, Flags, Counts, Samples> {
+pub struct RawTimed<Text, Stats, Flags, Counts, Samples> {
     /// Median.
     pub median: f64,
     /// Median absolute deviation.
@@ -318,8 +318,8 @@ pub struct RawTimed<Text, Crew, Flags, Counts, Samples> {
     /// The pages that backed the memory.
     pub pages: Text,
     /// The threads, if there were several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub crew: Option<Crew>,
+    #[serde(rename = "crew", skip_serializing_if = "Option::is_none")]
+    pub thread_stats: Option<Stats>,
     /// [`NOISY`](super::NOISY), `disturbed N`, how sampling [ended](super::ended_flag), and `same as ID`
     /// if another experiment of this run measured the same case before.
     pub flags: Flags,

@@ -153,7 +153,7 @@ fn timed_of(measured: Measured, same_as: Option<String>) -> Timed {
         flops,
         instructions,
         pages: measured.pages,
-        crew: measured.crew,
+        thread_stats: measured.thread_stats,
         flags,
         counts: Some(counts).filter(|counts| !counts.is_empty()),
         // A line belongs to one pass, so it has at most one distribution.
@@ -209,14 +209,14 @@ fn measured_of(timed: Timed) -> Measured {
         },
         samples: timed.samples.iter().map(sample).collect(),
         disturbed,
-        quality: Quality::of(timed.crew, disturbed > 0 && timed.n > quiet),
+        quality: Quality::of(timed.thread_stats, disturbed > 0 && timed.n > quiet),
         ended: ends.into_iter().find(flagged).unwrap_or(Ended::Precise),
         counts: timed.counts.iter().flatten().filter_map(count).collect(),
         pages: timed.pages,
         passes: Vec::new(),
         runs: timed.runs.into_iter().collect(),
         interrupts: timed.interrupts,
-        crew: timed.crew,
+        thread_stats: timed.thread_stats,
         confidence: None,
     }
 }
@@ -265,8 +265,8 @@ mod tests {
                     .into_iter()
                     .collect(),
                 interrupts: Some(3),
-                crew: Some(ThreadStats {
-                    members: 4,
+                thread_stats: Some(ThreadStats {
+                    workers: 4,
                     cpus: 2,
                     fastest: 4.5,
                     slowest: 5.25,

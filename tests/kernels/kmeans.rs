@@ -6,9 +6,9 @@ use linefill::experiment::topics::kmeans::run::{
     Clustering, ClusteringSetup, KMeansSetup, KMeansWay, Told,
 };
 use linefill::experiment::{Context, Linux, SampleOf, Setup, Timing, Workload};
-use linefill::host::Team as _;
+use linefill::host::ThreadGroup as _;
 use linefill::mem::Region;
-use linefill::os::{RoundOptions, allowed, team};
+use linefill::os::{RoundOptions, allowed, thread_group};
 use linefill::pattern::kmeans::{POINTS, Point, scatter};
 
 const VECTORS: &str = include_str!("../../reference/sestoft_kmeans_dataset_vectors.csv");
@@ -127,7 +127,7 @@ fn none() -> Region<'static> {
     Region::new(Box::leak(Box::new([0; 128]))).unwrap()
 }
 
-/// The timed team does the same iterations, and starts again once the means no longer change.
+/// The timed group does the same iterations, and starts again once the means no longer change.
 #[test]
 fn a_timed_team_goes_on_and_on() {
     let points = 200;
@@ -139,14 +139,14 @@ fn a_timed_team_goes_on_and_on() {
             prepared => prepared.unwrap(),
         };
         let Workload::Threads {
-            mut members,
+            mut workers,
             timing: Timing::AtOnce { sample, .. },
         } = prepared
         else {
             panic!("{way:?} is no group of threads");
         };
         assert_eq!(sample, SampleOf::Slowest);
-        let work = members[0].kernel.work();
+        let work = workers[0].kernel.work();
         assert_eq!(
             work.flops,
             5 * 81 * points as u64 / of(way).cpus.len() as u64
@@ -155,9 +155,9 @@ fn a_timed_team_goes_on_and_on() {
             ahead: 100_000,
             keep_on: false,
         };
-        let done = team(&mut members, options, |team| {
-            team.round(3);
-            team.round(2 * whole)[0].checksum
+        let done = thread_group(&mut workers, options, |group| {
+            group.round(3);
+            group.round(2 * whole)[0].checksum
         });
         assert_eq!(done.unwrap(), 3 + 2 * whole, "{way:?}");
     }

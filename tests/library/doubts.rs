@@ -149,10 +149,13 @@ fn apart(f1: f64, f2: f64) -> Analysis {
     for line in &mut record.points {
         let ticks = if line.experiment == "F1" { f1 } else { f2 };
         if let Some(measured) = line.point.measured_mut()
-            && let Some(crew) = measured.crew.as_mut().filter(|crew| crew.members > 1)
+            && let Some(stats) = measured
+                .thread_stats
+                .as_mut()
+                .filter(|stats| stats.workers > 1)
         {
-            crew.pair = Some([0, 1]);
-            crew.round_trip = Some(ticks);
+            stats.pair = Some([0, 1]);
+            stats.round_trip = Some(ticks);
         }
     }
     Analysis::of(record)
@@ -165,8 +168,10 @@ fn what_was_far_apart_beside_the_rest_of_the_run_is_judged_with_doubt() {
         let analysis = apart(f1, f2);
         let points = analysis.answer("F1").unwrap().points.iter();
         let threads = points.filter_map(Point::measured).filter(|of| {
-            let crew = of.crew.as_ref();
-            crew.is_some_and(|crew| crew.members == crew.cpus && !crew.one_core && crew.members > 1)
+            let stats = of.thread_stats.as_ref();
+            stats.is_some_and(|stats| {
+                stats.workers == stats.cpus && !stats.one_core && stats.workers > 1
+            })
         });
         let qualities: Vec<Quality> = threads.map(|of| of.quality).collect();
         assert!(!qualities.is_empty());

@@ -10,8 +10,8 @@ use linefill::experiment::{
     Context, CpuOrder, Effort, Linux, Machine, Point, Rig, State, Untestable, find,
 };
 use linefill::host::{
-    Backing, Granted, Host, Lack, MemoryNode, MemoryPolicy, OnNode, Pages, RoundOptions, Team,
-    Worker,
+    Backing, Granted, Host, Lack, MemoryNode, MemoryPolicy, OnNode, Pages, RoundOptions,
+    ThreadGroup, Worker,
 };
 use linefill::os::{Sysfs, allowed};
 
@@ -121,13 +121,13 @@ impl Host for TwoNodes {
         Ok(found.into_iter().filter(|on| on.pages > 0).collect())
     }
 
-    fn team(
+    fn thread_group(
         &self,
-        members: &mut [Worker<'_>],
+        workers: &mut [Worker<'_>],
         options: RoundOptions,
-        lead: &mut dyn FnMut(&mut dyn Team),
+        lead: &mut dyn FnMut(&mut dyn ThreadGroup),
     ) -> Result<(), Lack> {
-        Linux.team(members, options, lead)
+        Linux.thread_group(workers, options, lead)
     }
 }
 

@@ -183,7 +183,7 @@ fn what_is_missing_is_named_with_every_way_to_give_it() {
         ("sharing", &["binary", "--offset", "--pid", "-- COMMAND"]),
         ("layout nope", &["nope", "No such file"]),
         ("list D14.2", &["`D14` is one", "linefill show D14"]),
-        ("man --out /dev/null", &["manual pages", "it is no folder"]),
+        ("man --out /dev/null", &["manual pages", "not a folder"]),
     ] {
         folder.run(&words(line)).refused(parts);
     }

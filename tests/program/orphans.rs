@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 use crate::common;
 use crate::common::cli::Folder;
 use linefill::cpu::Caches;
-use linefill::host::Team as _;
+use linefill::host::ThreadGroup as _;
 use linefill::kernel::{Motion, RoundTrip, RoundTripWay, Vector};
 use linefill::mem::Region;
-use linefill::os::{BackgroundLoad, BackgroundProcess, RoundOptions, Worker, allowed, team};
+use linefill::os::{
+    BackgroundLoad, BackgroundProcess, RoundOptions, Worker, allowed, thread_group,
+};
 use linefill::pattern::Rng;
 
 /// The maximum time until an orphan ends.
@@ -75,7 +77,7 @@ fn children_of(parent: u32) -> Vec<u32> {
     numbers.filter(is_child).collect()
 }
 
-fn chore(cpu: usize) -> BackgroundLoad {
+fn load(cpu: usize) -> BackgroundLoad {
     BackgroundLoad {
         cpu,
         bytes: 1 << 20,
@@ -88,7 +90,7 @@ fn chore(cpu: usize) -> BackgroundLoad {
 fn threads_at_work(cpus: &[usize], rounds: usize) {
     let mut memory = vec![0; 256];
     let words = Region::new(&mut memory).unwrap().into_atomics();
-    let member = |index: usize| Worker {
+    let worker = |index: usize| Worker {
         cpu: cpus[index % cpus.len()],
         kernel: Box::new(RoundTrip::new(words, 0, index, 2, RoundTripWay::Store).unwrap()),
     };
@@ -96,9 +98,9 @@ fn threads_at_work(cpus: &[usize], rounds: usize) {
         ahead: 50_000,
         keep_on: false,
     };
-    team(&mut [member(0), member(1)], options, |team| {
+    thread_group(&mut [worker(0), worker(1)], options, |group| {
         for _ in 0..rounds {
-            team.round(10);
+            group.round(10);
         }
     })
     .unwrap();
@@ -117,8 +119,8 @@ fn start_workers() {
     }
     let cpus = allowed();
     loop {
-        let neighbour = BackgroundProcess::start(chore(cpus[0])).unwrap();
-        let another = BackgroundProcess::start(chore(cpus[cpus.len() - 1])).unwrap();
+        let process = BackgroundProcess::start(load(cpus[0])).unwrap();
+        let another = BackgroundProcess::start(load(cpus[cpus.len() - 1])).unwrap();
         match how.as_str() {
             "panics" => panic!("in the middle of a measurement"),
             "exits" => std::process::exit(3),
@@ -127,7 +129,7 @@ fn start_workers() {
             _ if cpus.len() > 1 => threads_at_work(&cpus, 3),
             _ => {}
         }
-        drop((neighbour, another));
+        drop((process, another));
     }
 }
 

@@ -94,7 +94,7 @@ fn under(rules: &[Rule], folder: &Folder, args: &[&str]) -> Option<Ran> {
     Some(Ran::of(&mut with_rules(folder.linefill(args), rules)))
 }
 
-/// Experiments with the threads of k-means, of a pool, and of teams.
+/// Experiments with the threads of k-means, of a pool, and of thread groups.
 const THREADED: [&str; 9] = [
     "run", "B1", "B6", "B9", "E42", "--memory", "1MiB", "--budget", "1s",
 ];

@@ -134,7 +134,7 @@ fn what_cannot_be_followed_is_refused() {
     // What cannot be written is not measured first.
     fs::write(folder.at("linefill-watch"), "").unwrap();
     let ran = folder.run(&tiny(&["--rounds", "1"]));
-    let ran = ran.refused(&["output folder `linefill-watch`", "it is no folder"]);
+    let ran = ran.refused(&["output folder `linefill-watch`", "not a folder"]);
     assert!(!ran.err.contains(" points, "), "{}", ran.err);
 }
 

@@ -8,11 +8,11 @@ use linefill::experiment::{
     Arena, Case, Context, Counting, CpuOrder, Experiment, Linux, Machine, Ranges, Run, SampleOf,
     Shape, Timing, Unit, Untestable, Workload, find,
 };
-use linefill::host::Team as _;
+use linefill::host::ThreadGroup as _;
 use linefill::kernel::{Kernel, Work};
 use linefill::measure::Shot;
 use linefill::os::current_cpu;
-use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, team};
+use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, thread_group};
 use linefill::time::{Rate, start, stop};
 
 use super::driver::{Driver, Timed, is_test};
@@ -197,7 +197,7 @@ enum Stretch<'m> {
     Shots(Box<dyn Shot + 'm>, Work),
     ThreadGroup(Threads<'m>),
     Runs {
-        members: Vec<Worker<'m>>,
+        workers: Vec<Worker<'m>>,
         renew: Box<dyn FnMut(Run) + 'm>,
         operations: u64,
     },
@@ -205,7 +205,7 @@ enum Stretch<'m> {
 
 /// Threads that start at the same tick, as in the lab.
 struct Threads<'m> {
-    members: Vec<Worker<'m>>,
+    workers: Vec<Worker<'m>>,
     pace: SampleOf,
     options: RoundOptions,
 }
@@ -214,16 +214,16 @@ impl<'m> Threads<'m> {
     /// Ticks from a call to the common start: 20 to 50 microseconds.
     const AHEAD: u64 = 100_000;
 
-    fn new(members: Vec<Worker<'m>>, pace: SampleOf, in_step: bool) -> Self {
-        let mut cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
+    fn new(workers: Vec<Worker<'m>>, pace: SampleOf, in_step: bool) -> Self {
+        let mut cpus: Vec<usize> = workers.iter().map(|worker| worker.cpu).collect();
         cpus.sort_unstable();
         cpus.dedup();
         let options = RoundOptions {
             ahead: Self::AHEAD,
-            keep_on: cpus.len() == members.len() && !in_step,
+            keep_on: cpus.len() == workers.len() && !in_step,
         };
         Threads {
-            members,
+            workers,
             pace,
             options,
         }
@@ -231,16 +231,16 @@ impl<'m> Threads<'m> {
 
     fn run(&mut self, operations: u64) -> u64 {
         let pace = self.pace;
-        let ticks = team(&mut self.members, self.options, |team| {
-            let turns = team.round(operations);
-            let first = turns.first().map_or(0, |turn| turn.ticks);
-            let mut own: Vec<u64> = turns.iter().map(|turn| turn.ticks).collect();
+        let ticks = thread_group(&mut self.workers, self.options, |group| {
+            let times = group.round(operations);
+            let first = times.first().map_or(0, |time| time.ticks);
+            let mut own: Vec<u64> = times.iter().map(|time| time.ticks).collect();
             own.sort_unstable();
             match pace {
                 SampleOf::First => first,
                 SampleOf::Fastest => own[0],
                 SampleOf::Median => own[own.len() / 2],
-                SampleOf::Slowest => turns.iter().map(WorkerTime::until).fold(0, u64::max),
+                SampleOf::Slowest => times.iter().map(WorkerTime::until).fold(0, u64::max),
             }
         });
         // Criterion needs a time even if the threads did not start; the bench prints the error and continues.
@@ -259,13 +259,13 @@ impl<'m> Stretch<'m> {
             } => Err(Untestable::because("it takes a second process")),
             Workload::Steady { kernel, .. } => Ok(Stretch::Steady(kernel)),
             Workload::Shot { shot, work } => Ok(Stretch::Shots(shot, work)),
-            Workload::Threads { members, timing } => match timing {
+            Workload::Threads { workers, timing } => match timing {
                 Timing::Runs {
                     renew,
                     operations,
                     less: None,
                 } => Ok(Stretch::Runs {
-                    members,
+                    workers,
                     renew,
                     operations,
                 }),
@@ -273,7 +273,7 @@ impl<'m> Stretch<'m> {
                 Timing::Helped { .. } => Err(Untestable::because("it takes a helper thread")),
                 Timing::AtOnce {
                     sample, in_step, ..
-                } => Ok(Stretch::ThreadGroup(Threads::new(members, sample, in_step))),
+                } => Ok(Stretch::ThreadGroup(Threads::new(workers, sample, in_step))),
             },
             Workload::Count(_) => Err(Untestable("it is counted, not timed".to_owned())),
         }
@@ -286,8 +286,8 @@ impl<'m> Stretch<'m> {
             Stretch::Shots(_, work) => *work,
             Stretch::Runs { .. } => Work::default(),
             Stretch::ThreadGroup(threads) => {
-                let first = threads.members.first();
-                first.map_or_else(Work::default, |member| member.kernel.work())
+                let first = threads.workers.first();
+                first.map_or_else(Work::default, |worker| worker.kernel.work())
             }
         }
     }
@@ -315,21 +315,21 @@ impl<'m> Stretch<'m> {
                 share_of(ticks, operations, shots * of_one)
             }
             Stretch::Runs {
-                members,
+                workers,
                 renew,
                 operations: of_one,
             } => {
                 let runs = operations.div_ceil(*of_one);
-                let share = *of_one / members.len() as u64;
+                let share = *of_one / workers.len() as u64;
                 let options = RoundOptions {
                     ahead: AHEAD,
                     keep_on: false,
                 };
-                let ticks = team(members, options, |team| {
+                let ticks = thread_group(workers, options, |group| {
                     let mut run = || {
                         renew(Run::One);
-                        let turns = team.round(share).iter();
-                        turns.map(WorkerTime::until).fold(0, u64::max)
+                        let times = group.round(share).iter();
+                        times.map(WorkerTime::until).fold(0, u64::max)
                     };
                     (0..runs).map(|_| run()).sum()
                 });

@@ -284,7 +284,8 @@ impl Evidence<'_> {
         let point = self.point(label, x)?;
         point.interval(self.unit, self.machine.rate)?;
         let measured = point.measured();
-        let threads = measured.and_then(|of| Some((of.ticks.interval, of.crew?.round_trip?)));
+        let threads =
+            measured.and_then(|of| Some((of.ticks.interval, of.thread_stats?.round_trip?)));
         let (ticks, trip) = threads.ok_or_else(|| {
             Untestable(format!(
                 "no round trip of a line was timed beside `{label}` at {x}"

@@ -122,7 +122,7 @@ mod tests {
                 counts: Vec::new(),
                 runs: Vec::new(),
                 interrupts: None,
-                crew: None,
+                thread_stats: None,
                 confidence: None,
             })),
         }

@@ -102,7 +102,7 @@ impl Residence {
     pub fn of(machine: &Machine, measured: &Measured, bytes: usize) -> Self {
         let capacity = |index: usize| machine.ranges.capacities.get(index);
         let fits = |index| capacity(index).is_some_and(|of| bytes as f64 <= of.usable());
-        match measured.crew {
+        match measured.thread_stats {
             Some(_) => Residence::Threads,
             None if fits(0) => Residence::L1,
             None if fits(1) => Residence::L2,
@@ -255,7 +255,7 @@ impl Doubt {
             settle(measured, priors, self.judged);
         }
         // The difference between two mappings that are compared may be negative.
-        if measured.crew.is_none() && measured.ticks.interval.hi < 0.0 {
+        if measured.thread_stats.is_none() && measured.ticks.interval.hi < 0.0 {
             point.state = State::Untestable(Untestable(NEGATIVE.to_owned()));
             return point;
         }

@@ -42,8 +42,8 @@ pub fn mark_remote<'p>(points: impl IntoIterator<Item = &'p mut Point>) {
     for measured in points.into_iter().filter_map(Point::measured_mut) {
         // Threads that share a CPU or a core wait for other things than lines.
         let threads = measured
-            .crew
-            .filter(|of| !of.one_core && of.members == of.cpus);
+            .thread_stats
+            .filter(|of| !of.one_core && of.workers == of.cpus);
         if let Some((pair, ticks)) = threads.and_then(|of| of.pair.zip(of.round_trip)) {
             let least = shortest.entry(pair).or_insert(ticks);
             *least = least.min(ticks);
@@ -146,12 +146,14 @@ fn together(mut passes: Vec<Measured>, numbers: &[u32]) -> Option<Measured> {
     let runs = passes.iter().flat_map(|pass| pass.runs.clone()).collect();
     let interrupts = passes.iter().map(|pass| pass.interrupts);
     let interrupts = interrupts.sum::<Option<u64>>();
-    let crews = || counted.iter().filter_map(|pass| pass.crew);
-    let trips: Vec<f64> = crews().filter_map(|of| of.round_trip).collect();
-    let crew = crews().reduce(ThreadStats::with).map(|crew| ThreadStats {
-        round_trip: (!trips.is_empty()).then(|| trips.iter().sum::<f64>() / trips.len() as f64),
-        ..crew
-    });
+    let all_stats = || counted.iter().filter_map(|pass| pass.thread_stats);
+    let trips: Vec<f64> = all_stats().filter_map(|of| of.round_trip).collect();
+    let stats = all_stats()
+        .reduce(ThreadStats::with)
+        .map(|stats| ThreadStats {
+            round_trip: (!trips.is_empty()).then(|| trips.iter().sum::<f64>() / trips.len() as f64),
+            ..stats
+        });
     let first = passes.swap_remove(0);
     Some(Measured {
         ticks,
@@ -166,7 +168,7 @@ fn together(mut passes: Vec<Measured>, numbers: &[u32]) -> Option<Measured> {
         counts,
         runs,
         interrupts,
-        crew,
+        thread_stats: stats,
         ..first
     })
 }
@@ -242,7 +244,7 @@ pub(crate) mod tests {
             counts: Vec::new(),
             runs: Vec::new(),
             interrupts: None,
-            crew: None,
+            thread_stats: None,
             confidence: None,
         };
         point(series, State::Measured(Box::new(measured)))
@@ -295,8 +297,8 @@ pub(crate) mod tests {
     fn the_round_trip_is_the_mean_of_all_passes() {
         let near = |ticks| {
             let mut point = timed("a", 10.0);
-            point.measured_mut().unwrap().crew = Some(ThreadStats {
-                members: 2,
+            point.measured_mut().unwrap().thread_stats = Some(ThreadStats {
+                workers: 2,
                 cpus: 2,
                 round_trip: Some(ticks),
                 ..ThreadStats::default()
@@ -304,8 +306,8 @@ pub(crate) mod tests {
             point
         };
         let merged = merged([200.0, 200.0, 200.0, 360.0].map(near).into());
-        let crew = merged[0].measured().unwrap().crew.unwrap();
-        assert_eq!(crew.round_trip, Some(240.0));
+        let stats = merged[0].measured().unwrap().thread_stats.unwrap();
+        assert_eq!(stats.round_trip, Some(240.0));
     }
 
     /// A pass of lower quality than the best contributes only its own interval.
@@ -346,24 +348,24 @@ pub(crate) mod tests {
 
     #[test]
     fn a_pass_with_the_threads_far_apart_is_disturbed() {
-        let crew = |pair, ticks| ThreadStats {
-            members: 2,
+        let stats = |pair, ticks| ThreadStats {
+            workers: 2,
             cpus: 2,
             pair,
             round_trip: ticks,
             ..ThreadStats::default()
         };
-        let known = |pair, ticks| crew(Some(pair), Some(ticks));
+        let known = |pair, ticks| stats(Some(pair), Some(ticks));
         let one_core = |ticks| ThreadStats {
             one_core: true,
             ..known([0, 1], ticks)
         };
         let two_cores = ThreadStats {
             two_cores: true,
-            ..crew(Some([0, 1]), None)
+            ..stats(Some([0, 1]), None)
         };
         let crowded = |ticks| ThreadStats {
-            members: 4,
+            workers: 4,
             ..known([0, 1], ticks)
         };
         // Round trips between threads of one core, or between threads that wait for each other, say
@@ -378,14 +380,14 @@ pub(crate) mod tests {
             (two_cores, TwoCores),
             (crowded(50.0), Clean),
             (crowded(6000.0), Clean),
-            (crew(Some([0, 1]), None), Clean),
-            (crew(None, Some(900.0)), Clean),
+            (stats(Some([0, 1]), None), Clean),
+            (stats(None, Some(900.0)), Clean),
         ];
-        let mut points = expected.map(|(crew, _)| {
+        let mut points = expected.map(|(stats, _)| {
             let mut point = timed("a", 10.0);
             let measured = point.measured_mut().unwrap();
-            measured.crew = Some(crew);
-            measured.quality = Quality::of(measured.crew, false);
+            measured.thread_stats = Some(stats);
+            measured.quality = Quality::of(measured.thread_stats, false);
             point
         });
         mark_remote(&mut points);

@@ -11,7 +11,7 @@ use crate::experiment::{
     Arena, Case, Context, Count, Measured, PageRequest, Point, Quality, Rung, State, Testable,
     Untestable, Workload, rung_of,
 };
-use crate::host::{Each, Event, MemoryPolicy, Pages, Refusal, Watch};
+use crate::host::{Each, Event, HostMonitor, MemoryPolicy, Pages, Refusal};
 use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
 use crate::pmu::Quantity;
 use crate::prelude::*;
@@ -74,7 +74,7 @@ pub struct Rig<'a> {
     /// The fraction of the effort's sampling time that is available.
     share: f64,
     stop: &'a AtomicBool,
-    monitor: Box<dyn Watch>,
+    monitor: Box<dyn HostMonitor>,
     arena: Arena,
     /// Pages that replace the pages of every case, if any.
     pages: Option<PageRequest>,
@@ -95,7 +95,7 @@ impl<'a> Rig<'a> {
             effort,
             share: 1.0,
             stop,
-            monitor: context.host.watch(),
+            monitor: context.host.monitor(),
             arena: Arena::on(context.host),
             pages: None,
             counters: Vec::new(),
@@ -317,7 +317,7 @@ fn measured(outcome: Outcome, prepared: &PreparedCase<'_>, samples: Vec<Sample>)
         counts: Vec::new(),
         runs: Vec::new(),
         interrupts: None,
-        crew: prepared.threads,
+        thread_stats: prepared.threads,
         confidence: None,
     }
 }

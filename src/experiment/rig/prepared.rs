@@ -10,8 +10,8 @@ use crate::experiment::{
     Timing, Untestable, Workload,
 };
 use crate::host::{
-    BackgroundLoad, Each, Event, FoundPages, Granted, Host, Lack, MemoryPolicy, Refusal, Watch,
-    of_kernel, of_shot,
+    BackgroundLoad, Each, Event, FoundPages, Granted, Host, HostMonitor, Lack, MemoryPolicy,
+    Refusal, of_kernel, of_shot,
 };
 use crate::kernel::Work;
 use crate::measure::{Buffers, Outcome, Plan, one_shot, steady};
@@ -80,7 +80,7 @@ impl<'m> PreparedCase<'m> {
         &mut self,
         rate: Rate,
         plan: &Plan<'_>,
-        monitor: &mut dyn Watch,
+        monitor: &mut dyn HostMonitor,
         buffers: Buffers<'_>,
     ) -> Testable<Option<Outcome>> {
         let in_laps = |period| Plan {
@@ -119,7 +119,7 @@ impl<'m> PreparedCase<'m> {
                     Some(load) => while_at_work(host, *load, steady),
                 };
             }
-            Workload::Threads { members, timing } => match timing {
+            Workload::Threads { workers, timing } => match timing {
                 Timing::Runs {
                     renew,
                     operations,
@@ -130,7 +130,7 @@ impl<'m> PreparedCase<'m> {
                         operations: *operations,
                         less: *less,
                     };
-                    threads::runs(host, members, runs, rate, plan, buffers)?
+                    threads::runs(host, workers, runs, rate, plan, buffers)?
                 }
                 Timing::AtOnce {
                     sample,
@@ -138,13 +138,13 @@ impl<'m> PreparedCase<'m> {
                     in_step,
                 } => {
                     let plan = in_laps(*period);
-                    threads::at_once(host, members, *sample, *in_step, rate, &plan, buffers)?
+                    threads::at_once(host, workers, *sample, *in_step, rate, &plan, buffers)?
                 }
                 Timing::Helped { period, limit } => {
                     let plan = in_laps(*period);
                     let helped = SampleOf::First;
                     let timed =
-                        threads::at_once(host, members, helped, true, rate, &plan, buffers)?;
+                        threads::at_once(host, workers, helped, true, rate, &plan, buffers)?;
                     timed.map(|(outcome, stats)| {
                         let lead = limit.leads();
                         (outcome, ThreadStats { lead, ..stats })
@@ -174,9 +174,9 @@ impl<'m> PreparedCase<'m> {
     pub fn work(&self) -> Work {
         match &self.workload {
             Workload::Steady { kernel, .. } => kernel.work(),
-            Workload::Threads { members, .. } => members
+            Workload::Threads { workers, .. } => workers
                 .first()
-                .map_or_else(Work::default, |member| member.kernel.work()),
+                .map_or_else(Work::default, |worker| worker.kernel.work()),
             Workload::Shot { work, .. } => *work,
             Workload::Count(_) => Work::default(),
         }

@@ -11,7 +11,7 @@ use crate::kernel::{Kernel, Register, Work};
 use crate::measure::{Shot, each_shot};
 use crate::time::start;
 
-/// Ticks from the call of a round to its start: enough for sleeping members to wake up.
+/// Ticks from the call of a round to its start: enough for sleeping workers to wake up.
 const AHEAD: u64 = 100_000;
 
 /// Ticks after which no further run is started, a few seconds: if the host has put another thread to
@@ -40,10 +40,10 @@ pub(super) fn one_by_one(
         }
         Workload::Shot { shot, .. } => time(shot.as_mut(), &mut ticks),
         Workload::Threads {
-            members,
+            workers,
             timing: Timing::AtOnce { in_step: false, .. },
         } => {
-            let Some(first) = members.first_mut() else {
+            let Some(first) = workers.first_mut() else {
                 return Ok(None);
             };
             let found = Arc::new(Mutex::new(ticks));
@@ -58,9 +58,9 @@ pub(super) fn one_by_one(
                 ahead: AHEAD,
                 keep_on: true,
             };
-            // The first member does all its runs in one operation. The others continue until it is done.
-            host.team(members, options, &mut |team| {
-                team.round(1);
+            // The first worker does all its runs in one operation. The others continue until it is done.
+            host.thread_group(workers, options, &mut |group| {
+                group.round(1);
             })?;
             ticks = core::mem::take(&mut *lock(&found));
         }
@@ -160,9 +160,9 @@ mod tests {
     fn the_first_of_several_threads_is_timed_while_the_others_work() {
         let cpus = allowed();
         let kernels = [Counting::default(), Counting::default()];
-        let member = |index: usize| Worker::new(cpus[index % cpus.len()], kernels[index].clone());
-        let members = vec![member(0), member(1)];
-        let mut workload = Workload::at_once(members, SampleOf::First, 1);
+        let worker = |index: usize| Worker::new(cpus[index % cpus.len()], kernels[index].clone());
+        let workers = vec![worker(0), worker(1)];
+        let mut workload = Workload::at_once(workers, SampleOf::First, 1);
         let found = one_by_one(&Linux, &mut workload, 3).unwrap().unwrap();
         assert_eq!(found.count, RUNS as u64);
         assert!(kernels[0].counts()[0] >= 3 * RUNS as u64);

@@ -1,7 +1,7 @@
-//! Kernels on several threads at once: which member's time a sample is, and how samples are taken.
+//! Kernels on several threads at once: which worker's time a sample is, and how samples are taken.
 
 use crate::experiment::{Run, Testable, Untestable};
-use crate::host::{Host, RoundOptions, RunAhead, Team, Worker, WorkerTime};
+use crate::host::{Host, RoundOptions, RunAhead, ThreadGroup, Worker, WorkerTime};
 use crate::measure::{Buffers, Counted, Outcome, Plan, in_long_stretches, in_stretches, in_whole};
 use crate::order;
 use crate::prelude::*;
@@ -10,50 +10,51 @@ use crate::time::Rate;
 use core::cell::Cell;
 use core::time::Duration;
 
-/// The member of a team whose time is taken as a sample.
+/// The worker of a thread group whose time is taken as a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SampleOf {
-    /// The fastest member, as in Drepper's figures.
+    /// The fastest worker, as in Drepper's figures.
     Fastest,
-    /// The median member.
+    /// The median worker.
     Median,
-    /// The slowest member, timed from the common start: the time that the whole team takes, as in
+    /// The slowest worker, timed from the common start: the time that the whole group takes, as in
     /// Sestoft's table.
     Slowest,
-    /// The first member, which the others help.
+    /// The first worker, which the others help.
     First,
 }
 
-/// Statistics of a measured team's members.
+/// Statistics of a measured group's workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
 pub struct ThreadStats {
     /// The number of threads.
-    pub members: u32,
+    #[cfg_attr(feature = "record", serde(rename = "members"))]
+    pub workers: u32,
     /// The number of CPUs they run on.
     pub cpus: u32,
-    /// Median of the fastest member's ticks per operation.
+    /// Median of the fastest worker's ticks per operation.
     pub fastest: f64,
-    /// Median of the slowest member's ticks per operation.
+    /// Median of the slowest worker's ticks per operation.
     pub slowest: f64,
-    /// The CPUs of the first two members, if there are at least two.
+    /// The CPUs of the first two workers, if there are at least two.
     #[cfg_attr(feature = "record", serde(skip_serializing_if = "Option::is_none"))]
     pub pair: Option<[usize; 2]>,
-    /// Whether the first two members shared one core in most rounds, although the system reports two
+    /// Whether the first two workers shared one core in most rounds, although the system reports two
     /// cores.
     #[cfg_attr(
         feature = "lab",
         serde(default, skip_serializing_if = "std::ops::Not::not")
     )]
     pub one_core: bool,
-    /// Whether the first two members had a core each in most rounds, although the system reports that they
+    /// Whether the first two workers had a core each in most rounds, although the system reports that they
     /// share one.
     #[cfg_attr(
         feature = "lab",
         serde(default, skip_serializing_if = "std::ops::Not::not")
     )]
     pub two_cores: bool,
-    /// Median ticks that a line took from the first member to the second and back by `lock cmpxchg`,
+    /// Median ticks that a line took from the first worker to the second and back by `lock cmpxchg`,
     /// measured at the start of each round. `None` if the system reports that they share a core.
     #[cfg_attr(feature = "record", serde(skip_serializing_if = "Option::is_none"))]
     pub round_trip: Option<f64>,
@@ -95,32 +96,32 @@ const AHEAD: f64 = 30_000.0;
 /// core, or to unite two that it has put on two.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A member that starts later than 1/`LATE` of its time has not run beside the others throughout.
+/// A worker that starts later than 1/`LATE` of its time has not run beside the others throughout.
 const LATE: u64 = 10;
 
-/// Repetitions of each run, of which the fastest counts, where two kinds of run are compared: a member
+/// Repetitions of each run, of which the fastest counts, where two kinds of run are compared: a worker
 /// put to sleep makes a run several times as long.
 const TRIES: usize = 4;
 
-/// Measures the ticks per operation of `members` that run at once, each doing its own operations.
+/// Measures the ticks per operation of `workers` that run at once, each doing its own operations.
 ///
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
 pub(crate) fn at_once(
     host: &dyn Host,
-    members: &mut [Worker<'_>],
+    workers: &mut [Worker<'_>],
     pace: SampleOf,
     in_step: bool,
     rate: Rate,
     plan: &Plan<'_>,
     buffers: Buffers<'_>,
 ) -> Testable<Option<(Outcome, ThreadStats)>> {
-    let (mut spread, alone) = Spread::of(members);
+    let (mut spread, alone) = Spread::of(workers);
     let options = RoundOptions {
         ahead: rate.ticks(AHEAD),
         keep_on: alone && !in_step,
     };
-    // Members that share a CPU alternate every few milliseconds, so a sample must span several turns. A
+    // Workers that share a CPU alternate every few milliseconds, so a sample must span several times. A
     // helper regains its lead in every stretch, and walks along one list are in step in some stretches
     // and apart in others: both are timed from beginning to end.
     let nanos = match pace {
@@ -133,23 +134,23 @@ pub(crate) fn at_once(
         ..*plan
     };
     let disturbances = Cell::new(0);
-    let outcome = led(host, members, options, |team| {
+    let outcome = led(host, workers, options, |group| {
         let mut patience = PATIENCE;
         let mut time = |operations| {
-            team.round(operations);
-            if elsewhere(team) && !patience.is_zero() {
-                team.wait_for_cores(&mut patience);
-                team.round(operations);
+            group.round(operations);
+            if elsewhere(group) && !patience.is_zero() {
+                group.wait_for_cores(&mut patience);
+                group.round(operations);
             }
-            let all = spread.add(team, operations);
-            let turns = team.turns();
+            let all = spread.add(group, operations);
+            let times = group.times();
             // Helpers may sleep and start late.
             let disturbed = match pace {
-                SampleOf::First => alone && turns.first().is_some_and(apart),
+                SampleOf::First => alone && times.first().is_some_and(apart),
                 _ => all,
             };
             disturbances.set(disturbances.get() + u64::from(disturbed));
-            stretch(turns, pace)
+            stretch(times, pace)
         };
         let watch = &mut Counted(&disturbances);
         match pace {
@@ -159,33 +160,33 @@ pub(crate) fn at_once(
             SampleOf::Median | SampleOf::Slowest => in_stretches(&mut time, plan, watch, buffers),
         }
     })?;
-    Ok(outcome.map(|outcome| (outcome, spread.crew())))
+    Ok(outcome.map(|outcome| (outcome, spread.stats())))
 }
 
-/// Runs whose operations the members share.
+/// Runs whose operations the workers share.
 pub(crate) struct Runs<'r> {
     /// Prepares a run.
     pub renew: &'r mut dyn FnMut(Run),
-    /// Operations per run, of all members together.
+    /// Operations per run, of all workers together.
     pub operations: u64,
     /// The fraction of another run's time that is subtracted from each run's time.
     pub less: Option<f64>,
 }
 
-/// Measures the ticks per operation of runs that `members` share, from their common start until the last
-/// member is done.
+/// Measures the ticks per operation of runs that `workers` share, from their common start until the last
+/// worker is done.
 ///
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
 pub(crate) fn runs(
     host: &dyn Host,
-    members: &mut [Worker<'_>],
+    workers: &mut [Worker<'_>],
     runs: Runs<'_>,
     rate: Rate,
     plan: &Plan<'_>,
     buffers: Buffers<'_>,
 ) -> Testable<Option<(Outcome, ThreadStats)>> {
-    let (mut spread, _) = Spread::of(members);
+    let (mut spread, _) = Spread::of(workers);
     let options = RoundOptions {
         ahead: rate.ticks(AHEAD),
         keep_on: false,
@@ -195,24 +196,24 @@ pub(crate) fn runs(
         operations,
         less,
     } = runs;
-    let share = operations / members.len().max(1) as u64;
+    let share = operations / workers.len().max(1) as u64;
     let disturbances = Cell::new(0);
-    let outcome = led(host, members, options, |team| {
+    let outcome = led(host, workers, options, |group| {
         let mut patience = PATIENCE;
         let mut run = |which| {
-            let mut from_anew = |team: &mut dyn Team| {
+            let mut from_anew = |group: &mut dyn ThreadGroup| {
                 renew(which);
-                // Not timed: the members fetch what was renewed.
-                team.round(0);
-                team.round(share);
+                // Not timed: the workers fetch what was renewed.
+                group.round(0);
+                group.round(share);
             };
-            from_anew(team);
-            if elsewhere(team) && !patience.is_zero() {
-                team.wait_for_cores(&mut patience);
-                from_anew(team);
+            from_anew(group);
+            if elsewhere(group) && !patience.is_zero() {
+                group.wait_for_cores(&mut patience);
+                from_anew(group);
             }
-            let disturbed = which == Run::One && spread.add(team, operations);
-            let (ticks, checksum) = stretch(team.turns(), SampleOf::Slowest);
+            let disturbed = which == Run::One && spread.add(group, operations);
+            let (ticks, checksum) = stretch(group.times(), SampleOf::Slowest);
             (ticks, disturbed, checksum)
         };
         let mut time = || {
@@ -234,47 +235,47 @@ pub(crate) fn runs(
         let watch = &mut Counted(&disturbances);
         in_whole(&mut time, operations, plan, watch, buffers)
     })?;
-    Ok(outcome.map(|outcome| (outcome, spread.crew())))
+    Ok(outcome.map(|outcome| (outcome, spread.stats())))
 }
 
-/// Starts the members, and returns the result of `lead`, which leads them through rounds.
+/// Starts the workers, and returns the result of `lead`, which leads them through rounds.
 ///
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
 fn led<T>(
     host: &dyn Host,
-    members: &mut [Worker<'_>],
+    workers: &mut [Worker<'_>],
     options: RoundOptions,
-    lead: impl FnOnce(&mut dyn Team) -> T,
+    lead: impl FnOnce(&mut dyn ThreadGroup) -> T,
 ) -> Testable<T> {
     let mut lead = Some(lead);
     let mut found = None;
-    host.team(members, options, &mut |team| {
-        found = lead.take().map(|lead| lead(team));
+    host.thread_group(workers, options, &mut |group| {
+        found = lead.take().map(|lead| lead(group));
     })?;
     found.ok_or_else(|| Untestable("the threads were never led".to_owned()))
 }
 
-/// Whether the first two members ran on one core instead of two when the last round began, or on two instead of
+/// Whether the first two workers ran on one core instead of two when the last round began, or on two instead of
 /// one.
-fn elsewhere(team: &dyn Team) -> bool {
-    team.one_core() || team.two_cores()
+fn elsewhere(group: &dyn ThreadGroup) -> bool {
+    group.one_core() || group.two_cores()
 }
 
-/// Whether a member was disturbed, or did not run beside the others throughout.
-fn apart(turn: &WorkerTime) -> bool {
-    turn.disturbed || turn.late > turn.ticks / LATE
+/// Whether a worker was disturbed, or did not run beside the others throughout.
+fn apart(time: &WorkerTime) -> bool {
+    time.disturbed || time.late > time.ticks / LATE
 }
 
-/// Times of the members in each round.
+/// Times of the workers in each round.
 struct Spread {
-    members: usize,
+    workers: usize,
     cpus: usize,
-    /// The CPUs of the first two members.
+    /// The CPUs of the first two workers.
     pair: Option<[usize; 2]>,
     fastest: Vec<f64>,
     slowest: Vec<f64>,
-    /// Rounds in which the first two members shared one core.
+    /// Rounds in which the first two workers shared one core.
     on_one_core: usize,
     /// Rounds in which they had a core each, although they should share one.
     on_two_cores: usize,
@@ -282,13 +283,13 @@ struct Spread {
 }
 
 impl Spread {
-    /// Returns statistics without rounds, and whether each member has a CPU to itself.
-    fn of(members: &[Worker<'_>]) -> (Self, bool) {
-        let cpus = order::distinct(members.iter().map(|member| member.cpu));
+    /// Returns statistics without rounds, and whether each worker has a CPU to itself.
+    fn of(workers: &[Worker<'_>]) -> (Self, bool) {
+        let cpus = order::distinct(workers.iter().map(|worker| worker.cpu));
         let spread = Spread {
-            members: members.len(),
+            workers: workers.len(),
             cpus: cpus.len(),
-            pair: match members {
+            pair: match workers {
                 [one, two, ..] => Some([one.cpu, two.cpu]),
                 _ => None,
             },
@@ -298,29 +299,29 @@ impl Spread {
             on_two_cores: 0,
             round_trips: Vec::new(),
         };
-        let alone = spread.members == spread.cpus;
+        let alone = spread.workers == spread.cpus;
         (spread, alone)
     }
 
-    /// Adds the team's last round, of `operations` operations. Returns whether it was disturbed.
-    fn add(&mut self, team: &dyn Team, operations: u64) -> bool {
-        let turns = team.turns();
-        let each = |turn: &WorkerTime| turn.ticks as f64 / operations as f64;
-        let values = || turns.iter().map(each);
+    /// Adds the group's last round, of `operations` operations. Returns whether it was disturbed.
+    fn add(&mut self, group: &dyn ThreadGroup, operations: u64) -> bool {
+        let times = group.times();
+        let each = |time: &WorkerTime| time.ticks as f64 / operations as f64;
+        let values = || times.iter().map(each);
         self.fastest.extend(values().reduce(f64::min));
         self.slowest.extend(values().reduce(f64::max));
-        self.on_one_core += usize::from(team.one_core());
-        self.on_two_cores += usize::from(team.two_cores());
-        self.round_trips.extend(team.round_trip());
-        // Members that share a CPU disturb each other, which is the effect under test.
-        self.members == self.cpus && (elsewhere(team) || turns.iter().any(apart))
+        self.on_one_core += usize::from(group.one_core());
+        self.on_two_cores += usize::from(group.two_cores());
+        self.round_trips.extend(group.round_trip());
+        // Workers that share a CPU disturb each other, which is the effect under test.
+        self.workers == self.cpus && (elsewhere(group) || times.iter().any(apart))
     }
 
-    fn crew(self) -> ThreadStats {
+    fn stats(self) -> ThreadStats {
         let mostly = |rounds| 2 * rounds > self.fastest.len();
         let (one_core, two_cores) = (mostly(self.on_one_core), mostly(self.on_two_cores));
         ThreadStats {
-            members: self.members as u32,
+            workers: self.workers as u32,
             cpus: self.cpus as u32,
             fastest: median_of(self.fastest).unwrap_or(f64::NAN),
             slowest: median_of(self.slowest).unwrap_or(f64::NAN),
@@ -334,19 +335,19 @@ impl Spread {
 }
 
 /// Returns the ticks and the checksum of a round.
-fn stretch(turns: &[WorkerTime], pace: SampleOf) -> (u64, u64) {
-    let first = turns.first().map_or(0, |turn| turn.ticks);
-    let mut own: Vec<u64> = turns.iter().map(|turn| turn.ticks).collect();
+fn stretch(times: &[WorkerTime], pace: SampleOf) -> (u64, u64) {
+    let first = times.first().map_or(0, |time| time.ticks);
+    let mut own: Vec<u64> = times.iter().map(|time| time.ticks).collect();
     own.sort_unstable();
     let ticks = match pace {
         SampleOf::Fastest => own[0],
         SampleOf::Median => own[own.len() / 2],
         SampleOf::First => first,
-        SampleOf::Slowest => turns.iter().map(WorkerTime::until).fold(0, u64::max),
+        SampleOf::Slowest => times.iter().map(WorkerTime::until).fold(0, u64::max),
     };
-    let checksum = turns
+    let checksum = times
         .iter()
-        .fold(0u64, |sum, turn| sum.wrapping_add(turn.checksum));
+        .fold(0u64, |sum, time| sum.wrapping_add(time.checksum));
     (ticks, checksum)
 }
 
@@ -366,32 +367,32 @@ mod tests {
 
     #[test]
     fn a_round_is_as_long_as_the_member_asked_for() {
-        let turns = [30, 10, 20].map(|ticks| WorkerTime {
+        let times = [30, 10, 20].map(|ticks| WorkerTime {
             late: 25 - ticks / 2,
             ticks,
             checksum: 2,
             ..WorkerTime::default()
         });
-        assert_eq!(stretch(&turns, SampleOf::Fastest), (10, 6));
-        assert_eq!(stretch(&turns, SampleOf::Median), (20, 6));
-        assert_eq!(stretch(&turns, SampleOf::Slowest), (40, 6));
-        assert_eq!(stretch(&turns, SampleOf::First), (30, 6));
+        assert_eq!(stretch(&times, SampleOf::Fastest), (10, 6));
+        assert_eq!(stretch(&times, SampleOf::Median), (20, 6));
+        assert_eq!(stretch(&times, SampleOf::Slowest), (40, 6));
+        assert_eq!(stretch(&times, SampleOf::First), (30, 6));
     }
 
-    /// A team whose first two members may run elsewhere than reported.
+    /// A thread group whose first two workers may run elsewhere than reported.
     struct Placed {
         one_core: bool,
         two_cores: bool,
-        turns: [WorkerTime; 2],
+        times: [WorkerTime; 2],
     }
 
-    impl Team for Placed {
+    impl ThreadGroup for Placed {
         fn round(&mut self, _: u64) -> &[WorkerTime] {
-            &self.turns
+            &self.times
         }
 
-        fn turns(&self) -> &[WorkerTime] {
-            &self.turns
+        fn times(&self) -> &[WorkerTime] {
+            &self.times
         }
 
         fn one_core(&self) -> bool {
@@ -411,41 +412,41 @@ mod tests {
 
     #[test]
     fn rounds_on_other_cores_than_reported_are_disturbed_and_counted() {
-        let turn = WorkerTime {
+        let time = WorkerTime {
             ticks: 1000,
             ..WorkerTime::default()
         };
-        // Whether the members had one core or two, against what is reported, round by round.
-        let crew = |rounds: &[[bool; 2]]| {
+        // Whether the workers had one core or two, against what is reported, round by round.
+        let stats = |rounds: &[[bool; 2]]| {
             let workers = [0, 1].map(|cpu| Worker::new(cpu, Idle));
             let (mut spread, _) = Spread::of(&workers);
             for &[one_core, two_cores] in rounds {
-                let team = Placed {
+                let group = Placed {
                     one_core,
                     two_cores,
-                    turns: [turn; 2],
+                    times: [time; 2],
                 };
-                assert_eq!(spread.add(&team, 10), one_core || two_cores);
+                assert_eq!(spread.add(&group, 10), one_core || two_cores);
             }
-            let crew = spread.crew();
-            [crew.one_core, crew.two_cores]
+            let stats = spread.stats();
+            [stats.one_core, stats.two_cores]
         };
         let [as_reported, one, two] = [[false, false], [true, false], [false, true]];
-        assert_eq!(crew(&[one, one, as_reported]), [true, false]);
-        assert_eq!(crew(&[two, as_reported, two]), [false, true]);
-        assert_eq!(crew(&[two, as_reported]), [false, false]);
+        assert_eq!(stats(&[one, one, as_reported]), [true, false]);
+        assert_eq!(stats(&[two, as_reported, two]), [false, true]);
+        assert_eq!(stats(&[two, as_reported]), [false, false]);
     }
 
     #[test]
     fn passes_spread_as_far_as_the_widest() {
-        let crew = |fastest, slowest| ThreadStats {
-            members: 2,
+        let stats = |fastest, slowest| ThreadStats {
+            workers: 2,
             cpus: 2,
             fastest,
             slowest,
             ..ThreadStats::default()
         };
-        assert_eq!(crew(3.0, 4.0).with(crew(2.0, 3.5)), crew(2.0, 4.0));
+        assert_eq!(stats(3.0, 4.0).with(stats(2.0, 3.5)), stats(2.0, 4.0));
         let ahead = |least, median, most| ThreadStats {
             lead: Some(RunAhead {
                 least,
@@ -454,26 +455,26 @@ mod tests {
                 upper: most,
                 most,
             }),
-            ..crew(2.0, 4.0)
+            ..stats(2.0, 4.0)
         };
         let both = ahead(3, 50, 90).with(ahead(1, 40, 95)).lead.unwrap();
         assert_eq!((both.least, both.median, both.most), (1, 50, 95));
-        assert_eq!(crew(2.0, 4.0).with(ahead(3, 50, 90)), ahead(3, 50, 90));
+        assert_eq!(stats(2.0, 4.0).with(ahead(3, 50, 90)), ahead(3, 50, 90));
         let on_one = ThreadStats {
             one_core: true,
-            ..crew(2.0, 4.0)
+            ..stats(2.0, 4.0)
         };
         let on_two = ThreadStats {
             two_cores: true,
-            ..crew(2.0, 4.0)
+            ..stats(2.0, 4.0)
         };
         let distant = |ticks| ThreadStats {
             round_trip: Some(ticks),
-            ..crew(2.0, 4.0)
+            ..stats(2.0, 4.0)
         };
         assert_eq!(distant(200.0).with(distant(600.0)), distant(200.0));
-        assert_eq!(crew(2.0, 4.0).with(distant(600.0)), distant(600.0));
-        assert!(on_one.with(on_one).one_core && !on_one.with(crew(2.0, 4.0)).one_core);
-        assert!(on_two.with(on_two).two_cores && !on_two.with(crew(2.0, 4.0)).two_cores);
+        assert_eq!(stats(2.0, 4.0).with(distant(600.0)), distant(600.0));
+        assert!(on_one.with(on_one).one_core && !on_one.with(stats(2.0, 4.0)).one_core);
+        assert!(on_two.with(on_two).two_cores && !on_two.with(stats(2.0, 4.0)).two_cores);
     }
 }

@@ -183,12 +183,12 @@ impl Setup for BandwidthTeamSetup {
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let vector = self.mover.vector(context)?;
         let mut period = 0;
-        let members = match self.owner {
+        let workers = match self.owner {
             Owner::All => self.together(region, vector, &mut period),
             Owner::Each => self.apart(context.host, region, vector, &mut period),
         };
         // With two threads of the same speed, the median is the more disturbed thread.
-        Ok(Workload::at_once(members?, SampleOf::Median, period))
+        Ok(Workload::at_once(workers?, SampleOf::Median, period))
     }
 }
 
@@ -203,9 +203,9 @@ impl BandwidthTeamSetup {
         let of = |first| SharedBandwidth::new(words, self.motion, vector, first);
         *period = of(0)?.pass();
         let threads = self.cpus.len() as u64;
-        let member =
+        let worker =
             |(index, &cpu): (u64, &usize)| Ok(Worker::new(cpu, of(*period * index / threads)?));
-        (0..).zip(&self.cpus).map(member).collect()
+        (0..).zip(&self.cpus).map(worker).collect()
     }
 
     fn apart<'m>(
@@ -216,16 +216,16 @@ impl BandwidthTeamSetup {
         period: &mut u64,
     ) -> Testable<Vec<Worker<'m>>> {
         let parts = region.into_bytes().chunks_exact_mut(self.bytes.max(1));
-        let mut members = Vec::with_capacity(self.cpus.len());
+        let mut workers = Vec::with_capacity(self.cpus.len());
         for (part, &cpu) in parts.zip(&self.cpus) {
             // Pages of the hugetlb pool cannot be moved before Linux 5.18.
             let _ = host.first_touched_on(part, cpu);
             let part = Region::new(part)?;
             let kernel = Bandwidth::new(part, self.motion, vector)?;
             *period = kernel.pass();
-            members.push(Worker::new(cpu, kernel));
+            workers.push(Worker::new(cpu, kernel));
         }
-        Ok(members)
+        Ok(workers)
     }
 }
 

@@ -147,7 +147,7 @@ pub struct TouchTeamSetup {
 impl Setup for TouchTeamSetup {
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let page = Pages::Base.bytes();
-        let member = |&cpu: &usize| -> Testable<Worker<'m>> {
+        let worker = |&cpu: &usize| -> Testable<Worker<'m>> {
             let mut memory =
                 context
                     .host
@@ -155,9 +155,9 @@ impl Setup for TouchTeamSetup {
             memory.give_back()?;
             Ok(Worker::new(cpu, FirstTouches { memory, next: 0 }))
         };
-        let members = self.cpus.iter().map(member).collect::<Result<_, _>>()?;
+        let workers = self.cpus.iter().map(worker).collect::<Result<_, _>>()?;
         Ok(Workload::at_once(
-            members,
+            workers,
             SampleOf::Median,
             self.pages as u64,
         ))

@@ -147,9 +147,9 @@ impl CompanySetup {
         self.layout.span(self.count).next_multiple_of(PAGE)
     }
 
-    fn members<'m>(&self, region: Region<'m>) -> Testable<Vec<Worker<'m>>> {
+    fn workers<'m>(&self, region: Region<'m>) -> Testable<Vec<Worker<'m>>> {
         let ring = |region: Region<'m>| Ring::new(region, self.layout, self.count, self.order);
-        let mut members = Vec::with_capacity(self.cpus.len());
+        let mut workers = Vec::with_capacity(self.cpus.len());
         match self.lists {
             Lists::One => {
                 let shared = ring(region)?.share();
@@ -157,7 +157,7 @@ impl CompanySetup {
                     shared.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
                 for &cpu in &self.cpus {
                     let walk = SharedWalk::new(shared, Visit::Step(self.step))?;
-                    members.push(Worker::new(cpu, walk));
+                    workers.push(Worker::new(cpu, walk));
                 }
             }
             Lists::Own => {
@@ -173,11 +173,11 @@ impl CompanySetup {
                         region
                     };
                     let walk = Walk::new(ring(own)?, self.step)?;
-                    members.push(Worker::new(cpu, walk));
+                    workers.push(Worker::new(cpu, walk));
                 }
             }
         }
-        Ok(members)
+        Ok(workers)
     }
 }
 
@@ -204,7 +204,7 @@ impl Setup for CompanySetup {
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         all_different(&self.cpus)?;
         Ok(Workload::at_once(
-            self.members(region)?,
+            self.workers(region)?,
             self.pace,
             self.count as u64,
         ))
@@ -227,13 +227,13 @@ mod tests {
         }
     }
 
-    /// Returns the sum of all counters in memory after each member's walk over its list.
+    /// Returns the sum of all counters in memory after each worker's walk over its list.
     fn counted(setup: &CompanySetup) -> u64 {
         let mut bytes = vec![0; setup.bytes() + 64];
         let mut region = Region::new(&mut bytes).unwrap();
         let words = region.len() / 8;
-        for mut member in setup.members(region.reborrow()).unwrap() {
-            member.kernel.run(100);
+        for mut worker in setup.workers(region.reborrow()).unwrap() {
+            worker.kernel.run(100);
         }
         // A walk increments word 1 of every 16 words.
         let counters = (0..words).filter(|word| word % 16 == 1);

@@ -48,15 +48,15 @@ impl Setup for IncrementSetup {
         // A lock is free at first.
         region.bytes_mut().fill(0);
         let words = region.into_atomics();
-        let member = |(index, &cpu): (usize, &usize)| {
+        let worker = |(index, &cpu): (usize, &usize)| {
             let word = self.spacing.at(index) / size_of::<u64>();
             let kernel = Increment::new(words, word, self.way)
                 .ok_or_else(|| Untestable(format!("word {word} does not lie in the region")))?;
             Ok(Worker::new(cpu, kernel))
         };
-        let members = self.cpus.iter().enumerate().map(member);
-        let members = members.collect::<Testable<_>>()?;
-        Ok(Workload::at_once(members, SampleOf::Slowest, 1))
+        let workers = self.cpus.iter().enumerate().map(worker);
+        let workers = workers.collect::<Testable<_>>()?;
+        Ok(Workload::at_once(workers, SampleOf::Slowest, 1))
     }
 }
 
@@ -73,17 +73,17 @@ pub struct RoundTripSetup {
 
 impl RoundTripSetup {
     /// Returns the threads, whose token is word number `token`.
-    fn team<'m>(&self, region: Region<'m>, token: usize) -> Testable<Workload<'m>> {
+    fn workload<'m>(&self, region: Region<'m>, token: usize) -> Testable<Workload<'m>> {
         let threads = self.cpus.len();
         let words = region.into_atomics();
-        let members = self.cpus.iter().enumerate().map(|(index, &cpu)| {
+        let workers = self.cpus.iter().enumerate().map(|(index, &cpu)| {
             let kernel = RoundTrip::new(words, token, index, threads, self.way)
                 .ok_or_else(|| Untestable("the token does not lie in the region".to_owned()))?;
             Ok(Worker::new(cpu, kernel))
         });
-        let members = members.collect::<Testable<_>>()?;
+        let workers = workers.collect::<Testable<_>>()?;
         // All threads take equally long, so the median thread is the least disturbed.
-        Ok(Workload::in_step(members, SampleOf::Median, 1))
+        Ok(Workload::in_step(workers, SampleOf::Median, 1))
     }
 }
 
@@ -108,13 +108,13 @@ impl Setup for RoundTripSetup {
             }
             None => 0,
         };
-        self.team(region, token)
+        self.workload(region, token)
     }
 
     /// Traces without a home node: the place and the owner of the line do not affect its accesses.
     fn traced<'m>(&self, mut region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         region.bytes_mut().fill(0);
-        self.team(region, 0)
+        self.workload(region, 0)
     }
 }
 
@@ -244,15 +244,15 @@ impl Setup for SharedFieldsSetup {
     fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         region.bytes_mut().fill(0);
         let words = region.into_atomics();
-        let member = |(touched, &cpu): (&Vec<SharedWord>, &usize)| {
+        let worker = |(touched, &cpu): (&Vec<SharedWord>, &usize)| {
             Ok(Worker {
                 cpu,
                 kernel: self.kernel(touched, words)?,
             })
         };
-        let members = self.words.iter().zip(&self.cpus).map(member);
-        let members = members.collect::<Testable<_>>()?;
-        Ok(Workload::at_once(members, self.pace, 1))
+        let workers = self.words.iter().zip(&self.cpus).map(worker);
+        let workers = workers.collect::<Testable<_>>()?;
+        Ok(Workload::at_once(workers, self.pace, 1))
     }
 }
 
@@ -281,22 +281,22 @@ mod tests {
         for way in [WordWay::Atomic, WordWay::Plain] {
             let mut bytes = [7; 256];
             let region = Region::new(&mut bytes).unwrap();
-            let mut members = match setup(way).prepare(region, &context) {
-                Ok(Workload::Threads { members, .. }) => members,
+            let mut workers = match setup(way).prepare(region, &context) {
+                Ok(Workload::Threads { workers, .. }) => workers,
                 other => panic!("{other:?}"),
             };
-            let run = |member: &mut Worker<'_>| member.kernel.run(10);
-            // The first member counts to 10, and the second reads that value too.
-            let proofs: Vec<u64> = members.iter_mut().map(run).collect();
+            let run = |worker: &mut Worker<'_>| worker.kernel.run(10);
+            // The first worker counts to 10, and the second reads that value too.
+            let proofs: Vec<u64> = workers.iter_mut().map(run).collect();
             assert_eq!(proofs, [10, 30, 10]);
-            let works: Vec<[u32; 2]> = members
+            let works: Vec<[u32; 2]> = workers
                 .iter()
-                .map(|member| member.kernel.work())
+                .map(|worker| worker.kernel.work())
                 .map(|work| [work.loads, work.stores])
                 .collect();
             assert_eq!(works, [[1, 1], [3, 2], [1, 0]]);
             let mut accesses = Vec::new();
-            members[1]
+            workers[1]
                 .kernel
                 .trace(1, &mut |access| accesses.push(access));
             let (load, store) = (Access::load, Access::store);

@@ -120,10 +120,10 @@ pub fn measure(
         Some(point) => point.interval(Unit::Nanoseconds, session.rate),
         None => Err(Untestable("it was stopped before".to_owned())),
     };
-    let crew = |name: &str| {
+    let stats = |name: &str| {
         let point = points.iter().find(|point| point.series == name)?;
         match &point.state {
-            State::Measured(measured) => measured.crew,
+            State::Measured(measured) => measured.thread_stats,
             _ => None,
         }
     };
@@ -133,7 +133,7 @@ pub fn measure(
             cpus: pair,
             nanos: of(ROUND_TRIP),
         },
-        rounds: VARIANTS.map(|(name, _)| (of(name), crew(name))).to_vec(),
+        rounds: VARIANTS.map(|(name, _)| (of(name), stats(name))).to_vec(),
     })
 }
 

@@ -163,7 +163,7 @@ fn timed(scheme: &Scheme, measured: &Measured, rate: Option<Rate>, width: u16) -
     ];
     let mut table = table(&headings, width);
     let all = VARIANTS.iter().zip(&measured.rounds).enumerate();
-    for (index, ((name, lines), (nanos, crew))) in all {
+    for (index, ((name, lines), (nanos, stats))) in all {
         let name = match lines {
             0 => (*name).to_owned(),
             lines => format!("{name} ({} B)", lines * scheme.line),
@@ -178,7 +178,7 @@ fn timed(scheme: &Scheme, measured: &Measured, rate: Option<Rate>, width: u16) -
                 Ok(nanos) => nanos.to_string(),
                 Err(reason) => reason.to_string(),
             },
-            quickest(*crew, rate),
+            quickest(*stats, rate),
             over(1),
             over(2),
         ]));
@@ -187,10 +187,10 @@ fn timed(scheme: &Scheme, measured: &Measured, rate: Option<Rate>, width: u16) -
 }
 
 /// Formats the time of a round of the quickest thread in nanoseconds.
-fn quickest(crew: Option<ThreadStats>, rate: Option<Rate>) -> String {
+fn quickest(stats: Option<ThreadStats>, rate: Option<Rate>) -> String {
     let nanos =
-        |(crew, rate): (ThreadStats, Rate)| format!("{:.2}", crew.fastest * 1e9 / rate.hz());
-    crew.zip(rate).map_or_else(|| "-".to_owned(), nanos)
+        |(stats, rate): (ThreadStats, Rate)| format!("{:.2}", stats.fastest * 1e9 / rate.hz());
+    stats.zip(rate).map_or_else(|| "-".to_owned(), nanos)
 }
 
 /// Describes a scheme whose structure begins at `start` as JSON.

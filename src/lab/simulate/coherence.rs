@@ -140,28 +140,28 @@ fn of_case(
     choice: &Choice,
 ) -> Result<Traffic, Untestable> {
     let Workload::Threads {
-        mut members,
+        mut workers,
         timing: Timing::AtOnce { .. },
     } = laid_out(case, arena, context, choice)?
     else {
         return Err(Untestable("it is not several threads'".to_owned()));
     };
-    let mut caches = Mesi::new(Protocol::MESI, members.len());
-    in_turn(&mut members, &mut caches, BEFORE);
+    let mut caches = Mesi::new(Protocol::MESI, workers.len());
+    in_turn(&mut workers, &mut caches, BEFORE);
     let before = caches.messages();
     let rounds = COUNTED * choice.laps;
-    in_turn(&mut members, &mut caches, rounds);
+    in_turn(&mut workers, &mut caches, rounds);
     Ok(Traffic {
-        cores: members.len(),
-        operations: rounds * members.len() as u64,
+        cores: workers.len(),
+        operations: rounds * workers.len() as u64,
         sent: caches.messages() - before,
     })
 }
 
-fn in_turn(members: &mut [Worker<'_>], caches: &mut Mesi, rounds: u64) {
+fn in_turn(workers: &mut [Worker<'_>], caches: &mut Mesi, rounds: u64) {
     for _ in 0..rounds {
-        for (core, member) in members.iter_mut().enumerate() {
-            member.kernel.trace(1, &mut |access| {
+        for (core, worker) in workers.iter_mut().enumerate() {
+            worker.kernel.trace(1, &mut |access| {
                 let line = (access.offset / BYTES) as u64;
                 match access.kind {
                     Kind::Load | Kind::Prefetch => caches.read(core, line),

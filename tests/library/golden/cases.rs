@@ -325,7 +325,7 @@ fn hash_of(subject: Workload<'_>, most: usize) -> Hash {
             hash.word(period);
             hash_trace(&mut *kernel, most, &mut hash);
         }
-        Workload::Threads { members, timing } => {
+        Workload::Threads { workers, timing } => {
             match timing {
                 Timing::AtOnce {
                     sample,
@@ -354,7 +354,7 @@ fn hash_of(subject: Workload<'_>, most: usize) -> Hash {
                     hash.word(less.map_or(0, f64::to_bits));
                 }
             }
-            hash_members(members, most, &mut hash);
+            hash_workers(workers, most, &mut hash);
         }
         Workload::Shot { shot, work } => {
             hash.word(5);
@@ -369,10 +369,10 @@ fn hash_of(subject: Workload<'_>, most: usize) -> Hash {
     hash
 }
 
-fn hash_members(members: Vec<Worker<'_>>, most: usize, hash: &mut Hash) {
-    for mut member in members {
-        hash.word(member.cpu as u64);
-        hash_trace(&mut *member.kernel, most, hash);
+fn hash_workers(workers: Vec<Worker<'_>>, most: usize, hash: &mut Hash) {
+    for mut worker in workers {
+        hash.word(worker.cpu as u64);
+        hash_trace(&mut *worker.kernel, most, hash);
     }
 }
 

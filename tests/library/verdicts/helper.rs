@@ -55,8 +55,8 @@ fn ahead(machine: &Machine, most: u32) -> Planted {
                 upper: 90,
                 most,
             };
-            measured.crew = Some(ThreadStats {
-                members: 2,
+            measured.thread_stats = Some(ThreadStats {
+                workers: 2,
                 cpus: 2,
                 fastest: 1.0,
                 slowest: 2.0,

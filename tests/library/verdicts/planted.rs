@@ -151,8 +151,8 @@ impl Planted {
     /// to the fastest for a series, or `None` for points on one thread.
     pub fn with_spread(mut self, spread: impl Fn(&str) -> Option<f64>) -> Self {
         for point in &mut self.points {
-            let crew = spread(&point.series).map(|slowest| ThreadStats {
-                members: 2,
+            let stats = spread(&point.series).map(|slowest| ThreadStats {
+                workers: 2,
                 cpus: 2,
                 fastest: 10.0,
                 slowest: 10.0 * slowest,
@@ -163,7 +163,7 @@ impl Planted {
                 lead: None,
             });
             if let State::Measured(measured) = &mut point.state {
-                measured.crew = crew;
+                measured.thread_stats = stats;
             }
         }
         self
@@ -177,9 +177,9 @@ impl Planted {
             passes.map(|(quality, [fastest, slowest])| {
                 let mut point = point.clone();
                 if let State::Measured(measured) = &mut point.state
-                    && let Some(crew) = &mut measured.crew
+                    && let Some(stats) = &mut measured.thread_stats
                 {
-                    (crew.fastest, crew.slowest) = (fastest, slowest);
+                    (stats.fastest, stats.slowest) = (fastest, slowest);
                     measured.quality = quality;
                 }
                 point
@@ -208,9 +208,9 @@ impl Planted {
     pub fn with_round_trip(mut self, ticks: Option<f64>) -> Self {
         for point in &mut self.points {
             if let State::Measured(measured) = &mut point.state
-                && let Some(crew) = &mut measured.crew
+                && let Some(stats) = &mut measured.thread_stats
             {
-                crew.round_trip = ticks;
+                stats.round_trip = ticks;
             }
         }
         self
@@ -368,7 +368,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
         counts: Vec::new(),
         runs: Vec::new(),
         interrupts: None,
-        crew: None,
+        thread_stats: None,
         confidence: None,
     }))
 }

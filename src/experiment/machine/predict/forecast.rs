@@ -111,7 +111,7 @@ impl<'a> Parameters<'a> {
             pages if pages.starts_with("1 GiB") => 1 << 30,
             _ => PAGE,
         };
-        let ticks = measured.crew.and_then(|crew| crew.round_trip);
+        let ticks = measured.thread_stats.and_then(|stats| stats.round_trip);
         Parameters {
             machine,
             page,

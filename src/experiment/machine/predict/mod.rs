@@ -172,10 +172,10 @@ fn instead(measured: &Measured, cycles: f64) -> Measured {
         runs: Vec::new(),
         confidence: None,
         // All threads take the same time.
-        crew: measured.crew.map(|crew| ThreadStats {
+        thread_stats: measured.thread_stats.map(|stats| ThreadStats {
             fastest: ticks,
             slowest: ticks,
-            ..crew
+            ..stats
         }),
         ..measured.clone()
     }

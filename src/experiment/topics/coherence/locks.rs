@@ -64,11 +64,11 @@ impl Setup for MutexSetup {
     fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         match self.of {
             #[cfg(feature = "std")]
-            Library::Std => Ok(self.team::<std::sync::Mutex<()>, 8>()),
+            Library::Std => Ok(self.workload::<std::sync::Mutex<()>, 8>()),
             #[cfg(not(feature = "std"))]
             Library::Std => Err(Untestable::without_std()),
             #[cfg(feature = "peers")]
-            Library::ParkingLot => Ok(self.team::<parking_lot::Mutex<()>, 64>()),
+            Library::ParkingLot => Ok(self.workload::<parking_lot::Mutex<()>, 64>()),
             #[cfg(not(feature = "peers"))]
             Library::ParkingLot => Err(Untestable::without_peers()),
         }
@@ -126,9 +126,9 @@ impl Setup for QueueSetup {
         if locks.len() < self.cpus.len() {
             return Err(too_small());
         }
-        let member = |(lock, &cpu)| Worker::new(cpu, lock);
-        let members = locks.into_iter().zip(&self.cpus).map(member);
-        Ok(Workload::at_once(members.collect(), SampleOf::Slowest, 1))
+        let worker = |(lock, &cpu)| Worker::new(cpu, lock);
+        let workers = locks.into_iter().zip(&self.cpus).map(worker);
+        Ok(Workload::at_once(workers.collect(), SampleOf::Slowest, 1))
     }
 
     /// Predicts a turn of an MCS lock that several threads want, with nothing to do between turns.
@@ -181,9 +181,9 @@ mod tests {
                 let mut bytes = [0; 256];
                 let region = Region::new(&mut bytes).unwrap();
                 match setup.prepare(region, &context) {
-                    Ok(Workload::Threads { mut members, .. }) => {
-                        assert_eq!(members.len(), 3);
-                        let turns = members.iter_mut().map(|member| member.kernel.run(5));
+                    Ok(Workload::Threads { mut workers, .. }) => {
+                        assert_eq!(workers.len(), 3);
+                        let turns = workers.iter_mut().map(|worker| worker.kernel.run(5));
                         assert_eq!(turns.sum::<u64>(), 15);
                     }
                     Ok(other) => panic!("{other:?}"),
@@ -212,22 +212,22 @@ mod tests {
                 let at = bytes.as_ptr().align_offset(64);
                 let memory = &mut bytes[at..][..setup.bytes()];
                 let region = Region::new(memory).unwrap();
-                let Ok(Workload::Threads { mut members, .. }) = setup.prepare(region, &context)
+                let Ok(Workload::Threads { mut workers, .. }) = setup.prepare(region, &context)
                 else {
                     panic!("{setup:?} has no threads");
                 };
-                assert_eq!(members.len(), cpus.len());
+                assert_eq!(workers.len(), cpus.len());
                 let options = RoundOptions {
                     ahead: 100_000,
                     keep_on: false,
                 };
                 let mut turns = 0;
-                let rounds = Linux.team(&mut members, options, &mut |team| {
-                    turns = (0..20).map(|_| team.round(1000).len()).sum();
+                let rounds = Linux.thread_group(&mut workers, options, &mut |group| {
+                    turns = (0..20).map(|_| group.round(1000).len()).sum();
                 });
                 rounds.unwrap();
                 assert_eq!(turns, 20 * cpus.len());
-                drop(members);
+                drop(workers);
                 let word = |at: usize| u64::from_ne_bytes(memory[at..][..8].try_into().unwrap());
                 let taken = 20_000 * setup.sharers() as u64;
                 let (first, second) = match way {

@@ -175,7 +175,7 @@ impl Others {
         let other = |&cpu: &usize| {
             let table = Arc::clone(table);
             let mut seen = 0;
-            host.partner(cpu, Box::new(move || table.serve(&mut seen)))
+            host.background_thread(cpu, Box::new(move || table.serve(&mut seen)))
         };
         Ok(Others {
             others: cpus.iter().map(other).collect::<Result<_, _>>()?,

@@ -282,11 +282,11 @@ impl Setup for NodeSetup {
                 (Box::new(stream), period)
             }
         };
-        let member = Worker {
+        let worker = Worker {
             cpu: self.cpu,
             kernel,
         };
-        Ok(Workload::at_once(vec![member], SampleOf::First, period))
+        Ok(Workload::at_once(vec![worker], SampleOf::First, period))
     }
 }
 

@@ -82,7 +82,7 @@ impl Kernel for Sharer {
 
 /// The threads, and the state that they share.
 struct Sharers {
-    members: Vec<Worker<'static>>,
+    workers: Vec<Worker<'static>>,
     slot: Slot,
     came_to: Arc<Mutex<Tally>>,
 }
@@ -92,7 +92,7 @@ impl Sharers {
         let map = setup.make()?;
         let slot: Slot = Arc::new(Mutex::new(Arc::clone(&map)));
         let came_to = Arc::default();
-        let member = |(&cpu, share)| {
+        let worker = |(&cpu, share)| {
             Worker::new(
                 cpu,
                 Sharer {
@@ -104,9 +104,9 @@ impl Sharers {
                 },
             )
         };
-        let members = setup.cpus.iter().zip(setup.shares()).map(member).collect();
+        let workers = setup.cpus.iter().zip(setup.shares()).map(worker).collect();
         Ok(Sharers {
-            members,
+            workers,
             slot,
             came_to,
         })
@@ -139,7 +139,7 @@ fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharer
         }
     };
     Workload::Threads {
-        members: sharers.members,
+        workers: sharers.workers,
         timing: Timing::Runs {
             renew: Box::new(renew),
             operations,
@@ -205,9 +205,9 @@ impl Setup for MapSizeSetup {
         };
         context
             .host
-            .team(&mut sharers.members, options, &mut |team| {
-                team.round(1);
-                team.round(0);
+            .thread_group(&mut sharers.workers, options, &mut |group| {
+                group.round(1);
+                group.round(0);
             })?;
         let map = lock(&sharers.slot);
         let tally = *lock(&sharers.came_to);
@@ -272,20 +272,20 @@ mod tests {
         let mut sharers = Sharers::of(&setup).unwrap();
         let map: Arc<dyn SharedMap> = Arc::new(Uncounted(setup.make().unwrap()));
         *lock(&sharers.slot) = Arc::clone(&map);
-        let mut member = sharers.members.remove(0).kernel;
-        assert_eq!(member.run(0), 0);
+        let mut worker = sharers.workers.remove(0).kernel;
+        assert_eq!(worker.run(0), 0);
         let held = (lock(&sharers.slot), lock(&sharers.came_to));
         let (done, finished) = channel();
         std::thread::spawn(move || {
-            let added = member.run(1);
-            done.send((member, added)).unwrap();
+            let added = worker.run(1);
+            done.send((worker, added)).unwrap();
         });
         let came = finished.recv_timeout(Duration::from_secs(20));
         drop(held);
-        let (mut member, added) = came.expect("the run waits for a lock of another thread");
+        let (mut worker, added) = came.expect("the run waits for a lock of another thread");
         assert!(map.len() > 50 && added >= map.len() as u64);
         assert_eq!(*lock(&sharers.came_to), Tally::default());
-        member.run(0);
+        worker.run(0);
         assert_eq!(lock(&sharers.came_to).added, added);
     }
 }

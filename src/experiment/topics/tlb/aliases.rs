@@ -283,7 +283,7 @@ struct Asked(AtomicU32);
 
 /// The other thread, which ends before the pages are freed, and the state shared with it.
 struct Exchange {
-    _partner: Box<dyn Guard>,
+    _background: Box<dyn Guard>,
     shared: Arc<Shared>,
     entry: usize,
 }
@@ -322,9 +322,9 @@ impl Setup for HandoverSetup {
                 done = asked;
             }
         };
-        let partner = context.host.partner(other, Box::new(step));
+        let background = context.host.background_thread(other, Box::new(step));
         let exchange = Exchange {
-            _partner: partner?,
+            _background: background?,
             shared,
             entry,
         };

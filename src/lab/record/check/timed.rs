@@ -54,7 +54,7 @@ pub(super) fn check(timed: &Timed) -> Check {
         check_runs(runs)?;
     }
     within_if_known("timed.interrupts", timed.interrupts, 0..=MOST_EXACT)?;
-    timed.crew.as_ref().map_or(Ok(()), check_crew)
+    timed.thread_stats.as_ref().map_or(Ok(()), check_stats)
 }
 
 fn check_runs(runs: &Distribution) -> Check {
@@ -72,20 +72,20 @@ fn check_runs(runs: &Distribution) -> Check {
     ascending(&places.map(|(field, ticks)| (field, ticks as f64)))
 }
 
-fn check_crew(crew: &ThreadStats) -> Check {
-    within("timed.crew.members", crew.members as usize, 1..=MOST_CPUS)?;
-    within("timed.crew.cpus", crew.cpus as usize, 1..=MOST_CPUS)?;
+fn check_stats(stats: &ThreadStats) -> Check {
+    within("timed.crew.members", stats.workers as usize, 1..=MOST_CPUS)?;
+    within("timed.crew.cpus", stats.cpus as usize, 1..=MOST_CPUS)?;
     let ticks = -MOST_TICKS..=MOST_TICKS;
-    within("timed.crew.fastest", crew.fastest, ticks.clone())?;
-    within("timed.crew.slowest", crew.slowest, ticks.clone())?;
-    within_if_known("timed.crew.round_trip", crew.round_trip, ticks)?;
+    within("timed.crew.fastest", stats.fastest, ticks.clone())?;
+    within("timed.crew.slowest", stats.slowest, ticks.clone())?;
+    within_if_known("timed.crew.round_trip", stats.round_trip, ticks)?;
     let Some(RunAhead {
         least,
         lower,
         median,
         upper,
         most,
-    }) = crew.lead
+    }) = stats.lead
     else {
         return Ok(());
     };

@@ -91,10 +91,10 @@ impl MutexSetup {
     }
 
     /// Returns the threads with their locks, `N` locks per line.
-    pub(super) fn team<'m, L: Lock, const N: usize>(&self) -> Workload<'m> {
+    pub(super) fn workload<'m, L: Lock, const N: usize>(&self) -> Workload<'m> {
         let last = self.lock(self.cpus.len().saturating_sub(1), size_of::<L>());
         let locks: Arc<[Line<L, N>]> = (0..=last / N).map(|_| Line::new()).collect();
-        let member = |(index, &cpu): (usize, &usize)| {
+        let worker = |(index, &cpu): (usize, &usize)| {
             Worker::new(
                 cpu,
                 Turns {
@@ -103,7 +103,7 @@ impl MutexSetup {
                 },
             )
         };
-        let members = self.cpus.iter().enumerate().map(member).collect();
-        Workload::at_once(members, SampleOf::Slowest, 1)
+        let workers = self.cpus.iter().enumerate().map(worker).collect();
+        Workload::at_once(workers, SampleOf::Slowest, 1)
     }
 }

@@ -56,44 +56,44 @@ fn requests(which: u64) -> Testable<f64> {
     );
     let (_, update) = UPDATES[cell / PLACES.len()];
     let (_, place) = PLACES[cell % PLACES.len()];
-    let mut team = Team {
+    let mut threads = SimulatedThreads {
         caches: Mesi::new(PROTOCOL, cores),
         update,
         place,
         numbers: vec![0; cores],
-        members: vec![Member::default(); cores],
+        progress: vec![Progress::default(); cores],
     };
     // The first operations bring the lines into the caches.
-    team.work(4);
-    let before = team.caches.messages();
-    team.work(260);
-    let sent = team.caches.messages() - before;
+    threads.work(4);
+    let before = threads.caches.messages();
+    threads.work(260);
+    let sent = threads.caches.messages() - before;
     Ok(sent.requests() as f64 / (256 * cores) as f64)
 }
 
 /// The progress of a thread.
 #[derive(Clone, Copy, Debug, Default)]
-struct Member {
+struct Progress {
     done: u64,
     /// The value that the thread loaded, or a mark that it holds the lock.
     holds: Option<u64>,
 }
 
 /// The threads of a cell of the table, and their caches.
-struct Team {
+struct SimulatedThreads {
     caches: Mesi,
     update: Update,
     place: Place,
     numbers: Vec<u64>,
-    members: Vec<Member>,
+    progress: Vec<Progress>,
 }
 
-impl Team {
+impl SimulatedThreads {
     /// Makes accesses until every thread has done `operations` operations.
     fn work(&mut self, operations: u64) {
-        while self.members.iter().any(|member| member.done < operations) {
-            for core in 0..self.members.len() {
-                if self.members[core].done < operations {
+        while self.progress.iter().any(|thread| thread.done < operations) {
+            for core in 0..self.progress.len() {
+                if self.progress[core].done < operations {
                     self.access(core);
                 }
             }
@@ -104,11 +104,11 @@ impl Team {
     fn access(&mut self, core: usize) {
         let (number, line) = (self.place)(core);
         let value = &mut self.numbers[number];
-        let member = &mut self.members[core];
-        let done = match (self.update, member.holds) {
+        let thread = &mut self.progress[core];
+        let done = match (self.update, thread.holds) {
             (Update::Plain | Update::CompareAndSwap, None) => {
                 self.caches.read(core, line);
-                member.holds = Some(*value);
+                thread.holds = Some(*value);
                 return;
             }
             (Update::CompareAndSwap, Some(seen)) => seen == *value,
@@ -117,7 +117,7 @@ impl Team {
                 self.caches.write(core, line, 0);
                 if *value == 0 {
                     *value = 1;
-                    member.holds = Some(1);
+                    thread.holds = Some(1);
                 }
                 return;
             }
@@ -128,8 +128,8 @@ impl Team {
             Update::Lock => 0,
             _ => *value + u64::from(done),
         };
-        member.holds = None;
-        member.done += u64::from(done);
+        thread.holds = None;
+        thread.done += u64::from(done);
     }
 }
 

@@ -151,7 +151,7 @@ impl Setup for KMeansSetup {
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let problem = Problem::new(self.points)?;
         let cpus = self.threads()?;
-        let members = match self.way.variant(&problem, self.tasks, &context.features) {
+        let workers = match self.way.variant(&problem, self.tasks, &context.features) {
             #[cfg(not(feature = "peers"))]
             None => return Err(Untestable::without_peers()),
             // The worker shares the CPU of the pool's first thread, because it sleeps while the pool works.
@@ -163,7 +163,7 @@ impl Setup for KMeansSetup {
             Some(variant) => {
                 let parts = [self.tasks, cpus.len()];
                 let run = Arc::new(Run::new(variant, self.points, parts, true));
-                let member = |(index, &cpu)| {
+                let worker = |(index, &cpu)| {
                     Worker::new(
                         cpu,
                         Task {
@@ -172,11 +172,11 @@ impl Setup for KMeansSetup {
                         },
                     )
                 };
-                cpus.iter().enumerate().map(member).collect()
+                cpus.iter().enumerate().map(worker).collect()
             }
         };
         // An iteration ends when its last task does.
-        Ok(Workload::in_step(members, SampleOf::Slowest, 2))
+        Ok(Workload::in_step(workers, SampleOf::Slowest, 2))
     }
 }
 
@@ -227,15 +227,15 @@ impl Clustering {
             }
         };
         let run = &Run::new(variant, setup.points, [setup.tasks, cpus.len()], false);
-        let member = |(index, &cpu)| Worker::new(cpu, ToRest { run, index });
-        let mut members: Vec<Worker<'_>> = cpus.iter().enumerate().map(member).collect();
+        let worker = |(index, &cpu)| Worker::new(cpu, ToRest { run, index });
+        let mut workers: Vec<Worker<'_>> = cpus.iter().enumerate().map(worker).collect();
         let options = RoundOptions {
             ahead: 0,
             keep_on: false,
         };
         // Threads wait for each other in every step, so the round begins when all have arrived.
-        host.team(&mut members, options, &mut |team| {
-            team.round(1);
+        host.thread_group(&mut workers, options, &mut |group| {
+            group.round(1);
         })?;
         Ok(Clustering {
             iterations: run.iterations(),

@@ -184,7 +184,7 @@ fn bounded(e: &Evidence<'_>) -> Judged {
         e.series(series)?;
         for point in e.points.iter().filter(|point| point.series == *series) {
             if let State::Measured(measured) = &point.state {
-                let lead = measured.crew.and_then(|crew| crew.lead);
+                let lead = measured.thread_stats.and_then(|stats| stats.lead);
                 most = most.max(lead.map(|lead| lead.most));
             }
         }
@@ -255,7 +255,7 @@ impl Setup for HelperSetup {
             },
         );
         Ok(Workload::Threads {
-            members: vec![walker, helper],
+            workers: vec![walker, helper],
             timing: Timing::Helped {
                 period: count as u64,
                 limit,
@@ -325,7 +325,7 @@ impl Kernel for Helper<'_> {
         self.goal += operations;
         let mut read = 0;
         loop {
-            match self.limit.slack(self.steps, self.goal) {
+            match self.limit.budget(self.steps, self.goal) {
                 RunAheadBudget::Over => return read,
                 RunAheadBudget::Behind { steps, place } => {
                     self.steps = steps;
@@ -359,9 +359,9 @@ impl Kernel for Helper<'_> {
 mod tests {
     use super::*;
     use crate::experiment::Linux;
-    use crate::host::{RoundOptions, Team as _};
+    use crate::host::{RoundOptions, ThreadGroup as _};
     use crate::mem::LINE;
-    use crate::os::{allowed, team};
+    use crate::os::{allowed, thread_group};
 
     fn setup(cpus: [usize; 2]) -> HelperSetup {
         HelperSetup {
@@ -383,7 +383,7 @@ mod tests {
         let region = Region::new(&mut bytes).unwrap();
         let subject = setup.prepare(region, &Context::here()).unwrap();
         let Workload::Threads {
-            mut members,
+            mut workers,
             timing: Timing::Helped { limit, .. },
         } = subject
         else {
@@ -394,10 +394,10 @@ mod tests {
             keep_on: false,
         };
         let count = NODE.count(setup.working_set) as u64;
-        let proofs = team(&mut members, options, |team| {
+        let proofs = thread_group(&mut workers, options, |group| {
             [1, 5, 1000, 4 * count].map(|operations| {
-                let turns = team.round(operations);
-                (turns[0].checksum, turns[1].checksum <= operations)
+                let times = group.round(operations);
+                (times[0].checksum, times[1].checksum <= operations)
             })
         });
         for (place, no_more_than_asked) in proofs.unwrap() {
@@ -424,6 +424,6 @@ mod tests {
             panic!("the walk");
         }));
         assert!(outcome.is_err());
-        assert_eq!(limit.slack(0, 1000), RunAheadBudget::Over);
+        assert_eq!(limit.budget(0, 1000), RunAheadBudget::Over);
     }
 }

@@ -121,8 +121,8 @@ fn streams(e: &Evidence<'_>) -> usize {
         })
     };
     let mut loaded = e.points.iter().filter(is_loaded);
-    let crew = loaded.find_map(|point| point.measured()?.crew);
-    let threads = crew.map_or_else(|| threads(e.machine).0, |crew| crew.members as usize);
+    let stats = loaded.find_map(|point| point.measured()?.thread_stats);
+    let threads = stats.map_or_else(|| threads(e.machine).0, |stats| stats.workers as usize);
     threads.saturating_sub(1)
 }
 

@@ -62,7 +62,7 @@ impl Setup for LoadedSetup {
         let count = LAYOUT.count(self.bytes);
         let walk = Walk::new(Ring::new(own, LAYOUT, count, self.order)?, Step::Follow)?;
         let mut period = count as u64;
-        let mut members = vec![Worker {
+        let mut workers = vec![Worker {
             cpu: cpus[0],
             kernel: Box::new(walk),
         }];
@@ -85,15 +85,15 @@ impl Setup for LoadedSetup {
                 Timed::Walk => Box::new(Untimed(stream)),
                 Timed::Stream => Box::new(stream),
             };
-            members.push(Worker { cpu, kernel });
+            workers.push(Worker { cpu, kernel });
         }
-        if members.len() < cpus.len() {
+        if workers.len() < cpus.len() {
             return Err(too_small());
         }
         if timed == Timed::Stream {
-            members.swap(0, 1);
+            workers.swap(0, 1);
         }
-        Ok(Workload::at_once(members, SampleOf::First, period))
+        Ok(Workload::at_once(workers, SampleOf::First, period))
     }
 }
 
@@ -126,13 +126,13 @@ impl Kernel for PacedStream<'_> {
     }
 }
 
-/// Requested operations per burst of an [`Untimed`] stream. The team runs it in portions of a sixteenth of a round's
+/// Requested operations per burst of an [`Untimed`] stream. The group runs it in portions of a sixteenth of a round's
 /// operations until the walk is done: these are still a few bursts of 4 KiB.
 const UNTIMED_SHARE: u64 = 64;
 
 /// A stream beside a timed walk. All threads get the same number of operations per round, and a burst with a long
 /// pause lasts as long as hundreds of steps: the round would last until the streams are done. This kernel performs
-/// a small share of the operations, and the team then runs it until the walk is done.
+/// a small share of the operations, and the group then runs it until the walk is done.
 struct Untimed<'m>(PacedStream<'m>);
 
 impl Kernel for Untimed<'_> {

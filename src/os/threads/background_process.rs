@@ -13,17 +13,17 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::affinity::keep_on;
-use super::clock::pause;
-use super::interrupt::{Blocked, wait_for};
-use super::memory::{Mapped, Shared};
 use crate::host::{BackgroundLoad, Process};
 use crate::kernel::{Bandwidth, Kernel};
 use crate::mem::{PAGE, Region};
+use crate::os::affinity::keep_on;
+use crate::os::clock::pause;
+use crate::os::interrupt::{Blocked, wait_for};
+use crate::os::memory::{Mapped, Shared};
 
-/// Why the second process could not be started.
+/// Why a background process could not be started.
 #[derive(Debug)]
-pub enum NeighbourError {
+pub enum BackgroundProcessError {
     /// The kernel refused the process, or the page that the processes share.
     Fork(io::Error),
     /// The process could not be pinned to this CPU.
@@ -41,17 +41,17 @@ pub enum NeighbourError {
     Ended,
 }
 
-messages! { NeighbourError:
-    NeighbourError::Fork(error) => ("no second process: {error}");
-    NeighbourError::Cpu(cpu, error) => ("the second process cannot run on CPU {cpu}: {error}");
-    NeighbourError::Memory(bytes, error) => ("the second process gets no {bytes} bytes: {error}");
-    NeighbourError::Blocks { bytes, granularity } => (
+messages! { BackgroundProcessError:
+    BackgroundProcessError::Fork(error) => ("no background process: {error}");
+    BackgroundProcessError::Cpu(cpu, error) => ("the background process cannot run on CPU {cpu}: {error}");
+    BackgroundProcessError::Memory(bytes, error) => ("the background process gets no {bytes} bytes: {error}");
+    BackgroundProcessError::Blocks { bytes, granularity } => (
         "{bytes} bytes are not a positive multiple of {granularity}"
     );
-    NeighbourError::Ended => ("the second process ended before it was at work");
+    BackgroundProcessError::Ended => ("the background process ended before it was at work");
 }
 
-/// A second process that works until dropped.
+/// A background process that works until dropped.
 ///
 /// Stays on the thread that started it: the process ends when that thread ends.
 #[derive(Debug)]
@@ -80,61 +80,61 @@ const NO_MEMORY: u64 = 3;
 /// Bits of the state below the error number.
 const STATE_BITS: u32 = 8;
 
-/// How long the second process may take to get its memory.
+/// How long the background process may take to get its memory.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Blocks of work between two checks of the parent: a fraction of a millisecond.
 const STRETCH: u64 = 2048;
 
 impl BackgroundProcess {
-    /// Forks a process that runs `chore`, and waits until it is at work.
+    /// Forks a process that runs `load`, and waits until it is at work.
     ///
     /// # Errors
     /// If the process cannot be forked, or cannot have its CPU or memory.
     #[doc(alias = "fork")]
-    pub fn start(chore: BackgroundLoad) -> Result<Self, NeighbourError> {
-        let (bytes, granularity) = (chore.bytes, chore.motion.granularity());
+    pub fn start(load: BackgroundLoad) -> Result<Self, BackgroundProcessError> {
+        let (bytes, granularity) = (load.bytes, load.motion.granularity());
         if bytes == 0 || !bytes.is_multiple_of(granularity) {
-            return Err(NeighbourError::Blocks { bytes, granularity });
+            return Err(BackgroundProcessError::Blocks { bytes, granularity });
         }
         // SAFETY: the page consists of atomic words.
         let board = unsafe { Shared::map(libc::PROT_READ | libc::PROT_WRITE, None) };
-        let board: Shared<Board> = board.map_err(NeighbourError::Fork)?;
-        let signals = Blocked::all().map_err(NeighbourError::Fork)?;
+        let board: Shared<Board> = board.map_err(BackgroundProcessError::Fork)?;
+        let signals = Blocked::all().map_err(BackgroundProcessError::Fork)?;
         // SAFETY: the call only returns a number.
         let parent = unsafe { libc::getpid() };
         // SAFETY: the child makes only system calls, runs assembly on its own memory, allocates
         // nothing, and never returns.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            work(&chore, parent, board.get());
+            work(&load, parent, board.get());
         }
         let refused = io::Error::last_os_error();
         drop(signals);
         if child < 0 {
-            return Err(NeighbourError::Fork(refused));
+            return Err(BackgroundProcessError::Fork(refused));
         }
-        let mut neighbour = BackgroundProcess {
+        let mut process = BackgroundProcess {
             child,
             board,
             ended: false,
             of_this_thread: PhantomData,
         };
-        neighbour.wait(chore)?;
-        Ok(neighbour)
+        process.wait(load)?;
+        Ok(process)
     }
 
-    fn wait(&mut self, chore: BackgroundLoad) -> Result<(), NeighbourError> {
+    fn wait(&mut self, load: BackgroundLoad) -> Result<(), BackgroundProcessError> {
         let began = Instant::now();
         loop {
             let state = self.board.get().state.load(Ordering::Acquire);
             let error = || io::Error::from_raw_os_error((state >> STATE_BITS) as i32);
             match state & ((1 << STATE_BITS) - 1) {
                 AT_WORK => return Ok(()),
-                NO_CPU => return Err(NeighbourError::Cpu(chore.cpu, error())),
-                NO_MEMORY => return Err(NeighbourError::Memory(chore.bytes, error())),
+                NO_CPU => return Err(BackgroundProcessError::Cpu(load.cpu, error())),
+                NO_MEMORY => return Err(BackgroundProcessError::Memory(load.bytes, error())),
                 _ if !self.lives() || began.elapsed() > PATIENCE => {
-                    return Err(NeighbourError::Ended);
+                    return Err(BackgroundProcessError::Ended);
                 }
                 _ => pause(Duration::from_micros(100)),
             }
@@ -194,7 +194,7 @@ impl Drop for NoWayBack {
 }
 
 /// Runs the child; never returns.
-fn work(chore: &BackgroundLoad, parent: libc::pid_t, board: &Board) -> ! {
+fn work(load: &BackgroundLoad, parent: libc::pid_t, board: &Board) -> ! {
     let _never_dropped = NoWayBack;
     // SAFETY: the calls take only numbers and are safe after fork. The child closes its descriptors
     // because it does not need them, and because a reader that waits for the end of the parent's
@@ -206,21 +206,21 @@ fn work(chore: &BackgroundLoad, parent: libc::pid_t, board: &Board) -> ! {
         }
         libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
     }
-    if let Err(error) = keep_on(chore.cpu) {
+    if let Err(error) = keep_on(load.cpu) {
         board.leave(NO_CPU, error);
     }
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_POPULATE;
-    let pages = chore.bytes.next_multiple_of(PAGE);
+    let pages = load.bytes.next_multiple_of(PAGE);
     let memory = match Mapped::new(pages, access, flags, None) {
         Ok(memory) => memory,
         Err(error) => board.leave(NO_MEMORY, error),
     };
     // SAFETY: just mapped, zeroed, at least this long, and unmapped only when the child ends.
-    let bytes = unsafe { std::slice::from_raw_parts_mut(memory.start().as_ptr(), chore.bytes) };
+    let bytes = unsafe { std::slice::from_raw_parts_mut(memory.start().as_ptr(), load.bytes) };
     let kernel = Region::new(bytes)
         .ok()
-        .and_then(|region| Bandwidth::new(region, chore.motion, chore.vector).ok());
+        .and_then(|region| Bandwidth::new(region, load.motion, load.vector).ok());
     let Some(mut kernel) = kernel else {
         board.leave(NO_MEMORY, io::Error::from_raw_os_error(libc::EINVAL));
     };
@@ -245,7 +245,7 @@ mod tests {
     use crate::kernel::{Motion, Vector};
     use crate::os::allowed;
 
-    fn chore(cpu: usize, motion: Motion) -> BackgroundLoad {
+    fn load(cpu: usize, motion: Motion) -> BackgroundLoad {
         BackgroundLoad {
             cpu,
             bytes: 1 << 20,
@@ -263,43 +263,43 @@ mod tests {
     fn it_works_until_dropped() {
         let cpu = *allowed().last().unwrap();
         for motion in [Motion::Read, Motion::Write, Motion::Copy] {
-            let mut neighbour = BackgroundProcess::start(chore(cpu, motion)).unwrap();
-            let (process, first) = (neighbour.child, neighbour.stretches());
+            let mut process = BackgroundProcess::start(load(cpu, motion)).unwrap();
+            let (id, first) = (process.child, process.stretches());
             let began = Instant::now();
-            while neighbour.stretches() < first + 3 {
-                assert!(neighbour.lives() && began.elapsed() < PATIENCE);
+            while process.stretches() < first + 3 {
+                assert!(process.lives() && began.elapsed() < PATIENCE);
                 std::thread::yield_now();
             }
-            assert!(exists(process));
-            drop(neighbour);
-            assert!(!exists(process));
+            assert!(exists(id));
+            drop(process);
+            assert!(!exists(id));
         }
     }
 
     #[test]
     fn what_it_lacks_is_named() {
-        let said = |chore| BackgroundProcess::start(chore).unwrap_err().to_string();
+        let said = |load| BackgroundProcess::start(load).unwrap_err().to_string();
         let cpu = allowed()[0];
-        assert!(said(chore(8191, Motion::Read)).contains("CPU 8191"));
+        assert!(said(load(8191, Motion::Read)).contains("CPU 8191"));
         let huge = BackgroundLoad {
             bytes: 1 << 46,
-            ..chore(cpu, Motion::Read)
+            ..load(cpu, Motion::Read)
         };
         assert!(said(huge).contains("gets no 70368744177664 bytes"));
         let part = BackgroundLoad {
             bytes: 512,
-            ..chore(cpu, Motion::Copy)
+            ..load(cpu, Motion::Copy)
         };
         assert!(said(part).contains("512 bytes are not a positive multiple of 1024"));
     }
 
     #[test]
     fn an_end_that_nobody_asked_for_is_seen() {
-        let mut neighbour = BackgroundProcess::start(chore(allowed()[0], Motion::Read)).unwrap();
+        let mut process = BackgroundProcess::start(load(allowed()[0], Motion::Read)).unwrap();
         // SAFETY: the process is a child of this process and has not been waited for.
-        unsafe { libc::kill(neighbour.child, libc::SIGKILL) };
+        unsafe { libc::kill(process.child, libc::SIGKILL) };
         let began = Instant::now();
-        while neighbour.lives() {
+        while process.lives() {
             assert!(began.elapsed() < PATIENCE);
         }
     }
@@ -309,8 +309,8 @@ mod tests {
         let cpu = allowed()[0];
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
-            let neighbour = BackgroundProcess::start(chore(cpu, Motion::Write)).unwrap();
-            tell.send(neighbour.child).unwrap();
+            let process = BackgroundProcess::start(load(cpu, Motion::Write)).unwrap();
+            tell.send(process.child).unwrap();
             panic!("in the middle of a measurement");
         });
         assert!(thread.join().is_err());

@@ -2,7 +2,7 @@
 //! between cores. Also detects whether the time-stamp counters of two threads disagree.
 //!
 //! The host of a guest schedules the guest's CPUs as it likes. For a while it may run two CPUs that
-//! are reported as cores on the hyper-threads of one core. Lines that one thread has written then lie
+//! are reported as cores on the hyper-threads of one core. CoreProbe that one thread has written then lie
 //! in the other's L1d. Fetching them from another core's cache takes longer than an access to the
 //! last-level cache, however near that core is. On a Zen 4, reading eight such lines one after the
 //! other took 2 to 2.5 times as long as reading them from the thread's own L1d if the threads shared a
@@ -21,89 +21,88 @@ use std::thread;
 
 use crate::time::{start, stop};
 
-/// Lines per handover: few enough to be quick, and enough for the clock to resolve.
+/// Lines per check: few enough to be quick, and enough for the clock to resolve.
 const LINES: usize = 8;
 
 /// Distance between successive lines of a walk, so that no prefetcher fetches them.
 const STEP: usize = 3;
 
-/// Round trips of the ball per meeting. Only a few fit in a microsecond, and the first ones are slow.
+/// Round trips of the ping-pong line per check. Only a few fit in a microsecond, and the first ones are slow.
 const TRIPS: u64 = 32;
 
 /// Polls before a waiting thread starts to yield. The other thread, if it is running, answers within a
 /// fraction of a microsecond.
-const LOOKS: u32 = 1000;
+const POLLS: u32 = 1000;
 
 /// Two threads are on different cores if a remote line takes at least 7/2 times as long as a local one.
-const ON_THEIR_WAY: u64 = 7;
+const REMOTE_OVER_LOCAL: [u64; 2] = [7, 2];
 
 /// The index of the next line of a walk, in a pair of lines that are prefetched together.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Line(AtomicUsize);
 
-/// A word that two threads change by turns, on a separate pair of lines.
+/// A word that two threads change in turn, on a separate pair of lines.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Baton(AtomicU64);
+struct SharedWord(AtomicU64);
 
-/// Lines that one thread writes and another reads, once per meeting, and a ball that the threads pass
-/// back and forth. Meetings are numbered from 1. Both threads must finish a meeting before either
-/// begins the next.
+/// CoreProbe that one thread writes and another reads, once per check, and a line that the threads play ping-pong
+/// with. Checks are numbered from 1. Both threads must finish a check before either begins the next.
 #[derive(Debug)]
-pub(super) struct Lines {
-    /// The meeting for which the lines were last written.
+pub(super) struct CoreProbe {
+    /// The check for which the lines were last written.
     written: AtomicU64,
     lines: [Line; LINES],
-    ball: Baton,
+    ping_pong: SharedWord,
 }
 
-/// The result of a meeting.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CoreDistance {
-    /// Whether the lines came from another core.
-    pub apart: bool,
-    /// Ticks per round trip of the ball.
+    /// Whether the threads run on two cores.
+    pub two_cores: bool,
+    /// Ticks per round trip of the ping-pong line.
     pub round_trip: f64,
 }
 
-impl Lines {
+impl CoreProbe {
     pub(super) fn new() -> Self {
-        Lines {
+        CoreProbe {
             written: AtomicU64::new(0),
             lines: [const { Line(AtomicUsize::new(0)) }; LINES],
-            ball: Baton(AtomicU64::new(0)),
+            ping_pong: SharedWord(AtomicU64::new(0)),
         }
     }
 
-    /// The writer's part of a meeting: writes the lines, and returns the ball at each throw. Stops
-    /// waiting for throws when `given_up` returns true.
-    pub(super) fn write(&self, meeting: u64, given_up: impl Fn() -> bool) {
+    /// The writer's part of a check: writes the lines, and answers each ping with a pong. Stops waiting for
+    /// pings when `given_up` returns true.
+    pub(super) fn write(&self, check: u64, given_up: impl Fn() -> bool) {
         for (place, line) in self.lines.iter().enumerate() {
             line.0.store((place + STEP) % LINES, Ordering::Relaxed);
         }
-        self.written.store(meeting, Ordering::Release);
-        for throw in throws(meeting) {
-            self.ball.catch(throw + 1, &given_up);
+        self.written.store(check, Ordering::Release);
+        for ping in pings(check) {
+            self.ping_pong.answer(ping + 1, &given_up);
         }
     }
 
-    /// The reader's part of a meeting: waits until the lines are written, walks along them, and throws
-    /// the ball. Stops waiting for the writer when `given_up` returns true.
-    pub(super) fn read(&self, meeting: u64, given_up: impl Fn() -> bool) -> CoreDistance {
+    /// The reader's part of a check: waits until the lines are written, walks along them, and sends the
+    /// pings. Stops waiting for the writer when `given_up` returns true.
+    pub(super) fn read(&self, check: u64, given_up: impl Fn() -> bool) -> CoreDistance {
+        wait(|| self.written.load(Ordering::Acquire) >= check, &given_up);
+        let two_cores = on_two_cores([self.walk(), self.walk()]);
+        let began = start();
+        for ping in pings(check) {
+            self.ping_pong.answer(ping, &given_up);
+        }
+        let end = 2 * check * TRIPS;
         wait(
-            || self.written.load(Ordering::Acquire) >= meeting,
+            || self.ping_pong.0.load(Ordering::Relaxed) == end,
             &given_up,
         );
-        let apart = apart([self.walk(), self.walk()]);
-        let began = start();
-        for throw in throws(meeting) {
-            self.ball.catch(throw, &given_up);
-        }
-        let end = 2 * meeting * TRIPS;
-        wait(|| self.ball.0.load(Ordering::Relaxed) == end, &given_up);
         CoreDistance {
-            apart,
+            two_cores,
             round_trip: (stop() - began) as f64 / TRIPS as f64,
         }
     }
@@ -120,16 +119,16 @@ impl Lines {
     }
 }
 
-impl Baton {
-    /// Waits for the throw numbered `number - 1`, and answers it with `number`. Each attempt takes the
-    /// line exclusively, as an increment does.
-    fn catch(&self, number: u64, given_up: &impl Fn() -> bool) {
+impl SharedWord {
+    /// Waits for the value `number - 1`, and replaces it by `number`. Each attempt takes the line exclusively,
+    /// as an increment does.
+    fn answer(&self, number: u64, given_up: &impl Fn() -> bool) {
         let (relaxed, before) = (Ordering::Relaxed, number - 1);
-        let thrown = || {
+        let replace = || {
             self.0
                 .compare_exchange_weak(before, number, relaxed, relaxed)
         };
-        wait(|| thrown().is_ok(), given_up);
+        wait(|| replace().is_ok(), given_up);
     }
 }
 
@@ -141,11 +140,11 @@ const QUESTIONS: usize = 8;
 
 /// A question to one of several threads for a reading of its time-stamp counter, or the last answer.
 #[derive(Debug)]
-pub(super) struct Clocks(Baton);
+pub(super) struct Clocks(SharedWord);
 
 impl Clocks {
     pub(super) fn new() -> Self {
-        Clocks(Baton(AtomicU64::new(0)))
+        Clocks(SharedWord(AtomicU64::new(0)))
     }
 
     /// Answers the question to thread number `index`, if there is one, with a reading by `clock`.
@@ -207,20 +206,20 @@ fn bounds([before, middle, after]: [u64; 3]) -> [u64; 2] {
     ]
 }
 
-/// Returns the numbers of the reader's throws in a meeting. Numbers continue from meeting to
-/// meeting; the writer answers each throw with the next number.
-fn throws(meeting: u64) -> impl Iterator<Item = u64> {
-    (0..TRIPS).map(move |trip| 2 * ((meeting - 1) * TRIPS + trip) + 1)
+/// Returns the numbers of the reader's pings in a check. Numbers continue from check to check; the writer
+/// answers each ping with the next number.
+fn pings(check: u64) -> impl Iterator<Item = u64> {
+    (0..TRIPS).map(move |trip| 2 * ((check - 1) * TRIPS + trip) + 1)
 }
 
 /// Waits until `done` or `given_up` returns true.
 fn wait(done: impl Fn() -> bool, given_up: &impl Fn() -> bool) {
-    for look in 0u32.. {
-        if done() || (look >= LOOKS && given_up()) {
+    for poll in 0u32.. {
+        if done() || (poll >= POLLS && given_up()) {
             return;
         }
         // Yields the CPU soon: the other thread may share it.
-        if look >= LOOKS {
+        if poll >= POLLS {
             thread::yield_now();
         }
     }
@@ -228,8 +227,9 @@ fn wait(done: impl Fn() -> bool, given_up: &impl Fn() -> bool) {
 
 /// Returns whether the times of two walks indicate two cores. The first walk reads the other thread's
 /// lines; the second reads the same lines, which are then in the reader's own cache.
-fn apart([theirs, own]: [u64; 2]) -> bool {
-    theirs.saturating_mul(2) >= own.saturating_mul(ON_THEIR_WAY)
+fn on_two_cores([remote, local]: [u64; 2]) -> bool {
+    let [numerator, denominator] = REMOTE_OVER_LOCAL;
+    remote.saturating_mul(denominator) >= local.saturating_mul(numerator)
 }
 
 #[cfg(test)]
@@ -238,23 +238,23 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     #[test]
-    fn lines_of_another_core_are_on_their_way_for_long() {
-        assert!(apart([3250, 130]));
-        assert!(apart([520, 130]));
-        assert!(!apart([325, 130]));
-        assert!(!apart([120, 130]));
+    fn lines_of_another_core_take_longer() {
+        assert!(on_two_cores([3250, 130]));
+        assert!(on_two_cores([520, 130]));
+        assert!(!on_two_cores([325, 130]));
+        assert!(!on_two_cores([120, 130]));
     }
 
     /// A walk visits every line.
     #[test]
     fn the_lines_are_one_ring() {
-        let lines = Lines::new();
-        lines.write(1, || true);
+        let probe = CoreProbe::new();
+        probe.write(1, || true);
         let mut seen = [false; LINES];
         let mut at = 0;
         for _ in 0..LINES {
             seen[at] = true;
-            at = lines.lines[at].0.load(Ordering::Relaxed);
+            at = probe.lines[at].0.load(Ordering::Relaxed);
         }
         assert_eq!((seen, at), ([true; LINES], 0));
     }
@@ -297,23 +297,23 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_who_will_not_come() {
+    fn no_thread_waits_for_one_that_does_not_come() {
         assert_eq!(Clocks::new().difference(0, 1, start, || true), None);
-        Lines::new().read(1, || true);
-        Lines::new().write(1, || true);
+        CoreProbe::new().read(1, || true);
+        CoreProbe::new().write(1, || true);
     }
 
-    /// Lines are written before they are read, whichever thread comes first and wherever the threads run.
+    /// CoreProbe are written before they are read, whichever thread comes first and wherever the threads run.
     #[test]
-    fn lines_are_handed_over_and_the_ball_comes_back_meeting_by_meeting() {
-        let lines = Lines::new();
-        for meeting in 1..20 {
+    fn lines_are_read_and_every_ping_is_answered_in_each_check() {
+        let probe = CoreProbe::new();
+        for check in 1..20 {
             thread::scope(|scope| {
-                scope.spawn(|| lines.write(meeting, || false));
-                let met = lines.read(meeting, || false);
-                assert_eq!(lines.written.load(Ordering::Relaxed), meeting);
-                assert_eq!(lines.ball.0.load(Ordering::Relaxed), 2 * meeting * TRIPS);
-                assert!(met.round_trip > 0.0);
+                scope.spawn(|| probe.write(check, || false));
+                let distance = probe.read(check, || false);
+                assert_eq!(probe.written.load(Ordering::Relaxed), check);
+                assert_eq!(probe.ping_pong.0.load(Ordering::Relaxed), 2 * check * TRIPS);
+                assert!(distance.round_trip > 0.0);
             });
         }
     }

@@ -1,25 +1,25 @@
 //! A background thread on another CPU that repeats a step, for measurements that need two threads.
 //!
-//! Unlike the members of a [team](super::team()), it is not timed, and goes on between the rounds.
+//! Unlike the workers of a [thread group](super::thread_group()), it is not timed, and goes on between the rounds.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
-use super::affinity::{AffinityError, pin};
+use crate::os::affinity::{AffinityError, pin};
 
-/// Why the second thread could not be started.
+/// Why a background thread could not be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PartnerError {
+pub enum BackgroundThreadError {
     /// The thread could not be pinned to its CPU.
     Affinity(AffinityError),
     /// The kernel refused to start a thread.
     Refused(String),
 }
 
-messages! { PartnerError:
-    PartnerError::Affinity(error) => ("{error}");
-    PartnerError::Refused(answer) => ("no second thread: {answer}");
+messages! { BackgroundThreadError:
+    BackgroundThreadError::Affinity(error) => ("{error}");
+    BackgroundThreadError::Refused(answer) => ("no background thread: {answer}");
 }
 
 /// A thread pinned to a CPU, which runs until dropped.
@@ -37,12 +37,12 @@ impl BackgroundThread {
     pub fn start(
         cpu: usize,
         mut step: impl FnMut() + Send + 'static,
-    ) -> Result<BackgroundThread, PartnerError> {
+    ) -> Result<BackgroundThread, BackgroundThreadError> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let (tell, told) = mpsc::channel();
         let thread = thread::Builder::new()
-            .name("partner".to_owned())
+            .name("background".to_owned())
             .spawn(move || {
                 let pinned = pin(cpu);
                 let ready = pinned.as_ref().map(|_| ()).map_err(Clone::clone);
@@ -54,15 +54,17 @@ impl BackgroundThread {
                     step();
                 }
             })
-            .map_err(|error| PartnerError::Refused(error.to_string()))?;
-        let partner = BackgroundThread {
+            .map_err(|error| BackgroundThreadError::Refused(error.to_string()))?;
+        let background = BackgroundThread {
             stop,
             thread: Some(thread),
         };
         match told.recv() {
-            Ok(Ok(())) => Ok(partner),
-            Ok(Err(error)) => Err(PartnerError::Affinity(error)),
-            Err(_) => Err(PartnerError::Refused("it ended at once".to_owned())),
+            Ok(Ok(())) => Ok(background),
+            Ok(Err(error)) => Err(BackgroundThreadError::Affinity(error)),
+            Err(_) => Err(BackgroundThreadError::Refused(
+                "it ended at once".to_owned(),
+            )),
         }
     }
 }
@@ -84,18 +86,18 @@ mod tests {
     use std::sync::atomic::AtomicU64;
 
     #[test]
-    fn a_partner_works_until_it_is_dropped() {
+    fn it_works_until_dropped() {
         let steps = Arc::new(AtomicU64::new(0));
         let theirs = Arc::clone(&steps);
         let cpu = *allowed().last().unwrap();
-        let partner = BackgroundThread::start(cpu, move || {
+        let background = BackgroundThread::start(cpu, move || {
             theirs.fetch_add(1, Ordering::Relaxed);
         });
-        let partner = partner.unwrap();
+        let background = background.unwrap();
         while steps.load(Ordering::Relaxed) < 10 {
             thread::yield_now();
         }
-        drop(partner);
+        drop(background);
         // The thread has released its reference.
         assert_eq!(Arc::strong_count(&steps), 1);
     }
