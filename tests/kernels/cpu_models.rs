@@ -189,12 +189,12 @@ fn every_64_bit_model() -> Vec<String> {
         .collect()
 }
 
-/// The end of the line with the number of kernels that agreed with their twins.
-const AGREE: &str = " kernels agree with their twins";
+/// The end of the line with the number of kernels that agreed with their references.
+const AGREE: &str = " kernels agree with their references";
 
 /// The tests above run this test on each model.
 #[test]
-#[ignore = "the tests of the models start it; `twins` checks the kernels on this CPU"]
+#[ignore = "the tests of the models start it; `reference` checks the kernels on this CPU"]
 fn the_oracles() {
     let mut bytes = vec![0; ROOM + 64];
     let mut region = Region::new(&mut bytes).unwrap();

@@ -34,13 +34,13 @@ fn reads<T>(get: Get, storage: Storage, then: impl FnOnce(ReadTensor<'_>) -> T) 
     })
 }
 
-/// The sum of a pass, computed by the twin.
+/// The sum of a pass, computed by the reference.
 fn sum_of_a_pass() -> u32 {
     static SUM: OnceLock<u32> = OnceLock::new();
-    *SUM.get_or_init(by_the_twin)
+    *SUM.get_or_init(by_the_reference)
 }
 
-fn by_the_twin() -> u32 {
+fn by_the_reference() -> u32 {
     with(Shape::SERIES, Storage::Flat, |tensor| {
         let numbers = 0..ReadTensor::PASS;
         let element = |number| tensor.element(Shape::SERIES.remainders(number));

@@ -94,7 +94,7 @@ pub fn boot_and_press(disk: &str, asked: &str) -> Option<(String, Option<i32>)> 
 
 #[test]
 #[ignore = "builds a second program for UEFI: .ci/nightly runs it"]
-fn a_uefi_program_links_and_its_kernels_agree_with_their_twins() {
+fn a_uefi_program_links_and_its_kernels_agree_with_their_references() {
     if !target::installed(TARGET) || !starts("clang") {
         return;
     }

@@ -1,4 +1,4 @@
-//! Compares one kernel with its twin, the reference implementation.
+//! Compares one kernel with its reference implementation.
 
 use crate::kernel::{Access, Kernel, Kind, Work};
 use crate::mem::Region;
@@ -14,7 +14,7 @@ pub(crate) const LARGEST: usize = 5 * 1024 * 1024;
 /// Operations of the successive portions: none, one, few, and enough to go round most patterns.
 const PORTIONS: [u64; 9] = [1, 0, 2, 3, 5, 64, 257, 1000, 1];
 
-/// How a kernel and its twin disagree.
+/// How a kernel and its reference disagree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mismatch {
@@ -24,7 +24,7 @@ pub struct Mismatch {
     pub difference: Difference,
 }
 
-/// The difference between a kernel and its twin.
+/// The difference between a kernel and its reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Difference {
@@ -36,8 +36,8 @@ pub enum Difference {
         portion: usize,
         /// The value that the kernel returned.
         kernel: u64,
-        /// The value that the twin returned.
-        twin: u64,
+        /// The value that the reference returned.
+        reference: u64,
     },
     /// A byte of the memory differs after the run.
     Byte {
@@ -45,8 +45,8 @@ pub enum Difference {
         offset: usize,
         /// The byte that the kernel left.
         kernel: u8,
-        /// The byte that the twin left.
-        twin: u8,
+        /// The byte that the reference left.
+        reference: u8,
     },
     /// The trace of a portion does not match the work declared for it.
     Declared {
@@ -74,7 +74,7 @@ messages! { Mismatch:
     Mismatch { case, difference } => ("case {case}: {difference:?}");
 }
 
-/// A kernel on one pattern, and its twin: by default the kernel's own model.
+/// A kernel on one pattern, and its reference: by default the kernel's own model.
 pub(crate) trait Case {
     /// Bytes of memory that the case works in: whole lines, at most [`LARGEST`].
     fn bytes(&self) -> usize {
@@ -84,15 +84,15 @@ pub(crate) trait Case {
     /// Builds the pattern in `memory` and passes the kernel to `then`.
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built;
 
-    /// Builds the same pattern in `memory` and passes the twin to `then`: a function that does a
+    /// Builds the same pattern in `memory` and passes the reference to `then`: a function that does a
     /// number of operations and returns their checksum.
-    fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+    fn reference(&self, memory: Region<'_>, then: WithReference<'_>) -> Built {
         self.kernel(memory, &mut |kernel| {
             then(&mut |operations| kernel.trace(operations, &mut |_| {}))
         })
     }
 
-    /// The part of the memory that the kernel uses as scratch and a plain twin does not; not compared.
+    /// The part of the memory that the kernel uses as scratch and a plain reference implementation does not; not compared.
     fn scratch(&self) -> Range<usize> {
         0..0
     }
@@ -110,8 +110,8 @@ impl<C, B: Fn(&C, Region<'_>, WithKernel<'_>) -> Built> Case for Pattern<'_, C, 
 /// The callback that receives a kernel.
 pub(crate) type WithKernel<'a> = &'a mut dyn FnMut(&mut dyn Kernel) -> Built;
 
-/// The callback that receives a twin.
-pub(crate) type WithTwin<'a> = &'a mut dyn FnMut(&mut dyn FnMut(u64) -> u64) -> Built;
+/// The callback that receives a reference.
+pub(crate) type WithReference<'a> = &'a mut dyn FnMut(&mut dyn FnMut(u64) -> u64) -> Built;
 
 /// `None` if the pattern was rejected.
 pub(crate) type Built = Option<()>;
@@ -159,7 +159,7 @@ impl<'m> Parts<'m> {
         let proofs = self.run_kernel(case)?;
         let bytes = case.bytes();
         self.left.bytes_mut()[..bytes].copy_from_slice(&self.memory.bytes()[..bytes]);
-        self.run_twin(case, &proofs)?;
+        self.run_reference(case, &proofs)?;
         self.compare(bytes, &case.scratch())?;
         self.trace(case, &proofs)
     }
@@ -174,16 +174,16 @@ impl<'m> Parts<'m> {
         Ok(proofs)
     }
 
-    fn run_twin(&mut self, case: &dyn Case, proofs: &[u64]) -> Result<(), Difference> {
+    fn run_reference(&mut self, case: &dyn Case, proofs: &[u64]) -> Result<(), Difference> {
         let mut result = Ok(());
-        case.twin(self.fresh(case), &mut |twin| {
+        case.reference(self.fresh(case), &mut |reference| {
             for (portion, (&kernel, operations)) in proofs.iter().zip(PORTIONS).enumerate() {
-                let twin = twin(operations);
-                if twin != kernel && result.is_ok() {
+                let reference = reference(operations);
+                if reference != kernel && result.is_ok() {
                     result = Err(Difference::Checksum {
                         portion,
                         kernel,
-                        twin,
+                        reference,
                     });
                 }
             }
@@ -194,20 +194,20 @@ impl<'m> Parts<'m> {
     }
 
     fn compare(&self, bytes: usize, scratch: &Range<usize>) -> Result<(), Difference> {
-        let (kernel, twin) = (&self.left.bytes()[..bytes], &self.memory.bytes()[..bytes]);
-        if kernel == twin {
+        let (kernel, reference) = (&self.left.bytes()[..bytes], &self.memory.bytes()[..bytes]);
+        if kernel == reference {
             return Ok(());
         }
-        let mut pairs = kernel.iter().zip(twin).enumerate();
-        let differ = |(offset, (kernel, twin)): &(usize, (&u8, &u8))| {
-            kernel != twin && !scratch.contains(offset)
+        let mut pairs = kernel.iter().zip(reference).enumerate();
+        let differ = |(offset, (kernel, reference)): &(usize, (&u8, &u8))| {
+            kernel != reference && !scratch.contains(offset)
         };
         match pairs.find(differ) {
             None => Ok(()),
-            Some((offset, (&kernel, &twin))) => Err(Difference::Byte {
+            Some((offset, (&kernel, &reference))) => Err(Difference::Byte {
                 offset,
                 kernel,
-                twin,
+                reference,
             }),
         }
     }
@@ -346,7 +346,7 @@ mod tests {
             then(&mut Counter(memory, *self))
         }
 
-        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+        fn reference(&self, memory: Region<'_>, then: WithReference<'_>) -> Built {
             let mut counter = Counter(memory, Fault::None);
             then(&mut |operations| counter.run(operations))
         }
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_like_its_twin_passes() {
+    fn a_kernel_like_its_reference_passes() {
         assert_eq!(found(Fault::None), Ok(()));
     }
 

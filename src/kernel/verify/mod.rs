@@ -4,7 +4,7 @@
 //! system. A kernel and its model start from the same bytes at the same addresses and do the same
 //! operations in the same portions. They must return the same checksums and leave the same bytes, also
 //! outside the pattern. The model must report as many accesses as the work declares. Where a plain model
-//! would take too long, the trace runs the kernel itself, and a separate twin replaces the model in the
+//! would take too long, the trace runs the kernel itself, and a separate reference implementation replaces the model in the
 //! comparison; the bytes that the kernel packs beside its pattern may then differ. A kernel's file says
 //! on which patterns it is checked. A kernel that also has a form with intrinsics is checked in both
 //! forms under one name, if the target has both.

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
-use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+use crate::kernel::verify::check::{Built, Case, WithKernel, WithReference};
 use crate::kernel::{Matmul, MatmulWay, TileMatmul, TileWay};
 use crate::mem::Region;
 use crate::pattern::Product;
@@ -29,10 +29,10 @@ impl Case for MatmulCase {
         then(&mut self.build(memory)?)
     }
 
-    fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+    fn reference(&self, memory: Region<'_>, then: WithReference<'_>) -> Built {
         // The transposed copy keeps the contents that `new` wrote.
         let mut product = self.build(memory)?.into_product();
-        twin(&mut product, self.way.block(), then)
+        reference(&mut product, self.way.block(), then)
     }
 }
 
@@ -48,9 +48,9 @@ impl Case for TileCase {
         then(&mut TileMatmul::new(product, self.way).ok()?)
     }
 
-    fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+    fn reference(&self, memory: Region<'_>, then: WithReference<'_>) -> Built {
         let mut product = Product::new(memory, self.side, SEED).ok()?;
-        twin(&mut product, [self.side; 2], then)
+        reference(&mut product, [self.side; 2], then)
     }
 
     fn scratch(&self) -> Range<usize> {
@@ -59,7 +59,7 @@ impl Case for TileCase {
 }
 
 /// Runs the reference implementation, block by block.
-fn twin(product: &mut Product<'_>, block: [usize; 2], then: WithTwin<'_>) -> Built {
+fn reference(product: &mut Product<'_>, block: [usize; 2], then: WithReference<'_>) -> Built {
     let mut done = 0;
     then(&mut |operations| {
         done = crate::kernel::compute::matmul::reference::matmul(product, block, done, operations);

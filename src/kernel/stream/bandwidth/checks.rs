@@ -4,7 +4,7 @@ use super::reference::bandwidth;
 use crate::cpu::Features;
 use crate::kernel::stream::blocks::Blocks;
 use crate::kernel::verify::Oracle;
-use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+use crate::kernel::verify::check::{Built, Case, WithKernel, WithReference};
 use crate::kernel::{BLOCK, Bandwidth, Motion, Vector};
 use crate::mem::Region;
 
@@ -29,7 +29,7 @@ impl Case for BandwidthCase {
         then(&mut Bandwidth::new(part, self.motion, self.vector).ok()?)
     }
 
-    fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+    fn reference(&self, memory: Region<'_>, then: WithReference<'_>) -> Built {
         let mut part = self.part(memory)?;
         let (mut run, mut done) = (0, 0);
         then(&mut |blocks| {

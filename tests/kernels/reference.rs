@@ -1,4 +1,4 @@
-//! Every kernel has the same effect as its plain twin.
+//! Every kernel has the same effect as its plain reference implementation.
 
 use std::collections::BTreeSet;
 
@@ -104,7 +104,7 @@ fn of_cpu(features: &Features) -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn every_kernel_agrees_with_its_twin() {
+fn every_kernel_agrees_with_its_reference() {
     let features = Features::detect();
     assert_eq!(checked(features), of_cpu(&features));
 }
