@@ -142,7 +142,7 @@ family! {
 /// Why two words of a ring's elements cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum PairError {
+pub enum TwoFieldsError {
     /// The element has no such word.
     NoSuchWord {
         /// The requested word.
@@ -152,8 +152,8 @@ pub enum PairError {
     },
 }
 
-messages! { PairError:
-    PairError::NoSuchWord { word, words } => (
+messages! { TwoFieldsError:
+    TwoFieldsError::NoSuchWord { word, words } => (
         "an element of {words} words has no word {word}; words are 0 to {}", words - 1
     );
 }
@@ -161,22 +161,22 @@ messages! { PairError:
 /// A walk along a ring that adds up the same two words of every element. An operation is a step: it
 /// loads both words and the pointer, and stores nothing.
 #[derive(Debug)]
-pub struct Pair<'m> {
+pub struct TwoFields<'m> {
     ring: Ring<'m>,
     words: [usize; 2],
 }
 
-impl<'m> Pair<'m> {
+impl<'m> TwoFields<'m> {
     /// Creates a walk that begins at the ring's cursor and adds up the two `words` of each element,
     /// counted from 0.
     ///
     /// # Errors
     /// If the elements lack one of the words.
-    pub fn new(ring: Ring<'m>, words: [usize; 2]) -> Result<Self, PairError> {
+    pub fn new(ring: Ring<'m>, words: [usize; 2]) -> Result<Self, TwoFieldsError> {
         let there = ring.layout().element() / WORD;
         match words.into_iter().find(|&word| word >= there) {
-            Some(word) => Err(PairError::NoSuchWord { word, words: there }),
-            None => Ok(Pair { ring, words }),
+            Some(word) => Err(TwoFieldsError::NoSuchWord { word, words: there }),
+            None => Ok(TwoFields { ring, words }),
         }
     }
 
@@ -187,7 +187,7 @@ impl<'m> Pair<'m> {
     }
 }
 
-impl Kernel for Pair<'_> {
+impl Kernel for TwoFields<'_> {
     /// Returns the wrapping sum of the words.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
@@ -249,7 +249,7 @@ impl Oracle<'_, '_> {
             [[0, last], [last, 1], [last, last]].map(|words| (ring, words))
         });
         self.check("linefill_pair", cases, |&(ring, words), memory, then| {
-            then(&mut Pair::new(ring.build(memory)?, words).ok()?)
+            then(&mut TwoFields::new(ring.build(memory)?, words).ok()?)
         });
     }
 }

@@ -16,7 +16,7 @@ pub use addressing::{Chase, ChaseError, Mode};
 pub use chains::ParallelChase;
 #[doc(hidden)]
 pub use chains::{Chains, ChainsError};
-pub use fields::{Direction, Fields, FieldsError, Pair, PairError};
+pub use fields::{Direction, Fields, FieldsError, TwoFields, TwoFieldsError};
 #[doc(hidden)]
 pub use indices::Gather;
 pub use indices::IndexChase;

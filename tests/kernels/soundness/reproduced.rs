@@ -2,7 +2,7 @@
 //! that first gets the region must refuse them, before anything runs.
 
 use linefill::kernel::{
-    Burst, Kernel, Pair, Places, SharedWalk, Shuffle, Step, Transfer, Visit, Walk, Width,
+    Burst, Kernel, Places, SharedWalk, Shuffle, Step, Transfer, TwoFields, Visit, Walk, Width,
 };
 use linefill::os::{Memory, Pages};
 use linefill::pattern::{
@@ -39,7 +39,7 @@ fn a_skew_that_wraps_is_refused() {
         1,
         Order::Sequential,
     );
-    let add_up = |ring| Pair::new(ring, [0, 1]).unwrap().run(1);
+    let add_up = |ring| TwoFields::new(ring, [0, 1]).unwrap().run(1);
     ring.map(add_up).unwrap_err();
 }
 
@@ -48,7 +48,7 @@ fn an_element_that_wraps_is_refused() {
     let mut memory = Memory::new(8192, Pages::Base).unwrap();
     let layout = Layout::npad(usize::MAX / 8 - 8).skewed(4096);
     let ring = Ring::new(memory.region(), layout, 1, Order::Sequential);
-    let add_up = |ring| Pair::new(ring, [0, 1 << 50]).map(|mut pair| pair.run(1));
+    let add_up = |ring| TwoFields::new(ring, [0, 1 << 50]).map(|mut pair| pair.run(1));
     ring.map(add_up).unwrap_err();
 }
 

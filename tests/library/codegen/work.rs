@@ -6,10 +6,10 @@ use linefill::kernel::{
     AcquireLines, AcquireWay, Ahead, Alias4K, Bandwidth, Blocked, Burst, Chains, Chase, ChaseError,
     CodeAlign, Dependence, Direction, Fetched, Fields, FillLines, FillWay, Forward, Gather,
     Increment, IncrementWay, IndexChase, Issue, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion,
-    Outstanding, Pair, ParallelChase, Passing, Placed, Places, PrefetchWalk, QueueLock, QueueWay,
-    Reach, Revisit, Rewrite, RewriteWay, RoundTrip, RoundTripWay, Shuffle, Speculate,
-    SpeculateMiss, Step, Store, StoreAddress, StoreBufferFill, Sweep, Temporal, Transfer,
-    Translate, Trip, Vector, Walk, WideChase, Width, Work,
+    Outstanding, ParallelChase, Passing, Placed, Places, PrefetchWalk, QueueLock, QueueWay, Reach,
+    Revisit, Rewrite, RewriteWay, RoundTrip, RoundTripWay, Shuffle, Speculate, SpeculateMiss, Step,
+    Store, StoreAddress, StoreBufferFill, Sweep, Temporal, Transfer, Translate, Trip, TwoFields,
+    Vector, Walk, WideChase, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{
@@ -140,7 +140,7 @@ fn walks_side_by_side() {
 
 #[test]
 fn pairs() {
-    let found = declared(|region| Pair::new(ring(region), [1, 7]).unwrap().work());
+    let found = declared(|region| TwoFields::new(ring(region), [1, 7]).unwrap().work());
     assert_eq!(found, work(3, 0, 24, 0));
 }
 

@@ -2,7 +2,7 @@
 
 use crate::experiment::claim::verdict::untestable;
 use crate::experiment::prelude::*;
-use crate::kernel::Pair;
+use crate::kernel::TwoFields;
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
@@ -252,7 +252,7 @@ impl Setup for PairSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let ring = Ring::new(region, self.layout, self.count(), self.order)?;
-        let pair = Pair::new(ring, self.words)?;
+        let pair = TwoFields::new(ring, self.words)?;
         Ok(Workload::steady(pair, self.count() as u64))
     }
 }

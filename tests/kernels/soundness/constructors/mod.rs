@@ -74,7 +74,7 @@ const FAMILIES: &[(&str, Build)] = &[
     ("LockAdd", lines::lock_add),
     ("Matmul", squares::matmul),
     ("Outstanding", arrays::outstanding),
-    ("Pair", rings::pair),
+    ("TwoFields", rings::two_fields),
     ("Passes", arrays::passes),
     ("StoreBufferFill", lines::pending),
     ("Gather", arrays::pick),

@@ -2,8 +2,8 @@
 
 use linefill::cpu::Hint;
 use linefill::kernel::{
-    Ahead, Chase, Dependence, Direction, Fields, Form, Issue, Mode, Pair, ParallelChase,
-    PrefetchWalk, SpeculateMiss, Step, Walk, WideChase, Width,
+    Ahead, Chase, Dependence, Direction, Fields, Form, Issue, Mode, ParallelChase, PrefetchWalk,
+    SpeculateMiss, Step, TwoFields, Walk, WideChase, Width,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Lanes, Layout, Link, Links, Order, Path, Ring};
@@ -101,15 +101,15 @@ pub(super) fn walk(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
         .map(|walk| walk.by(form)))
 }
 
-pub(super) fn pair(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
+pub(super) fn two_fields(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let room = region.len();
     let mut word = || match case.source.flag() {
         true => case.source.size(room),
         false => usize::from(case.source.byte() % 16),
     };
     let words = [word(), word()];
-    (case.note)(format_args!("Pair::new(_, {words:?})"));
-    on_ring!(case, region, |ring| Pair::new(ring, words))
+    (case.note)(format_args!("TwoFields::new(_, {words:?})"));
+    on_ring!(case, region, |ring| TwoFields::new(ring, words))
 }
 
 pub(super) fn fields(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
