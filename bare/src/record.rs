@@ -82,7 +82,7 @@ pub fn header<'a>(
         ports: identity.ports(),
         counting,
         #[cfg(feature = "experiments")]
-        seats: alloc::vec::Vec::new(),
+        locations: alloc::vec::Vec::new(),
         #[cfg(feature = "experiments")]
         performance: alloc::vec::Vec::new(),
         #[cfg(feature = "experiments")]

@@ -158,7 +158,7 @@ fn header(
         largest,
         load_to_use: identity.load_to_use(),
         ports: identity.ports(),
-        seats: vec![CpuLocation::from([CPU; 5])],
+        locations: vec![CpuLocation::from([CPU; 5])],
         notes: owned(here.notes),
         ..Header::default()
     }

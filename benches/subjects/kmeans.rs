@@ -31,12 +31,12 @@ pub fn main() {
     let Some(mut driver) = Driver::new("kmeans") else {
         return;
     };
-    let cpu_order = CpuOrder::around(current_cpu(), Sysfs::live().seats(&allowed()));
+    let cpu_order = CpuOrder::around(current_cpu(), Sysfs::live().locations(&allowed()));
     let mut threads = vec![1, cpu_order.cores().max(1)];
     threads.dedup();
     for threads in threads {
-        let seats = cpu_order.seats().iter().map(|seat| seat.cpu);
-        let cpus: Vec<usize> = seats.take(threads).collect();
+        let locations = cpu_order.locations().iter().map(|location| location.cpu);
+        let cpus: Vec<usize> = locations.take(threads).collect();
         let place = format!("threads {threads}");
         let timed = WAYS.map(|(name, way)| {
             let name = format!("{name}, {place}");

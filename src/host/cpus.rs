@@ -154,18 +154,21 @@ impl Arrangement {
 
     /// Returns the arrangement of CPUs at these locations, whose caches have `levels` levels that hold data;
     /// `None` if there are no CPUs.
-    pub fn of(seats: &[CpuLocation], levels: usize) -> Option<Arrangement> {
+    pub fn of(locations: &[CpuLocation], levels: usize) -> Option<Arrangement> {
         // The most different values of `counted` among CPUs with the same value of `shared`.
         let most = |shared: fn(&CpuLocation) -> usize, counted: fn(&CpuLocation) -> usize| {
-            let pairs: BTreeSet<_> = seats.iter().map(|of| (shared(of), counted(of))).collect();
+            let pairs: BTreeSet<_> = locations
+                .iter()
+                .map(|of| (shared(of), counted(of)))
+                .collect();
             let count = |key| pairs.iter().filter(|pair| pair.0 == key).count();
             pairs.iter().map(|pair| count(pair.0)).max()
         };
-        let cores_per_package = most(|seat| seat.package, |seat| seat.core)?;
-        let cores_per_l2 = most(|seat| seat.l2, |seat| seat.core)?;
-        let cores_per_last = most(|seat| seat.last_level, |seat| seat.core)?;
-        let l2s_per_last = most(|seat| seat.last_level, |seat| seat.l2)?;
-        let lasts_per_package = most(|seat| seat.package, |seat| seat.last_level)?;
+        let cores_per_package = most(|location| location.package, |location| location.core)?;
+        let cores_per_l2 = most(|location| location.l2, |location| location.core)?;
+        let cores_per_last = most(|location| location.last_level, |location| location.core)?;
+        let l2s_per_last = most(|location| location.last_level, |location| location.l2)?;
+        let lasts_per_package = most(|location| location.package, |location| location.last_level)?;
         // One L2 and one L3 may serve the same cores, so that their locations are equal.
         let l2_is_last = levels < 3 && l2s_per_last == 1;
         Some(match () {

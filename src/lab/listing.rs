@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::format::{Check, Outcome, Output, Sheet};
 use super::record::{PointLine, Record};
-use super::session::{largest, nodes, seats};
+use super::session::{largest, locations, nodes};
 use super::show::paragraph;
 use super::terminal::{FAINT, STRONG, Screen};
 use crate::cpu::{Caches, Identity, tsc_hz};
@@ -191,7 +191,7 @@ impl Durations {
             load_to_use: identity.load_to_use(),
             ports: identity.ports(),
             counting: Counting::default(),
-            cpu_order: CpuOrder::placed(None, seats(root, None), Placement::default()),
+            cpu_order: CpuOrder::placed(None, locations(root, None), Placement::default()),
             nodes: nodes(root),
             rate: Rate::from_hz(tsc_hz().map_or(NOMINAL, |hz| hz as f64)),
             seed: 1,

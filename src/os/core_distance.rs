@@ -47,7 +47,7 @@ struct Line(AtomicUsize);
 #[repr(align(128))]
 struct SharedWord(AtomicU64);
 
-/// CoreProbe that one thread writes and another reads, once per check, and a line that the threads play ping-pong
+/// Lines that one thread writes and another reads, once per check, and a line that the threads play ping-pong
 /// with. Checks are numbered from 1. Both threads must finish a check before either begins the next.
 #[derive(Debug)]
 pub(super) struct CoreProbe {

@@ -85,8 +85,8 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     /// The CPUs that threads may use, each with the lowest-numbered CPUs that share its core, its L2,
     /// its last-level cache and its package.
     #[cfg(any(feature = "std", feature = "experiments"))]
-    #[serde(default)]
-    pub seats: alloc::vec::Vec<CpuLocation>,
+    #[serde(rename = "seats", default)]
+    pub locations: alloc::vec::Vec<CpuLocation>,
     /// The CPUs of the performance cores, if the cores of the machine are of two kinds.
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "alloc::vec::Vec::is_empty")]
@@ -110,7 +110,7 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<f64>,
-    /// The order in which further threads take `seats`: the name of a `Placement`. Readers assume `near`
+    /// The order in which further threads take `locations`: the name of a `Placement`. Readers assume `near`
     /// if it is absent.
     pub placement: Option<Text>,
     /// The caches that the kernel describes, if it does.

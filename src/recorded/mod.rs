@@ -63,7 +63,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
     let machine = Machine {
         vendor: Vendor::named(&header.cpu.vendor),
         load_to_use: header.load_to_use,
-        cpu_order: seating_of(header),
+        cpu_order: cpu_order_of(header),
         nodes: header.nodes.clone(),
         ports: header.ports,
         counting: counting_of(&header.counting),
@@ -103,10 +103,10 @@ fn calibration_of(header: &Header) -> Calibration {
 }
 
 /// Returns the order of CPUs by which the run placed its threads.
-fn seating_of(header: &Header) -> CpuOrder {
+fn cpu_order_of(header: &Header) -> CpuOrder {
     let placement = header.placement.as_deref().and_then(Placement::named);
-    let seats = header.seats.clone();
-    let order = CpuOrder::placed(header.pinned, seats, placement.unwrap_or_default());
+    let locations = header.locations.clone();
+    let order = CpuOrder::placed(header.pinned, locations, placement.unwrap_or_default());
     order.with_performance(header.performance.clone())
 }
 

@@ -332,7 +332,7 @@ fn files_of_the_kernel() {
                     );
                 }
                 let _ = (sysfs.nodes(), sysfs.sharing(), sysfs.arrangement());
-                let _ = sysfs.seats(&online[..online.len().min(64)]);
+                let _ = sysfs.locations(&online[..online.len().min(64)]);
             });
         }
     }

@@ -146,7 +146,7 @@ fn nodes() -> Vec<MemoryNode> {
 fn machine() -> Machine {
     let cpus = allowed();
     Machine {
-        cpu_order: CpuOrder::around(Some(cpus[0]), Sysfs::live().seats(&cpus)),
+        cpu_order: CpuOrder::around(Some(cpus[0]), Sysfs::live().locations(&cpus)),
         nodes: nodes(),
         ..small()
     }

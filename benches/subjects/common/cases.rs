@@ -386,7 +386,7 @@ fn machine(rate: Rate) -> Machine {
         load_to_use: Identity::detect().load_to_use(),
         ports: Identity::detect().ports(),
         counting: Counting::default(),
-        cpu_order: CpuOrder::around(current_cpu(), Sysfs::live().seats(&allowed())),
+        cpu_order: CpuOrder::around(current_cpu(), Sysfs::live().locations(&allowed())),
         nodes: Sysfs::live().nodes().unwrap_or_default(),
         rate,
         seed: SEED,

@@ -43,54 +43,65 @@ impl Placement {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuOrder {
     /// The CPUs, in the order in which threads get them.
-    seats: Vec<CpuLocation>,
+    locations: Vec<CpuLocation>,
     /// The CPUs of the performance cores, if cores are of two kinds.
     performance: Vec<usize>,
 }
 
 impl CpuOrder {
-    /// Returns the order in which the first thread gets `first`, or the first of `seats` if `first` is
+    /// Returns the order in which the first thread gets `first`, or the first of `locations` if `first` is
     /// not among them. The other threads get CPUs near it.
-    pub fn around(first: Option<usize>, seats: Vec<CpuLocation>) -> Self {
-        CpuOrder::placed(first, seats, Placement::Near)
+    pub fn around(first: Option<usize>, locations: Vec<CpuLocation>) -> Self {
+        CpuOrder::placed(first, locations, Placement::Near)
     }
 
     /// Like [`CpuOrder::around`], with the other threads placed by `placement`.
-    pub fn placed(first: Option<usize>, mut seats: Vec<CpuLocation>, placement: Placement) -> Self {
-        let centre = seats.iter().find(|seat| Some(seat.cpu) == first);
-        let Some(centre) = centre.or(seats.first()).copied() else {
+    pub fn placed(
+        first: Option<usize>,
+        mut locations: Vec<CpuLocation>,
+        placement: Placement,
+    ) -> Self {
+        let centre = locations
+            .iter()
+            .find(|location| Some(location.cpu) == first);
+        let Some(centre) = centre.or(locations.first()).copied() else {
             return CpuOrder::default();
         };
         // The measuring CPU represents its core. Every other core is represented by its first CPU here:
         // the number of a core may be that of a CPU which this process may not use.
-        let all = seats.clone();
+        let all = locations.clone();
         let representative = |core| match core == centre.core {
             true => Some(centre.cpu),
             false => {
-                let threads = all.iter().filter(|seat| seat.core == core);
-                threads.map(|seat| seat.cpu).min()
+                let threads = all.iter().filter(|location| location.core == core);
+                threads.map(|location| location.cpu).min()
             }
         };
-        order::by_key(&mut seats, |seat| {
-            let rank = usize::from(representative(seat.core) != Some(seat.cpu));
+        order::by_key(&mut locations, |location| {
+            let rank = usize::from(representative(location.core) != Some(location.cpu));
             let index = |near| Nearness::ALL.iter().position(|other| *other == near);
-            let near = if seat.cpu == centre.cpu {
+            let near = if location.cpu == centre.cpu {
                 None
             } else {
-                index(centre.to(seat))
+                index(centre.to(location))
             };
             match placement {
-                Placement::Near => (rank, near, seat.cpu, 0),
+                Placement::Near => (rank, near, location.cpu, 0),
                 Placement::Far => {
                     let far = near.map(|near| Nearness::ALL.len() - near);
-                    (rank, far, seat.cpu, 0)
+                    (rank, far, location.cpu, 0)
                 }
                 // Among CPUs that are equally near, the CPUs of a core follow one another.
-                Placement::Siblings => (usize::from(near.is_some()), near, seat.core, seat.cpu),
+                Placement::Siblings => (
+                    usize::from(near.is_some()),
+                    near,
+                    location.core,
+                    location.cpu,
+                ),
             }
         });
         CpuOrder {
-            seats,
+            locations,
             performance: Vec::new(),
         }
     }
@@ -109,10 +120,10 @@ impl CpuOrder {
     /// # Errors
     /// If they do not.
     pub(crate) fn one_kind(&self, threads: usize) -> Testable<()> {
-        let mut kinds = self.seats.iter().take(threads);
-        let is_performance = |seat: &CpuLocation| self.performance.contains(&seat.cpu);
+        let mut kinds = self.locations.iter().take(threads);
+        let is_performance = |location: &CpuLocation| self.performance.contains(&location.cpu);
         let first = kinds.next().is_some_and(is_performance);
-        if kinds.all(|seat| is_performance(seat) == first) {
+        if kinds.all(|location| is_performance(location) == first) {
             return Ok(());
         }
         Err(Untestable(
@@ -121,23 +132,23 @@ impl CpuOrder {
     }
 
     /// Returns the CPUs in the order in which threads get them.
-    pub fn seats(&self) -> &[CpuLocation] {
-        &self.seats
+    pub fn locations(&self) -> &[CpuLocation] {
+        &self.locations
     }
 
     /// Returns the CPUs of the first `threads` threads.
     pub(crate) fn first(&self, threads: usize) -> &[CpuLocation] {
-        &self.seats[..threads.min(self.seats.len())]
+        &self.locations[..threads.min(self.locations.len())]
     }
 
     /// Returns the number of CPUs.
     pub fn cpus(&self) -> usize {
-        self.seats.len()
+        self.locations.len()
     }
 
     /// Returns the number of cores.
     pub fn cores(&self) -> usize {
-        let cores = order::distinct(self.seats.iter().map(|seat| seat.core));
+        let cores = order::distinct(self.locations.iter().map(|location| location.core));
         cores.len()
     }
 
@@ -147,10 +158,10 @@ impl CpuOrder {
     /// # Errors
     /// If no CPU is known.
     pub fn of(&self, threads: usize) -> Testable<Vec<usize>> {
-        if self.seats.is_empty() {
+        if self.locations.is_empty() {
             return Err(Untestable("no CPU for a second thread is known".into()));
         }
-        let cpus = self.seats.iter().map(|seat| seat.cpu).cycle();
+        let cpus = self.locations.iter().map(|location| location.cpu).cycle();
         Ok(cpus.take(threads).collect())
     }
 
@@ -160,8 +171,10 @@ impl CpuOrder {
     /// If there is no such CPU.
     pub fn pair(&self, nearness: Nearness) -> Testable<[usize; 2]> {
         let none = || Untestable(format!("no two CPUs here: {}", nearness.name()));
-        let (first, others) = self.seats.split_first().ok_or_else(none)?;
-        let other = others.iter().find(|seat| first.to(seat) == nearness);
+        let (first, others) = self.locations.split_first().ok_or_else(none)?;
+        let other = others
+            .iter()
+            .find(|location| first.to(location) == nearness);
         Ok([first.cpu, other.ok_or_else(none)?.cpu])
     }
 
@@ -185,23 +198,23 @@ impl CpuOrder {
 
     /// Returns the nearness of the measuring CPU to the nearest CPU on another core, if there is one.
     pub fn nearest(&self) -> Option<Nearness> {
-        let (first, others) = self.seats.split_first()?;
-        let near = others.iter().map(|seat| first.to(seat));
+        let (first, others) = self.locations.split_first()?;
+        let near = others.iter().map(|location| first.to(location));
         near.filter(|near| *near != Nearness::Core).min()
     }
 }
 
 /// Returns the smallest and the largest number of these threads that share a part of the machine,
 /// which `of` names.
-pub(crate) fn sharers(seats: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> [usize; 2] {
-    let with = |seat| {
-        seats
+pub(crate) fn sharers(locations: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> [usize; 2] {
+    let with = |location| {
+        locations
             .iter()
-            .filter(|other| of(other) == of(seat))
+            .filter(|other| of(other) == of(location))
             .count()
             .max(1)
     };
-    let counts = || seats.iter().map(with);
+    let counts = || locations.iter().map(with);
     [counts().min().unwrap_or(1), counts().max().unwrap_or(1)]
 }
 
@@ -211,14 +224,14 @@ mod tests {
 
     /// Returns two packages of two cores with two threads each, numbered as Linux does: cores first.
     fn sockets() -> Vec<CpuLocation> {
-        let seat = |cpu: usize| CpuLocation {
+        let location = |cpu: usize| CpuLocation {
             cpu,
             core: cpu % 4,
             l2: cpu % 4,
             last_level: cpu % 4 / 2 * 2,
             package: cpu % 4 / 2 * 2,
         };
-        (0..8).map(seat).collect()
+        (0..8).map(location).collect()
     }
 
     #[test]
@@ -298,11 +311,11 @@ mod tests {
     fn threads_that_share_a_part_of_the_machine_are_counted() {
         let cpu_order = CpuOrder::around(None, sockets());
         let shared = |threads, of| sharers(cpu_order.first(threads), of);
-        assert_eq!(shared(1, |seat| seat.last_level), [1, 1]);
-        assert_eq!(shared(3, |seat| seat.last_level), [1, 2]);
-        assert_eq!(shared(4, |seat| seat.l2), [1, 1]);
-        assert_eq!(shared(8, |seat| seat.l2), [2, 2]);
-        assert_eq!(shared(99, |seat| seat.package), [4, 4]);
+        assert_eq!(shared(1, |location| location.last_level), [1, 1]);
+        assert_eq!(shared(3, |location| location.last_level), [1, 2]);
+        assert_eq!(shared(4, |location| location.l2), [1, 1]);
+        assert_eq!(shared(8, |location| location.l2), [2, 2]);
+        assert_eq!(shared(99, |location| location.package), [4, 4]);
     }
 
     #[test]

@@ -78,9 +78,13 @@ impl Arena {
     ///
     /// # Errors
     /// If the system refuses the memory or the pages, with its reason.
-    pub fn region(&mut self, bytes: usize, wish: PageRequest) -> Testable<(Region<'_>, Granted)> {
+    pub fn region(
+        &mut self,
+        bytes: usize,
+        request: PageRequest,
+    ) -> Testable<(Region<'_>, Granted)> {
         let policy = self.policy.clone();
-        let slot = self.grant(bytes, wish, Kind::slot, &policy)?;
+        let slot = self.grant(bytes, request, Kind::slot, &policy)?;
         self.slots[slot].region(bytes)
     }
 
@@ -91,12 +95,12 @@ impl Arena {
     pub fn region_on(
         &mut self,
         bytes: usize,
-        wish: PageRequest,
+        request: PageRequest,
         policy: &MemoryPolicy,
     ) -> Testable<(Region<'_>, Granted)> {
         match policy {
-            MemoryPolicy::Default => self.region(bytes, wish),
-            _ => self.new_region(bytes, wish, policy),
+            MemoryPolicy::Default => self.region(bytes, request),
+            _ => self.new_region(bytes, request, policy),
         }
     }
 
@@ -107,7 +111,7 @@ impl Arena {
     pub fn new_region(
         &mut self,
         bytes: usize,
-        wish: PageRequest,
+        request: PageRequest,
         policy: &MemoryPolicy,
     ) -> Testable<(Region<'_>, Granted)> {
         let policy = match policy {
@@ -115,7 +119,7 @@ impl Arena {
             own => own.clone(),
         };
         self.slots[PLACED].memory = None;
-        self.grant(bytes, wish, |_| PLACED, &policy)?;
+        self.grant(bytes, request, |_| PLACED, &policy)?;
         self.slots[PLACED].region(bytes)
     }
 
@@ -127,10 +131,10 @@ impl Arena {
     pub fn region_to_count(
         &mut self,
         bytes: usize,
-        wish: PageRequest,
+        request: PageRequest,
     ) -> Testable<(Region<'_>, Granted)> {
         let policy = self.policy.clone();
-        let slot = match self.grant(bytes, wish, Kind::slot, &policy) {
+        let slot = match self.grant(bytes, request, Kind::slot, &policy) {
             Err(lack) if lack.is_absence() => {
                 self.hold(Kind::Heap.slot(), bytes, Kind::Heap, &MemoryPolicy::Default)?
             }
@@ -144,18 +148,18 @@ impl Arena {
     fn grant(
         &mut self,
         bytes: usize,
-        wish: PageRequest,
+        request: PageRequest,
         slot: fn(Kind) -> usize,
         policy: &MemoryPolicy,
     ) -> Result<usize, Lack> {
-        let kind = match wish {
+        let kind = match request {
             PageRequest::Base => Kind::Populated(Pages::Base),
             PageRequest::Giant => Kind::Populated(Pages::Giant),
             PageRequest::Reserved => Kind::Reserved,
             PageRequest::Huge | PageRequest::HugeIfAny => Kind::Populated(Pages::Huge),
         };
         let at = slot(kind);
-        if wish != PageRequest::HugeIfAny {
+        if request != PageRequest::HugeIfAny {
             return self.hold(at, bytes, kind, policy);
         }
         // Other memory is released in vain at most once, because it takes long to populate.

@@ -155,7 +155,7 @@ pub enum Owner {
 /// Blocks, and the operation of several threads on them at the same time. One operation is a block of
 /// 512 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct BandwidthTeamSetup {
+pub struct BandwidthGroupSetup {
     /// Bytes that a thread works on, in all parts if there are several.
     pub bytes: usize,
     /// The operation on the blocks.
@@ -168,7 +168,7 @@ pub struct BandwidthTeamSetup {
     pub cpus: Vec<usize>,
 }
 
-impl Setup for BandwidthTeamSetup {
+impl Setup for BandwidthGroupSetup {
     fn bytes(&self) -> usize {
         match self.owner {
             Owner::All => self.bytes,
@@ -192,7 +192,7 @@ impl Setup for BandwidthTeamSetup {
     }
 }
 
-impl BandwidthTeamSetup {
+impl BandwidthGroupSetup {
     fn together<'m>(
         &self,
         region: Region<'m>,

@@ -137,14 +137,14 @@ impl Shot for TouchShot {
 /// 4 KiB pages that threads of one process touch for the first time, give back and touch again. Each
 /// thread has its own pages. One operation is one page of each thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TouchTeamSetup {
+pub struct TouchGroupSetup {
     /// Pages per thread.
     pub pages: usize,
     /// The CPU of each thread.
     pub cpus: Vec<usize>,
 }
 
-impl Setup for TouchTeamSetup {
+impl Setup for TouchGroupSetup {
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let page = Pages::Base.bytes();
         let worker = |&cpu: &usize| -> Testable<Worker<'m>> {

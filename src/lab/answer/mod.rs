@@ -298,11 +298,11 @@ pub(super) fn named(header: &Header, core_per_tick: Option<f64>) -> MachineName 
     };
     let known = core_of(cpu).map(|core| core.name.to_owned());
     let core = known.or_else(|| cpu.microarchitecture.clone());
-    let cores = order::distinct(header.seats.iter().map(|seat| seat.core));
+    let cores = order::distinct(header.locations.iter().map(|location| location.core));
     MachineName {
         core: core.filter(|core| !brand.contains(core.as_str())),
         brand,
-        cpus: (!header.seats.is_empty()).then_some((header.seats.len(), cores.len())),
+        cpus: (!header.locations.is_empty()).then_some((header.locations.len(), cores.len())),
         hypervisor: header.hypervisor.clone(),
         memory: header.memory,
         gigahertz: core_per_tick.map(|ratio| header.tick_hz * ratio / 1e9),

@@ -92,7 +92,7 @@ fn examples_name_experiments_and_their_series() {
     let planted = include_bytes!("../../../tests/fixtures/record/planted.jsonl");
     let mut header = parse(planted).unwrap().record.header;
     // Two cores, so that experiments with several threads have cases.
-    header.seats = vec![[0, 0, 0, 0, 0].into(), [1, 1, 1, 0, 0].into()];
+    header.locations = vec![[0, 0, 0, 0, 0].into(), [1, 1, 1, 0, 0].into()];
     let machine = machine_of(&header, &[]);
     let mut series = 0;
     for (example, command, arguments) in parsed() {

@@ -129,7 +129,7 @@ pub(super) fn settings_of(record: &Record) -> Settings {
                 cpu.family, cpu.model, cpu.stepping
             )),
         ),
-        ("CPUs", counted(header.seats.len())),
+        ("CPUs", counted(header.locations.len())),
         ("caches", known(&caches.join(", "))),
         (
             "memory",

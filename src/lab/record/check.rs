@@ -297,7 +297,7 @@ fn check_header(header: &Header) -> Check {
         }
     }
     within_if_known("prefetchers_off", header.prefetchers_off, 1..=MOST_CPUS)?;
-    at_most("seats", "CPUs", header.seats.len(), MOST_CPUS)?;
+    at_most("seats", "CPUs", header.locations.len(), MOST_CPUS)?;
     at_most("performance", "CPUs", header.performance.len(), MOST_CPUS)?;
     check_nodes(header)?;
     if let Some(name) = header.placement.as_deref() {

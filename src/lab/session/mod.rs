@@ -187,8 +187,8 @@ fn isolate(wanted: Option<usize>, root: &Root) -> Result<Isolated> {
 ///
 /// # Errors
 /// If the prefetchers cannot be switched: what is missing.
-fn switch_off(root: &Root, seats: &[CpuLocation], identity: &Identity) -> Result<(Off, usize)> {
-    let cpus: Vec<usize> = seats.iter().map(|seat| seat.cpu).collect();
+fn switch_off(root: &Root, locations: &[CpuLocation], identity: &Identity) -> Result<(Off, usize)> {
+    let cpus: Vec<usize> = locations.iter().map(|location| location.cpu).collect();
     let switches = identity.core().and_then(|core| core.prefetchers.value());
     let off = Off::on(root, &cpus, switches).context("--prefetchers off")?;
     Ok((off, cpus.len()))
@@ -254,13 +254,13 @@ impl Session {
         notes.extend(spoilers(root, cpu));
         notes.extend(isolated.iter().flat_map(|of| of.notes.clone()));
         // Further threads of this process are confined to the partition too.
-        let seats = match &isolated {
-            Some(isolated) if isolated.alone() => seats_of(root, &[isolated.cpu()]),
-            _ => seats(root, cpu),
+        let locations = match &isolated {
+            Some(isolated) if isolated.alone() => locations_of(root, &[isolated.cpu()]),
+            _ => locations(root, cpu),
         };
         let off = request
             .prefetchers_off
-            .then(|| switch_off(root, &seats, &identity))
+            .then(|| switch_off(root, &locations, &identity))
             .transpose()?;
         let budget = request.budget.unwrap_or(request.profile.length());
         let header = Header {
@@ -289,7 +289,7 @@ impl Session {
             load_to_use: identity.load_to_use(),
             ports: identity.ports(),
             counting: counting_lines(&counting),
-            seats,
+            locations,
             performance: affinity::performance_cores(root),
             nodes,
             node: request.node,
@@ -380,14 +380,14 @@ fn last_level() -> u64 {
 }
 
 /// Returns the CPUs that threads may use, and the measuring CPU even if the affinity mask lacks it.
-pub(super) fn seats(root: &Root, cpu: Option<usize>) -> Vec<CpuLocation> {
+pub(super) fn locations(root: &Root, cpu: Option<usize>) -> Vec<CpuLocation> {
     let mut cpus = allowed();
     cpus.extend(cpu.filter(|cpu| !cpus.contains(cpu)));
-    seats_of(root, &cpus)
+    locations_of(root, &cpus)
 }
 
-fn seats_of(root: &Root, cpus: &[usize]) -> Vec<CpuLocation> {
-    Sysfs::at(&root.sys).seats(cpus)
+fn locations_of(root: &Root, cpus: &[usize]) -> Vec<CpuLocation> {
+    Sysfs::at(&root.sys).locations(cpus)
 }
 
 fn kernel_caches(root: &Root, cpu: Option<usize>) -> Vec<CacheLine> {

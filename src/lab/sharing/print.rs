@@ -147,10 +147,10 @@ fn predicted(scheme: &Scheme, layout: &Layout, measured: Option<&Measured>) -> S
 
 fn timed(scheme: &Scheme, measured: &Measured, rate: Option<Rate>, width: u16) -> String {
     let threads = measured.threads.iter();
-    let seats: Vec<String> = threads
+    let locations: Vec<String> = threads
         .map(|(thread, cpu)| format!("thread {thread} on CPU {cpu}"))
         .collect();
-    let mut text = format!("Measured: {}.", seats.join(", "));
+    let mut text = format!("Measured: {}.", locations.join(", "));
     if measured.threads.len() < scheme.threads().len() {
         text += " Others are left out: two on one CPU take turns, and disturb nobody.";
     }

@@ -161,19 +161,19 @@ fn from_command_line(path: &Path, parameter: &str) -> Result<Vec<usize>, Unreada
 const CROWDED: (u32, u32) = (5, 50);
 
 /// Judges a sibling that the hypervisor hides, by how often the core was found shared.
-fn hidden(subject: &Subject, company: Option<u32>) -> Check {
+fn hidden(subject: &Subject, shared_percent: Option<u32>) -> Check {
     let mend = "ask for whole cores (a dedicated host or a metal instance)";
-    let Some(company) = company else {
+    let Some(shared_percent) = shared_percent else {
         return subject.unknown(
             "the hypervisor shows no sibling; a neighbour may run on it all the same",
             mend,
         );
     };
     let found = format!(
-        "the hypervisor shows no sibling, but by its throughput the core is shared for {company} % \
-         of the time"
+        "the hypervisor shows no sibling, but by its throughput the core is shared for \
+         {shared_percent} % of the time"
     );
-    match company {
+    match shared_percent {
         few if few <= CROWDED.0 => subject.good(found),
         some if some <= CROWDED.1 => subject.warn(found, mend),
         _ => subject.bad(found, mend),
@@ -196,7 +196,7 @@ pub(super) fn sibling(root: &Root, cpu: usize, observed: &Observed) -> Check {
     if siblings.is_empty() {
         return match &observed.hypervisor {
             None => subject.good(format!("CPU {cpu} has its core to itself")),
-            Some(_) => hidden(&subject, observed.company),
+            Some(_) => hidden(&subject, observed.shared_percent),
         };
     }
     let mend = format!(
@@ -328,15 +328,17 @@ mod tests {
             name: "SMT sibling",
             why: "",
         };
-        for (company, state) in [
+        for (shared_percent, state) in [
             (None, State::Unknown),
             (Some(5), State::Good),
             (Some(6), State::Warn),
             (Some(51), State::Bad),
         ] {
-            let check = hidden(&subject, company);
-            assert_eq!(check.state, state, "{company:?}");
-            let share = company.map_or(String::new(), |company| format!("shared for {company} %"));
+            let check = hidden(&subject, shared_percent);
+            assert_eq!(check.state, state, "{shared_percent:?}");
+            let share = shared_percent.map_or(String::new(), |shared_percent| {
+                format!("shared for {shared_percent} %")
+            });
             assert!(check.found.contains(&share), "{}", check.found);
         }
     }

@@ -16,7 +16,7 @@ use crate::time::SmtContention;
 const WINDOW: Duration = Duration::from_millis(200);
 
 /// Throughput checks before the counted ones, to learn the throughput of a thread that is alone on the core.
-const LOOKS: usize = 1000;
+const CHECKS: usize = 1000;
 
 /// Facts about a machine that its files do not give.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Observed {
     pub stat: Result<(String, String), Unreadable>,
     /// Percentage of throughput checks that found the core shared; `None` if no thread could be
     /// started and pinned to check.
-    pub company: Option<u32>,
+    pub shared_percent: Option<u32>,
 }
 
 impl Observed {
@@ -58,27 +58,27 @@ impl Observed {
             pmu: perf::probe(),
             software_events: perf::probe_software(),
             stat: two_readings(root),
-            company: company(cpu),
+            shared_percent: shared_percent(cpu),
         }
     }
 }
 
 /// Returns the percentage of checks that found this thread not alone on the core of `cpu`. Takes another
 /// [`WINDOW`].
-fn company(cpu: usize) -> Option<u32> {
-    let looking = thread::Builder::new().spawn(move || {
+fn shared_percent(cpu: usize) -> Option<u32> {
+    let checking = thread::Builder::new().spawn(move || {
         affinity::pin(cpu).ok()?;
-        let mut share = SmtContention::after(LOOKS);
+        let mut share = SmtContention::after(CHECKS);
         let began = Instant::now();
-        let (mut looks, mut crowded) = (0_u32, 0_u32);
+        let (mut checks, mut shared) = (0_u32, 0_u32);
         while began.elapsed() < WINDOW {
-            crowded += u32::from(!share.alone());
-            looks += 1;
+            shared += u32::from(!share.alone());
+            checks += 1;
         }
-        Some(100 * crowded / looks.max(1))
+        Some(100 * shared / checks.max(1))
     });
     // Fails if a limit or a sandbox permits no second thread.
-    looking.ok()?.join().ok()?
+    checking.ok()?.join().ok()?
 }
 
 fn two_readings(root: &Root) -> Result<(String, String), Unreadable> {

@@ -107,7 +107,7 @@ fn advances(
 /// has one for good (the NMI watchdog), a full group never runs, and all its counts stay 0. So a group of
 /// hardware events is tried: if it ran before, and does not with the event, the event does not fit. If
 /// it did not run before (on a hybrid CPU's other kind of core), trying it says nothing.
-fn seat<K: Opens>(
+fn open_beside<K: Opens>(
     kernel: &K,
     groups: &mut Vec<Together<K::Counter>>,
     event: &Event,
@@ -175,14 +175,15 @@ impl Group {
         groups.for_each(|group| Kernel.restart(&group[0].0));
     }
 
-    /// Opens `event` beside the others of its kind; see [`seat`].
+    /// Opens `event` beside the others of its kind; see [`open_beside`].
     fn add(&mut self, event: &Event, may_take_turns: bool) -> Result<bool, Refusal> {
         let place = self.answers.len();
         let groups = match event.is_software() {
             true => &mut self.software,
             false => &mut self.hardware,
         };
-        seat(&Kernel, groups, event, place, may_take_turns).map_err(|error| refusal(event, &error))
+        open_beside(&Kernel, groups, event, place, may_take_turns)
+            .map_err(|error| refusal(event, &error))
     }
 
     /// Runs `work`, and writes the counts of that time into `after`, without allocating. `before` and `after`
@@ -329,10 +330,12 @@ mod tests {
     }
 
     /// The sizes of the groups of `count` events; `None` for the rest of them if they may not take turns.
-    fn seated(pmu: &Pmu, event: Event, count: usize, may_take_turns: bool) -> (Vec<usize>, usize) {
+    fn sizes(pmu: &Pmu, event: Event, count: usize, may_take_turns: bool) -> (Vec<usize>, usize) {
         let mut groups = Vec::new();
         let opened = (0..count)
-            .take_while(|&place| seat(pmu, &mut groups, &event, place, may_take_turns).unwrap())
+            .take_while(|&place| {
+                open_beside(pmu, &mut groups, &event, place, may_take_turns).unwrap()
+            })
             .count();
         let places: Vec<usize> = groups.iter().flatten().map(|(_, place)| *place).collect();
         assert!(places.into_iter().eq(0..opened), "{groups:?}");
@@ -343,14 +346,14 @@ mod tests {
     fn a_group_that_another_leaves_too_few_counters_is_made_smaller() {
         // Six events on a PMU of six counters, of which the watchdog has one.
         let pmu = Pmu::new(6, 5);
-        assert_eq!(seated(&pmu, Event::CYCLES, 6, true), (vec![5, 1], 6));
+        assert_eq!(sizes(&pmu, Event::CYCLES, 6, true), (vec![5, 1], 6));
         assert_eq!(pmu.stopped.borrow().len(), 1, "the first group went on");
         assert_eq!(
-            seated(&Pmu::new(6, 5), Event::CYCLES, 6, false),
+            sizes(&Pmu::new(6, 5), Event::CYCLES, 6, false),
             (vec![5], 5)
         );
         assert_eq!(
-            seated(&Pmu::new(6, 2), Event::CYCLES, 5, true),
+            sizes(&Pmu::new(6, 2), Event::CYCLES, 5, true),
             (vec![2, 2, 1], 5)
         );
     }
@@ -358,29 +361,29 @@ mod tests {
     #[test]
     fn a_group_that_runs_is_as_large_as_the_kernel_accepts() {
         let free = Pmu::new(4, 4);
-        assert_eq!(seated(&free, Event::CYCLES, 6, true), (vec![4, 2], 6));
-        assert_eq!(seated(&free, Event::CYCLES, 6, false), (vec![4], 4));
+        assert_eq!(sizes(&free, Event::CYCLES, 6, true), (vec![4, 2], 6));
+        assert_eq!(sizes(&free, Event::CYCLES, 6, false), (vec![4], 4));
     }
 
     #[test]
     fn a_group_that_never_runs_is_left_as_the_kernel_accepts_it() {
         // The events count on another kind of core than this one.
         let elsewhere = Pmu::new(6, 0);
-        assert_eq!(seated(&elsewhere, Event::CYCLES, 6, true), (vec![6], 6));
+        assert_eq!(sizes(&elsewhere, Event::CYCLES, 6, true), (vec![6], 6));
     }
 
     #[test]
     fn software_events_are_not_tried() {
         let pmu = Pmu::new(6, 0);
         let clock = Event::software(Software::TaskClock);
-        assert_eq!(seated(&pmu, clock, 8, true), (vec![8], 8));
+        assert_eq!(sizes(&pmu, clock, 8, true), (vec![8], 8));
         assert_eq!(pmu.tries.get(), 0);
     }
 
     #[test]
     fn an_event_that_no_group_takes_is_refused() {
         let pmu = Pmu::new(0, 0);
-        let refused = seat(&pmu, &mut Vec::new(), &Event::CYCLES, 0, true);
+        let refused = open_beside(&pmu, &mut Vec::new(), &Event::CYCLES, 0, true);
         assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::EINVAL));
     }
 

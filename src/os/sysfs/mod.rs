@@ -200,13 +200,13 @@ impl Sysfs {
     ///
     /// If the kernel does not report a part, the common case is assumed: one core per CPU, one level-2 cache
     /// per core, one last-level cache per package, one package.
-    pub fn seats(&self, cpus: &[usize]) -> Vec<CpuLocation> {
+    pub fn locations(&self, cpus: &[usize]) -> Vec<CpuLocation> {
         let firsts = self.firsts_of_packages();
-        let seat = |&cpu: &usize| self.seat(cpu, &firsts);
-        cpus.iter().map(seat).collect()
+        let location = |&cpu: &usize| self.location(cpu, &firsts);
+        cpus.iter().map(location).collect()
     }
 
-    fn seat(&self, cpu: usize, firsts: &BTreeMap<Option<u64>, usize>) -> CpuLocation {
+    fn location(&self, cpu: usize, firsts: &BTreeMap<Option<u64>, usize>) -> CpuLocation {
         let topology = self.topology(cpu).ok();
         let caches = self.caches(cpu).unwrap_or_default();
         let data = || caches.iter().filter(|cache| cache.holds_data());
@@ -253,7 +253,7 @@ impl Sysfs {
             levels.extend(data.map(|cache| cache.level));
         }
         // The list of CPUs is never empty.
-        let arrangement = Arrangement::of(&self.seats(&online), levels.len());
+        let arrangement = Arrangement::of(&self.locations(&online), levels.len());
         Ok(arrangement.unwrap_or(Arrangement::OneCore))
     }
 }

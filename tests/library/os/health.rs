@@ -32,7 +32,7 @@ pub fn quiet() -> Observed {
         pmu: Pmu::Available,
         software_events: Ok(()),
         stat: stat(&[("cpu", 0, 0), ("cpu2", 0, 0), ("cpu18", 0, 0)]),
-        company: None,
+        shared_percent: None,
     }
 }
 
@@ -124,7 +124,7 @@ fn loaded() -> Observed {
         pmu: Pmu::Refused(Refusal::NoPmu),
         software_events: Err(Refusal::Sandbox),
         stat: stat(&[("cpu", 8, 2), ("cpu0", 10, 4), ("cpu8", 5, 0)]),
-        company: None,
+        shared_percent: None,
     }
 }
 

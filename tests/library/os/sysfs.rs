@@ -141,10 +141,10 @@ fn memory_nodes_of_servers() {
     assert!(none.to_string().contains("node2/meminfo"), "{none}");
 
     // The order in which threads get CPUs: first one CPU per core, then hyper-threads, with near CPUs first.
-    let seats = sysfs(&machine).seats(&[0, 1, 64, 65, 128, 129, 192, 193]);
-    assert_eq!(seats[0].to(&seats[4]), Nearness::Core);
-    assert_eq!(seats[0].to(&seats[1]), Nearness::LastLevel);
-    assert_eq!(seats[0].to(&seats[2]), Nearness::System);
+    let locations = sysfs(&machine).locations(&[0, 1, 64, 65, 128, 129, 192, 193]);
+    assert_eq!(locations[0].to(&locations[4]), Nearness::Core);
+    assert_eq!(locations[0].to(&locations[1]), Nearness::LastLevel);
+    assert_eq!(locations[0].to(&locations[2]), Nearness::System);
 }
 
 #[test]
@@ -361,8 +361,11 @@ fn other_ways_to_share_are_told_apart() {
 
 /// What the first of `cpus` has in common with each of the others.
 fn shared(machine: &str, cpus: &[usize]) -> Vec<Nearness> {
-    let seats = sysfs(&Machine::recorded(machine)).seats(cpus);
-    seats[1..].iter().map(|seat| seats[0].to(seat)).collect()
+    let locations = sysfs(&Machine::recorded(machine)).locations(cpus);
+    locations[1..]
+        .iter()
+        .map(|location| locations[0].to(location))
+        .collect()
 }
 
 #[test]
@@ -380,14 +383,14 @@ fn two_cpus_are_as_near_as_the_nearest_thing_they_share() {
 #[test]
 fn seats_of_cpus_that_nobody_describes_are_cores_of_one_package() {
     let nothing = Sysfs::at(Path::new("/nonexistent"));
-    let seat = |cpu| CpuLocation {
+    let location = |cpu| CpuLocation {
         cpu,
         core: cpu,
         l2: cpu,
         last_level: 0,
         package: 0,
     };
-    assert_eq!(nothing.seats(&[3, 4]), [seat(3), seat(4)]);
+    assert_eq!(nothing.locations(&[3, 4]), [location(3), location(4)]);
 }
 
 #[test]
@@ -420,21 +423,21 @@ fn the_four_arrangements_of_2007_and_those_since() {
 /// Table 5.2 of the paper again, and a processor with efficient cores.
 #[test]
 fn separate_caches_and_clusters_under_a_third_level() {
-    let seat = |cpu: usize, l2: usize, last_level: usize| CpuLocation {
+    let location = |cpu: usize, l2: usize, last_level: usize| CpuLocation {
         cpu,
         core: cpu,
         l2,
         last_level,
         package: 0,
     };
-    let separate: Vec<CpuLocation> = (0..2).map(|cpu| seat(cpu, cpu, cpu)).collect();
+    let separate: Vec<CpuLocation> = (0..2).map(|cpu| location(cpu, cpu, cpu)).collect();
     assert_eq!(Arrangement::of(&separate, 2), Some(Arrangement::Separate));
-    let clusters: Vec<CpuLocation> = (0..8).map(|cpu| seat(cpu, cpu / 4 * 4, 0)).collect();
+    let clusters: Vec<CpuLocation> = (0..8).map(|cpu| location(cpu, cpu / 4 * 4, 0)).collect();
     assert_eq!(Arrangement::of(&clusters, 3), Some(Arrangement::L2InL3));
     // Hyper-threads do not count as cores.
     let threads = [0, 1].map(|cpu| CpuLocation {
         core: 0,
-        ..seat(cpu, 0, 0)
+        ..location(cpu, 0, 0)
     });
     assert_eq!(Arrangement::of(&threads, 2), Some(Arrangement::OneCore));
     assert_eq!(Arrangement::of(&[], 0), None);

@@ -5,7 +5,7 @@ use linefill::experiment::Quality::{Clean, Disturbed, SharedCore};
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::os::sysfs::CpuLocation;
 
-use super::machines::{first_cpus, with_seats};
+use super::machines::{first_cpus, with_locations};
 use super::planted::{Planted, Row, but, noisy, row, time};
 
 const SHARED: &str = ".1";
@@ -123,12 +123,16 @@ fn row_of(id: &str, machine: &Machine, of: Contended) -> Planted {
 
 /// The same machine, whose CPUs all share one last level.
 fn near(machine: &Machine) -> Machine {
-    let seats = machine.cpu_order.seats().iter().map(|seat| CpuLocation {
-        last_level: 0,
-        package: 0,
-        ..*seat
-    });
-    with_seats(machine, seats)
+    let locations = machine
+        .cpu_order
+        .locations()
+        .iter()
+        .map(|location| CpuLocation {
+            last_level: 0,
+            package: 0,
+            ..*location
+        });
+    with_locations(machine, locations)
 }
 
 /// The same machine with only its first `cpus` CPUs.

@@ -4,7 +4,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::experiment::{Machine, State, ThreadStats};
 use linefill::host::RunAhead;
 
-use super::machines::with_seats;
+use super::machines::with_locations;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 use super::siblings;
 
@@ -106,8 +106,12 @@ pub fn rows() -> Vec<Row> {
         // One core with two hyper-threads.
         row("E42", OTHER, Untestable, |m| {
             let with = siblings::with(m);
-            let one_core = with.cpu_order.seats().iter().filter(|seat| seat.core == 0);
-            on(&with_seats(&with, one_core.copied()), PAPER, PAPER)
+            let one_core = with
+                .cpu_order
+                .locations()
+                .iter()
+                .filter(|location| location.core == 0);
+            on(&with_locations(&with, one_core.copied()), PAPER, PAPER)
         })
         .says("no other core of this process shares a cache"),
         row("E42", SIBLING, Holds, paper),

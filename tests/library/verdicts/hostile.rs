@@ -237,7 +237,7 @@ fn machines() -> impl Strategy<Value = Machine> {
                 loads: [32, 64, 64],
                 stores: [16, 32, 32],
             }),
-            seats: Vec::new(),
+            locations: Vec::new(),
         };
         let mut machine = model.machine();
         machine.largest = 1 << shift;

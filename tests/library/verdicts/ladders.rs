@@ -18,7 +18,7 @@ fn model<const N: usize>(levels: [(f64, f64); N], memory: f64) -> Model {
         memory,
         load_to_use: None,
         ports: None,
-        seats: Vec::new(),
+        locations: Vec::new(),
     }
 }
 

@@ -159,8 +159,8 @@ fn in_memory() -> Vec<Row> {
         row("X20", TOUCH, Untestable, |m| large(&of_two_kinds(m), USUAL))
             .says("cores of two kinds"),
         row("X20", TOUCH, Untestable, |m| {
-            let seats = m.cpu_order.seats()[..1].to_vec();
-            let cpu_order = CpuOrder::around(None, seats);
+            let locations = m.cpu_order.locations()[..1].to_vec();
+            let cpu_order = CpuOrder::around(None, locations);
             large(
                 &Machine {
                     cpu_order,

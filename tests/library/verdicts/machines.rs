@@ -32,7 +32,7 @@ pub struct Model {
     /// The published limits of the ports, in bytes per core cycle.
     pub ports: Option<Ports>,
     /// The CPUs that threads may use.
-    pub seats: Vec<CpuLocation>,
+    pub locations: Vec<CpuLocation>,
 }
 
 impl Model {
@@ -94,8 +94,8 @@ impl Model {
             load_to_use: self.load_to_use,
             ports: self.ports,
             counting: Counting::default(),
-            cpu_order: CpuOrder::around(None, self.seats.clone()),
-            nodes: halves(&self.seats),
+            cpu_order: CpuOrder::around(None, self.locations.clone()),
+            nodes: halves(&self.locations),
             rate: Rate::from_hz(2.3e9),
             seed: 1,
             ranges: Ranges::from_ladder(&ladder, self.reported()),
@@ -110,12 +110,12 @@ impl Model {
 }
 
 /// Two memory nodes, each with one half of the CPUs.
-fn halves(seats: &[CpuLocation]) -> Vec<MemoryNode> {
-    let half = seats.len().div_ceil(2).max(1);
-    let halves = seats.chunks(half).enumerate();
-    let node = |(id, seats): (usize, &[CpuLocation])| MemoryNode {
+fn halves(locations: &[CpuLocation]) -> Vec<MemoryNode> {
+    let half = locations.len().div_ceil(2).max(1);
+    let halves = locations.chunks(half).enumerate();
+    let node = |(id, locations): (usize, &[CpuLocation])| MemoryNode {
         id,
-        cpus: seats.iter().map(|seat| seat.cpu).collect(),
+        cpus: locations.iter().map(|location| location.cpu).collect(),
         distances: vec![[10, 21], [21, 10]][id].to_vec(),
         memory: Some(64 << 30),
     };
@@ -131,17 +131,20 @@ pub fn with_memory(machine: &Machine, bytes: usize) -> Machine {
 }
 
 /// The same machine with these CPUs.
-pub fn with_seats(machine: &Machine, seats: impl IntoIterator<Item = CpuLocation>) -> Machine {
+pub fn with_locations(
+    machine: &Machine,
+    locations: impl IntoIterator<Item = CpuLocation>,
+) -> Machine {
     Machine {
-        cpu_order: CpuOrder::around(None, seats.into_iter().collect()),
+        cpu_order: CpuOrder::around(None, locations.into_iter().collect()),
         ..machine.clone()
     }
 }
 
 /// The same machine with only its first CPUs.
 pub fn first_cpus(machine: &Machine, count: usize) -> Machine {
-    let seats = machine.cpu_order.seats();
-    with_seats(machine, seats.iter().take(count).copied())
+    let locations = machine.cpu_order.locations();
+    with_locations(machine, locations.iter().take(count).copied())
 }
 
 /// The same machine with only its first CPU.
@@ -158,8 +161,8 @@ pub fn half_octaves(largest: f64) -> impl Iterator<Item = f64> {
 
 /// CPUs of `cores` cores; the second hyper-threads have the highest numbers. `last_level` cores share a last
 /// level, and `package` cores are in a package.
-fn seats(cpus: usize, cores: usize, last_level: usize, package: usize) -> Vec<CpuLocation> {
-    let seat = |cpu: usize| {
+fn locations(cpus: usize, cores: usize, last_level: usize, package: usize) -> Vec<CpuLocation> {
+    let location = |cpu: usize| {
         let core = cpu % cores;
         CpuLocation {
             cpu,
@@ -169,7 +172,7 @@ fn seats(cpus: usize, cores: usize, last_level: usize, package: usize) -> Vec<Cp
             package: core / package * package,
         }
     };
-    (0..cpus).map(seat).collect()
+    (0..cpus).map(location).collect()
 }
 
 /// An Intel server: 48 KiB with 12 ways, 2 MiB, 30 MiB.
@@ -187,7 +190,7 @@ pub fn server() -> Model {
             loads: [48, 96, 128],
             stores: [32, 64, 64],
         }),
-        seats: seats(16, 8, 4, 4),
+        locations: locations(16, 8, 4, 4),
     }
 }
 
@@ -206,7 +209,7 @@ pub fn zen() -> Model {
             loads: [32, 64, 64],
             stores: [16, 32, 32],
         }),
-        seats: seats(8, 8, 4, 8),
+        locations: locations(8, 8, 4, 8),
     }
 }
 
@@ -248,7 +251,7 @@ pub fn with_reported_dtlb(machine: &Machine, entries: u32, core: Option<&'static
 /// The same machine in a quick run, with so many cores, four under each last level.
 pub fn with_cores(machine: &Machine, cores: usize) -> Machine {
     Machine {
-        cpu_order: CpuOrder::around(None, seats(cores, cores, 4, cores)),
+        cpu_order: CpuOrder::around(None, locations(cores, cores, 4, cores)),
         full: false,
         ..machine.clone()
     }
@@ -256,8 +259,8 @@ pub fn with_cores(machine: &Machine, cores: usize) -> Machine {
 
 /// The same machine, of whose cores only the first two are performance cores.
 pub fn of_two_kinds(machine: &Machine) -> Machine {
-    let first = machine.cpu_order.seats()[..2].iter();
-    let performance = first.map(|seat| seat.cpu).collect();
+    let first = machine.cpu_order.locations()[..2].iter();
+    let performance = first.map(|location| location.cpu).collect();
     Machine {
         cpu_order: machine.cpu_order.clone().with_performance(performance),
         ..machine.clone()

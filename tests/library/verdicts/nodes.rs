@@ -37,7 +37,7 @@ const ONE: &str = "vm-genoa";
 struct Described {
     name: &'static str,
     nodes: Vec<MemoryNode>,
-    seats: Vec<CpuLocation>,
+    locations: Vec<CpuLocation>,
 }
 
 /// The trees, read once. Of each node, the first two CPUs and the last one are used.
@@ -58,7 +58,7 @@ fn described(name: &str) -> &'static Described {
             let cpus: Vec<usize> = nodes.iter().flat_map(few).collect();
             Described {
                 name,
-                seats: sysfs.seats(&cpus),
+                locations: sysfs.locations(&cpus),
                 nodes,
             }
         };
@@ -68,17 +68,17 @@ fn described(name: &str) -> &'static Described {
 }
 
 /// The machine with the nodes and the CPUs of a tree; `first` is the CPU that measures.
-fn seated(tree: &str, first: Option<usize>, machine: &Machine) -> Machine {
+fn located(tree: &str, first: Option<usize>, machine: &Machine) -> Machine {
     let of = described(tree);
     Machine {
-        cpu_order: CpuOrder::around(first, of.seats.clone()),
+        cpu_order: CpuOrder::around(first, of.locations.clone()),
         nodes: of.nodes.clone(),
         ..machine.clone()
     }
 }
 
 fn on(tree: &str, machine: &Machine) -> Machine {
-    seated(tree, None, machine)
+    located(tree, None, machine)
 }
 
 /// The machine with a single node.
@@ -309,11 +309,11 @@ fn few_nodes_are_measured_in_a_quick_run_and_all_in_a_full_one() {
 fn the_node_of_the_measuring_cpu_comes_first() {
     let machine = super::machines::server().machine();
     assert_eq!(
-        map(&seated(EIGHT, Some(63), &machine)),
+        map(&located(EIGHT, Some(63), &machine)),
         all_pairs(&[7, 0], &[0, 1, 4, 7])
     );
     // This node has no memory, so another node counts as the local one.
-    let cases = (find("X19").unwrap().cases)(&seated(CXL, Some(8), &machine));
+    let cases = (find("X19").unwrap().cases)(&located(CXL, Some(8), &machine));
     let read: Vec<f64> = cases
         .iter()
         .filter(|case| case.series == "read")
@@ -376,7 +376,7 @@ fn one_node_costs_nothing_and_says_why() {
     lonely.nodes[0].memory = Some(0);
     assert_eq!(reason(&lonely), "no memory node of this machine has memory");
     let mut elsewhere = on(CXL, &machine);
-    elsewhere.cpu_order = CpuOrder::around(None, described(ONE).seats.clone());
+    elsewhere.cpu_order = CpuOrder::around(None, described(ONE).locations.clone());
     for node in &mut elsewhere.nodes {
         node.cpus.retain(|cpu| *cpu > 1);
     }

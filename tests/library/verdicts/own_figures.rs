@@ -62,7 +62,7 @@ fn machine(levels: &[(f64, f64)], memory: f64, load_to_use: u32) -> Machine {
         memory,
         load_to_use: Some(load_to_use),
         ports: None,
-        seats: zen().seats,
+        locations: zen().locations,
     };
     Machine {
         largest: 512 << 20,

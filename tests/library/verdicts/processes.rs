@@ -51,8 +51,11 @@ fn half(machine: &Machine, [reader, writer]: [f64; 2]) -> Planted {
 
 /// The machine with its first core only, whose two threads share an L2 of 2 MiB.
 fn one_core(machine: &Machine) -> Machine {
-    let seats = siblings::with(machine).cpu_order.seats().to_vec();
-    let first = seats.iter().filter(|seat| seat.core == 0).copied();
+    let locations = siblings::with(machine).cpu_order.locations().to_vec();
+    let first = locations
+        .iter()
+        .filter(|location| location.core == 0)
+        .copied();
     Machine {
         cpu_order: CpuOrder::around(None, first.collect()),
         ..machine.clone()

@@ -4,7 +4,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::experiment::{CpuOrder, Machine, Placement, Range, Ranges, Verdict};
 use linefill::os::sysfs::CpuLocation;
 
-use super::machines::{first_cpu_only, guest, of_two_kinds, server, with_memory, with_seats};
+use super::machines::{first_cpu_only, guest, of_two_kinds, server, with_locations, with_memory};
 use super::planted::{Planted, Row, noisy, row, time};
 
 const PRIVATE: &str = ".1";
@@ -73,7 +73,7 @@ fn with_little_room(machine: &Machine) -> Machine {
 /// A machine with `cores` cores of two threads each. Eight cores share a last level, and all cores share the
 /// memory.
 fn of_cores(cores: usize) -> Machine {
-    let seat = |cpu: usize| CpuLocation {
+    let location = |cpu: usize| CpuLocation {
         cpu,
         core: cpu % cores,
         l2: cpu % cores,
@@ -83,7 +83,7 @@ fn of_cores(cores: usize) -> Machine {
     Machine {
         largest: 1 << 36,
         nodes: Vec::new(),
-        ..with_seats(&server().machine(), (0..2 * cores).map(seat))
+        ..with_locations(&server().machine(), (0..2 * cores).map(location))
     }
 }
 
@@ -99,11 +99,11 @@ pub fn rows() -> Vec<Row> {
             scaling(m, Scaling { private, ..USUAL })
         }),
         row("X17", PRIVATE, Untestable, |m| {
-            let pairs = m.cpu_order.seats().iter().map(|seat| CpuLocation {
-                l2: seat.core / 2,
-                ..*seat
+            let pairs = m.cpu_order.locations().iter().map(|location| CpuLocation {
+                l2: location.core / 2,
+                ..*location
             });
-            scaling(&with_seats(m, pairs), USUAL)
+            scaling(&with_locations(m, pairs), USUAL)
         })
         .says("share an L2"),
         row("X17", PRIVATE, Untestable, |m| {
@@ -130,11 +130,11 @@ pub fn rows() -> Vec<Row> {
         .says("two threads"),
         // The second thread has another memory node than the first.
         row("X17", SATURATED, Untestable, |m| {
-            let apart = m.cpu_order.seats().iter().map(|seat| CpuLocation {
-                package: seat.core % 2,
-                ..*seat
+            let apart = m.cpu_order.locations().iter().map(|location| CpuLocation {
+                package: location.core % 2,
+                ..*location
             });
-            scaling(&with_seats(m, apart), USUAL)
+            scaling(&with_locations(m, apart), USUAL)
         })
         .says("not all are on cores of one package and memory node"),
         row("X17", FAIR, Holds, |m| scaling(m, USUAL)),
@@ -236,9 +236,9 @@ fn cores_saturate_the_memory_of_their_own_package() {
 #[test]
 fn hyper_threads_do_not_count_as_cores() {
     let machine = of_cores(4);
-    let seats = machine.cpu_order.seats().to_vec();
+    let locations = machine.cpu_order.locations().to_vec();
     let siblings = Machine {
-        cpu_order: CpuOrder::placed(None, seats, Placement::Siblings),
+        cpu_order: CpuOrder::placed(None, locations, Placement::Siblings),
         ..machine
     };
     let (verdict, numbers) = verdict(FAIR, &scaling(&siblings, USUAL));

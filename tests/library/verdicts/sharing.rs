@@ -3,7 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine, Placement};
 
-use super::machines::{of_two_kinds, with_cores, with_seats};
+use super::machines::{of_two_kinds, with_cores, with_locations};
 use super::planted::{CORE_PER_TICK, Planted, Row, Value, row, time};
 use super::siblings;
 
@@ -78,11 +78,11 @@ fn false_sharing(id: &str, machine: &Machine, one_line: f64) -> Planted {
 }
 
 fn two_packages(machine: &Machine) -> Planted {
-    let mut seats = machine.cpu_order.seats().to_vec();
-    for (index, seat) in seats.iter_mut().enumerate() {
-        seat.package = index % 2;
+    let mut locations = machine.cpu_order.locations().to_vec();
+    for (index, location) in locations.iter_mut().enumerate() {
+        location.package = index % 2;
     }
-    let machine = with_seats(machine, seats);
+    let machine = with_locations(machine, locations);
     false_sharing("F2", &machine, 30.0)
 }
 
@@ -95,9 +95,9 @@ fn of_twelve(machine: &Machine, all: f64) -> Planted {
 
 /// A machine with two CPUs per core, of which threads take the second before the next core.
 fn siblings_first(machine: &Machine) -> Machine {
-    let seats = siblings::with(machine).cpu_order.seats().to_vec();
+    let locations = siblings::with(machine).cpu_order.locations().to_vec();
     Machine {
-        cpu_order: CpuOrder::placed(None, seats, Placement::Siblings),
+        cpu_order: CpuOrder::placed(None, locations, Placement::Siblings),
         ..machine.clone()
     }
 }

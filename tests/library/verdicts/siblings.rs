@@ -3,28 +3,28 @@
 use linefill::experiment::{CpuOrder, Machine};
 use linefill::os::sysfs::CpuLocation;
 
-use super::machines::with_seats;
+use super::machines::with_locations;
 
-fn seated(machine: &Machine, change: impl Fn(&mut CpuLocation)) -> Machine {
-    let mut seats = machine.cpu_order.seats().to_vec();
-    seats.sort_by_key(|seat| seat.cpu);
-    seats.iter_mut().for_each(change);
-    with_seats(machine, seats)
+fn located(machine: &Machine, change: impl Fn(&mut CpuLocation)) -> Machine {
+    let mut locations = machine.cpu_order.locations().to_vec();
+    locations.sort_by_key(|location| location.cpu);
+    locations.iter_mut().for_each(change);
+    with_locations(machine, locations)
 }
 
 /// Every two CPUs are one core.
 pub fn with(machine: &Machine) -> Machine {
-    seated(machine, |seat| {
-        seat.core = seat.cpu / 2 * 2;
-        seat.l2 = seat.core;
+    located(machine, |location| {
+        location.core = location.cpu / 2 * 2;
+        location.l2 = location.core;
     })
 }
 
 /// Every CPU is a core.
 pub fn without(machine: &Machine) -> Machine {
-    seated(machine, |seat| {
-        seat.core = seat.cpu;
-        seat.l2 = seat.cpu;
+    located(machine, |location| {
+        location.core = location.cpu;
+        location.l2 = location.cpu;
     })
 }
 

@@ -361,7 +361,7 @@ fn on_cores_of_two_kinds() -> Vec<Row> {
         row("D30", LLC, Holds, |m| hybrid("D30", m, PAPER)).says("share of 2 times"),
         // One performance core alone has none to be compared with.
         row("D27", INEFFECTIVE, Untestable, |m| {
-            let first = vec![m.cpu_order.seats()[0].cpu];
+            let first = vec![m.cpu_order.locations()[0].cpu];
             let machine = Machine {
                 cpu_order: m.cpu_order.clone().with_performance(first),
                 ..m.clone()

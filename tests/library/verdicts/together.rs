@@ -4,7 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::os::sysfs::CpuLocation;
 
-use super::machines::{first_cpu_only, guest, of_two_kinds, with_cores, with_seats};
+use super::machines::{first_cpu_only, guest, of_two_kinds, with_cores, with_locations};
 use super::planted::{Planted, Row, by_level, row, time};
 
 const HALF_L1: &str = ".1";
@@ -27,21 +27,21 @@ const BUS_READ: &str = ".1";
 const BUS_WRITE: &str = ".2";
 const BUS_L2: &str = ".3";
 
-/// A machine whose CPUs have the places that `seat` sets.
-fn seated(
+/// A machine whose CPUs have the places that `location` sets.
+fn located(
     machine: &Machine,
-    seat: impl Fn(usize, &mut linefill::os::sysfs::CpuLocation),
+    location: impl Fn(usize, &mut linefill::os::sysfs::CpuLocation),
 ) -> Machine {
-    let mut seats = machine.cpu_order.seats().to_vec();
-    for (index, of) in seats.iter_mut().enumerate() {
-        seat(index, of);
+    let mut locations = machine.cpu_order.locations().to_vec();
+    for (index, of) in locations.iter_mut().enumerate() {
+        location(index, of);
     }
-    with_seats(machine, seats)
+    with_locations(machine, locations)
 }
 
 /// A machine in which every two CPUs are hyper-threads of a core.
 fn with_siblings(machine: &Machine) -> Machine {
-    seated(machine, |index, seat| seat.core = index / 2 * 2)
+    located(machine, |index, location| location.core = index / 2 * 2)
 }
 
 /// The share of one thread's bandwidth that each of two threads keeps in L1d, L2, the last level and memory.
@@ -126,7 +126,7 @@ fn fig_3_25() -> Vec<Row> {
                 siblings(m, Kept { read, ..SIBLINGS })
             }),
             row("D37", claim, Untestable, |m| {
-                let none = seated(m, |_, seat| seat.core = seat.cpu);
+                let none = located(m, |_, location| location.core = location.cpu);
                 kept("D37", &none, SIBLINGS)
             })
             .says("no two CPUs here: same core"),
@@ -179,7 +179,7 @@ fn fig_3_27() -> Vec<Row> {
             kept("D39", m, Kept { own, ..CORE_2 })
         }),
         row("D39", OWN, Untestable, |m| {
-            let cluster = seated(m, |_, seat| seat.l2 = 0);
+            let cluster = located(m, |_, location| location.l2 = 0);
             kept("D39", &cluster, CORE_2)
         })
         .says("the two cores share an L2"),
@@ -366,11 +366,11 @@ fn bus() -> Vec<Row> {
     }
     rows.push(
         row("D25", BUS_L2, Untestable, |m| {
-            let pairs = m.cpu_order.seats().iter().map(|seat| CpuLocation {
-                l2: seat.core / 2,
-                ..*seat
+            let pairs = m.cpu_order.locations().iter().map(|location| CpuLocation {
+                l2: location.core / 2,
+                ..*location
             });
-            let machine = with_seats(m, pairs);
+            let machine = with_locations(m, pairs);
             bus_keeps(&machine, 0.5, 0.6, 0.6)
         })
         .says("up to 2 of the 8 threads share an L2"),

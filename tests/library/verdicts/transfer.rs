@@ -4,7 +4,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use linefill::experiment::{CpuOrder, Machine};
 use linefill::os::sysfs::{CpuLocation, MemoryNode};
 
-use super::machines::{first_cpu_only, guest, with_cores, with_seats};
+use super::machines::{first_cpu_only, guest, with_cores, with_locations};
 use super::ownership::ONE_CORE;
 use super::planted::{Planted, Row, Value, row, time};
 
@@ -37,20 +37,20 @@ fn between_caches(machine: &Machine, near: f64, far: f64) -> Planted {
 
 /// A machine whose CPUs share one last level.
 fn one_last_level(machine: &Machine) -> Machine {
-    let mut seats = machine.cpu_order.seats().to_vec();
-    for seat in &mut seats {
-        (seat.last_level, seat.package) = (0, 0);
+    let mut locations = machine.cpu_order.locations().to_vec();
+    for location in &mut locations {
+        (location.last_level, location.package) = (0, 0);
     }
-    with_seats(machine, seats)
+    with_locations(machine, locations)
 }
 
 /// A machine on which every two cores share an L2.
 fn in_pairs(machine: &Machine) -> Machine {
-    let mut seats = machine.cpu_order.seats().to_vec();
-    for seat in &mut seats {
-        seat.l2 = seat.core / 2 * 2;
+    let mut locations = machine.cpu_order.locations().to_vec();
+    for location in &mut locations {
+        location.l2 = location.core / 2 * 2;
     }
-    with_seats(machine, seats)
+    with_locations(machine, locations)
 }
 
 /// The nanoseconds of a load and of a locked addition, by the place of the line's state on the axis.
@@ -88,10 +88,15 @@ fn fenced(machine: &Machine, shared: f64, modified: f64, many: f64) -> Planted {
 /// CPUs whose numbers differ by less than `block` are 50 ns apart, and others `far`; the first pair takes
 /// `first`.
 fn pairs(machine: &Machine, first: f64, far: f64) -> Planted {
-    let seats = machine.cpu_order.seats().to_vec();
-    let seat = move |cpu: f64| *seats.iter().find(|seat| seat.cpu as f64 == cpu).unwrap();
+    let locations = machine.cpu_order.locations().to_vec();
+    let location = move |cpu: f64| {
+        *locations
+            .iter()
+            .find(|location| location.cpu as f64 == cpu)
+            .unwrap()
+    };
     Planted::new("X14", machine, |series, second| {
-        let (one, two) = (seat(series.parse().unwrap()), seat(second));
+        let (one, two) = (location(series.parse().unwrap()), location(second));
         time(match () {
             () if (one.cpu, two.cpu) == (0, 1) => first,
             () if one.last_level == two.last_level => 50.0,
@@ -102,7 +107,7 @@ fn pairs(machine: &Machine, first: f64, far: f64) -> Planted {
 
 /// A machine of 64 cores, of which eight share a last level.
 fn with_chiplets(machine: &Machine) -> Machine {
-    let seat = |cpu: usize| CpuLocation {
+    let location = |cpu: usize| CpuLocation {
         cpu,
         core: cpu,
         l2: cpu,
@@ -110,7 +115,7 @@ fn with_chiplets(machine: &Machine) -> Machine {
         package: 0,
     };
     Machine {
-        cpu_order: CpuOrder::around(None, (0..64).map(seat).collect()),
+        cpu_order: CpuOrder::around(None, (0..64).map(location).collect()),
         full: false,
         ..machine.clone()
     }
@@ -119,11 +124,11 @@ fn with_chiplets(machine: &Machine) -> Machine {
 /// CPUs on the same last level are 50 ns apart, and others `far`, although the system reports only one last
 /// level.
 fn unreported(machine: &Machine, far: f64) -> Planted {
-    let seats = machine.cpu_order.seats().iter();
-    let one = seats.map(|seat| CpuLocation {
+    let locations = machine.cpu_order.locations().iter();
+    let one = locations.map(|location| CpuLocation {
         last_level: 0,
         package: 0,
-        ..*seat
+        ..*location
     });
     pairs(machine, 50.0, far).on(Machine {
         cpu_order: CpuOrder::around(None, one.collect()),
@@ -133,14 +138,14 @@ fn unreported(machine: &Machine, far: f64) -> Planted {
 }
 
 /// The same points on a machine that reports a memory node for each last level.
-fn in_nodes(planted: Planted, seats: &[CpuLocation]) -> Planted {
+fn in_nodes(planted: Planted, locations: &[CpuLocation]) -> Planted {
     let mut nodes: Vec<MemoryNode> = Vec::new();
-    for seat in seats {
-        match nodes.iter_mut().find(|node| node.id == seat.last_level) {
-            Some(node) => node.cpus.push(seat.cpu),
+    for location in locations {
+        match nodes.iter_mut().find(|node| node.id == location.last_level) {
+            Some(node) => node.cpus.push(location.cpu),
             None => nodes.push(MemoryNode {
-                id: seat.last_level,
-                cpus: vec![seat.cpu],
+                id: location.last_level,
+                cpus: vec![location.cpu],
                 distances: Vec::new(),
                 memory: None,
             }),
@@ -155,11 +160,11 @@ fn in_nodes(planted: Planted, seats: &[CpuLocation]) -> Planted {
 
 /// The same machine, on which each last level is a processor.
 fn of_processors(machine: &Machine) -> Machine {
-    let mut seats = machine.cpu_order.seats().to_vec();
-    for seat in &mut seats {
-        seat.package = seat.last_level;
+    let mut locations = machine.cpu_order.locations().to_vec();
+    for location in &mut locations {
+        location.package = location.last_level;
     }
-    with_seats(machine, seats)
+    with_locations(machine, locations)
 }
 
 /// Two CPUs that are hyper-threads of one core, although the system reports two cores.
@@ -330,7 +335,7 @@ fn on_two_cores() -> Vec<Row> {
         .says("the test needs two cores"),
         row("X14", REPORTED, Holds, |m| pairs(m, 50.0, 100.0)).says("2 groups of"),
         row("X14", REPORTED, Holds, |m| {
-            in_nodes(unreported(m, 100.0), m.cpu_order.seats())
+            in_nodes(unreported(m, 100.0), m.cpu_order.locations())
         })
         .says("2 groups of"),
         row("X14", REPORTED, DoesNotHold, |m| unreported(m, 100.0)).says("not reported: 2 groups"),

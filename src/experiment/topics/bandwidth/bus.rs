@@ -1,7 +1,7 @@
 //! Drepper 3.3.4: the share of memory bandwidth that each of several threads gets.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::bandwidth::{BandwidthTeamSetup, Mover, Owner};
+use crate::experiment::shared::bandwidth::{BandwidthGroupSetup, Mover, Owner};
 use crate::experiment::topics::bandwidth::scaling::own_l2;
 use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
 use crate::experiment::topics::coherence::sharing::{on_all_cores, up_to_all_cores};
@@ -27,10 +27,10 @@ fn room(machine: &Machine) -> usize {
 
 /// Returns the bytes per CPU, as for [`part`], whether or not they may be allocated.
 fn wanted(machine: &Machine, cpus: &[usize]) -> Option<usize> {
-    let seats = machine.cpu_order.seats().iter();
-    let of_cpus: Vec<usize> = seats
-        .filter(|seat| cpus.contains(&seat.cpu))
-        .map(|seat| seat.last_level)
+    let locations = machine.cpu_order.locations().iter();
+    let of_cpus: Vec<usize> = locations
+        .filter(|location| cpus.contains(&location.cpu))
+        .map(|location| location.last_level)
         .collect();
     let sharers = |level: &usize| of_cpus.iter().filter(|other| *other == level).count();
     let fewest = of_cpus.iter().map(sharers).min()?;
@@ -53,7 +53,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
             let Some(bytes) = bytes.filter(|&bytes| bytes > 0) else {
                 continue;
             };
-            let setup = BandwidthTeamSetup {
+            let setup = BandwidthGroupSetup {
                 bytes,
                 motion,
                 mover: Mover::Vectors(PAPER),

@@ -7,7 +7,7 @@ use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
 use crate::host::Nearness;
 use crate::kernel::{BLOCK, Motion};
 use crate::stats::Interval;
-use Neighbour::{AsLarge, Nobody, Reader, Writer};
+use BackgroundKind::{AsLarge, Nothing, Reader, Writer};
 
 /// Motions of the measured process, and the names of its series.
 const MEASURED: [(&str, Motion); 2] = [(READ, Motion::Read), (WRITE, Motion::Write)];
@@ -17,20 +17,20 @@ const WRITE: &str = "write";
 
 /// What the second process does.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Neighbour {
-    Nobody,
+enum BackgroundKind {
+    Nothing,
     Reader,
     Writer,
     /// A writer whose working set is always as large as that of the measured process.
     AsLarge,
 }
 
-impl Neighbour {
-    const ALL: [Neighbour; 4] = [Nobody, Reader, Writer, AsLarge];
+impl BackgroundKind {
+    const ALL: [BackgroundKind; 4] = [Nothing, Reader, Writer, AsLarge];
 
     const fn name(self) -> &'static str {
         match self {
-            Nobody => "alone",
+            Nothing => "alone",
             Reader => "beside a reader",
             Writer => "beside a writer",
             AsLarge => "beside a writer as large",
@@ -39,15 +39,15 @@ impl Neighbour {
 
     const fn motion(self) -> Option<Motion> {
         match self {
-            Nobody => None,
+            Nothing => None,
             Reader => Some(Motion::Read),
             Writer | AsLarge => Some(Motion::Write),
         }
     }
 }
 
-fn series(what: &str, neighbour: Neighbour) -> String {
-    format!("{what}, {}", neighbour.name())
+fn series(what: &str, kind: BackgroundKind) -> String {
+    format!("{what}, {}", kind.name())
 }
 
 /// A CPU that shares a cache with the measuring CPU.
@@ -125,16 +125,16 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for bytes in sizes(machine, cache) {
         for (what, motion) in MEASURED {
-            for neighbour in Neighbour::ALL {
-                if neighbour == AsLarge && (what == WRITE || !machine.full) {
+            for kind in BackgroundKind::ALL {
+                if kind == AsLarge && (what == WRITE || !machine.full) {
                     continue;
                 }
                 let measured = BandwidthSetup::new(bytes, motion, Mover::Vectors(PAPER));
-                let (label, x) = (series(what, neighbour), bytes as f64);
-                let case = match (neighbour.motion(), &found) {
+                let (label, x) = (series(what, kind), bytes as f64);
+                let case = match (kind.motion(), &found) {
                     (None, _) => Case::new(label, x, measured),
                     (Some(motion), Ok(shared)) => {
-                        let own = match neighbour {
+                        let own = match kind {
                             AsLarge => bytes,
                             _ => half(shared.bytes),
                         };
@@ -175,7 +175,7 @@ fn measured_shared_cache(e: &Evidence<'_>) -> Testable<Shared> {
             shared.level
         )));
     }
-    e.series(&series(READ, Nobody))?;
+    e.series(&series(READ, Nothing))?;
     Ok(shared)
 }
 
@@ -261,7 +261,7 @@ fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
     // Two octaves must be left between the plateau and the size of the cache.
     room_beyond(&shared, (first_size(shared.bytes) << 1) as f64)?;
     e.no_chance(shared.bytes as f64)?;
-    let (alone, beside) = (series(what, Nobody), series(what, Writer));
+    let (alone, beside) = (series(what, Nothing), series(what, Writer));
     let (last, _) = e.last(&beside)?;
     let Fall::Between(fallen) = fall(e, &alone, &shared)? else {
         return Err(Untestable(format!(
@@ -278,9 +278,9 @@ fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
     unless_strangers(e, at_most(&what, ratio(sooner, fallen), LESS))
 }
 
-/// Judges whether a process that uses half of the cache is slower beside one neighbour than beside
+/// Judges whether a process that uses half of the cache is slower beside one background process than beside
 /// the other.
-fn slower(e: &Evidence<'_>, what: &str, beside: Neighbour, than: Neighbour) -> Judged {
+fn slower(e: &Evidence<'_>, what: &str, beside: BackgroundKind, than: BackgroundKind) -> Judged {
     let shared = measured_shared_cache(e)?;
     if shared.one_core {
         return Err(Untestable::because(
@@ -291,9 +291,9 @@ fn slower(e: &Evidence<'_>, what: &str, beside: Neighbour, than: Neighbour) -> J
     let half = half(shared.bytes) as f64;
     room_beyond(&shared, half)?;
     e.no_chance(half)?;
-    let at = |neighbour| e.at(&series(what, neighbour), half);
-    let (_, memory) = e.last(&series(what, Nobody))?;
-    let worth = ratio(at(Nobody)?, memory)?;
+    let at = |kind| e.at(&series(what, kind), half);
+    let (_, memory) = e.last(&series(what, Nothing))?;
+    let worth = ratio(at(Nothing)?, memory)?;
     if worth.hi < WORTH {
         return Err(Untestable(format!(
             "{what}s of half of the {} KiB of L{} are only {worth} times as fast as {what}s of the \
@@ -310,7 +310,7 @@ fn slower(e: &Evidence<'_>, what: &str, beside: Neighbour, than: Neighbour) -> J
     unless_strangers(e, at_most(&what, ratio(at(beside)?, at(than)?), LESS))
 }
 
-/// Why a process does not show what its neighbour takes.
+/// Why a process does not show what the background process takes.
 const TAKES_LITTLE: &str = "The background process takes little of the cache away, or the \
                             bandwidth beyond the cache is too high to show it.";
 
@@ -407,7 +407,7 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
             ),
             "half of a shared cache is read at least 10 % more slowly beside a process that reads \
              than alone",
-            |e| slower(e, READ, Reader, Nobody),
+            |e| slower(e, READ, Reader, Nothing),
         )
         .failing(TAKES_LITTLE),
         measured(
@@ -418,7 +418,7 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
             ),
             "half of a shared cache is written at least 10 % more slowly beside a process that \
              reads than alone",
-            |e| slower(e, WRITE, Reader, Nobody),
+            |e| slower(e, WRITE, Reader, Nothing),
         )
         .failing(TAKES_LITTLE),
     ],

@@ -3,7 +3,7 @@
 use crate::experiment::claim::verdict::unless_strangers;
 use crate::experiment::machine::cpu_order::sharers;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::bandwidth::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
+use crate::experiment::shared::bandwidth::{BandwidthGroupSetup, BandwidthSetup, Mover, Owner};
 use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Llc, Memory};
 use crate::experiment::topics::bandwidth::{
     COPY, PAPER, READ, WRITE, a_size_a_level, whole_blocks,
@@ -63,16 +63,16 @@ fn numbers(machine: &Machine) -> Vec<usize> {
 /// Returns the CPUs in the package and at the memory node of the first thread: they share the
 /// channels of its memory.
 fn at_one_memory(machine: &Machine) -> Vec<CpuLocation> {
-    let mut seats = machine.cpu_order.seats().to_vec();
-    let place = |seat: &CpuLocation| (seat.package, machine.node_of(seat.cpu));
-    let first = seats.first().map(place);
-    seats.retain(|seat| Some(place(seat)) == first);
-    seats
+    let mut locations = machine.cpu_order.locations().to_vec();
+    let place = |location: &CpuLocation| (location.package, machine.node_of(location.cpu));
+    let first = locations.first().map(place);
+    locations.retain(|location| Some(place(location)) == first);
+    locations
 }
 
 /// Returns the number of cores of these CPUs.
-fn cores_of(seats: &[CpuLocation]) -> usize {
-    order::distinct(seats.iter().map(|seat| seat.core)).len()
+fn cores_of(locations: &[CpuLocation]) -> usize {
+    order::distinct(locations.iter().map(|location| location.core)).len()
 }
 
 /// Checks that no two of the first `threads` threads share an L2.
@@ -80,7 +80,7 @@ fn cores_of(seats: &[CpuLocation]) -> usize {
 /// # Errors
 /// If they do.
 pub(super) fn own_l2(machine: &Machine, threads: usize) -> Testable<()> {
-    match sharers(machine.cpu_order.first(threads), |seat| seat.l2) {
+    match sharers(machine.cpu_order.first(threads), |location| location.l2) {
         [_, 1] => Ok(()),
         [_, most] => Err(Untestable(format!(
             "up to {most} of the {threads} threads share an L2"
@@ -89,11 +89,11 @@ pub(super) fn own_l2(machine: &Machine, threads: usize) -> Testable<()> {
 }
 
 /// Returns the largest number of these threads that share a cache of a place.
-fn most_sharers(place: Place, seats: &[CpuLocation]) -> usize {
+fn most_sharers(place: Place, locations: &[CpuLocation]) -> usize {
     let [_, most] = match place {
-        L1 => sharers(seats, |seat| seat.core),
-        L2 => sharers(seats, |seat| seat.l2),
-        Llc | Memory => sharers(seats, |seat| seat.last_level),
+        L1 => sharers(locations, |location| location.core),
+        L2 => sharers(locations, |location| location.l2),
+        Llc | Memory => sharers(locations, |location| location.last_level),
     };
     most
 }
@@ -118,14 +118,14 @@ fn in_cache(machine: &Machine, place: Place) -> Option<usize> {
 /// Returns the bytes per thread in a place. All threads that share a cache together fit in it, or
 /// exceed it if the place is memory. `None` if there is no such size.
 fn bytes(machine: &Machine, place: Place, threads: usize) -> Option<usize> {
-    let seats = machine.cpu_order.first(threads);
+    let locations = machine.cpu_order.first(threads);
     let range = place.range(machine);
     if place != Memory {
         let bytes = in_cache(machine, place)?;
-        let together = most_sharers(place, seats) * bytes;
+        let together = most_sharers(place, locations) * bytes;
         return range.holds(together as f64).then_some(bytes);
     }
-    let [fewest, _] = sharers(seats, |seat| seat.last_level);
+    let [fewest, _] = sharers(locations, |location| location.last_level);
     let (one, room) = (machine.in_memory(), machine.largest / threads.max(1));
     if one <= room {
         return Some(one);
@@ -146,7 +146,7 @@ fn case(
         let setup = BandwidthSetup::new(bytes, motion, mover);
         return Some(Case::new(label, 1.0, setup));
     }
-    let setup = BandwidthTeamSetup {
+    let setup = BandwidthGroupSetup {
         bytes,
         motion,
         mover,
@@ -162,8 +162,8 @@ fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Reading)> {
     let points = e.series(label)?.into_iter().rev();
     let mut numbers = points.map(|(threads, _)| threads);
     let alone = |threads: &f64| {
-        let seats = e.machine.cpu_order.first(*threads as usize);
-        *threads > 1.0 && sharers(seats, |seat| seat.core)[1] == 1
+        let locations = e.machine.cpu_order.first(*threads as usize);
+        *threads > 1.0 && sharers(locations, |location| location.core)[1] == 1
     };
     let threads = numbers.find(alone).ok_or_else(|| {
         Untestable(format!(
@@ -235,7 +235,7 @@ fn saturating(e: &Evidence<'_>) -> Judged {
     let near = at_one_memory(e.machine);
     let cores = cores_of(&near);
     let first = e.machine.cpu_order.first(cores);
-    if cores < 2 || !first.iter().all(|seat| near.contains(seat)) {
+    if cores < 2 || !first.iter().all(|location| near.contains(location)) {
         return Err(Untestable(format!(
             "of the first {} threads, not all are on cores of one package and memory node",
             cores.max(2)
@@ -413,7 +413,7 @@ mod tests {
     /// A machine of `cores` cores with two hyper-threads each, numbered cores first; eight cores
     /// share a last level.
     fn machine(cores: usize, full: bool) -> Machine {
-        let seat = |cpu: usize| CpuLocation {
+        let location = |cpu: usize| CpuLocation {
             cpu,
             core: cpu % cores,
             l2: cpu % cores,
@@ -421,7 +421,7 @@ mod tests {
             package: cpu % cores / 48 * 48,
         };
         Machine {
-            cpu_order: CpuOrder::around(None, (0..2 * cores).map(seat).collect()),
+            cpu_order: CpuOrder::around(None, (0..2 * cores).map(location).collect()),
             full,
             ..unknown()
         }

@@ -2,7 +2,7 @@
 
 use crate::experiment::claim::verdict::unless_strangers;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::bandwidth::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
+use crate::experiment::shared::bandwidth::{BandwidthGroupSetup, BandwidthSetup, Mover, Owner};
 use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Llc, Memory};
 use crate::experiment::topics::bandwidth::{
     BYTES_A_CYCLE, COPY, OF_FIGURES, PAPER, READ, WRITE, sizes, whole_blocks, without_repetition,
@@ -90,7 +90,7 @@ fn case(
         Same => Owner::All,
         Own => Owner::Each,
     };
-    let setup = BandwidthTeamSetup {
+    let setup = BandwidthGroupSetup {
         bytes,
         motion,
         mover,

@@ -81,9 +81,9 @@ fn over(e: &Evidence<'_>, of: &str, to: &str, threads: f64) -> Testable<Interval
 /// # Errors
 /// If they are not.
 fn equally_near(e: &Evidence<'_>, threads: f64) -> Testable<()> {
-    let seats = e.machine.cpu_order.first(threads as usize);
-    let mut pairs = seats.iter().enumerate().flat_map(|(index, one)| {
-        let before = &seats[..index];
+    let locations = e.machine.cpu_order.first(threads as usize);
+    let mut pairs = locations.iter().enumerate().flat_map(|(index, one)| {
+        let before = &locations[..index];
         before.iter().map(move |other| one.to(other))
     });
     let first = pairs.next();

@@ -334,10 +334,10 @@ fn ends(machine: &Machine) -> Testable<Ends> {
         _ => {}
     }
     let mut from: Vec<(usize, usize)> = Vec::new();
-    for seat in machine.cpu_order.seats() {
-        let near = machine.node_of(seat.cpu);
+    for location in machine.cpu_order.locations() {
+        let near = machine.node_of(location.cpu);
         if let Some(node) = near.filter(|node| from.iter().all(|(known, _)| known != node)) {
-            from.push((node, seat.cpu));
+            from.push((node, location.cpu));
         }
     }
     let Some(&(home, _)) = from.iter().find(|(node, _)| with_memory.contains(node)) else {

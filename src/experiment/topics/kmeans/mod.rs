@@ -85,8 +85,8 @@ fn tasks(machine: &Machine) -> Vec<usize> {
 
 /// Returns the CPUs of the threads, one CPU per thread and at most one thread per task.
 fn cpus(machine: &Machine, tasks: usize) -> Vec<usize> {
-    let seats = machine.cpu_order.seats().iter();
-    seats.map(|seat| seat.cpu).take(tasks).collect()
+    let locations = machine.cpu_order.locations().iter();
+    locations.map(|location| location.cpu).take(tasks).collect()
 }
 
 /// Returns how many of the note's points are clustered.

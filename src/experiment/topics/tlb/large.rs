@@ -2,7 +2,7 @@
 
 use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::touch::TouchTeamSetup;
+use crate::experiment::shared::touch::TouchGroupSetup;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::kernel::Step;
@@ -161,7 +161,7 @@ const LARGE_MEMORY: Experiment = Experiment {
                 continue;
             };
             let pages = touched(machine);
-            let setup = TouchTeamSetup { pages, cpus };
+            let setup = TouchGroupSetup { pages, cpus };
             cases.push(Case::new(TOUCH, threads as f64, setup).in_its_own_pages());
         }
         cases

@@ -291,7 +291,7 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
              as threads on separate lines",
             |e| {
                 let threads = most_of_drepper(e)?;
-                let one_package = e.machine.cpu_order.seats()[..threads as usize]
+                let one_package = e.machine.cpu_order.locations()[..threads as usize]
                     .windows(2)
                     .all(|pair| pair[0].package == pair[1].package);
                 if !one_package {

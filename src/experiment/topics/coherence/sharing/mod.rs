@@ -92,7 +92,7 @@ pub(crate) fn on_all_cores(e: &Evidence<'_>, series: &str) -> Testable<(usize, R
     at_least_cores(&e.machine.cpu_order, 2)?;
     let cores = e.machine.cpu_order.cores();
     e.machine.cpu_order.one_kind(cores)?;
-    if sharers(e.machine.cpu_order.first(cores), |seat| seat.core)[1] > 1 {
+    if sharers(e.machine.cpu_order.first(cores), |location| location.core)[1] > 1 {
         return Err(Untestable(format!(
             "threads take hyper-threads before cores (`--threads siblings`), so that {cores} \
              threads do not run on all {cores} cores"

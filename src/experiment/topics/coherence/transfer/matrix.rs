@@ -90,13 +90,13 @@ pub(super) const MATRIX: Experiment = Experiment {
             "groups of CPUs that are near each other by their round trips are groups that the \
              system reports: cores, level-2 caches, last levels, memory nodes or packages",
             |e| {
-                let (found, seats) = groups(e)?;
+                let (found, locations) = groups(e)?;
                 if found.value.is_empty() && found.confidence >= SURE {
                     return Err(Untestable("the round trips show no groups".to_owned()));
                 }
-                let nodes = shared(&seats, |seat| e.machine.node_of(seat.cpu));
+                let nodes = shared(&locations, |location| e.machine.node_of(location.cpu));
                 let hidden = |level: &&Groups| {
-                    **level != nodes && !REPORTED.iter().any(|of| **level == shared(&seats, of))
+                    **level != nodes && !REPORTED.iter().any(|of| **level == shared(&locations, of))
                 };
                 let hidden: Vec<&Groups> = found.value.iter().filter(hidden).collect();
                 let numbers = match hidden.first() {
@@ -116,12 +116,12 @@ pub(super) const MATRIX: Experiment = Experiment {
             "CPUs that share a last level, by the system's account, form groups by their round \
              trips",
             |e| {
-                let (found, seats) = groups(e)?;
-                let last_levels = shared(&seats, |seat| seat.last_level);
-                if last_levels.len() < 2 || last_levels.len() == seats.len() {
+                let (found, locations) = groups(e)?;
+                let last_levels = shared(&locations, |location| location.last_level);
+                if last_levels.len() < 2 || last_levels.len() == locations.len() {
                     return Err(Untestable(format!(
                         "by the system's account, the {} CPUs have {} last level{}",
-                        seats.len(),
+                        locations.len(),
                         last_levels.len(),
                         if last_levels.len() == 1 { "" } else { "s" }
                     )));
@@ -151,7 +151,7 @@ struct Level {
 fn matrix_cpus(machine: &Machine) -> Vec<usize> {
     let most = if machine.full { FULL_CPUS } else { QUICK_CPUS };
     let mut levels: Vec<Level> = Vec::new();
-    for &first in machine.cpu_order.seats() {
+    for &first in machine.cpu_order.locations() {
         let same = |level: &&mut Level| level.first.last_level == first.last_level;
         if let Some(level) = levels.iter_mut().find(same) {
             level.cpus.push(first.cpu);
@@ -177,22 +177,25 @@ fn matrix_cpus(machine: &Machine) -> Vec<usize> {
 
 /// The parts of the machine that the system reports as shared by CPUs, besides memory nodes.
 const REPORTED: [fn(&CpuLocation) -> usize; 4] = [
-    |seat| seat.core,
-    |seat| seat.l2,
-    |seat| seat.last_level,
-    |seat| seat.package,
+    |location| location.core,
+    |location| location.l2,
+    |location| location.last_level,
+    |location| location.package,
 ];
 
 /// The least confidence in groups that decides a claim.
 const SURE: f64 = 0.9;
 
 /// Returns the CPUs, grouped by the part of the machine that `of` names.
-fn shared<P: PartialEq>(seats: &[CpuLocation], of: impl Fn(&CpuLocation) -> P) -> Groups {
+fn shared<P: PartialEq>(locations: &[CpuLocation], of: impl Fn(&CpuLocation) -> P) -> Groups {
     let mut groups: Vec<(P, Vec<usize>)> = Vec::new();
-    for seat in seats {
-        match groups.iter_mut().find(|(shared, _)| *shared == of(seat)) {
-            Some((_, cpus)) => cpus.push(seat.cpu),
-            None => groups.push((of(seat), vec![seat.cpu])),
+    for location in locations {
+        match groups
+            .iter_mut()
+            .find(|(shared, _)| *shared == of(location))
+        {
+            Some((_, cpus)) => cpus.push(location.cpu),
+            None => groups.push((of(location), vec![location.cpu])),
         }
     }
     let sorted = |(_, mut cpus): (P, Vec<usize>)| {
@@ -210,11 +213,11 @@ fn shared<P: PartialEq>(seats: &[CpuLocation], of: impl Fn(&CpuLocation) -> P) -
 /// If there are fewer than three CPUs, or a pair was not measured.
 fn groups(e: &Evidence<'_>) -> Testable<(Found<Vec<Groups>>, Vec<CpuLocation>)> {
     let trips = trips(e)?;
-    let seats = paired(e, &trips);
-    if seats.len() < 3 {
+    let locations = paired(e, &trips);
+    if locations.len() < 3 {
         let reason = format!(
             "the test needs the round trips of three CPUs, and has those of {}",
-            seats.len()
+            locations.len()
         );
         return Err(too_few(e, &reason));
     }
@@ -223,7 +226,7 @@ fn groups(e: &Evidence<'_>) -> Testable<(Found<Vec<Groups>>, Vec<CpuLocation>)> 
         .map(|(one, other, time)| (one.cpu, other.cpu, time));
     let found = clusters(&trips.collect::<Vec<_>>());
     let found = found.ok_or_else(|| too_few(e, "not every pair of CPUs was measured"))?;
-    Ok((found, seats))
+    Ok((found, locations))
 }
 
 /// Returns a judgement about groups, which is inconclusive unless they are certain.
@@ -259,13 +262,13 @@ fn in_words(groups: &Groups) -> String {
 
 /// Returns the CPUs of these round trips.
 fn paired(e: &Evidence<'_>, trips: &[Trip]) -> Vec<CpuLocation> {
-    let mut seats = e.machine.cpu_order.seats().to_vec();
-    seats.retain(|seat| {
+    let mut locations = e.machine.cpu_order.locations().to_vec();
+    locations.retain(|location| {
         trips
             .iter()
-            .any(|(one, other, _)| seat == one || seat == other)
+            .any(|(one, other, _)| location == one || location == other)
     });
-    seats
+    locations
 }
 
 /// A round trip between two CPUs.
@@ -273,13 +276,18 @@ type Trip = (CpuLocation, CpuLocation, Interval);
 
 /// Returns the measured round trips, each with its two CPUs.
 fn trips(e: &Evidence<'_>) -> Testable<Vec<Trip>> {
-    let seats = e.machine.cpu_order.seats();
-    let seat = |cpu: f64| seats.iter().find(|seat| seat.cpu as f64 == cpu).copied();
+    let locations = e.machine.cpu_order.locations();
+    let location = |cpu: f64| {
+        locations
+            .iter()
+            .find(|location| location.cpu as f64 == cpu)
+            .copied()
+    };
     let mut trips = Vec::new();
     for curve in e.curves() {
-        let first = curve.label.parse().ok().and_then(seat);
+        let first = curve.label.parse().ok().and_then(location);
         for (second, _) in &curve.points {
-            if let (Some(first), Some(second)) = (first, seat(*second)) {
+            if let (Some(first), Some(second)) = (first, location(*second)) {
                 trips.push((first, second, *e.at(&curve.label, second.cpu as f64)?));
             }
         }
@@ -324,7 +332,7 @@ mod tests {
 
     /// Returns the CPUs that are paired on `cpus` CPUs, of which these numbers share a last level and a package.
     fn paired(cpus: usize, [last_level, package]: [usize; 2], full: bool) -> Vec<usize> {
-        let seat = |cpu: usize| CpuLocation {
+        let location = |cpu: usize| CpuLocation {
             cpu,
             core: cpu,
             l2: cpu,
@@ -332,7 +340,7 @@ mod tests {
             package: cpu / package * package,
         };
         matrix_cpus(&Machine {
-            cpu_order: CpuOrder::around(Some(1), (0..cpus).map(seat).collect()),
+            cpu_order: CpuOrder::around(Some(1), (0..cpus).map(location).collect()),
             full,
             ..unknown()
         })

@@ -181,17 +181,17 @@ fn on_two_cores(e: &Evidence<'_>) -> Testable<()> {
 
 /// Returns a CPU of each core, at most `MOST_READERS`, that is as near to the measuring CPU as the nearest.
 fn equally_near(cpu_order: &CpuOrder) -> Vec<usize> {
-    let (Some(nearest), [own, others @ ..]) = (cpu_order.nearest(), cpu_order.seats()) else {
+    let (Some(nearest), [own, others @ ..]) = (cpu_order.nearest(), cpu_order.locations()) else {
         return Vec::new();
     };
     let mut near: Vec<_> = others
         .iter()
-        .filter(|seat| own.to(seat) == nearest)
+        .filter(|location| own.to(location) == nearest)
         .collect();
-    order::by_key(&mut near, |seat| (seat.core, seat.cpu));
-    near.dedup_by_key(|seat| seat.core);
+    order::by_key(&mut near, |location| (location.core, location.cpu));
+    near.dedup_by_key(|location| location.core);
     near.into_iter()
-        .map(|seat| seat.cpu)
+        .map(|location| location.cpu)
         .take(MOST_READERS)
         .collect()
 }

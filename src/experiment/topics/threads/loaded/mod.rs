@@ -105,7 +105,7 @@ fn stream_bytes(machine: &Machine, threads: usize) -> Option<usize> {
     let less = 1 << room.checked_ilog2()?;
     // The first thread does not stream.
     let streams = machine.cpu_order.first(threads).get(1..)?;
-    let [fewest, _] = sharers(streams, |seat| seat.last_level);
+    let [fewest, _] = sharers(streams, |location| location.last_level);
     let together = (fewest * less) as f64;
     machine.ranges.memory.holds(together).then_some(less)
 }

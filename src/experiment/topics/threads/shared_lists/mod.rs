@@ -7,14 +7,14 @@ use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
-mod company;
+mod concurrent;
 mod speedup;
 
 /// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[
-    company::FIG_3_19,
-    company::FIG_3_20,
-    company::FIG_3_21,
+    concurrent::FIG_3_19,
+    concurrent::FIG_3_20,
+    concurrent::FIG_3_21,
     speedup::TABLE_3_3,
     speedup::FIG_3_22,
 ];

@@ -1,4 +1,4 @@
-//! The places of the CPUs of a large machine.
+//! The locations of the CPUs of a large machine.
 #![cfg(feature = "std")]
 
 use crate::common::machine::Machine;
@@ -12,7 +12,7 @@ fn reads() -> Option<u64> {
     line?.parse().ok()
 }
 
-/// 256 CPUs in two packages, and four CPUs whose package nobody tells.
+/// 256 CPUs in two packages, and four CPUs without a reported package.
 #[test]
 fn each_cpu_of_a_large_machine_is_read_a_few_times() {
     let tree = "sys/devices/system/cpu/online = 1-259
@@ -24,15 +24,19 @@ fn each_cpu_of_a_large_machine_is_read_a_few_times() {
     let sysfs = Sysfs::at(&machine.root().sys);
     let cpus: Vec<usize> = (0..260).collect();
     let before = reads();
-    let seats = sysfs.seats(&cpus);
+    let locations = sysfs.locations(&cpus);
     let after = reads();
-    for seat in seats {
-        let first = match seat.cpu {
+    for location in locations {
+        let first = match location.cpu {
             ..128 => 1,
             128..256 => 128,
             _ => 256,
         };
-        assert_eq!((seat.package, seat.last_level), (first, first), "{seat:?}");
+        assert_eq!(
+            (location.package, location.last_level),
+            (first, first),
+            "{location:?}"
+        );
     }
     match before.zip(after) {
         Some((before, after)) => assert!(after - before < 260 * 20, "{}", after - before),
