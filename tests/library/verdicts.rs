@@ -12,133 +12,39 @@ use std::sync::LazyLock;
 use linefill::experiment::{Judgement, Verdict};
 use planted::Row;
 
-/// The planted rows of every family.
-fn rows() -> Vec<Row> {
-    [
-        address::rows(),
-        alignment::rows(),
-        associativity::rows(),
-        code::rows(),
-        codealign::rows(),
-        codelayout::rows(),
-        banks::rows(),
-        behind::rows(),
-        elements::rows(),
-        bandwidth::rows(),
-        combining::rows(),
-        directories::rows(),
-        eventlist::rows(),
-        evict::rows(),
-        firsttouch::rows(),
-        forwardat::rows(),
-        forwarding::rows(),
-        hierarchy::rows(),
-        holes::rows(),
-        hugepages::rows(),
-        hwprefetch::rows(),
-        jump::rows(),
-        kmeans::rows(),
-        lanes::rows(),
-        accuracy::rows(),
-        loaded::rows(),
-        late::rows(),
-        loaduse::rows(),
-        locks::rows(),
-        loop_arrays::rows(),
-        matmul::rows(),
-        mlp::rows(),
-        gcc::rows(),
-        mesi::rows(),
-        misses::rows(),
-        orders::rows(),
-        pages::rows(),
-        perfasm::rows(),
-        placement::rows(),
-        policy::rows(),
-        prefetch::rows(),
-        processes::rows(),
-        random::rows(),
-        capacity::rows(),
-        rfo::rows(),
-        helper::rows(),
-        scaling::rows(),
-        mixes::rows(),
-        large::rows(),
-        buffers::rows(),
-        contention::rows(),
-        sequential::rows(),
-        share::rows(),
-        speculate::rows(),
-        sharing::rows(),
-        threads::rows(),
-        maps::rows(),
-        shuffle::rows(),
-        transfer::rows(),
-        outofreach::rows(),
-        ownership::rows(),
-        straddle::rows(),
-        streaming::rows(),
-        streamload::rows(),
-        structure::rows(),
-        tensor::rows(),
-        translate::rows(),
-        cluster::rows(),
-        faster::rows(),
-        hyperthread::rows(),
-        inclusive::rows(),
-        instruction::rows(),
-        reuse::rows(),
-        topology::rows(),
-        nodes::rows(),
-        tlb::rows(),
-        together::rows(),
-        replacement::rows(),
-        view::rows(),
-        word::rows(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
 /// A claim that is judged only on counts: its experiment, and the end of its id. A count is exact, so the
 /// verdict is never inconclusive.
 type Exact = (&'static str, &'static str);
 
-/// These claims, of every family that has some.
-fn exact() -> Vec<Exact> {
-    [
-        address::EXACT,
-        gcc::EXACT,
-        mesi::EXACT,
-        directories::EXACT,
-        codelayout::EXACT,
-        eventlist::EXACT,
-        helper::EXACT,
-        hierarchy::EXACT,
-        holes::EXACT,
-        jump::EXACT,
-        loop_arrays::EXACT,
-        matmul::EXACT,
-        misses::EXACT,
-        instruction::EXACT,
-        policy::EXACT,
-        orders::EXACT,
-        placement::EXACT,
-        prefetch::EXACT,
-        share::EXACT,
-        streaming::EXACT,
-        structure::EXACT,
-        tensor::EXACT,
-        topology::EXACT,
-        reuse::EXACT,
-        hyperthread::EXACT,
-        faster::EXACT,
-        cluster::EXACT,
-        maps::EXACT,
-        kmeans::EXACT,
-    ]
-    .concat()
+/// Collects the rows of the families, and the claims of theirs that are judged only on counts: those of
+/// `family[EXACT]`. The compiler warns of a file's `rows` or `EXACT` that are missing here.
+macro_rules! families {
+    ($($family:ident $([$exact:ident])?),* $(,)?) => {
+        /// The planted rows of every family.
+        fn rows() -> Vec<Row> {
+            [$($family::rows()),*].into_iter().flatten().collect()
+        }
+
+        /// The claims of every family that are judged only on counts.
+        fn exact() -> Vec<Exact> {
+            [$($($family::$exact,)?)*].concat()
+        }
+    };
+}
+
+families! {
+    address[EXACT], alignment, associativity, code, codealign, codelayout[EXACT], banks,
+    behind_jumps, elements, bandwidth, combining, directories[EXACT], eventlist[EXACT], evict,
+    firsttouch, forwardat, forwarding, hierarchy[EXACT], holes[EXACT], hugepages, hwprefetch,
+    jump[EXACT], kmeans[EXACT], lanes, accuracy, loaded, late_prefetch, loaduse, locks,
+    loop_arrays[EXACT], matmul[EXACT], mlp, gcc[EXACT], mesi[EXACT], misses[EXACT],
+    orders[EXACT], pages, perfasm, placement[EXACT], policy[EXACT], prefetch[EXACT], processes,
+    random, capacity, migration, helper[EXACT], scaling, mixes, large, buffers, contention,
+    sequential, llc_share[EXACT], speculate, sharing, threads, maps[EXACT], shuffle, transfer,
+    other_hardware, ownership, straddle, streaming[EXACT], streamload, structure[EXACT],
+    tensor[EXACT], translate, cluster[EXACT], faster_memory[EXACT], hyperthread[EXACT],
+    inclusive, instruction[EXACT], reuse[EXACT], topology[EXACT], nodes, tlb, together,
+    replacement, aliases, critical_word,
 }
 
 /// The planted rows of every family, judged on each of [`machines::known`].

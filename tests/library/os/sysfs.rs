@@ -381,7 +381,7 @@ fn two_cpus_are_as_near_as_the_nearest_thing_they_share() {
 }
 
 #[test]
-fn seats_of_cpus_that_nobody_describes_are_cores_of_one_package() {
+fn cpus_without_a_description_are_cores_of_one_package() {
     let nothing = Sysfs::at(Path::new("/nonexistent"));
     let location = |cpu| CpuLocation {
         cpu,

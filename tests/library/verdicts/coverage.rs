@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use linefill::experiment::{Verdict, find_claim, topics};
 
-use super::outofreach::UNTESTABLE;
+use super::other_hardware::UNTESTABLE;
 use super::{exact, rows};
 
 #[test]

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::machines::{KIB, Level, MIB, Model, known, server};
-use super::outofreach::UNTESTABLE;
+use super::other_hardware::UNTESTABLE;
 use super::planted::{Planted, Value, time};
 
 /// Judges every claim on these points. Each judgement must have numbers or a reason.
