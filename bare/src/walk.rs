@@ -42,7 +42,7 @@ pub struct Walked<'a> {
     pub work: Work,
     /// The measurement.
     pub outcome: Outcome,
-    /// Its samples.
+    /// The samples of the measurement.
     pub samples: &'a [Sample],
     /// The counts per step.
     pub counts: [Option<Count>; COUNTED.len()],

@@ -50,7 +50,7 @@ fn unknown(text: &str) -> anyhow::Error {
     {
         let id = row.id;
         return anyhow::anyhow!(
-            "`{text}` is not an experiment; `{id}` is one, and `linefill show {id}` shows its claims"
+            "`{text}` is not an experiment; `{id}` is one. `linefill show {id}` shows its claims"
         );
     }
     let part = text.to_ascii_lowercase();

@@ -12,7 +12,7 @@ use hmac_sha256::Hash;
 use crate::lab::record::Header;
 use crate::os::unnamed;
 
-/// Checks that the file that `option` names is none of the files that are read.
+/// Checks that the file that `option` names is not one of the files that are read.
 ///
 /// # Errors
 /// If it is one of them: writing it would lose what it holds.

@@ -195,7 +195,7 @@ mod tests {
     /// Sets what the process does at SIGPROF, and returns what it did before.
     fn replace(action: libc::sighandler_t) -> libc::sighandler_t {
         let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: zero bytes are a valid sigaction, and `action` is none that takes arguments; `before` is
+        // SAFETY: zero bytes are a valid sigaction, and `action` needs no SA_SIGINFO; `before` is
         // valid to write.
         unsafe {
             let mut new: libc::sigaction = MaybeUninit::zeroed().assume_init();

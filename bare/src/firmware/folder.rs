@@ -29,7 +29,7 @@ pub struct Folder(Directory);
 pub enum Refused {
     /// The file cannot be read.
     Unreadable(Status),
-    /// Its bytes are no words.
+    /// The bytes of the file are not words.
     Invalid(Invalid),
 }
 

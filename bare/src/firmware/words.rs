@@ -5,12 +5,12 @@ use core::fmt::{self, Display, Formatter};
 /// The maximum size of the file.
 pub const BYTES: usize = 1024;
 
-/// Why the bytes of a file are no words.
+/// Why the bytes of a file are not words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalid {
     /// There are more than [`BYTES`].
     TooLong,
-    /// They are not UTF-8.
+    /// The bytes are not UTF-8.
     Encoding,
 }
 

@@ -70,7 +70,7 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
             _ => NOTES_RING_3,
         },
     };
-    let arena = arena::take().expect("nobody took the arena before");
+    let arena = arena::take().expect("the arena is taken once");
     // SAFETY: this function runs once.
     let pages = unsafe { loader.pages() };
     measure::everything(&mut console, arena, pages, &options, &here);

@@ -305,7 +305,7 @@ fn of_type(args: &Args, binary: &std::path::Path) -> Result<Scheme> {
     for words in &args.fields {
         let span: Span = aggregate.field(words).context("--field")?;
         if span.bytes() == 0 {
-            bail!("--field: `{words}` takes no bytes, so that nobody can share it");
+            bail!("--field: `{words}` takes no bytes, so that threads cannot share it");
         }
         if span.offset() + span.bytes() > MOST {
             bail!("--field: `{words}` lies beyond the first {MOST} bytes; name a part before that");

@@ -100,13 +100,14 @@ messages! { GateError:
         "`{text}` is not a ratio; a ratio is a number above 0, such as 1.05 for 5 % more"
     );
     GateError::NoFamily { part, near } => (
-        "`{part}` is neither a family nor an experiment{near} `linefill list` shows all, and `walk` \
-         stands for the families levels, sequential, pages, random and capacity, and for the \
-         ladder",
+        "`{part}` is neither a family nor an experiment{near} `linefill list` shows all, and \
+         `walk` stands for the families levels, sequential, pages, random and capacity, and for \
+         the ladder",
         near = meant(near.as_deref())
     );
     GateError::NoExperiment { part, near } => (
-        "`{part}` is not an experiment{near} `linefill list` shows all", near = meant(near.as_deref())
+        "`{part}` is not an experiment{near} `linefill list` shows all",
+        near = meant(near.as_deref())
     );
     GateError::NoFunction(text) => (
         "no function that both have matches `{text}`, so that it could never fail; a gate on \

@@ -63,9 +63,9 @@ impl Layout {
 /// How several threads share a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sharing {
-    /// They touch different bytes of the line. Padding ends the sharing.
+    /// The threads touch different bytes of the line. Padding ends the sharing.
     False,
-    /// They touch the same bytes. Padding does not end the sharing.
+    /// The threads touch the same bytes. Padding does not end the sharing.
     True,
 }
 

@@ -152,7 +152,8 @@ fn timed(scheme: &Scheme, measured: &Measured, rate: Option<Rate>, width: u16) -
         .collect();
     let mut text = format!("Measured: {}.", locations.join(", "));
     if measured.threads.len() < scheme.threads().len() {
-        text += " Others are left out: two on one CPU take turns, and disturb nobody.";
+        text +=
+            " Others are left out: threads on one CPU take turns and do not disturb each other.";
     }
     let headings = [
         "layout",

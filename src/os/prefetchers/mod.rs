@@ -286,8 +286,8 @@ messages! { MsrError:
     MsrError::Denied(path) => ("{} is closed to this user", path.display());
     MsrError::NotOpened { path, problem } => ("{} cannot be opened: {problem}", path.display());
     MsrError::Refused { register, written, problem } => (
-        "register {register:#x} cannot be {done}, as the CPU has none or the \
-         hypervisor or a locked-down kernel refuses it: {problem}",
+        "register {register:#x} cannot be {done}: the CPU does not have it, or the \
+         hypervisor or a locked-down kernel refuses it ({problem})",
          done = if *written { "written" } else { "read" }
     );
 }

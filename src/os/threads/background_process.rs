@@ -43,8 +43,12 @@ pub enum BackgroundProcessError {
 
 messages! { BackgroundProcessError:
     BackgroundProcessError::Fork(error) => ("no background process: {error}");
-    BackgroundProcessError::Cpu(cpu, error) => ("the background process cannot run on CPU {cpu}: {error}");
-    BackgroundProcessError::Memory(bytes, error) => ("the background process gets no {bytes} bytes: {error}");
+    BackgroundProcessError::Cpu(cpu, error) => (
+        "the background process cannot run on CPU {cpu}: {error}"
+    );
+    BackgroundProcessError::Memory(bytes, error) => (
+        "the background process gets no {bytes} bytes: {error}"
+    );
     BackgroundProcessError::Blocks { bytes, granularity } => (
         "{bytes} bytes are not a positive multiple of {granularity}"
     );

@@ -27,7 +27,7 @@ pub struct LevelDesign {
     pub cache: Design,
     /// The relation to the levels nearer to the core.
     pub inclusion: Inclusion,
-    /// Its prefetchers. An exclusive level has none.
+    /// The level's prefetchers; empty for an exclusive level.
     pub prefetchers: Vec<Prefetcher>,
 }
 

@@ -179,7 +179,7 @@ pub fn rows() -> Vec<Row> {
         row("F1", DAMAGE, Untestable, |m| {
             false_sharing("F1", m, 100.0).on(siblings::alone(m))
         })
-        .says("the test needs 2 cores, and there are 0"),
+        .says("the test needs 2 cores, and this process may use only 0"),
         row("F1", ATOMIC, Holds, |m| false_sharing("F1", m, 100.0)),
         row("F1", ATOMIC, DoesNotHold, |m| false_sharing("F1", m, 30.0)).says("1.50"),
         row("F1", ATOMIC, Inconclusive, |m| false_sharing("F1", m, 40.0)),

@@ -183,7 +183,7 @@ pub fn rows() -> Vec<Row> {
         row("D29", NEXT_TO_NOTHING, Untestable, |m| {
             cores(plant("D29", m, PAPER), 2)
         })
-        .says("the test needs 4 cores, and there are 2"),
+        .says("the test needs 4 cores, and this process may use only 2"),
         row("D30", NEAR, Holds, |m| plant("D30", m, PAPER)),
         row("D30", NEAR, DoesNotHold, |m| in_l2("D30", m, 1.5)).says("times as much, L2 0.67"),
         row("D30", NEAR, Inconclusive, |m| in_l2("D30", m, 1.0 / 0.85)),

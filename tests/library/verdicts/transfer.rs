@@ -291,7 +291,7 @@ fn on_two_cores() -> Vec<Row> {
         row("X13", READERS, Untestable, |m| {
             fenced(m, 60.0, 60.0, 1.0).on(with_cores(m, 2))
         })
-        .says("the test needs 3 cores, and there are 2"),
+        .says("the test needs 3 cores, and this process may use only 2"),
         // Records of earlier versions have readers that are farther away than the one.
         row("X13", READERS, Untestable, |m| {
             fenced(&one_last_level(m), 60.0, 60.0, 3.0).on(m.clone())

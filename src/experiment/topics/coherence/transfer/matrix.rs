@@ -137,9 +137,9 @@ pub(super) const MATRIX: Experiment = Experiment {
 
 /// The CPUs of a last level.
 struct Level {
-    /// The first of them.
+    /// The location of the first CPU.
     first: CpuLocation,
-    /// Their numbers, nearest first.
+    /// The numbers of the CPUs, nearest first.
     cpus: Vec<usize>,
     /// How many last levels of the same package are nearer.
     turn: usize,
