@@ -120,10 +120,10 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
             thread's memory node; with several nodes, the record names those of all threads. In \
             the paper, all cores share one bus. Today each core has its own connection to the last \
             level, and the memory controllers are in the package. The number of outstanding misses \
-            limits one core to much less than the controllers deliver. A few cores may therefore \
-            each read as fast as one core alone, and only many cores saturate memory. L2 serves as \
-            a control, because threads do not share it. In a guest, other guests on the same \
-            package also use its bandwidth.",
+            limits what one core can transfer. How many cores it takes to saturate memory depends \
+            on that limit and on the controllers: two may be enough, or a few cores may each read \
+            as fast as one core alone. L2 serves as a control, because threads do not share it. In \
+            a guest, other guests on the same package also use its bandwidth.",
     plot: Some(Plot {
         x: Axis::log("threads"),
         y: Axis::log("bandwidth per thread"),

@@ -338,9 +338,8 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
             guests may also use the cache.",
     seen: &[seen(
         "Zen 4",
-        "Two processes had 32 MiB of L3 to themselves. A buffer of 16 MiB was read at 12 bytes per \
-         cycle alone and at 6 beside a reader or writer of 16 MiB; a buffer of 8 MiB was read at \
-         26 in all three cases.",
+        "Two processes on an L3 of 32 MiB: a buffer of 16 MiB is read half as fast beside a reader \
+         or writer of 16 MiB as alone, and a buffer of 8 MiB as fast as alone.",
     )],
     plot: Some(Plot {
         reference: &[Reference {

@@ -39,13 +39,23 @@ const LATENCY: Experiment = Experiment {
     source: "Beyond Drepper 6.2.1, Figure 6.4: a walk whose pointers are loaded by 4 to 64 bytes. \
              Each step of the 4-byte walk includes a subtraction; each step of walks of 16 bytes \
              or more includes a move out of the vector register",
+    seen: &[
+        seen(
+            "Zen 4",
+            "A load of 8 bytes across two lines takes one cycle longer than one within a line.",
+        ),
+        seen(
+            "Zen 5",
+            "A load of 8 bytes across two lines takes two cycles longer than one within a line.",
+        ),
+    ],
     about: "A thread walks a list in L1d, so that each load waits for the previous load; the chart \
             shows the time per step by the offset of the pointer in its line. A load across two \
-            lines makes two accesses, one after the other, which adds one cycle on Zen and about a \
-            second latency on Intel. A 64-byte load crosses a line at every offset except 0. A CPU \
-            that splits such loads into halves has no extra cost if each half lies in one line. A \
-            load across two pages needs two translations; if the TLB has both, a dependent load \
-            across pages need not take longer than one across lines.",
+            lines makes two accesses, which adds from one cycle to a whole second latency, by the \
+            core. A 64-byte load crosses a line at every offset except 0. A CPU that splits such \
+            loads into halves has no extra cost if each half lies in one line. A load across two \
+            pages needs two translations; if the TLB has both, a dependent load across pages need \
+            not take longer than one across lines.",
     plot: Some(by_offset("latency")),
     cases: |machine| {
         let mut cases = Vec::new();

@@ -172,10 +172,9 @@ const STRIPED: Experiment = Experiment {
     source: "Sestoft, section 5, Figures 2 and 3: 1.6 million operations shared by 1 to 32 threads",
     seen: &[seen(
         "Zen 4",
-        "In a virtual machine with two cores, all threads together took 19 ns per operation with \
-         locks for reads and 11 ns without, and padding saved another tenth. While the host placed \
-         the two cores so that a line took four times as long between them, these times were 50 ns \
-         and 32 ns.",
+        "With two threads, an operation takes about 0.6 times as long without locks for reads, and \
+         padding saves another tenth. The ratio is similar between cores whose lines take four \
+         times as long to move.",
     )],
     about: "Threads look up, put and remove keys of one map. The chart shows the time per \
             operation of all threads together, over the number of threads. StripedMap takes one of \

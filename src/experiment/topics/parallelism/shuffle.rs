@@ -347,8 +347,8 @@ const STAGES: Experiment = Experiment {
              are for the simple shuffle",
     seen: &[seen(
         "Zen 4",
-        "The simple shuffle took from 1 to more than 2 times as long as the shuffle in stages, \
-         varying by pass, while the stages took the same time in every pass. A possible cause, \
+        "The time of the simple shuffle varies by pass, from that of the shuffle in stages to more \
+         than twice as much, while the stages take the same time in every pass. A possible cause, \
          which was not counted: its stores wait for indices that are being drawn, while later \
          loads run ahead of the stores.",
     )],

@@ -32,13 +32,13 @@ const SYNONYMS: Experiment = Experiment {
     about: "The first part reads a line at one virtual address, or at two virtual addresses of the \
             same physical page in turn. If the ways of L1d are no larger than a page, both \
             addresses select the same set, and L1d finds the line under both. For this reason, L1d \
-            has grown by ways. AMD's Zen predicts the way by a hash of the linear address, and \
-            each line stores one hash. A read at another address counts as a miss: the core finds \
-            the line by its physical address and replaces the hash, at every change of address. \
-            The second part times sequences of loads of one set, and compares the times with the \
-            misses under each known replacement policy. LRU becomes expensive with many ways, so \
-            many CPUs approximate it. Sequences that tell policies apart are known for sets of 8 \
-            and 12 ways.",
+            has grown by ways. AMD's CPUs, since Zen, predict the way by a hash of the linear \
+            address, and each line stores one hash. A read at another address counts as a miss: \
+            the core finds the line by its physical address and replaces the hash, at every change \
+            of address. The second part times sequences of loads of one set, and compares the \
+            times with the misses under each known replacement policy. LRU becomes expensive with \
+            many ways, so many CPUs approximate it. Sequences that tell policies apart are known \
+            for sets of 8 and 12 ways.",
     seen: &[seen(
         "Zen 4",
         "Each sequence of loads of one set takes the time that tree-PLRU predicts.",

@@ -179,8 +179,9 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
             every increment. A core with a deep store buffer behaves differently: while the line \
             is away, the core reads its own increments from the store buffer; when the line \
             arrives, the core writes several increments at once. The cost of one transfer is thus \
-            spread over many increments. Plain increments therefore suffer less, and less \
-            regularly, than atomic increments, which the chart shows beside them.",
+            spread over several increments, whose number varies. Atomic increments need the line \
+            each time, but are also slower on a line of their own, so that either kind may show \
+            the larger factor. The chart shows both.",
     plot: bars(&[Reference {
         file: "drepper-fig-6.10-per-increment.csv",
         machine: "four Pentium 4 (2007)",
@@ -219,7 +220,10 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
             "False sharing costs less than in the paper. Measure before you pad, and pad only data \
              that threads write often.",
         )
-        .holding("The line changes its owner at least as often as on the paper's bus.")
+        .holding(
+            "An increment on a line of the thread's own is so quick that the transfer of a line \
+             takes as long as many of them.",
+        )
         .failing(
             "The store buffer collects increments while the line is away, and writes several at \
              once when the line arrives.",

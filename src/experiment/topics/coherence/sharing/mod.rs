@@ -176,17 +176,17 @@ const COHERENCE: Experiment = Experiment {
             words. The cost depends on how long a core keeps the line once it has it. Plain \
             increments wait in the store buffer, and later loads take their values from there; \
             when the line arrives, the core writes it many times. Locked increments need the line \
-            each time, and suffer more. A distance of 64 bytes separates words, unless the CPU \
-            fetches lines in pairs: neighbouring lines then disturb each other slightly, and 128 \
-            bytes are needed. A lock of parking_lot has one byte, so that 64 such locks share a \
-            line, compared with 8 locks of the standard library. A thread that waits for a line \
-            waits for all other threads on it, so that an additional time grows with their number. \
-            Three claims therefore divide it by the number of threads, of which 8 at most share a \
-            line. This divisor is ours: the note \
-            states what each thread sees. Of the locks of its 16 threads, four share a line, \
-            because a Java object has 16 bytes. For its atomic operations it names no number of \
-            threads, and 16 words of 4 bytes on the line are assumed. The bars show the largest \
-            number of threads that each had a core.",
+            each time, but are also slower on a line of their own, so that either kind may show \
+            the larger factor. A distance of 64 bytes separates words, unless the CPU fetches \
+            lines in pairs: neighbouring lines then disturb each other slightly, and 128 bytes are \
+            needed. A lock of parking_lot has one byte, so that 64 such locks share a line, \
+            compared with 8 locks of the standard library. A thread that waits for a line waits \
+            for all other threads on it, so that an additional time grows with their number. Three \
+            claims therefore divide it by the number of threads, of which 8 at most share a line. \
+            This divisor is ours: the note states what each thread sees. Of the locks of its 16 \
+            threads, four share a line, because a Java object has 16 bytes. For its atomic \
+            operations it names no number of threads, and 16 words of 4 bytes on the line are \
+            assumed. The bars show the largest number of threads that each had a core.",
     plot: Some(
         Plot::bars(
             Axis::linear(

@@ -37,11 +37,6 @@ const ROUND_TRIPS: Experiment = Experiment {
     question: "How long does a line take to another core and back, and how does this depend on \
                what the cores share?",
     source: "Beyond Drepper 3.3.4 and Figure 3.18: one word, passed back and forth",
-    seen: &[seen(
-        "Zen 4",
-        "In a guest, the same two CPUs took 205 ns and, a few minutes later, 52 ns: the host had \
-         moved one of them.",
-    )],
     about: "Two threads pass a word back and forth: each waits until the word has a certain value, \
             and writes the next. A round trip is two transfers of the line. With loads and stores, \
             each transfer is a read that finds the line modified in the other core, and a request \
@@ -52,7 +47,7 @@ const ROUND_TRIPS: Experiment = Experiment {
             the record names the node. Hyper-threads of one core share its L1d and move no line. \
             Cores under one last-level cache exchange the line there; others use the interconnect, \
             which takes several times as long. In a guest, the host may move either CPU to another \
-            core at any time.",
+            core at any time, which can change the time several-fold.",
     plot: Some(Plot::bars(
         Axis::linear(
             "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",

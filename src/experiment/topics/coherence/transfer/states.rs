@@ -40,8 +40,8 @@ pub(super) const STATES: Experiment = Experiment {
     seen: &[
         seen(
             "Zen 5",
-            "Locked additions overlap: in sequence, they took 15.8 ticks on shared lines and 14.2 \
-             on lines that the core owned; with a fence after each, 111 and 56.",
+            "Locked additions overlap: in sequence, they take little longer on shared lines than \
+             on lines that the core owns; with a fence after each, at least twice as long.",
         ),
         seen(
             "Zen 4",

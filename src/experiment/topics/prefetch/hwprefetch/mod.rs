@@ -192,9 +192,9 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
     source: "Drepper 6.3.1: non-linear access patterns are not recognised",
     seen: &[seen(
         "Zen 4",
-        "On a core that had little other load, triangular steps took 0.56 to 0.67 of the time of \
-         random steps in eight of ten passes. Beside another thread the ratio was anywhere from \
-         0.25 to 2.8. The cause is unknown.",
+        "On a core that has little other load, triangular steps take about 0.6 times as long as \
+         random steps in most passes. Beside another thread the ratio varies widely. The cause is \
+         unknown.",
     )],
     about: "Memory is divided into runs of neighbouring lines, visited in random order. The axis \
             is the length of a run; 64 lines are a page. Inside a run, the walk goes forwards, by \

@@ -36,10 +36,9 @@ pub(crate) const HINTS: Experiment = Experiment {
     source: "Drepper 6.3.2, on _mm_prefetch and its hints",
     seen: &[seen(
         "Zen 4",
-        "prefetcht1 and prefetcht2 were at times dropped, always both together, for a twentieth \
-         of a second to three seconds, also when no walk came before, and whether or not another \
-         hyper-thread computed. After a sequential sweep 2 of 97 points met such a drop, after a \
-         random walk 57 of 99.",
+        "The core drops prefetcht1 and prefetcht2 at times, always both together, for up to \
+         seconds, also if no walk comes before, and whether or not another hyper-thread computes: \
+         seldom after a sequential sweep, and often after a random walk.",
     )],
     about: "A line is flushed from all caches, prefetched with one hint, and loaded after the \
             prefetch had time to arrive. The bars compare the load's time with that of a flushed \

@@ -266,7 +266,7 @@ const LOADED_LATENCY: Experiment = Experiment {
                 at_least(&what, slowed(e, READS)?.0, 1.25)
             },
         )
-        .failing("The streams of the other cores do not fill the memory."),
+        .failing("The streams of the other cores leave enough bandwidth for the walk."),
         measured(
             "X16.2",
             ours("a half-full queue costs little: the latency should rise only at the knee"),

@@ -76,13 +76,10 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
         )
         .advice(
             "Plan memory bandwidth per package, not per core.",
-            "Memory has bandwidth for a second reader: one core does not use all of it.",
+            "Memory has bandwidth for a second such walk beside the first.",
         )
-        .holding("Two readers saturate the path to memory.")
-        .failing(
-            "One core cannot use the full bandwidth of memory, so that a second core takes nothing \
-             away from it.",
-        ),
+        .holding("Two such walks contend for memory's bandwidth.")
+        .failing("One such walk needs too little of memory's bandwidth to slow a second."),
         // Up to 34 % for the fastest of four threads at the largest working set, 19 % at 2^23 bytes,
         // four times the last level, as here. The paper's processors share no cache, so that each
         // fetches the list over the bus itself. Where threads share a last level, lists per thread
@@ -170,7 +167,7 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
             |e| dearer_in_memory(e, 2, LONGER),
         )
         .then(474.9 / 428.1, "four processors on one bus")
-        .failing("Two threads do not fill the memory, and do not wait for each other there."),
+        .failing("Two such walks leave bandwidth unused and hardly slow each other."),
         // 93 % for four threads at the largest working set, because prefetches and write-backs
         // saturate the bus; 21 % at 2^23 bytes, four times the last level, as here. The paper's
         // processors share no cache, so that each fetches the list over the bus itself. Where
