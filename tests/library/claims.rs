@@ -146,6 +146,40 @@ fn about_contradicts_no_verdict() {
     assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// What one core was seen to do stands in a note on that core. A text that is printed beside the numbers of
+/// any core may say since when a vendor documents something, but not what it costs there.
+#[test]
+fn what_a_core_takes_is_in_its_note() {
+    const OF_A_CORE: [&str; 11] = [
+        "on Zen",
+        "Zen take",
+        "Zen need",
+        "Zen predict",
+        "Zen cores",
+        "Intel take",
+        "Intel need",
+        "AMD take",
+        "AMD need",
+        "cycle on ",
+        "latency on ",
+    ];
+    let mut wrong = Vec::new();
+    for experiment in all() {
+        let claims = experiment.claims.iter();
+        let follow = claims.flat_map(|claim| {
+            [Verdict::Holds, Verdict::DoesNotHold].map(|of| {
+                let advice = claim.takeaway.map_or("", |takeaway| takeaway.advice_on(of));
+                [claim.follows(of), advice]
+            })
+        });
+        for text in follow.flatten().chain([experiment.about]) {
+            let of_a_core = OF_A_CORE.into_iter().filter(|words| text.contains(words));
+            wrong.extend(of_a_core.map(|words| format!("{}: `{words}`", experiment.id)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
+}
+
 /// Notes about a core use the core's name in the table of cores.
 #[test]
 fn cores_that_were_seen_are_in_the_table() {
