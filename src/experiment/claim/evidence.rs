@@ -246,7 +246,9 @@ impl Evidence<'_> {
             .iter()
             .map(of)
             .collect::<Result<Vec<_>, _>>()?;
-        behind(measured, &ratios).ok_or_else(not_run_by_run)
+        let over = behind(measured, &ratios).ok_or_else(not_run_by_run)?;
+        // No percentile lies below the median.
+        Ok(over.most(Interval::exact(1.0)))
     }
 
     /// Returns the time of the slowest thread of a series at `x` over the time of the fastest in the same
@@ -486,25 +488,38 @@ mod tests {
         assert!(nothing.starts_with("no point of `a` lies in"), "{nothing}");
     }
 
+    /// Returns a point whose passes have two runs: one of 1000 ticks and one of these.
+    fn of_single_runs(longest: impl Iterator<Item = u64>) -> Point {
+        let mut point = pass(100.0, Quality::Clean);
+        let measured = point.measured_mut().unwrap();
+        let run = |ticks| Distribution::of(&mut [1000, ticks], 1).unwrap();
+        measured.runs = longest.map(run).collect();
+        measured.confidence = Some(Confidence {
+            cycles: None,
+            states: None,
+            priors: Priors::KEPT,
+            error: 0.1,
+            width: 1.0,
+        });
+        point
+    }
+
+    /// The estimate behind ratios that vary reaches below all of them.
+    #[test]
+    fn no_percentile_lies_below_the_median() {
+        let (machine, points) = (unknown(), [of_single_runs([1000, 1600].into_iter())]);
+        let evidence = Evidence::new(&machine, &points, Unit::Nanoseconds);
+        let over = evidence.over_median("a", points[0].x, Percentile::P99);
+        let over = over.unwrap();
+        assert!(over.lo == 1.0 && over.hi > 1.6, "{over}");
+    }
+
     /// The range of all passes can only grow with their number.
     #[test]
     fn more_passes_narrow_a_percentile_of_single_runs() {
         let width = |passes: u64| {
-            let mut point = pass(100.0, Quality::Clean);
-            let measured = point.measured_mut().unwrap();
-            let run = |pass| {
-                let mut ticks = [1000, 2000 + 40 * (pass % 4)];
-                Distribution::of(&mut ticks, 1).unwrap()
-            };
-            measured.runs = (0..passes).map(run).collect();
-            measured.confidence = Some(Confidence {
-                cycles: None,
-                states: None,
-                priors: Priors::KEPT,
-                error: 0.1,
-                width: 1.0,
-            });
-            let (machine, points) = (unknown(), [point]);
+            let longest = (0..passes).map(|pass| 2000 + 40 * (pass % 4));
+            let (machine, points) = (unknown(), [of_single_runs(longest)]);
             let evidence = Evidence::new(&machine, &points, Unit::Nanoseconds);
             let x = points[0].x;
             let over = evidence.over_median("a", x, Percentile::P99).unwrap();

@@ -268,7 +268,9 @@ fn stores(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
 
 /// Returns the share that a load of the stored line takes of a load from memory.
 fn reload(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
-    signed_ratio(e.at(series, RELOAD)?, e.at(ABSENT, RELOAD)?)
+    let share = signed_ratio(e.at(series, RELOAD)?, e.at(ABSENT, RELOAD)?)?;
+    // A load takes no less than no time.
+    Ok(share.most(Interval::exact(0.0)))
 }
 
 /// A write policy: the effect of a store.

@@ -96,7 +96,8 @@ fn early(e: &Evidence<'_>, second: Interval, first: Interval) -> Judged {
     let pair = e.at(RUNS, 2.0)?.scaled(2.0);
     let next_pair = minus(e.at(RUNS, 4.0)?.scaled(4.0), &pair);
     let what = "second pair of lines over the first pair";
-    let beyond = at_least(what, signed_ratio(next_pair, pair), HALF)?;
+    let share = signed_ratio(next_pair, pair)?.most(NOTHING);
+    let beyond = at_least(what, share, HALF)?;
     match (second.verdict, beyond.verdict) {
         (Verdict::Inconclusive, Verdict::DoesNotHold) => noted(Ok(second), beyond.numbers),
         _ => noted(Ok(beyond), second.numbers),
@@ -111,6 +112,9 @@ fn run_lengths(machine: &Machine) -> &'static [usize] {
     }
 }
 
+/// What lines cost at least.
+const NOTHING: Interval = Interval::exact(0.0);
+
 /// Returns the cost per line that each run adds to the next shorter run, in core cycles.
 fn added_lines(e: &Evidence<'_>) -> Testable<Vec<(f64, Interval)>> {
     e.series(RUNS)?;
@@ -119,7 +123,8 @@ fn added_lines(e: &Evidence<'_>) -> Testable<Vec<(f64, Interval)>> {
     for &length in run_lengths(e.machine) {
         let length = length as f64;
         let whole = e.at(RUNS, length)?.scaled(length);
-        lines.push((length, per(*minus(&whole, shorter.1), length - shorter.0)));
+        let added = per(*minus(&whole, shorter.1), length - shorter.0);
+        lines.push((length, added.most(NOTHING)));
         shorter = (length, *whole);
     }
     Ok(lines)
