@@ -371,10 +371,12 @@ impl fmt::Display for UnknownName {
             write!(f, ", though of {}", first.name())?;
             match self.elsewhere.len() - 1 {
                 0 => {}
-                others => write!(f, " and {others} more")?,
+                1 => write!(f, " and 1 other core")?,
+                others => write!(f, " and {others} other cores")?,
             }
         }
         match self.near.as_slice() {
+            [] if !self.elsewhere.is_empty() => Ok(()),
             [] => write!(f, "; nothing here is spelt like it"),
             [one] => write!(f, "; did you mean `{one}`?"),
             [others @ .., last] => {

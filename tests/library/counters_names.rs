@@ -86,6 +86,8 @@ fn a_misspelt_name_is_told_with_its_neighbours() {
         elsewhere.to_string().contains(", though of "),
         "{elsewhere}"
     );
+    let far = of("zen2", "L1D_PEND_MISS.PENDING").to_string();
+    assert!(far.ends_with(" other cores"), "{far}");
     let nothing = of("zen2", "x");
     assert!(
         nothing

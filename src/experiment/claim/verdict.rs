@@ -68,16 +68,17 @@ impl Judgement {
     }
 
     fn on(what: &str, value: Interval, verdict: Verdict, [least, most]: [f64; 2]) -> Self {
+        let [from, to] = [least, most].map(|bound| few_digits(bound, value));
         let claimed = match (least.is_finite(), most.is_finite()) {
-            (true, true) if least == most => rounded(least).to_string(),
-            (true, true) => format!("{} to {}", rounded(least), rounded(most)),
-            (false, _) => format!("below {}", rounded(most)),
-            (true, false) => format!("{} or more", rounded(least)),
+            (true, true) if least == most => from.to_string(),
+            (true, true) => format!("{from} to {to}"),
+            (false, _) => format!("below {to}"),
+            (true, false) => format!("{from} or more"),
         };
         let value_in_words = beside(value, [least, most]);
         Judgement {
             verdict,
-            numbers: format!("{what} {value_in_words} (claimed: {claimed})"),
+            numbers: format!("{what}: {value_in_words} (claimed: {claimed})"),
             value: Some(value),
         }
     }
@@ -86,11 +87,25 @@ impl Judgement {
 /// A judgement, or the reason why there is none.
 pub type Judged = Testable<Judgement>;
 
-/// Rounds a threshold for display to five digits, or to a whole number if it has more.
-pub(crate) fn rounded(value: f64) -> f64 {
+/// Rounds a threshold for display. One of up to four digits is shown in full, and a whole number always. Any other
+/// has three digits, or as many more, up to five, as it takes for both ends of `value` to lie on the same side of it
+/// as before.
+fn few_digits(bound: f64, value: Interval) -> f64 {
+    let [four, five] = [4, 5].map(|digits| rounded(bound, digits));
+    if four == five {
+        return four;
+    }
+    let sides = |bound: f64| [value.lo, value.hi].map(|end| end.partial_cmp(&bound));
+    let fewest = (3..=5).map(|digits| rounded(bound, digits));
+    let mut deciding = fewest.filter(|rounded| sides(*rounded) == sides(bound));
+    deciding.next().unwrap_or(five)
+}
+
+/// Rounds a number to this many digits, or to a whole number if it has more.
+fn rounded(value: f64, digits: u8) -> f64 {
     let magnitude = value.abs().log10().floor();
-    let digits = (4.0 - magnitude).clamp(0.0, 20.0) as usize;
-    format!("{value:.digits$}").parse().unwrap_or(value)
+    let behind = (f64::from(digits) - 1.0 - magnitude).clamp(0.0, 20.0) as usize;
+    format!("{value:.behind$}").parse().unwrap_or(value)
 }
 
 /// Formats an interval beside the bounds of a claim, with enough digits to show on which side of a bound
@@ -281,19 +296,24 @@ mod tests {
 
     #[test]
     fn a_threshold_is_shown_with_few_digits() {
-        let shown = [
+        let bounds = [
             1.1 * 3.0,
             0.08008,
+            1.002,
+            45.625,
             69.2995170274447,
             13777.246749623091,
             1e-9,
             0.0,
             -0.5,
         ];
-        let texts = shown.map(|value| rounded(value).to_string());
+        let far = Interval::new(1e6, 2e6);
+        let texts = bounds.map(|bound| few_digits(bound, far).to_string());
         let expected = [
             "3.3",
             "0.08008",
+            "1.002",
+            "45.6",
             "69.3",
             "13777",
             "0.000000001",
@@ -301,7 +321,16 @@ mod tests {
             "-0.5",
         ];
         assert_eq!(texts, expected);
-        assert!(rounded(f64::INFINITY).is_infinite());
+        assert!(few_digits(f64::INFINITY, far).is_infinite());
+    }
+
+    /// A value between the bound and the rounded bound would look as if it were on the other side.
+    #[test]
+    fn a_threshold_beside_a_value_keeps_the_digits_that_decide() {
+        let shown = |end: f64| few_digits(45.625, Interval::new(40.0, end)).to_string();
+        assert_eq!(shown(45.0), "45.6");
+        assert_eq!(shown(45.61), "45.62");
+        assert_eq!(shown(45.622), "45.625");
     }
 
     /// The printed digits show on which side of the bound an end lies.
@@ -311,25 +340,25 @@ mod tests {
         let near = Interval::new(0.0412, 0.0499);
         assert_eq!(
             numbers(at_most("share", near, 0.05)),
-            "share 0.0453 [0.0412, 0.0499] (claimed: below 0.05)"
+            "share: 0.0453 [0.0412, 0.0499] (claimed: below 0.05)"
         );
         assert_eq!(
             numbers(between("a", Interval::exact(6.0), 6.0, 6.0)),
-            "a 6 (claimed: 6)"
+            "a: 6 (claimed: 6)"
         );
         assert_eq!(
             numbers(between("a", Interval::exact(6.0), 1.0, f64::INFINITY)),
-            "a 6 (claimed: 1 or more)"
+            "a: 6 (claimed: 1 or more)"
         );
         let undecided = Interval::new(1.5, 2.0 + 1e-9);
         assert_eq!(
             numbers(at_most("a", undecided, 2.0)),
-            "a 1.73205 [1.50000, 2.00000] (claimed: below 2)"
+            "a: 1.73205 [1.50000, 2.00000] (claimed: below 2)"
         );
         let wide = Interval::new(0.9, 2.1);
         assert_eq!(
             numbers(at_most("a", wide, 2.0)),
-            "a 0.90 to 2.10 (claimed: below 2)"
+            "a: 0.90 to 2.10 (claimed: below 2)"
         );
     }
 
@@ -345,7 +374,7 @@ mod tests {
         assert_eq!(verdict(&[]), Verdict::Untestable);
         assert_eq!(
             all_of([yes(), no()]).unwrap().numbers,
-            "a 3 (claimed: 2 or more); c 1 (claimed: 2 or more)"
+            "a: 3 (claimed: 2 or more); c: 1 (claimed: 2 or more)"
         );
         let none = |reason: &str| Err(Untestable(reason.to_owned()));
         assert_eq!(all_of([no(), none("first"), none("second")]), none("first"));

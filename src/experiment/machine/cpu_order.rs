@@ -170,11 +170,17 @@ impl CpuOrder {
     /// # Errors
     /// If there is no such CPU.
     pub fn pair(&self, nearness: Nearness) -> Testable<[usize; 2]> {
-        let none = || Untestable(format!("no two CPUs here: {}", nearness.name()));
+        let none = || {
+            Untestable::because(match nearness {
+                Nearness::Core => "no two CPUs here are hyper-threads of one core",
+                Nearness::Level2 => "no two cores here share an L2",
+                Nearness::LastLevel => "no two cores here share a last level and have an L2 each",
+                Nearness::Package => "no two cores of one package here have a last level each",
+                Nearness::System => "no two cores here lie in different packages",
+            })
+        };
         let (first, others) = self.locations.split_first().ok_or_else(none)?;
-        let other = others
-            .iter()
-            .find(|location| first.to(location) == nearness);
+        let other = others.iter().find(|location| first.to(location) == nearness);
         Ok([first.cpu, other.ok_or_else(none)?.cpu])
     }
 
@@ -289,7 +295,7 @@ mod tests {
         assert_eq!(cpu_order.pair(Nearness::LastLevel).unwrap(), [1, 0]);
         assert_eq!(cpu_order.pair(Nearness::System).unwrap(), [1, 2]);
         let none = cpu_order.pair(Nearness::Level2).unwrap_err();
-        assert!(none.to_string().contains("same L2"), "{none}");
+        assert_eq!(none.to_string(), "no two cores here share an L2");
         assert_eq!(cpu_order.nearest(), Some(Nearness::LastLevel));
     }
 

@@ -53,7 +53,7 @@ fn moves(machine: &Machine, factor: f64) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("E15", MOVDQU, Holds, |m| moves(m, 2.0)),
-        row("E15", MOVDQU, DoesNotHold, |m| moves(m, 1.0)).says("loads by movdqu over movdqa 1.0"),
+        row("E15", MOVDQU, DoesNotHold, |m| moves(m, 1.0)).says("loads by movdqu over movdqa: 1.0"),
         row("E15", MOVDQU, Inconclusive, |m| moves(m, 1.05)),
         row("E15", MOVDQU, Untestable, |m| {
             moves(m, 1.0).without(|series, _| series == "stores by movdqa")
@@ -66,7 +66,7 @@ pub fn rows() -> Vec<Row> {
         row("E15", L1D, DoesNotHold, |m| {
             splits(m, [4.5, 2.0, 2.0, 2.0], 2.0)
         })
-        .says("misaligned over aligned, random 4.50"),
+        .says("misaligned over aligned, random: 4.50"),
         row("E15", L1D, Inconclusive, |m| splits(m, [1.0; 4], 2.0)),
         row("E15", L1D, Untestable, |m| {
             splits(m, [2.0; 4], 2.0).without(|series, _| series == "random, misaligned")
@@ -87,7 +87,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("E15", PAGE, Holds, |m| splits(m, [2.0; 4], 2.0)),
         row("E15", PAGE, DoesNotHold, |m| splits(m, [2.0; 4], 1.0))
-            .says("split page over split line 1.0"),
+            .says("split page over split line: 1.0"),
         row("E15", PAGE, Inconclusive, |m| splits(m, [2.0; 4], 1.1)),
         row("E15", PAGE, Untestable, |m| {
             Planted::new("E15", m, |series, _| match series {

@@ -121,7 +121,7 @@ pub fn rows() -> Vec<Row> {
                 })
             })
         })
-        .says("at the worst distance, 80 lines 4.0"),
+        .says("at the worst distance, 80 lines: 4.0"),
         row("E18", OTHERS, Inconclusive, |m| {
             let ways = L1d::of(m).ways;
             L1d::of(m).planted(m, |length, distance, cost| {

@@ -205,9 +205,9 @@ fn program() -> Vec<Row> {
         row("D35", COPY, DoesNotHold, |m| {
             levels(m, [[8.0; 4], [4.0; 4], [3.0, 5.0, 3.0, 3.0]])
         })
-        .says("copies in L2 1.25"),
+        .says("copies in L2: 1.25"),
         row("D35", COPY, DoesNotHold, |m| levels(m, COPIED_IN_LLC))
-            .says("copies in the last level 1.25"),
+            .says("copies in the last level: 1.25"),
         // Other guests may have slowed the reads and the writes.
         row("D35", COPY, Untestable, |m| {
             levels(&guest(m), COPIED_IN_LLC)
@@ -221,7 +221,7 @@ fn program() -> Vec<Row> {
         row("D35", COPY, DoesNotHold, |m| {
             levels(m, [[3.0; 4], [8.0; 4], [3.0, 3.0, 3.0, 6.0]])
         })
-        .says("copies in memory 2.00"),
+        .says("copies in memory: 2.00"),
         row("D35", COPY, Inconclusive, |m| {
             levels(m, [[8.0; 4], [4.0; 4], [3.0, 4.4, 3.0, 3.0]])
         }),

@@ -47,7 +47,7 @@ pub fn rows() -> Vec<Row> {
         row("E19", FLAT, DoesNotHold, |m| {
             places(m, |x| banked(x, 4.0), |_| 4.0)
         })
-        .says("at distances of 8 and 64 bytes: slowest over quickest 1.50"),
+        .says("at distances of 8 and 64 bytes: slowest over quickest: 1.50"),
         row("E19", FLAT, Inconclusive, |m| {
             places(m, |x| banked(x, 2.67 * 1.1), |_| 4.0)
         }),
@@ -61,7 +61,7 @@ pub fn rows() -> Vec<Row> {
         row("E19", TWO, DoesNotHold, |m| {
             places(m, |x| banked(x, 8.0), |_| 4.0)
         })
-        .says("at worst, 64 bytes apart 1.0"),
+        .says("at worst, 64 bytes apart: 1.0"),
         row("E19", TWO, Inconclusive, |m| {
             places(m, |x| banked(x, 4.44), |_| 4.0)
         }),
@@ -82,11 +82,11 @@ pub fn rows() -> Vec<Row> {
                 })
             })
         })
-        .says("a load behind a store of late address: 4,096 bytes behind over 2,048 3.4"),
+        .says("a load behind a store of late address: 4,096 bytes behind over 2,048: 3.4"),
         row("E19", ALIAS, DoesNotHold, |m| {
             places(m, |_| 2.67, |x| aliased(x, 4.0))
         })
-        .says("4,096 bytes behind over 2,048 1.0"),
+        .says("4,096 bytes behind over 2,048: 1.0"),
         row("E19", ALIAS, Inconclusive, |m| {
             places(m, |_| 2.67, |x| aliased(x, 4.4))
         }),
@@ -98,7 +98,7 @@ pub fn rows() -> Vec<Row> {
         row("E19", OTHERS, DoesNotHold, |m| {
             places(m, |_| 2.67, |x| if x == 4104.0 { 9.0 } else { 4.0 })
         })
-        .says("4104 bytes behind over 2,048, at worst 2.25"),
+        .says("4104 bytes behind over 2,048, at worst: 2.25"),
         row("E19", OTHERS, Inconclusive, |m| {
             Planted::new("E19", m, |_, x| {
                 if x == 8.0 {
@@ -115,7 +115,7 @@ pub fn rows() -> Vec<Row> {
         row("E19", BANK, Holds, |m| {
             places(m, |x| if x == 128.0 { 8.0 } else { 4.0 }, |_| 4.0)
         })
-        .says("128 bytes apart over 16 2.0"),
+        .says("128 bytes apart over 16: 2.0"),
         row("E19", BANK, DoesNotHold, usual),
         row("E19", BANK, Inconclusive, |m| {
             places(m, |x| if x == 128.0 { 4.4 } else { 4.0 }, |_| 4.0)

@@ -23,7 +23,7 @@ fn ud2(machine: &Machine, few: f64, many: f64) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("E34", MANY, Holds, |m| ud2(m, 1.0, 0.8)),
-        row("E34", MANY, DoesNotHold, |m| ud2(m, 1.0, 1.0)).says("ud2 over code, many jumps 1.00"),
+        row("E34", MANY, DoesNotHold, |m| ud2(m, 1.0, 1.0)).says("ud2 over code, many jumps: 1.00"),
         row("E34", MANY, Inconclusive, |m| ud2(m, 1.0, 0.95)),
         // Four cycles per jump, two instructions each: Zen 5 remembers so many jumps.
         row("E34", MANY, Untestable, |m| {

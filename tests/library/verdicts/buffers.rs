@@ -153,7 +153,7 @@ pub fn rows() -> Vec<Row> {
         row("X22", CALLS, Holds, |m| {
             buffers(m, USUAL).with_a_slower_pass(|x| if x <= 12.0 { 1.0 } else { 2.0 })
         })
-        .says("depth of calls that is remembered 3"),
+        .says("depth of calls that is remembered: 3"),
         row("X22", CALLS, Untestable, |m| {
             let calls = 1e9;
             buffers(m, Buffers { calls, ..USUAL })

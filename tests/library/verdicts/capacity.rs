@@ -123,11 +123,11 @@ pub fn rows() -> Vec<Row> {
         row("D18", WORTH, Holds, |m| {
             random(m, [5.0, 16.0, 70.0, 119.0]).with_clock_in_memory(0.8)
         })
-        .says("memory over the last level 1.70"),
+        .says("memory over the last level: 1.70"),
         row("D18", WORTH, DoesNotHold, |m| {
             random(m, [5.0, 16.0, 70.0, 84.0])
         })
-        .says("memory over the last level 1.20"),
+        .says("memory over the last level: 1.20"),
         row("D18", WORTH, Untestable, |m| {
             random(&guest(m), [5.0, 16.0, 70.0, 84.0])
         })
@@ -140,15 +140,15 @@ pub fn rows() -> Vec<Row> {
         row("D18", WHICH, Holds, |m| {
             random(m, [5.0, 16.0, 70.0, 320.0]).with_clock_in_memory(0.8)
         })
-        .says("at random 20.0"),
+        .says("at random: 20.0"),
         row("D18", WHICH, DoesNotHold, |m| {
             levels(m, RANDOM, [4.0, 5.0, 6.0, 100.0])
         })
-        .says("in sequence 20.0"),
+        .says("in sequence: 20.0"),
         row("D18", WHICH, DoesNotHold, |m| {
             random(m, [5.0, 16.0, 70.0, 160.0])
         })
-        .says("at random 10.0"),
+        .says("at random: 10.0"),
         row("D18", WHICH, Inconclusive, |m| {
             random(m, [5.0, 16.0, 70.0, 176.0])
         }),

@@ -46,9 +46,9 @@ fn sizes(machine: &Machine, ints: f64, count: f64, megabytes: f64) -> Planted {
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
         row("B7", NOTED, Holds, |m| nanos(m, 57.0, 354.0)),
-        row("B7", NOTED, DoesNotHold, |m| nanos(m, 57.0, 3.3)).says("on the Xeon 3.30"),
+        row("B7", NOTED, DoesNotHold, |m| nanos(m, 57.0, 3.3)).says("on the Xeon: 3.30"),
         row("B7", ALL, Holds, |m| nanos(m, 57.0, 354.0)),
-        row("B7", ALL, DoesNotHold, |m| nanos(m, 0.53, 354.0)).says("on the i7 0.53"),
+        row("B7", ALL, DoesNotHold, |m| nanos(m, 0.53, 354.0)).says("on the i7: 0.53"),
         row("B7", READ, Holds, |m| nanos(m, 220.0, 350.0)),
         row("B7", READ, DoesNotHold, |m| nanos(m, 4.2, 157.0)),
         row("B7", UPDATE, Holds, |m| nanos(m, 342.0, 12_700.0)),

@@ -67,7 +67,7 @@ pub fn rows() -> Vec<Row> {
         row("E20", MANY, Untestable, |m| {
             branches(m, 1.0, 10.0).without(|_, x| x == 32768.0)
         }),
-        row("E23", LOOP, Holds, |m| loops(m, 1.3)).says("18 instructions over 40 0.77"),
+        row("E23", LOOP, Holds, |m| loops(m, 1.3)).says("18 instructions over 40: 0.77"),
         row("E23", LOOP, DoesNotHold, |m| loops(m, 1.0)),
         row("E23", LOOP, Inconclusive, |m| loops(m, 1.0 / 0.9)),
         row("E23", LOOP, Untestable, |m| {

@@ -115,9 +115,9 @@ pub fn rows() -> Vec<Row> {
             usual(m).without(|_, x| x == 64.0)
         })
         .says("was not measured at 64"),
-        row("E2", FOUR, Holds, usual).says("buffers found 10"),
+        row("E2", FOUR, Holds, usual).says("buffers found: 10"),
         row("E2", FOUR, Holds, blurred).says("[8.00, 11.00]"),
-        row("E2", FOUR, Holds, sloping).says("buffers found 16"),
+        row("E2", FOUR, Holds, sloping).says("buffers found: 16"),
         // Between the sparse numbers the buffers are known to a range.
         row("E2", FOUR, Holds, |m| {
             planted(m, but(USUAL, |of| of.buffers = 30.0))
@@ -126,7 +126,7 @@ pub fn rows() -> Vec<Row> {
         row("E2", FOUR, DoesNotHold, |m| {
             planted(m, but(USUAL, |of| of.buffers = 1.0))
         })
-        .says("buffers found 1 "),
+        .says("buffers found: 1 "),
         row("E2", FOUR, Inconclusive, |m| {
             Planted::new("E2", m, |series, x| match series {
                 INTERLEAVED if (3.0..6.0).contains(&x) => noisy(6.0, 0.1),
@@ -142,7 +142,7 @@ pub fn rows() -> Vec<Row> {
             let buffers = 8.0;
             planted(m, Writes { buffers, ..USUAL })
         })
-        .says("buffers found 8 (claimed: 10)"),
+        .says("buffers found: 8 (claimed: 10)"),
         row("E2", PUBLISHED, Inconclusive, blurred),
         row("E2", PUBLISHED, Untestable, |m| {
             let published = Value::Untestable("no published number");
@@ -154,7 +154,7 @@ pub fn rows() -> Vec<Row> {
             let parts = [1.5, 3.0, 20.0];
             planted(m, Writes { parts, ..USUAL })
         })
-        .says("three quarters of each line over a full line 0.90"),
+        .says("three quarters of each line over a full line: 0.90"),
         row("E2", PART, Inconclusive, |m| {
             let parts = [1.5, 12.0, 4.5];
             planted(m, Writes { parts, ..USUAL })

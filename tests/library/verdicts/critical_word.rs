@@ -48,9 +48,9 @@ pub fn rows() -> Vec<Row> {
     vec![
         row("D42", WORD, Holds, |m| last_over_first(m, 1.005, 0.995)),
         row("D42", WORD, DoesNotHold, |m| last_over_first(m, 1.0, 1.25))
-            .says("last over first word, random 1.25"),
+            .says("last over first word, random: 1.25"),
         row("D42", WORD, DoesNotHold, |m| last_over_first(m, 0.8, 1.0))
-            .says("last over first word, sequential 0.80"),
+            .says("last over first word, sequential: 0.80"),
         row("D42", WORD, Inconclusive, |m| last_over_first(m, 1.02, 1.0)),
         row("D42", WORD, Untestable, |m| {
             let memory = m.ranges.memory;
@@ -62,7 +62,7 @@ pub fn rows() -> Vec<Row> {
         row("D42", SLOWER, DoesNotHold, |m| {
             last_over_first(m, 1.02, 0.98)
         })
-        .says("last over first word, random 0.98"),
+        .says("last over first word, random: 0.98"),
         // The document's difference is found, and none is none.
         row("D42", SLOWER, Holds, |m| within(m, 1.007, 1.005, 0.001)),
         row("D42", SLOWER, DoesNotHold, |m| within(m, 1.0, 1.0, 0.001)),
@@ -84,7 +84,7 @@ pub fn rows() -> Vec<Row> {
         row("E13", BACKWARDS, DoesNotHold, |m| {
             late(m, 70.0, 1.0, 3.5, 0.001)
         })
-        .says("less what it costs in L2 1.00"),
+        .says("less what it costs in L2: 1.00"),
         row("E13", BACKWARDS, Untestable, |m| {
             let l2 = m.ranges.l2;
             backwards(m, 1.05, 0.005).without(|_, x| l2.holds(x))

@@ -63,7 +63,7 @@ fn spread(machine: &Machine, directories: f64) -> Planted {
 
 pub fn rows() -> Vec<Row> {
     vec![
-        row("E26", PAGES, Holds, usual).says("64 pages over one 3.0"),
+        row("E26", PAGES, Holds, usual).says("64 pages over one: 3.0"),
         row("E26", PAGES, DoesNotHold, |m| {
             hot(m, [20.0, 25.0, 70.0, 100.0, 150.0])
         }),
@@ -77,11 +77,11 @@ pub fn rows() -> Vec<Row> {
         row("E26", DIRECTORIES, DoesNotHold, |m| {
             hot(m, [20.0, 60.0, 62.0, 64.0, 150.0])
         })
-        .says("2 MiB apart over in a row 1.0"),
+        .says("2 MiB apart over in a row: 1.0"),
         row("E26", DIRECTORIES, DoesNotHold, |m| {
             hot(m, [20.0, 60.0, 70.0, 100.0, 100.0])
         })
-        .says("1 GiB apart over 2 MiB apart 1.00"),
+        .says("1 GiB apart over 2 MiB apart: 1.00"),
         row("E26", DIRECTORIES, Inconclusive, |m| {
             hot(m, [20.0, 60.0, 70.0, 72.0, 150.0])
         }),
@@ -119,7 +119,7 @@ pub fn rows() -> Vec<Row> {
             usual(m).without(|series, _| series == "page tables in memory")
         })
         .says("no point of `page tables in memory` was measured"),
-        row("E26", RANDOMISED, Holds, usual).says("page directories 4"),
+        row("E26", RANDOMISED, Holds, usual).says("page directories: 4"),
         row("E26", RANDOMISED, DoesNotHold, |m| spread(m, 2.0)),
         row("E26", RANDOMISED, Untestable, |m| {
             usual(m).without(|series, _| series == "page directories of this program")

@@ -44,11 +44,11 @@ pub fn rows() -> Vec<Row> {
         row("E11", NEAR, DoesNotHold, |m| {
             spread(m, NONE, [1.1, 1.0, 1.0, 1.0])
         })
-        .says("random, 2 lines 1.10"),
+        .says("random, 2 lines: 1.10"),
         row("E11", NEAR, DoesNotHold, |m| {
             spread(m, [0.9, 1.0, 1.0, 1.0], NONE)
         })
-        .says("sequential, 4 lines 0.90"),
+        .says("sequential, 4 lines: 0.90"),
         row("E11", NEAR, Inconclusive, |m| {
             spread(m, [1.05, 1.0, 1.0, 1.0], NONE)
         }),
@@ -87,7 +87,7 @@ pub fn rows() -> Vec<Row> {
         row("E11", NOWHERE, DoesNotHold, |m| {
             spread(m, [1.0, 1.2, 1.2, 0.5], [1.0, 1.3, 1.2, 1.1])
         })
-        .says("smallest ratio of two lines over one 0.50"),
+        .says("smallest ratio of two lines over one: 0.50"),
         row("E11", NOWHERE, Inconclusive, |m| {
             spread(m, [1.0, 1.2, 1.2, 0.97], NONE)
         }),
@@ -100,11 +100,11 @@ pub fn rows() -> Vec<Row> {
         row("E11", RANDOM, DoesNotHold, |m| {
             spread(m, NONE, [1.0, 1.0, 1.0, 0.9])
         })
-        .says("two lines over one in L2, random, 2 lines 1.00"),
+        .says("two lines over one in L2, random, 2 lines: 1.00"),
         row("E11", RANDOM, DoesNotHold, |m| {
             spread(m, NONE, [1.0, 1.1, 1.1, 1.3])
         })
-        .says("and over that in memory, random, 4 lines 0.8"),
+        .says("and over that in memory, random, 4 lines: 0.8"),
         row("E11", RANDOM, Inconclusive, |m| {
             spread(m, NONE, [1.0, 1.1, 1.1, 1.1])
         }),

@@ -31,14 +31,14 @@ pub fn rows() -> Vec<Row> {
         row("A6", REPLACES, DoesNotHold, |m| {
             events(m, 4.0, 2.0, 4.0, Value::Missing)
         })
-        .says("others 4"),
+        .says("others: 4"),
         row("A6", REPLACES, DoesNotHold, |m| {
             events(m, 4.0, 1.0, 0.0, Value::Missing)
         }),
         row("A6", REPLACES, DoesNotHold, |m| {
             events(m, 0.0, 2.0, 0.0, Value::Missing)
         })
-        .says("without a list 0"),
+        .says("without a list: 0"),
         row("A6", REPLACES, Untestable, |m| {
             usual(m).without(|series, _| series.contains("besides"))
         }),

@@ -102,7 +102,7 @@ pub fn rows() -> Vec<Row> {
         row("X4", GONE, DoesNotHold, |m| {
             loads(m, [4.0, 400.0, 50.0, 50.0, 50.0])
         })
-        .says("after clflushopt 0.12"),
+        .says("after clflushopt: 0.12"),
         row("X4", GONE, Inconclusive, |m| {
             loads(m, [4.0, 320.0, 400.0, 50.0, 50.0])
         }),

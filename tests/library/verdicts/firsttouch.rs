@@ -100,7 +100,7 @@ pub fn rows() -> Vec<Row> {
         row("X3", ONE_CALL, DoesNotHold, |m| {
             populating(m, [1000.0, 2500.0])
         })
-        .says("mmap(MAP_POPULATE) over a loop 1.25"),
+        .says("mmap(MAP_POPULATE) over a loop: 1.25"),
         row("X3", ONE_CALL, Inconclusive, |m| {
             populating(m, [2000.0, 1000.0])
         }),

@@ -82,7 +82,7 @@ pub fn rows() -> Vec<Row> {
             let middle = 17.0;
             Costs { middle, ..USUAL }.on(m)
         })
-        .says("slowest offset over fastest 3.4"),
+        .says("slowest offset over fastest: 3.4"),
         row("X8", WIDE, Inconclusive, |m| {
             let middle = 7.5;
             Costs { middle, ..USUAL }.on(m)
@@ -94,7 +94,7 @@ pub fn rows() -> Vec<Row> {
             let outside = 5.0;
             Costs { outside, ..USUAL }.on(m)
         })
-        .says("fastest outside over slowest inside, at least, with 8 to 4 bytes 1.0"),
+        .says("fastest outside over slowest inside, at least, with 8 to 4 bytes: 1.0"),
         row("X8", OUT, Inconclusive, |m| {
             let outside = 7.5;
             Costs { outside, ..USUAL }.on(m)

@@ -86,7 +86,7 @@ pub fn rows() -> Vec<Row> {
             let blocked = 6.0;
             Costs { blocked, ..USUAL }.on(m)
         })
-        .says("half of the bytes older over none, at least, with 4 bytes 1.20"),
+        .says("half of the bytes older over none, at least, with 4 bytes: 1.20"),
         row("X1", OLDER, Inconclusive, |m| {
             let blocked = 7.5;
             Costs { blocked, ..USUAL }.on(m)
@@ -103,7 +103,7 @@ pub fn rows() -> Vec<Row> {
             let spanning = 5.0;
             Costs { spanning, ..USUAL }.on(m)
         })
-        .says("of two stores over one, at least, with 8 bytes 1.0"),
+        .says("of two stores over one, at least, with 8 bytes: 1.0"),
         row("X1", SPANNING, Inconclusive, |m| {
             let spanning = 7.5;
             Costs { spanning, ..USUAL }.on(m)
@@ -118,7 +118,7 @@ pub fn rows() -> Vec<Row> {
             let end = 10.0;
             Costs { end, ..USUAL }.on(m)
         })
-        .says("upper half over lower, at most, of 16 bytes 2.0"),
+        .says("upper half over lower, at most, of 16 bytes: 2.0"),
         row("X1", UPPER, Inconclusive, |m| {
             let end = 7.5;
             Costs { end, ..USUAL }.on(m)
@@ -134,7 +134,7 @@ pub fn rows() -> Vec<Row> {
             let forwarded = 1.0;
             Costs { forwarded, ..USUAL }.on(m)
         })
-        .says("core cycles per round trip 1.0"),
+        .says("core cycles per round trip: 1.0"),
         row("X1", NO_LESS, Inconclusive, |m| {
             let forwarded = f64::from(m.load_to_use.unwrap_or(4)) - 0.5;
             Costs { forwarded, ..USUAL }.on(m)
@@ -153,7 +153,7 @@ pub fn rows() -> Vec<Row> {
             let pages = 6.0;
             Costs { pages, ..USUAL }.on(m)
         })
-        .says("across pages over across lines, at least, with 8 bytes 1.0"),
+        .says("across pages over across lines, at least, with 8 bytes: 1.0"),
         row("X1", PAGES, Inconclusive, |m| {
             let pages = 6.6;
             Costs { pages, ..USUAL }.on(m)

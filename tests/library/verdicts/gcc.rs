@@ -102,7 +102,7 @@ pub fn rows() -> Vec<Row> {
         }),
     ];
     rows.extend([
-        row("D10", SAMPLED, DoesNotHold, |m| sampled(m, 1.2)).says("at most 1.20"),
+        row("D10", SAMPLED, DoesNotHold, |m| sampled(m, 1.2)).says("at most: 1.20"),
         row("D10", SAMPLED, DoesNotHold, |m| sampled(m, 0.8)),
         row("D10", SAMPLED, Untestable, quick).says("the full profile does"),
     ]);

@@ -77,7 +77,7 @@ pub fn rows() -> Vec<Row> {
         row("E42", COSTS, DoesNotHold, |m| {
             plant(m, [2.5, 1.2, 0.8, 0.8], PAPER)
         })
-        .says("helper on the same core over none, L1d 2.50"),
+        .says("helper on the same core over none, L1d: 2.50"),
         // A helper on another core has no say.
         row("E42", COSTS, Holds, |m| {
             plant(m, PAPER, [1.2, 0.8, 0.8, 0.8])
@@ -88,14 +88,14 @@ pub fn rows() -> Vec<Row> {
         row("E42", COSTS, Untestable, |m| {
             on(&siblings::without(m), PAPER, PAPER)
         })
-        .says("same core"),
+        .says("hyper-threads of one core"),
         row("E42", OTHER_COSTS, Holds, |m| {
             on(&siblings::without(m), PAPER, PAPER)
         }),
         row("E42", OTHER_COSTS, DoesNotHold, |m| {
             plant(m, PAPER, [1.2, 0.8, 0.8, 0.8])
         })
-        .says("helper on another core over none, L2 0.80"),
+        .says("helper on another core over none, L2: 0.80"),
         row("E42", OTHER_COSTS, Inconclusive, |m| {
             plant(m, PAPER, [1.0, 1.2, 0.8, 0.8])
         }),
@@ -118,21 +118,21 @@ pub fn rows() -> Vec<Row> {
         row("E42", SIBLING, DoesNotHold, |m| {
             plant(m, [1.2, 1.2, 1.0, 1.0], PAPER)
         })
-        .says("same core over none 1.00"),
+        .says("same core over none: 1.00"),
         row("E42", SIBLING, Inconclusive, |m| {
             plant(m, [1.2, 1.2, 0.8, 0.95], PAPER)
         }),
         row("E42", SIBLING, Untestable, |m| {
             on(&siblings::without(m), PAPER, PAPER)
         })
-        .says("same core"),
+        .says("hyper-threads of one core"),
         row("E42", OTHER, Holds, |m| {
             on(&siblings::without(m), PAPER, PAPER)
         }),
         row("E42", OTHER, DoesNotHold, |m| {
             plant(m, PAPER, [1.2, 1.2, 1.0, 1.1])
         })
-        .says("another core over none 1.10"),
+        .says("another core over none: 1.10"),
         row("E42", OTHER, Inconclusive, |m| {
             plant(m, PAPER, [1.2, 1.2, 1.0, 0.95])
         }),

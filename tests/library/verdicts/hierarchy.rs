@@ -31,11 +31,11 @@ pub fn rows() -> Vec<Row> {
         row("D7", WITHOUT_L3, DoesNotHold, |m| {
             levels("D7", m, [4.0, 5.0, 16.0, 70.0, 400.0])
         })
-        .says("L1d over register 1.25"),
+        .says("L1d over register: 1.25"),
         row("D7", WITHOUT_L3, DoesNotHold, |m| {
             levels("D7", m, [1.0, 5.0, 16.0, 18.0, 20.0])
         })
-        .says("memory over L2 1.25"),
+        .says("memory over L2: 1.25"),
         row("D7", WITHOUT_L3, Inconclusive, |m| {
             levels("D7", m, [1.0, 5.0, 7.5, 24.0, 400.0])
         }),
@@ -57,7 +57,7 @@ pub fn rows() -> Vec<Row> {
         row("D7", WITH_L3, DoesNotHold, |m| {
             levels("D7", m, [1.0, 5.0, 16.0, 20.0, 400.0])
         })
-        .says("last level over L2 1.25"),
+        .says("last level over L2: 1.25"),
         row("D7", WITH_L3, DoesNotHold, |m| {
             levels("D7", m, [1.0, 5.0, 16.0, 400.0, 400.0])
         }),
@@ -79,7 +79,7 @@ pub fn rows() -> Vec<Row> {
         row("B11", TWICE, DoesNotHold, |m| {
             levels("B11", m, [0.3, 1.5, 5.0, 50.0, 90.0])
         })
-        .says("memory over last level 1.80"),
+        .says("memory over last level: 1.80"),
         row("B11", TWICE, Inconclusive, |m| {
             levels("B11", m, [0.3, 1.5, 3.0, 25.0, 90.0])
         }),

@@ -73,7 +73,7 @@ pub fn rows() -> Vec<Row> {
         row("E12", FOO, DoesNotHold, |m| {
             with(m, "bytes of padding", 0.0)
         })
-        .says("bytes of padding 0"),
+        .says("bytes of padding: 0"),
         row("E12", FOO, Untestable, |m| {
             today(m).without(|series, _| series == "bytes of holes")
         }),
@@ -89,7 +89,7 @@ pub fn rows() -> Vec<Row> {
         row("E12", RUST, DoesNotHold, |m| {
             with(m, "bytes of foo in Rust", 72.0)
         })
-        .says("bytes of foo in Rust 72"),
+        .says("bytes of foo in Rust: 72"),
         row("E12", RUST, Untestable, |m| {
             today(m).without(|series, _| series == "cache lines in Rust")
         }),

@@ -125,7 +125,7 @@ pub fn rows() -> Vec<Row> {
             trigger(m, 3.0).without(|_, length| length == 2.0)
         })
         .says("was not measured at 2"),
-        row("E28", MISSES, Holds, pairs).says("second pair of lines over the first pair 1.0"),
+        row("E28", MISSES, Holds, pairs).says("second pair of lines over the first pair: 1.0"),
         // Without a prefetcher every line is a miss, which says nothing about triggers.
         row("E28", MISSES, Untestable, |m| trigger(m, 100.0)).says("no prefetcher is at work"),
         row("E28", MISSES, Untestable, |m| off(trigger(m, 3.0))).says("off for the whole run"),
@@ -189,12 +189,12 @@ pub fn rows() -> Vec<Row> {
             streams(m, 16.0).without(|_, streams| streams > 1.0)
         })
         .says("at least two measured numbers of streams"),
-        row("E31", FIRST, Holds, |m| boundary(m, 500.0)).says("core cycles in pages of 2 MiB"),
+        row("E31", FIRST, Holds, |m| boundary(m, 500.0)).says("in pages of 2 MiB; a step"),
         // Without pages of 2 MiB, the page walk counts.
         row("E31", FIRST, Holds, |m| {
             boundary(m, 20.0).without(|series, _| series.contains("2 MiB"))
         })
-        .says("core cycles in pages of 4 KiB, with the page walk"),
+        .says("in pages of 4 KiB, with the page walk"),
         row("E31", FIRST, DoesNotHold, |m| boundary(m, 20.0)),
         row("E31", FIRST, Inconclusive, |m| boundary(m, 60.0)),
         // Without a prefetcher, the line behind the end of a page costs as much as any other.
@@ -205,7 +205,7 @@ pub fn rows() -> Vec<Row> {
             boundary(m, 500.0).without(|series, _| series.starts_with("runs of 16 lines"))
         })
         .says("`runs of 16 lines` was not measured"),
-        row("E32", BACKWARDS, Holds, |m| backwards(m, 22.0)).says("backwards over forwards 1."),
+        row("E32", BACKWARDS, Holds, |m| backwards(m, 22.0)).says("backwards over forwards: 1."),
         row("E32", BACKWARDS, DoesNotHold, |m| backwards(m, 480.0)),
         row("E32", BACKWARDS, Inconclusive, |m| backwards(m, 250.0)),
         row("E32", BACKWARDS, Untestable, |m| {
@@ -226,7 +226,7 @@ pub fn rows() -> Vec<Row> {
         row("E33", TRIANGULAR, Inconclusive, |m| {
             in_a_page(m, 80.0, 80.0)
         })
-        .says("a step to the next line over a random step 0."),
+        .says("a step to the next line over a random step: 0."),
         row("E33", TRIANGULAR, Untestable, |m| in_a_page(m, 40.0, 40.0))
             .says("no prefetcher is at work"),
         row("E33", TRIANGULAR, Untestable, |m| {

@@ -57,12 +57,12 @@ fn two_of(machine: &Machine, value: impl Fn(bool, bool) -> Value) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("D31", PAYS, Holds, |m| two(m, 3.0, 1.1)),
-        row("D31", PAYS, DoesNotHold, |m| two(m, 3.0, 2.5)).says("memory 2.50"),
+        row("D31", PAYS, DoesNotHold, |m| two(m, 3.0, 2.5)).says("memory: 2.50"),
         row("D31", PAYS, Inconclusive, |m| two(m, 3.0, 2.0)),
         row("D31", PAYS, Untestable, |m| {
             line(&siblings::without(m), 2.0, 111.34)
         })
-        .says("no two CPUs here: same core"),
+        .says("no two CPUs here are hyper-threads of one core"),
         row("D31", PAYS, Untestable, |m| {
             two_of(m, |far, pair| match (far, pair) {
                 (true, true) => Value::Untestable("the other thread was away"),
@@ -78,14 +78,14 @@ pub fn rows() -> Vec<Row> {
             })
         }),
         row("D31", LOSES, Holds, |m| two(m, 3.0, 1.1)),
-        row("D31", LOSES, DoesNotHold, |m| two(m, 1.2, 1.1)).says("L1d 1.20"),
+        row("D31", LOSES, DoesNotHold, |m| two(m, 1.2, 1.1)).says("L1d: 1.20"),
         row("D31", LOSES, Inconclusive, |m| two(m, 2.0, 1.1)),
         row("D31", LOSES, Untestable, |m| {
             two(m, 3.0, 1.1).on(siblings::without(m))
         }),
         row("D31", TEXT, Holds, |m| line(m, 2.0, 111.34)),
-        row("D31", TEXT, DoesNotHold, |m| line(m, 2.0, 105.0)).says("at 60 % 15"),
-        row("D31", TEXT, DoesNotHold, |m| line(m, 1.8, 98.0)).says("at 95 % 73"),
+        row("D31", TEXT, DoesNotHold, |m| line(m, 2.0, 105.0)).says("at 60 %: 15"),
+        row("D31", TEXT, DoesNotHold, |m| line(m, 1.8, 98.0)).says("at 95 %: 73"),
         row("D31", TEXT, Untestable, |m| {
             line(m, 2.0, 111.34).without(|_, x| x == 95.0)
         }),

@@ -83,13 +83,13 @@ pub fn rows() -> Vec<Row> {
     let mut rows = vec![
         row("F3", COUNTED, Holds, |m| counted(m, [0.125, 1.0], 0.0)),
         row("F3", COUNTED, DoesNotHold, |m| counted(m, [0.5, 1.0], 0.0))
-            .says("at random over in order 2.0"),
+            .says("at random over in order: 2.0"),
         row("F3", COUNTED, Inconclusive, |m| {
             counted(m, [1.0 / 3.0, 1.0], 0.1)
         }),
         row("F3", COUNTED, Untestable, no_pmu).says("no PMU"),
         row("F3", CYCLES, Holds, |m| cycles(m, 4.0, 400.0)),
-        row("F3", CYCLES, DoesNotHold, |m| cycles(m, 40.0, 360.0)).says("memory over L1d 9.0"),
+        row("F3", CYCLES, DoesNotHold, |m| cycles(m, 40.0, 360.0)).says("memory over L1d: 9.0"),
         row("F3", CYCLES, Inconclusive, |m| cycles(m, 4.0, 40.0)),
         row("F3", CYCLES, Untestable, no_pmu).says("instructions: the kernel sees no PMU"),
         row("F3", CYCLES, Untestable, |m| {

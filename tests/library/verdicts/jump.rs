@@ -97,7 +97,7 @@ fn table() -> Vec<Row> {
         row("B12", JUMPS, DoesNotHold, |m| {
             jumps(m, [1.5, 5.0, 5.5, 95.0], [1.0; 4])
         })
-        .says("last level over L2 1.10"),
+        .says("last level over L2: 1.10"),
         row("B12", JUMPS, Inconclusive, |m| {
             jumps(m, [1.5, 5.0, 6.5, 95.0], [1.0; 4])
         }),
@@ -123,7 +123,7 @@ fn table() -> Vec<Row> {
         .says("is not in the range"),
         row("B12", NEVER, Holds, |m| jumps(m, LEVELS, [1.0; 4])),
         row("B12", NEVER, DoesNotHold, |m| first(m, time(2.0)))
-            .says("KiB over the size before it 0.75"),
+            .says("KiB over the size before it: 0.75"),
         // One pair is certainly below the others and above 0.95; another pair may be below 0.95.
         row("B12", NEVER, Inconclusive, |m| {
             Planted::new("B12", m, |_, x| match x {
@@ -141,7 +141,7 @@ fn table() -> Vec<Row> {
         row("B12", CHECKED, DoesNotHold, |m| {
             jumps(m, LEVELS, [1.25, 1.0, 1.0, 1.0])
         })
-        .says("checked over not, L1d 1.25"),
+        .says("checked over not, L1d: 1.25"),
         row("B12", CHECKED, Inconclusive, |m| {
             jumps(m, LEVELS, [1.0, 1.0, 1.0, 1.1])
         }),
@@ -162,7 +162,7 @@ fn pitfalls() -> Vec<Row> {
                 _ => time(1.0),
             })
         })
-        .says("cycle of 1000 999"),
+        .says("cycle of 1000: 999"),
         row("B14", CYCLE, Untestable, |m| {
             sound(m).without(|_, x| x == 65_536.0)
         }),
@@ -188,11 +188,11 @@ fn pitfalls() -> Vec<Row> {
         row("B14", ORDER, DoesNotHold, |m| {
             fills(m, [5.0, 1.0, 95.0], MEAN, 0.1)
         })
-        .says("stride over sequential 0.20"),
+        .says("stride over sequential: 0.20"),
         row("B14", ORDER, DoesNotHold, |m| {
             fills(m, [1.0, 50.0, 95.0], MEAN, 0.1)
         })
-        .says("random cycle over stride 1.90"),
+        .says("random cycle over stride: 1.90"),
         row("B14", ORDER, Inconclusive, |m| {
             fills(m, [5.0, 4.75, 95.0], MEAN, 0.1)
         }),

@@ -108,7 +108,7 @@ pub fn rows() -> Vec<Row> {
             but(m, "B2", "1P", [4.24, 0.853])
         }),
         row("B3", GAIN, Holds, |m| but(m, "B3", "2P", [4.24, 1.2])),
-        row("B3", GAIN, DoesNotHold, |m| but(m, "B3", "2P", [4.0, 2.0])).says("per core 0.50"),
+        row("B3", GAIN, DoesNotHold, |m| but(m, "B3", "2P", [4.0, 2.0])).says("per core: 0.50"),
         row("B3", GAIN, Untestable, |m| {
             but(&of_two_kinds(m), "B3", "2P", [4.24, 1.2])
         })
@@ -121,15 +121,15 @@ pub fn rows() -> Vec<Row> {
         })
         .says("not both certainly above zero"),
         row("B4", ONE, Holds, |m| but(m, "B4", "2Q", [4.02, 1.0])),
-        row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [6.0, 1.0])).says("one task 1.4"),
-        row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [2.12, 1.0])).says("one task 0.50"),
+        row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [6.0, 1.0])).says("one task: 1.4"),
+        row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [2.12, 1.0])).says("one task: 0.50"),
         row("B4", ONE, Inconclusive, |m| {
             but(m, "B4", "2Q", [4.24 * 1.05, 1.0])
         }),
         row("B4", ONE, Untestable, |m| {
             but(m, "B4", "2Q", [4.0, 1.0]).without(|_, tasks| tasks == 1.0)
         }),
-        row("B4", FOUR, Holds, |m| but(m, "B4", "2Q", [4.0, 6.587])).says("8 tasks 7.7"),
+        row("B4", FOUR, Holds, |m| but(m, "B4", "2Q", [4.0, 6.587])).says("8 tasks: 7.7"),
         row("B4", FOUR, DoesNotHold, |m| {
             but(m, "B4", "2Q", [4.0, 0.853])
         }),
@@ -149,7 +149,7 @@ pub fn rows() -> Vec<Row> {
         row("B5", BACK, DoesNotHold, |m| {
             but(m, "B5", "2Q padded", [4.0, 1.28])
         })
-        .says("tasks 1.50"),
+        .says("tasks: 1.50"),
         row("B5", BACK, Inconclusive, |m| {
             but(m, "B5", "2Q padded", [4.0, 0.853 * 1.15])
         }),
@@ -166,7 +166,7 @@ pub fn rows() -> Vec<Row> {
         row("B6", STREAMS, DoesNotHold, |m| {
             but(m, "B6", "3P", [4.0, 1.706])
         })
-        .says("8 tasks 2.0"),
+        .says("8 tasks: 2.0"),
         row("B6", STREAMS, Inconclusive, |m| {
             but(m, "B6", "3P", [4.0, 0.853 * 1.1])
         }),
@@ -186,7 +186,7 @@ pub fn rows() -> Vec<Row> {
         row("B6", VECTORS, DoesNotHold, |m| {
             but(m, "B6", "3P", [0.4, 0.5])
         })
-        .says("vectors over 3P, one task 1.25"),
+        .says("vectors over 3P, one task: 1.25"),
         row("B6", VECTORS, Inconclusive, |m| {
             but(m, "B6", "1P", [4.0, 0.08])
         }),
@@ -198,7 +198,7 @@ pub fn rows() -> Vec<Row> {
         row("B6", MEANS, DoesNotHold, |m| {
             found(m, "B6", [0.0, 2e-9], usual)
         })
-        .says("in 10^-9 2 "),
+        .says("in 10^-9: 2 "),
         row("B6", MEANS, Untestable, |m| {
             found(m, "B6", [0.0, 0.0], usual).without(|series, _| series.contains("distance"))
         }),

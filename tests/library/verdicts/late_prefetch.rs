@@ -59,7 +59,7 @@ pub fn rows() -> Vec<Row> {
         row("E40", USEFUL, DoesNotHold, |m| {
             counted(m, but(SOUND, |of| of.useful = [0.3, 0.0]))
         })
-        .says("useful in memory 0.3"),
+        .says("useful in memory: 0.3"),
         row("E40", USEFUL, DoesNotHold, |m| {
             counted(m, but(SOUND, |of| of.useful = [0.98, 0.5]))
         }),

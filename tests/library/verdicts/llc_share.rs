@@ -76,9 +76,9 @@ fn on_a_large_share() -> Vec<Row> {
         row("E25", AGREE, Holds, |m| counts(m, 16.0, 16.0)),
         // CPUID rounds the number of threads up to a power of two.
         row("E25", AGREE, Holds, |m| counts(m, 0.6875, 0.515625))
-            .says("by CPUID over by sysfs 0.75"),
+            .says("by CPUID over by sysfs: 0.75"),
         row("E25", AGREE, DoesNotHold, |m| counts(m, 8.0, 16.0))
-            .says("by CPUID over by sysfs 2.00"),
+            .says("by CPUID over by sysfs: 2.00"),
         row("E25", AGREE, Untestable, |m| {
             Planted::new("E25", m, |series, _| match series {
                 "share by sysfs, bytes" => Value::Untestable("/sys is not mounted"),
@@ -98,9 +98,9 @@ fn on_a_large_share() -> Vec<Row> {
         })
         .says("the ladder of working sets shows no step"),
         // The share of each of many threads does not matter.
-        row("E25", WASTE, Holds, |m| shared_by(m, 32, 32.0)).says("percent unused 96.9"),
-        row("E25", WASTE, Holds, |m| shared_by(m, 1, 8.0)).says("percent unused 87.5"),
-        row("E25", WASTE, DoesNotHold, |m| shared_by(m, 1, 4.0)).says("percent unused 75"),
+        row("E25", WASTE, Holds, |m| shared_by(m, 32, 32.0)).says("percent unused: 96.9"),
+        row("E25", WASTE, Holds, |m| shared_by(m, 1, 8.0)).says("percent unused: 87.5"),
+        row("E25", WASTE, DoesNotHold, |m| shared_by(m, 1, 4.0)).says("percent unused: 75"),
         row("E25", WASTE, Untestable, |m| shared_by(&guest(m), 1, 8.0)).says("virtual machine"),
         row("E25", WASTE, Untestable, |m| {
             level(m).without(|series, _| series == "share by CPUID, bytes")
@@ -125,7 +125,7 @@ fn on_a_large_share() -> Vec<Row> {
         row("E25", TWICE, Holds, level),
         // A thread that finds the whole level for itself.
         row("E25", TWICE, DoesNotHold, |m| speeds(m, [40.0; 4], 20.0))
-            .says("half the share over twice the share 1.00"),
+            .says("half the share over twice the share: 1.00"),
         row("E25", TWICE, Inconclusive, |m| {
             speeds(m, [40.0, 40.0, 44.0, 40.0], 20.0)
         }),

@@ -96,7 +96,7 @@ fn addresses() -> Vec<Row> {
         row("X2", DISPLACEMENT, DoesNotHold, |m| {
             loads(m, &[("+4096", 1.0)])
         })
-        .says("[rax+4096] 1.00"),
+        .says("[rax+4096]: 1.00"),
         row("X2", DISPLACEMENT, Inconclusive, |m| {
             loads(m, &[("+64]", 0.25)])
         }),
@@ -138,12 +138,12 @@ fn registers() -> Vec<Row> {
     vec![
         row("X2", NARROW, Holds, different),
         row("X2", NARROW, DoesNotHold, |m| loads(m, &[("movzx", 1.0)]))
-            .says("movzx eax,word [rdx+rax] 1.00"),
+            .says("movzx eax,word [rdx+rax]: 1.00"),
         // A narrow load that is faster than a wide one is also wrong.
         row("X2", NARROW, DoesNotHold, |m| {
             loads(m, &[("mov rax,[rdx+rax]", 1.0)])
         })
-        .says("mov eax,[rdx+rax] -1.0"),
+        .says("mov eax,[rdx+rax]: -1.0"),
         row("X2", NARROW, Inconclusive, |m| {
             loads(m, &[("mov eax", 0.25)])
         }),

@@ -73,7 +73,7 @@ pub fn rows() -> Vec<Row> {
         row("E39", EMITTED, DoesNotHold, |m| {
             compiled(m, [0.0, 0.0], [time(1.2), time(8.0)])
         })
-        .says("with the option 0"),
+        .says("with the option: 0"),
         row("E39", EMITTED, DoesNotHold, |m| {
             compiled(m, [1.0, 1.0], [time(1.2), time(8.0)])
         }),

@@ -75,7 +75,7 @@ const PEERS: &str = ".6";
 
 pub fn rows() -> Vec<Row> {
     vec![
-        row("B10", READS, Holds, note).says("StripedMap less 1 of StripedWriteMap"),
+        row("B10", READS, Holds, note).says("StripedMap minus StripedWriteMap, in turn"),
         row("B10", READS, DoesNotHold, |m| {
             times(m, [30.0, 40.0, 30.0, 30.0, 30.0])
         })
@@ -112,20 +112,20 @@ pub fn rows() -> Vec<Row> {
             times(m, [30.0, 30.0, 30.0, 31.5, 31.5])
         }),
         row("B10", PAPAYA, Untestable, without_peers).says("without the feature peers"),
-        row("B10", SIZES, Holds, without_peers).says("StripedWriteMap: size 12000"),
+        row("B10", SIZES, Holds, without_peers).says("StripedWriteMap: size: 12000"),
         row("B10", SIZES, DoesNotHold, |m| {
             sized(m, "StripedWriteMap: size off by", 3.0)
         })
-        .says("StripedWriteMap: size off by with 1 threads 3"),
+        .says("StripedWriteMap: size wrong by, with 1 thread: 3"),
         row("B10", SIZES, Untestable, |m| {
             note(m).without(|series, _| series == "StripedMap: size")
         })
         .says("was not measured at 1"),
-        row("B10", PEERS, Holds, note).says("DashMap: size 12000"),
+        row("B10", PEERS, Holds, note).says("DashMap: size: 12000"),
         row("B10", PEERS, DoesNotHold, |m| {
             sized(m, "papaya::HashMap: size", 12_001.0)
         })
-        .says("papaya::HashMap: size 12001"),
+        .says("papaya::HashMap: size: 12001"),
         row("B10", PEERS, Untestable, without_peers).says("without the feature peers"),
     ]
 }

@@ -125,7 +125,7 @@ fn results() -> Vec<Row> {
 fn shares() -> Vec<Row> {
     vec![
         row("E7", PAYS, Holds, |m| transposed(m, 0.234, 0.9)),
-        row("E7", PAYS, DoesNotHold, |m| transposed(m, 0.95, 0.2)).says("N = 1000 0.95"),
+        row("E7", PAYS, DoesNotHold, |m| transposed(m, 0.95, 0.2)).says("N = 1000: 0.95"),
         row("E7", PAYS, Inconclusive, |m| transposed(m, 0.6, 0.2)),
         row("E7", PAYS, Untestable, |m| {
             transposed(m, 0.2, 0.2).without(|_, n| n == 1000.0)
@@ -135,7 +135,7 @@ fn shares() -> Vec<Row> {
         row("E7", PAYS_ELSEWHERE, DoesNotHold, |m| {
             transposed(m, 0.2, 0.95)
         })
-        .says("N = 1024 0.95"),
+        .says("N = 1024: 0.95"),
         row("E7", PAYS_ELSEWHERE, Inconclusive, |m| {
             transposed(m, 0.2, 0.6)
         }),
@@ -167,7 +167,7 @@ fn shares() -> Vec<Row> {
         row("E8", SUB_MATRIX_SHARE, DoesNotHold, |m| {
             columns("E8", m, [3.0, 3.0, 1.6, 0.9])
         })
-        .says("sub-matrix over original 0.53"),
+        .says("sub-matrix over original: 0.53"),
         row("E8", SUB_MATRIX_SHARE, Inconclusive, |m| {
             columns("E8", m, [10.0, 3.0, 2.08, 1.0])
         }),
@@ -189,7 +189,7 @@ fn shares() -> Vec<Row> {
         row("E9", VECTORISED_SHARE, DoesNotHold, |m| {
             columns("E9", m, [3.0, 3.0, 1.6, 0.9])
         })
-        .says("vectorised over original 0.30"),
+        .says("vectorised over original: 0.30"),
         row("E9", VECTORISED_SHARE, Inconclusive, |m| {
             columns("E9", m, [10.0, 4.0, 2.0, 1.14])
         }),
@@ -201,7 +201,7 @@ fn shares() -> Vec<Row> {
         row("E9", ORDER, DoesNotHold, |m| {
             columns("E9", m, [3.0, 2.9, 1.6, 0.9])
         })
-        .says("transposed over original 0.97"),
+        .says("transposed over original: 0.97"),
         row("E9", ORDER, Inconclusive, |m| {
             columns("E9", m, [10.0, 9.0, 2.0, 1.0])
         }),
@@ -231,7 +231,7 @@ fn misses() -> Vec<Row> {
                 None => time(3.0),
             })
         })
-        .says("8 columns together 0.25"),
+        .says("8 columns together: 0.25"),
         row("E10", HALVED, Untestable, |m| {
             columns("E10", m, TABLE).without(|series, x| series == TOGETHER && x == 4.0)
         })
@@ -247,7 +247,7 @@ fn misses() -> Vec<Row> {
         row("E10", FOLLOWS, DoesNotHold, |m| {
             columns("E10", m, [3.0, 2.9, 1.6, 0.9])
         })
-        .says("original over transposed 1.03"),
+        .says("original over transposed: 1.03"),
         row("E10", FOLLOWS, Inconclusive, |m| {
             columns("E10", m, [3.6, 3.0, 1.6, 0.9])
         }),

@@ -84,7 +84,7 @@ pub fn rows() -> Vec<Row> {
     let mut rows = counted();
     rows.extend([
         row("D23", PING_PONG, Holds, |m| trip(m, 50.0)),
-        row("D23", PING_PONG, DoesNotHold, |m| trip(m, 5.0)).says("round trip over hit 5.0"),
+        row("D23", PING_PONG, DoesNotHold, |m| trip(m, 5.0)).says("round trip over hit: 5.0"),
         row("D23", PING_PONG, Inconclusive, |m| trip(m, 10.0)),
         row("D23", PING_PONG, Untestable, alone).says("the test needs two cores"),
     ]);

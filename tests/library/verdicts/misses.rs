@@ -70,11 +70,11 @@ pub fn rows() -> Vec<Row> {
         row("D20", SIMULATED, DoesNotHold, |m| {
             simulated(m, 12.5, [13.0, 41.0, 58.0])
         })
-        .says("sequential reads that miss 12.5"),
+        .says("sequential reads that miss: 12.5"),
         row("D20", SIMULATED, DoesNotHold, |m| {
             simulated(m, 3.1, [13.0, 41.0, 41.0])
         })
-        .says("more at random 0"),
+        .says("more at random: 0"),
         row("D20", SIMULATED, Untestable, |m| {
             simulated(m, 3.1, [0.0; 3]).without(|series, _| series.ends_with("simulated"))
         }),
@@ -120,7 +120,7 @@ pub fn rows() -> Vec<Row> {
             let reads = [(0.125, 0.8), (0.5, 1.2)];
             counted(m, Counts { reads, ..SOUND })
         })
-        .says("sequential 1.6"),
+        .says("sequential: 1.6"),
         row("D20", DOUBLES, DoesNotHold, |m| {
             let reads = [(0.125, 1.0), (0.9, 0.9)];
             counted(m, Counts { reads, ..SOUND })
@@ -130,7 +130,7 @@ pub fn rows() -> Vec<Row> {
             let reads = [(0.125, 1.0), (0.94, 1.01)];
             counted(m, Counts { reads, ..SOUND })
         })
-        .says("least growth per doubling, random 2.02"),
+        .says("least growth per doubling, random: 2.02"),
         // They grow at first alone.
         row("D20", DOUBLES, DoesNotHold, |m| {
             let twice = 2.0 * m.data_cache(2).map_or(1.0, |cache| cache.size as f64);
@@ -139,7 +139,7 @@ pub fn rows() -> Vec<Row> {
                 Some(Interval::exact(if more { 2.0 } else { 0.9 }))
             })
         })
-        .says("least growth per doubling, random 2.00"),
+        .says("least growth per doubling, random: 2.00"),
         row("D20", DOUBLES, Inconclusive, |m| {
             let reads = [(0.125, 1.0), (0.9, 1.05)];
             counted(m, Counts { reads, ..SOUND })

@@ -73,7 +73,7 @@ fn streams(machine: &Machine, gain: f64) -> Planted {
 
 pub fn rows() -> Vec<Row> {
     vec![
-        row("X21", BYPASSING, Holds, |m| triads(m, 1.33)).says("triad 1.33"),
+        row("X21", BYPASSING, Holds, |m| triads(m, 1.33)).says("triad: 1.33"),
         row("X21", BYPASSING, DoesNotHold, |m| triads(m, 1.0)),
         row("X21", BYPASSING, DoesNotHold, |m| triads(m, 1.9)),
         row("X21", BYPASSING, Inconclusive, |m| triads(m, 1.2)),
@@ -85,11 +85,11 @@ pub fn rows() -> Vec<Row> {
         row("X21", BETWEEN, DoesNotHold, |m| {
             mixes(m, [READ, 18.0, 16.0, 10.0, 12.0], [18.0; 2])
         })
-        .says("1 read per write over writes 0.83"),
+        .says("1 read per write over writes: 0.83"),
         row("X21", BETWEEN, DoesNotHold, |m| {
             mixes(m, [READ, 30.0, 18.0, 16.0, 12.0], [18.0; 2])
         })
-        .says("3 reads per write over the fastest reads 1.25"),
+        .says("3 reads per write over the fastest reads: 1.25"),
         row("X21", BETWEEN, Holds, |m| streams(m, 1.5)),
         row("X21", BETWEEN, DoesNotHold, |m| streams(m, 1.0)),
         row("X21", BETWEEN, Inconclusive, |m| {
@@ -103,14 +103,14 @@ pub fn rows() -> Vec<Row> {
         row("X21", LINES, DoesNotHold, |m| {
             mixes(m, [READ, 12.0, 12.0, 12.0, 12.0], [18.0; 2])
         })
-        .says("3 reads per write with RFO over the fastest reads 0.62"),
+        .says("3 reads per write with RFO over the fastest reads: 0.62"),
         row("X21", LINES, Inconclusive, |m| {
             mixes(m, [READ, 14.4, 18.0, 16.0, 12.0], [18.0; 2])
         }),
         row("X21", LINES, Untestable, |m| {
             triads(m, 1.33).without(|series, _| series == "read")
         }),
-        row("X21", PORTS, Holds, |m| of_ports(m, 0.9)).says("ports 0.90"),
+        row("X21", PORTS, Holds, |m| of_ports(m, 0.9)).says("ports: 0.90"),
         row("X21", PORTS, DoesNotHold, |m| of_ports(m, 0.6)),
         row("X21", PORTS, Inconclusive, |m| of_ports(m, 0.8)),
         row("X21", PORTS, Untestable, |m| {
@@ -124,7 +124,7 @@ pub fn rows() -> Vec<Row> {
         row("X21", IN_L2, Untestable, |m| {
             in_l2(m, 0.2).without(|series, _| series == "non-temporal triad")
         }),
-        row("X21", STREAMS, Holds, |m| streams(m, 1.5)).says("four streams over one 1.50"),
+        row("X21", STREAMS, Holds, |m| streams(m, 1.5)).says("four streams over one: 1.50"),
         row("X21", STREAMS, DoesNotHold, |m| streams(m, 1.0)),
         row("X21", STREAMS, Inconclusive, |m| streams(m, 1.15)),
         row("X21", STREAMS, Untestable, |m| {

@@ -154,7 +154,7 @@ fn estimates() -> Vec<Row> {
             let buffered = [50.0; 4];
             a3(m, Times { buffered, ..USUAL })
         })
-        .says("stages of 64 over 8 1.0"),
+        .says("stages of 64 over 8: 1.0"),
         row("A3", RISES, Inconclusive, |m| {
             let buffered = [55.0, 50.0, 50.0, 50.0];
             a3(m, Times { buffered, ..USUAL })
@@ -168,7 +168,7 @@ fn estimates() -> Vec<Row> {
             let drawn = 65.0;
             a3(m, Times { drawn, ..USUAL })
         })
-        .says("stages of 64 over simple 1.3"),
+        .says("stages of 64 over simple: 1.3"),
         row("A3", MORE, DoesNotHold, |m| {
             a3(m, but(USUAL, |of| of.drawn = 52.0))
         }),
@@ -184,17 +184,17 @@ fn estimates() -> Vec<Row> {
             let buffered = [110.0, 70.0, 60.0, 50.0];
             a3(m, Times { buffered, ..USUAL })
         })
-        .says("stages of 8 over simple 0.9"),
+        .says("stages of 8 over simple: 0.9"),
         row("A3", FEWEST, DoesNotHold, |m| {
             a3(m, but(USUAL, |of| of.looked_up = 120.0))
         })
-        .says("looked up over drawn 0.8"),
+        .says("looked up over drawn: 0.8"),
         // Equal times decide the claim.
         row("A3", FEWEST, DoesNotHold, |m| {
             let buffered = [100.0, 70.0, 60.0, 50.0];
             a3(m, Times { buffered, ..USUAL })
         })
-        .says("stages of 8 over simple 1.0"),
+        .says("stages of 8 over simple: 1.0"),
         row("A3", FEWEST, Inconclusive, |m| {
             let buffered = [91.0, 70.0, 60.0, 50.0];
             a3(m, Times { buffered, ..USUAL })
@@ -243,7 +243,7 @@ fn counts() -> Vec<Row> {
         row("A3", COUNTED_FLAT, DoesNotHold, |m| {
             a3_counted(m, but(PENDING, |of| of.last = 5.0))
         })
-        .says("column 64 over 8 1.25"),
+        .says("column 64 over 8: 1.25"),
         row("A3", COUNTED_FLAT, Inconclusive, |m| {
             a3_counted(m, but(PENDING, |of| of.noise = 0.06))
         }),

@@ -72,7 +72,7 @@ pub fn rows() -> Vec<Row> {
                 bytes(series, 9.0).unwrap_or(time(1.0))
             })
         })
-        .says("bytes before paid 9"),
+        .says("bytes before paid: 9"),
         row("E17", SIZES, Untestable, |m| {
             today(m).without(|series, _| series == "bytes before buyer")
         })
@@ -118,11 +118,11 @@ pub fn rows() -> Vec<Row> {
         row("E17", APART, DoesNotHold, |m| {
             batches(m, WHOLE, [20.0, 20.0, 20.0, 20.0])
         })
-        .says("split over apart, in L1d 1.50"),
+        .says("split over apart, in L1d: 1.50"),
         row("E17", APART, DoesNotHold, |m| {
             batches(m, WHOLE, [5.0, 5.0, 5.0, 30.0])
         })
-        .says("split over apart, in memory 1.00"),
+        .says("split over apart, in memory: 1.00"),
         row("E17", APART, Inconclusive, |m| {
             batches(m, WHOLE, [15.0, 5.0, 5.0, 20.0])
         }),

@@ -64,13 +64,13 @@ fn shared(machine: &Machine, shared: [f64; 3]) -> Planted {
 
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
-        row("E38", STORE, Holds, |m| times(m, PAPER)).says("prefetchw over prefetcht0 0.40"),
+        row("E38", STORE, Holds, |m| times(m, PAPER)).says("prefetchw over prefetcht0: 0.40"),
         row("E38", STORE, Holds, |m| there(m, [60.0, 50.0, 50.0])),
         row("E38", STORE, DoesNotHold, |m| there(m, [60.0, 50.0, 60.0])),
         row("E38", STORE, Inconclusive, |m| there(m, [60.0, 50.0, 52.5])),
         row("E38", ADD, Holds, |m| times(m, PAPER)),
         row("E38", ADD, DoesNotHold, |m| there(m, [60.0, 50.0, 60.0]))
-            .says("locked addition, modified there: prefetchw over prefetcht0 1.20"),
+            .says("locked addition, modified there: prefetchw over prefetcht0: 1.20"),
         row("E38", ADD, Inconclusive, |m| there(m, [60.0, 50.0, 52.5])),
         row("E38", HELPS, Holds, |m| times(m, PAPER)),
         row("E38", HELPS, DoesNotHold, |m| there(m, [60.0, 50.0, 60.0])),
@@ -83,7 +83,7 @@ pub fn rows() -> Vec<Row> {
         row("E38", SHARED, DoesNotHold, |m| {
             shared(m, [50.0, 30.0, 20.0])
         })
-        .says("prefetcht0 over not fetched 0.60"),
+        .says("prefetcht0 over not fetched: 0.60"),
         row("E38", SHARED, Inconclusive, |m| {
             shared(m, [50.0, 50.0, 45.0])
         }),

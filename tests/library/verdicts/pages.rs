@@ -107,7 +107,7 @@ pub fn rows() -> Vec<Row> {
             // A guest whose hypervisor maps its large pages with small ones.
             but(TLB, |of| of.first_huge = 2.0).on(m)
         })
-        .says("in 2 MiB pages 2.0"),
+        .says("in 2 MiB pages: 2.0"),
         row("D16", CURE, Inconclusive, |m| {
             but(TLB, |of| of.first_huge = 1.3).on(m)
         }),

@@ -43,7 +43,7 @@ pub fn rows() -> Vec<Row> {
         row("A5", UNROLLED, Untestable, refused).says("no timer"),
         row("A5", STAGED, Holds, usual),
         row("A5", STAGED, DoesNotHold, |m| hottest(m, 94.0, 24.0, 84.0))
-            .says("simple over stages 1.1"),
+            .says("simple over stages: 1.1"),
         row("A5", STAGED, Inconclusive, |m| hottest(m, 50.0, 10.0, 25.0)),
         row("A5", STAGED, Untestable, refused),
     ]

@@ -42,7 +42,7 @@ pub fn rows() -> Vec<Row> {
         row("E14", ASKED, DoesNotHold, |m| {
             with(m, "percent of objects that asked on a line", 1.0, 97.0)
         })
-        .says("on the stack, percent 97"),
+        .says("on the stack, percent: 97"),
         row("E14", ASKED, Untestable, |m| {
             glibc(m).without(|series, x| series.starts_with("percent") && x == 2.0)
         }),
@@ -51,7 +51,7 @@ pub fn rows() -> Vec<Row> {
         row("E14", UNASKED, DoesNotHold, |m| {
             with(m, "unasked boxes of 4096 on a line", 0.0, 4096.0)
         })
-        .says("on a line 4096"),
+        .says("on a line: 4096"),
         // An allocator that aligns to 8 bytes.
         row("E14", UNASKED, DoesNotHold, |m| {
             with(m, "unasked boxes of 4096 on a multiple of 16", 0.0, 2000.0)
@@ -68,7 +68,7 @@ pub fn rows() -> Vec<Row> {
             let stride = "bytes from an element of 40 bytes that asked to the next";
             with(m, stride, 0.0, 40.0)
         })
-        .says("bytes to the next 40"),
+        .says("bytes to the next: 40"),
         row("E14", ARRAY, Untestable, |m| {
             glibc(m).without(|series, _| series == "elements that asked on a line, of 64")
         }),

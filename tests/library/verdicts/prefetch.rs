@@ -149,7 +149,7 @@ pub fn rows() -> Vec<Row> {
                 _ => time(20.0),
             })
         })
-        .says("share of a miss after prefetcht2 1.0"),
+        .says("share of a miss after prefetcht2: 1.0"),
         row("E36", SWEPT, Inconclusive, |m| {
             hints(m, |_| noisy(200.0, 0.1))
         }),
@@ -178,7 +178,7 @@ pub fn rows() -> Vec<Row> {
         .says("no 2 MiB pages"),
         row("E37", NEAR, Holds, |m| ahead(m, [1.01, 0.99, 0.9, 0.5])),
         row("E37", NEAR, DoesNotHold, |m| ahead(m, [1.2, 1.0, 0.9, 0.5]))
-            .says("prefetch over none, L1d 1.20"),
+            .says("prefetch over none, L1d: 1.20"),
         row("E37", NEAR, DoesNotHold, |m| ahead(m, [1.0, 0.8, 0.9, 0.5])),
         row("E37", NEAR, Inconclusive, |m| {
             ahead(m, [1.0, 1.03, 0.9, 0.5])
@@ -200,7 +200,7 @@ pub fn rows() -> Vec<Row> {
         row("E37", BEST, DoesNotHold, |m| {
             evicting(m, 220.0, [400.0, 200.0, 300.0])
         })
-        .says("twice L1d ahead over half of it 1.0"),
+        .says("twice L1d ahead over half of it: 1.0"),
         row("E37", BEST, Holds, |m| sweep(m, 400.0, 200.0, 200.0)),
         // A distance of one is enough.
         row("E37", BEST, DoesNotHold, |m| sweep(m, 190.0, 200.0, 300.0)),
@@ -249,7 +249,7 @@ pub fn rows() -> Vec<Row> {
         row("E37", HINTS, DoesNotHold, |m| {
             hinted(m, |name| if name == "prefetcht2" { 560.0 } else { 200.0 })
         })
-        .says("prefetcht2 over none 1."),
+        .says("prefetcht2 over none: 1."),
         row("E37", HINTS, Inconclusive, |m| hinted(m, |_| 532.0)),
         row("E37", HINTS, Untestable, |m| {
             hinted(m, |_| 200.0).without(|series, _| series.contains("prefetchnta"))

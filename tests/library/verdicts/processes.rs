@@ -117,7 +117,7 @@ pub fn rows() -> Vec<Row> {
         rows.extend([
             row("D44", claim, Holds, |m| half(m, [8.0, 6.0])),
             row("D44", claim, DoesNotHold, |m| half(m, [6.0, 8.0]))
-                .says("beside a writer over beside a reader 1.33"),
+                .says("beside a writer over beside a reader: 1.33"),
             // A reader takes as much of the cache as a writer.
             row("D44", claim, DoesNotHold, |m| half(m, [5.0, 5.0])),
             // As the figure, the claim says nothing about a process alone.
@@ -128,7 +128,7 @@ pub fn rows() -> Vec<Row> {
     for claim in [READ_TAKEN, WRITE_TAKEN] {
         rows.extend([
             row("D44", claim, Holds, |m| half(m, [5.0, 5.0]))
-                .says("beside a reader over alone 0.50"),
+                .says("beside a reader over alone: 0.50"),
             row("D44", claim, DoesNotHold, |m| half(m, [12.0, 6.0])),
             row("D44", claim, DoesNotHold, |m| half(m, [10.0, 6.0])),
             row("D44", claim, Inconclusive, |m| half(m, [9.0, 6.0])),

@@ -33,7 +33,7 @@ pub fn rows() -> Vec<Row> {
         row("D8", TWENTY, Holds, |m| {
             levels(m, [5.0, 16.0, 70.0, 110.0]).with_clock_in_memory(0.8)
         })
-        .says("memory over L1d 22.0"),
+        .says("memory over L1d: 22.0"),
         row("D8", TWENTY, DoesNotHold, |m| {
             levels(m, [5.0, 16.0, 40.0, 80.0])
         }),
@@ -58,7 +58,7 @@ pub fn rows() -> Vec<Row> {
         row("D8", STEPS, DoesNotHold, |m| {
             levels(m, [5.0, 16.0, 16.5, 17.0])
         })
-        .says("KiB of the last level"),
+        .says("MiB of the last level"),
         // Other guests may use the last level of a virtual machine.
         row("D8", STEPS, Untestable, |m| {
             levels(&guest(m), [5.0, 16.0, 16.5, 17.0])
@@ -101,7 +101,7 @@ pub fn rows() -> Vec<Row> {
             model.levels.truncate(2);
             levels(&model.machine(), [5.0, 16.0, 16.0, 400.0])
         })
-        .says("2048 KiB of the last level"),
+        .says("2 MiB of the last level"),
         row("D19", TEN, Holds, |m| random(m, 20.0, 1.2)),
         row("D19", TEN, DoesNotHold, |m| random(m, 4.0, 1.2)),
         row("D19", TEN, Inconclusive, |m| random(m, 10.0, 1.0)),
@@ -123,7 +123,7 @@ pub fn rows() -> Vec<Row> {
                 _ => time(400.0 * 2f64.powf((x / first).log2().clamp(0.0, 1.0))),
             })
         })
-        .says("least growth per doubling, from 256 to 1024 MiB 1.00"),
+        .says("least growth per doubling, from 256 to 1024 MiB: 1.00"),
         row("D19", RISES, Inconclusive, |m| {
             Planted::new("D19", m, |_, _| noisy(400.0, 0.2))
         }),

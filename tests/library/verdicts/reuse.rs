@@ -29,7 +29,7 @@ pub fn rows() -> Vec<Row> {
         row("D1", PAPER, DoesNotHold, |m| {
             plant(m, 170_000.0, 4.0, 400.0)
         })
-        .says("cycles with 170000"),
+        .says("cycles with: 170000"),
         row("D1", PAPER, Untestable, |m| {
             plant(m, 168_500.0, 4.0, 400.0).without(|series, _| series.contains("share"))
         }),

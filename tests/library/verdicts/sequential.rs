@@ -76,7 +76,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("4.5"),
         row("D14", HIDDEN, Holds, |m| walk(m, 1.0, 3.0)),
-        row("D14", HIDDEN, DoesNotHold, |m| walk(m, 1.0, 5.0)).says("memory over L1d 5."),
+        row("D14", HIDDEN, DoesNotHold, |m| walk(m, 1.0, 5.0)).says("memory over L1d: 5."),
         row("D14", HIDDEN, Inconclusive, |m| walk(m, 1.0, 4.0)),
         row("D14", HIDDEN, Untestable, |m| {
             walk(m, 1.0, 2.0).without(holds(m.ranges.memory))
@@ -87,16 +87,16 @@ pub fn rows() -> Vec<Row> {
         row("D14", LEVELS, Holds, |m| {
             plateaus(m, [5.0, 10.0, 10.0, 12.0]).with_clock_in_memory(0.8)
         })
-        .says("memory over L2 1.20"),
+        .says("memory over L2: 1.20"),
         row("D14", LEVELS, Holds, |m| plateaus(m, [4.0, 8.0, 8.5, 9.1])),
         row("D14", LEVELS, DoesNotHold, |m| {
             plateaus(m, [4.0, 4.1, 4.5, 9.1])
         })
-        .says("L2 over L1d 1.0"),
+        .says("L2 over L1d: 1.0"),
         row("D14", LEVELS, DoesNotHold, |m| {
             plateaus(m, [4.0, 8.0, 8.0, 8.0])
         })
-        .says("memory over L2 1.0"),
+        .says("memory over L2: 1.0"),
         row("D14", LEVELS, Inconclusive, |m| {
             plateaus(m, [4.0, 4.4, 8.0, 9.0])
         }),
@@ -123,7 +123,7 @@ pub fn rows() -> Vec<Row> {
         row("D15", APART, DoesNotHold, |m| {
             apart(m, [6.0, 14.0, 26.0, 20.0])
         })
-        .says("NPAD=31 over NPAD=15 0.77"),
+        .says("NPAD=31 over NPAD=15: 0.77"),
         row("D15", APART, DoesNotHold, |m| {
             apart(m, [6.0, 14.0, 26.0, 26.0])
         }),
@@ -164,7 +164,7 @@ pub fn rows() -> Vec<Row> {
         row("D17", WRITES, DoesNotHold, |m| {
             writes(m, [1.0, 1.0, 1.2, 1.0], [1.0; 4])
         })
-        .says("Inc over Follow in memory 1.00"),
+        .says("Inc over Follow in memory: 1.00"),
         row("D17", WRITES, Inconclusive, |m| {
             writes(m, [1.0, 1.0, 1.2, 1.1], [1.0; 4])
         }),

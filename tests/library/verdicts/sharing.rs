@@ -106,14 +106,14 @@ pub fn rows() -> Vec<Row> {
     let mut rows = vec![
         row("B8", ORDER, Holds, |m| times("B8", m, NOTE)),
         row("B8", ORDER, DoesNotHold, |m| dense(m, 1500.0))
-            .says("one lock over locks side by side 0.73"),
+            .says("one lock over locks side by side: 0.73"),
         row("B8", ORDER, Inconclusive, |m| dense(m, 1100.0)),
         row("B8", ORDER, Untestable, |m| {
             times("B8", m, NOTE).on(siblings::alone(m))
         })
         .says("the test needs 2 cores"),
         row("B8", SCALES, Holds, |m| times("B8", m, NOTE)),
-        row("B8", SCALES, DoesNotHold, |m| padded(m, "B8", 30.0)).says("threads over one 1.50"),
+        row("B8", SCALES, DoesNotHold, |m| padded(m, "B8", 30.0)).says("threads over one: 1.50"),
         row("B8", SCALES, Inconclusive, |m| padded(m, "B8", 24.0)),
         row("B8", SCALES, Untestable, |m| {
             times("B8", m, NOTE).on(siblings::alone(m))
@@ -124,7 +124,7 @@ pub fn rows() -> Vec<Row> {
         .says("cores of two kinds"),
         row("B8", ALL_SCALE, Holds, |m| times("B8", m, NOTE)),
         row("B8", ALL_SCALE, DoesNotHold, |m| padded(m, "B8", 30.0))
-            .says("int++: 8 threads over one 1.50"),
+            .says("int++: 8 threads over one: 1.50"),
         row("B8", ALL_SCALE, Inconclusive, |m| padded(m, "B8", 24.0)),
         row("B8", ALL_SCALE, Untestable, |m| {
             times("B8", m, NOTE).on(siblings::alone(m))
@@ -141,7 +141,7 @@ pub fn rows() -> Vec<Row> {
             };
             times("B8", m, slow)
         })
-        .says("int++: dense over one place 1.50"),
+        .says("int++: dense over one place: 1.50"),
         row("B8", ALIKE, Inconclusive, |m| {
             let slow = Times {
                 dense: [22.0, 420.0],
@@ -157,16 +157,16 @@ pub fn rows() -> Vec<Row> {
             times("B8", m, NOTE).without(|series, _| series.starts_with("parking_lot"))
         }),
         row("B9", FLAT, Holds, |m| flat(m, 1.0)),
-        row("B9", FLAT, DoesNotHold, |m| flat(m, 3.0)).says("4 threads over two 0.33"),
+        row("B9", FLAT, DoesNotHold, |m| flat(m, 3.0)).says("4 threads over two: 0.33"),
         // A lock that becomes slower does not scale.
-        row("B9", FLAT, Holds, |m| flat(m, 0.2)).says("4 threads over two 5.0"),
+        row("B9", FLAT, Holds, |m| flat(m, 0.2)).says("4 threads over two: 5.0"),
         row("B9", FLAT, Inconclusive, |m| flat(m, 2.0)),
         row("B9", FLAT, Untestable, |m| {
             flat(m, 1.0).on(siblings::alone(m))
         }),
         row("B9", APART, Holds, |m| times("B9", m, NOTE)),
         row("B9", APART, DoesNotHold, |m| padded(m, "B9", 600.0))
-            .says("side by side over apart 0.70"),
+            .says("side by side over apart: 0.70"),
         row("B9", APART, Inconclusive, |m| padded(m, "B9", 420.0)),
         row("B9", APART, Untestable, |m| {
             times("B9", m, NOTE).on(siblings::alone(m))
@@ -179,7 +179,7 @@ pub fn rows() -> Vec<Row> {
         row("F1", DAMAGE, Untestable, |m| {
             false_sharing("F1", m, 100.0).on(siblings::alone(m))
         })
-        .says("the test needs 2 cores, and this process may use only 0"),
+        .says("the test needs 2 cores, and the record does not say how many there were"),
         row("F1", ATOMIC, Holds, |m| false_sharing("F1", m, 100.0)),
         row("F1", ATOMIC, DoesNotHold, |m| false_sharing("F1", m, 30.0)).says("1.50"),
         row("F1", ATOMIC, Inconclusive, |m| false_sharing("F1", m, 40.0)),
@@ -187,7 +187,7 @@ pub fn rows() -> Vec<Row> {
             false_sharing("F1", m, 100.0).without(|series, _| series.ends_with("atomic"))
         }),
         row("F1", INNOCENT, Holds, |m| padded(m, "F1", 20.0)),
-        row("F1", INNOCENT, DoesNotHold, |m| padded(m, "F1", 40.0)).says("4 threads over one 2.0"),
+        row("F1", INNOCENT, DoesNotHold, |m| padded(m, "F1", 40.0)).says("4 threads over one: 2.0"),
         row("F1", INNOCENT, Inconclusive, |m| {
             padded(m, "F1", 20.0 * 1.57)
         }),
@@ -202,7 +202,7 @@ pub fn rows() -> Vec<Row> {
         row("F2", PACKAGE, DoesNotHold, |m| {
             false_sharing("F2", m, 100.0)
         })
-        .says("with 4 threads 5.0"),
+        .says("with 4 threads: 5.0"),
         row("F2", PACKAGE, Inconclusive, |m| {
             false_sharing("F2", m, 20.0 * 1.81)
         }),
@@ -212,7 +212,7 @@ pub fn rows() -> Vec<Row> {
     for way in [".1", ".2", ".3", ".4", ".5", ".6"] {
         rows.extend([
             row("B8", way, Holds, |m| times("B8", m, NOTE)),
-            row("B8", way, DoesNotHold, |m| dense(m, 30.0)).says("with 8 threads 1.50"),
+            row("B8", way, DoesNotHold, |m| dense(m, 30.0)).says("with 8 threads: 1.50"),
             row("B8", way, Inconclusive, |m| dense(m, 40.0)),
             row("B8", way, Untestable, |m| {
                 Planted::new("B8", m, |_, _| Value::Untestable("no second thread"))
@@ -223,7 +223,8 @@ pub fn rows() -> Vec<Row> {
     // A quick run times eight threads of all ways, and the claims about each core time all cores.
     for scales in [SCALES, ALL_SCALE] {
         rows.extend([
-            row("B8", scales, DoesNotHold, |m| of_twelve(m, 30.0)).says("12 threads over one 1.50"),
+            row("B8", scales, DoesNotHold, |m| of_twelve(m, 30.0))
+                .says("12 threads over one: 1.50"),
             row("B8", scales, Untestable, |m| {
                 of_twelve(m, 20.0).without(|_, threads| threads == 12.0)
             })

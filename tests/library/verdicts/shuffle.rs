@@ -61,7 +61,7 @@ pub fn rows() -> Vec<Row> {
         row("A1", COLUMNS, DoesNotHold, |m| {
             shuffle(m, time(27.0), 31.0, 1.3)
         })
-        .says("looked up 1.3"),
+        .says("looked up: 1.3"),
         row("A1", COLUMNS, Inconclusive, |m| {
             shuffle(m, noisy(27.0, 0.1), 31.0, 1.0)
         }),
@@ -100,7 +100,7 @@ pub fn rows() -> Vec<Row> {
         row("A2", LONGER, DoesNotHold, |m| {
             staged(m, 27.0, [20.0, 20.0, 20.0, 20.0])
         })
-        .says("stages of 64 over 8 1.00"),
+        .says("stages of 64 over 8: 1.00"),
         row("A2", LONGER, Inconclusive, |m| {
             staged(m, 27.0, [20.0, 19.0, 18.5, 18.0])
         }),
@@ -118,7 +118,7 @@ pub fn rows() -> Vec<Row> {
             rising(m).on(with_memory(m, 8 << 20))
         }),
         row("A8", SMALL, Holds, |m| small(m, 3.1)),
-        row("A8", SMALL, DoesNotHold, |m| small(m, 4.0)).says("131072 integers 1.33"),
+        row("A8", SMALL, DoesNotHold, |m| small(m, 4.0)).says("131072 integers: 1.33"),
         row("A8", SMALL, DoesNotHold, |m| small(m, 2.0)),
         row("A8", SMALL, Inconclusive, |m| {
             Planted::new("A8", m, |series, _| match series {

@@ -50,7 +50,7 @@ pub fn rows() -> Vec<Row> {
         row("E41", SHARED, Holds, |m| loads(m, 67.0, 120.0, 130.0)),
         // The CPU predicts the pair, so a shared address takes no longer than separate ones.
         row("E41", SHARED, DoesNotHold, |m| loads(m, 67.0, 120.0, 63.0))
-            .says("shared over apart 0.94"),
+            .says("shared over apart: 0.94"),
         row("E41", SHARED, Inconclusive, |m| {
             loads(m, 67.0, 120.0, 100.5)
         }),

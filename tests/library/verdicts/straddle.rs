@@ -92,7 +92,7 @@ fn latency() -> Vec<Row> {
         row("X5", WITHIN, Holds, |m| USUAL.latency(m)),
         row("X5", WITHIN, Holds, |m| narrow("X5", m)),
         row("X5", WITHIN, DoesNotHold, |m| misaligned(5.0).latency(m))
-            .says("slowest over quickest offset in a line, at most, with 4 bytes 1.25"),
+            .says("slowest over quickest offset in a line, at most, with 4 bytes: 1.25"),
         row("X5", WITHIN, Inconclusive, |m| misaligned(4.4).latency(m)),
         row("X5", WITHIN, Untestable, |m| {
             USUAL.latency(m).without(|series, _| series == "8 bytes")
@@ -101,7 +101,7 @@ fn latency() -> Vec<Row> {
         row("X5", line, Holds, |m| across(9.0).latency(m)),
         row("X5", line, Holds, |m| narrow("X5", m)),
         row("X5", line, DoesNotHold, |m| across(20.0).latency(m))
-            .says("across two lines over in one, at most, with 4 bytes 5.0"),
+            .says("across two lines over in one, at most, with 4 bytes: 5.0"),
         row("X5", line, Inconclusive, |m| across(16.0).latency(m)),
         row("X5", line, Untestable, |m| {
             USUAL.latency(m).without(|_, x| x == 63.0)
@@ -109,7 +109,7 @@ fn latency() -> Vec<Row> {
         .says("`4 bytes` was not measured at 63"),
         row("X5", page, Holds, |m| USUAL.latency(m)),
         row("X5", page, DoesNotHold, |m| paged(8.0).latency(m))
-            .says("across two pages over across two lines, at least, with 4 bytes 1.0"),
+            .says("across two pages over across two lines, at least, with 4 bytes: 1.0"),
         row("X5", page, Inconclusive, |m| paged(8.8).latency(m)),
         row("X5", page, Untestable, |m| {
             Planted::new("X5", m, |series, x| {
@@ -142,7 +142,7 @@ macro_rules! lines {
             row("X6", $claim, DoesNotHold, |m| {
                 across(20.0).throughput(m, $verb)
             })
-            .says("across two lines over in one, at most, with 4 bytes 5.0"),
+            .says("across two lines over in one, at most, with 4 bytes: 5.0"),
             row("X6", $claim, Inconclusive, |m| {
                 across(16.0).throughput(m, $verb)
             }),
@@ -165,7 +165,7 @@ macro_rules! pages {
             row("X6", $claim, DoesNotHold, |m| {
                 paged(8.0).throughput(m, $verb)
             })
-            .says("across two pages over across two lines, at least, with 4 bytes 1.0"),
+            .says("across two pages over across two lines, at least, with 4 bytes: 1.0"),
             row("X6", $claim, Inconclusive, |m| {
                 paged(8.8).throughput(m, $verb)
             }),

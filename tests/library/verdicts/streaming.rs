@@ -67,7 +67,7 @@ pub fn rows() -> Vec<Row> {
                 _ => Value::Counted(4096.0),
             })
         })
-        .says("_mm_stream_pd 4095"),
+        .says("_mm_stream_pd: 4095"),
         row("E1", ARRIVES, Untestable, |m| {
             Planted::new("E1", m, |series, x| match series {
                 "bytes arrived by _mm_stream_si32" => Value::Untestable("no memory"),

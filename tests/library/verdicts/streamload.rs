@@ -48,11 +48,11 @@ pub fn rows() -> Vec<Row> {
         row("E5", NARROW, DoesNotHold, |m| {
             loads(m, "16", [0.5, 1.0, 1.0, 1.0])
         })
-        .says("bandwidth in L1d, 16 bytes 0.50"),
+        .says("bandwidth in L1d, 16 bytes: 0.50"),
         row("E5", NARROW, DoesNotHold, |m| {
             loads(m, "16", [1.0, 1.0, 1.0, 1.3])
         })
-        .says("bandwidth in memory, 16 bytes 1.30"),
+        .says("bandwidth in memory, 16 bytes: 1.30"),
         row("E5", NARROW, Inconclusive, |m| {
             loads(m, "16", [1.0, 1.0, 1.0, 1.1])
         }),
@@ -71,11 +71,11 @@ pub fn rows() -> Vec<Row> {
         row("E5", WIDE, DoesNotHold, |m| {
             loads(m, "32", [1.0, 0.5, 1.0, 1.0])
         })
-        .says("bandwidth in L2, 32 bytes 0.50"),
+        .says("bandwidth in L2, 32 bytes: 0.50"),
         row("E5", WIDE, DoesNotHold, |m| {
             loads(m, "64", [1.0, 1.0, 1.0, 1.3])
         })
-        .says("bandwidth in memory, 64 bytes 1.30"),
+        .says("bandwidth in memory, 64 bytes: 1.30"),
         row("E5", WIDE, Inconclusive, |m| {
             loads(m, "64", [1.1, 1.0, 1.0, 1.0])
         }),

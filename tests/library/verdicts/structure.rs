@@ -48,7 +48,7 @@ pub fn rows() -> Vec<Row> {
                 Value::Counted(list(series, x) - if lost { 1.0 } else { 0.0 })
             })
         })
-        .says("random list of 4096 4095"),
+        .says("random list of 4096: 4095"),
         row("D12", CYCLE, Untestable, |m| {
             Planted::new("D12", m, |series, x| match x {
                 50_000.0 => Value::Missing,

@@ -123,7 +123,7 @@ pub fn rows() -> Vec<Row> {
         row("D26", READ_SHARED, DoesNotHold, |m| {
             on_one_list("D26", m, 1.5)
         })
-        .says("over one, L2 1.50"),
+        .says("over one, L2: 1.50"),
         row("D26", READ_SHARED, Holds, |m| {
             let one_list = [3.0, 1.0, 1.0, 1.0];
             plant("D26", m, Slower { one_list, ..ALONE })
@@ -139,7 +139,7 @@ pub fn rows() -> Vec<Row> {
         row("D26", QUICKER, DoesNotHold, |m| {
             in_memory("D26", m, 0.7, 0.7)
         })
-        .says("own lists over one 0.70"),
+        .says("own lists over one: 0.70"),
         row("D26", QUICKER, Inconclusive, |m| {
             in_memory("D26", m, 0.9, 0.9)
         }),
@@ -148,7 +148,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("D27", PING_PONG, Holds, |m| plant("D27", m, PAPER)),
         row("D27", PING_PONG, DoesNotHold, |m| plant("D27", m, ALONE))
-            .says("one list over one 1.00"),
+            .says("one list over one: 1.00"),
         row("D27", PING_PONG, Inconclusive, |m| {
             on_one_list("D27", m, 2.0)
         }),
@@ -185,22 +185,22 @@ pub fn rows() -> Vec<Row> {
         })
         .says("the test needs 4 cores, and this process may use only 2"),
         row("D30", NEAR, Holds, |m| plant("D30", m, PAPER)),
-        row("D30", NEAR, DoesNotHold, |m| in_l2("D30", m, 1.5)).says("times as much, L2 0.67"),
+        row("D30", NEAR, DoesNotHold, |m| in_l2("D30", m, 1.5)).says("times as much, L2: 0.67"),
         row("D30", NEAR, Inconclusive, |m| in_l2("D30", m, 1.0 / 0.85)),
         row("D30", NEAR, Untestable, |m| refused("D30", m)).says("no second thread"),
         row("D30", LLC, Holds, |m| plant("D30", m, PAPER)),
-        row("D30", LLC, DoesNotHold, |m| in_llc(m, 1.5)).says("the last level 0.67"),
+        row("D30", LLC, DoesNotHold, |m| in_llc(m, 1.5)).says("the last level: 0.67"),
         row("D30", LLC, Inconclusive, |m| in_llc(m, 1.0 / 0.85)),
         row("D30", LLC, Untestable, |m| cores(plant("D30", m, PAPER), 1)),
         row("D30", FAR, Holds, |m| plant("D30", m, PAPER)),
-        row("D30", FAR, DoesNotHold, |m| in_memory("D30", m, 0.8, 0.8)).says("last level 1.25"),
-        row("D30", FAR, DoesNotHold, |m| plant("D30", m, ALONE)).says("last level 1.0"),
+        row("D30", FAR, DoesNotHold, |m| in_memory("D30", m, 0.8, 0.8)).says("last level: 1.25"),
+        row("D30", FAR, DoesNotHold, |m| plant("D30", m, ALONE)).says("last level: 1.0"),
         row("D30", FAR, Inconclusive, |m| {
             in_memory("D30", m, 1.0 / 0.9, 1.2)
         }),
         row("D30", FAR, Untestable, |m| cores(plant("D30", m, PAPER), 1)),
         row("D30", ".5", Holds, |m| plant("D30", m, PAPER)),
-        row("D30", ".5", DoesNotHold, |m| plant("D30", m, ALONE)).says("over one 2.00"),
+        row("D30", ".5", DoesNotHold, |m| plant("D30", m, ALONE)).says("over one: 2.00"),
         row("D30", ".5", Inconclusive, |m| on_one_list("D30", m, 2.0)),
         row("D30", ".5", Untestable, |m| {
             cores(plant("D30", m, PAPER), 1)
@@ -253,7 +253,7 @@ pub fn rows() -> Vec<Row> {
                 })
             })
         })
-        .says("2 threads, own lists over one 1.30"),
+        .says("2 threads, own lists over one: 1.30"),
         row("D28", TWO_RANDOM, Inconclusive, |m| {
             in_memory("D28", m, 1.1, 2.0)
         }),
@@ -271,7 +271,7 @@ pub fn rows() -> Vec<Row> {
             cores(plant("D28", m, PAPER), 2)
         }),
         row("D27", ".3", Holds, |m| plant("D27", m, PAPER)),
-        row("D27", ".3", DoesNotHold, |m| in_l2("D27", m, 1.5)).says("over one, L2 1.50"),
+        row("D27", ".3", DoesNotHold, |m| in_l2("D27", m, 1.5)).says("over one, L2: 1.50"),
         row("D27", ".3", Inconclusive, |m| in_l2("D27", m, 1.15)),
         row("D27", ".3", Untestable, |m| refused("D27", m)).says("no second thread"),
         row("D28", ".4", Holds, |m| plant("D28", m, PAPER)),
@@ -287,7 +287,7 @@ pub fn rows() -> Vec<Row> {
     for way in [".1", ".2", ".3"] {
         rows.extend([
             row("D29", way, Holds, |m| plant("D29", m, PAPER)),
-            row("D29", way, DoesNotHold, |m| in_memory("D29", m, 1.6, 3.0)).says("over one 1.25"),
+            row("D29", way, DoesNotHold, |m| in_memory("D29", m, 1.6, 3.0)).says("over one: 1.25"),
             row("D29", way, Inconclusive, |m| {
                 in_memory("D29", m, 2.0 / 1.5, 3.0)
             }),
@@ -304,7 +304,7 @@ fn by_the_clock() -> Vec<Row> {
         row("D30", LLC, DoesNotHold, |m| {
             at_a_slower_clock(in_llc(m, 1.25), 0.8)
         })
-        .says("the last level 0.80"),
+        .says("the last level: 0.80"),
         row("D30", NEAR, DoesNotHold, |m| {
             at_a_slower_clock(in_l2("D30", m, 1.25), 0.8)
         }),
@@ -320,12 +320,12 @@ fn by_the_clock() -> Vec<Row> {
             let slow = in_memory("D29", m, 1.0, 1.8);
             slow.with_clock(|series, _| if threads(series) > 2 { 0.9 } else { 1.0 })
         })
-        .says("four threads over two 1.11"),
+        .says("four threads over two: 1.11"),
         // The control is about lines that move, not about the clock of the core.
         row("D27", ".3", Holds, |m| {
             at_a_slower_clock(in_l2("D27", m, 1.25), 0.8)
         })
-        .says("over one, L2 1.00"),
+        .says("over one, L2: 1.00"),
     ];
     for (id, claim) in [
         ("D26", TWO_READ),
@@ -339,7 +339,7 @@ fn by_the_clock() -> Vec<Row> {
             "D27" => |m| at_a_slower_clock(in_memory("D27", m, 1.18, 1.18), 0.9),
             _ => |m| at_a_slower_clock(in_memory("D28", m, 1.18, 1.18), 0.9),
         };
-        rows.push(row(id, claim, Holds, plant).says("over one 1.18"));
+        rows.push(row(id, claim, Holds, plant).says("over one: 1.18"));
     }
     rows
 }

@@ -177,7 +177,7 @@ pub fn rows() -> Vec<Row> {
             // A hash of the page's number selects the set.
             planted(m, but(USUAL, |of| of.conflicts = 1.0))
         })
-        .says("16 apart over in a row 1.0"),
+        .says("16 apart over in a row: 1.0"),
         row("X9", CONFLICTS, Untestable, |m| {
             // There are too many pages for the TLB in any case.
             planted(m, but(USUAL, |of| of.second = 384.0))

@@ -129,7 +129,7 @@ fn fig_3_25() -> Vec<Row> {
                 let none = located(m, |_, location| location.core = location.cpu);
                 kept("D37", &none, SIBLINGS)
             })
-            .says("no two CPUs here: same core"),
+            .says("no two CPUs here are hyper-threads of one core"),
         ]);
     }
     rows
@@ -142,7 +142,7 @@ fn fig_3_27() -> Vec<Row> {
             let read = [1.0, 0.8, 1.0, 1.0];
             kept("D39", m, Kept { read, ..CORE_2 })
         })
-        .says("read, same memory, L2: each of two over one alone 0.80"),
+        .says("read, same memory, L2: each of two over one alone: 0.80"),
         row("D39", SAME_READ, Inconclusive, |m| {
             let read = [0.9, 1.0, 1.0, 1.0];
             kept("D39", m, Kept { read, ..CORE_2 })
@@ -152,7 +152,7 @@ fn fig_3_27() -> Vec<Row> {
             let copy = [0.4; 4];
             kept("D39", m, Kept { copy, ..CORE_2 })
         })
-        .says("copy, same memory, L1d: each of two over one alone 0.40"),
+        .says("copy, same memory, L1d: each of two over one alone: 0.40"),
         row("D39", SAME_WRITE, Inconclusive, |m| {
             let write = [0.3; 4];
             kept("D39", m, Kept { write, ..CORE_2 })
@@ -173,7 +173,7 @@ fn fig_3_27() -> Vec<Row> {
             kept("D39", m, Kept { own, ..CORE_2 })
         }),
         row("D39", OWN, DoesNotHold, |m| kept("D39", m, SIBLINGS))
-            .says("read, own memory, L1d: each of two over one alone 0.50"),
+            .says("read, own memory, L1d: each of two over one alone: 0.50"),
         row("D39", OWN, Inconclusive, |m| {
             let own = [0.9, 1.0, 0.7, 0.7];
             kept("D39", m, Kept { own, ..CORE_2 })
@@ -262,7 +262,7 @@ fn fig_3_29() -> Vec<Row> {
             let write = [0.05; 4];
             kept("D41", m, Kept { write, ..OPTERON })
         }),
-        row("D41", FASTER, Holds, |m| kept("D41", m, SLOW_NEAR)).says("last level over L1d 2.2"),
+        row("D41", FASTER, Holds, |m| kept("D41", m, SLOW_NEAR)).says("last level over L1d: 2.2"),
         row("D41", FASTER, DoesNotHold, |m| {
             let write = [0.33; 4];
             kept("D41", m, Kept { write, ..OPTERON })
@@ -310,7 +310,7 @@ fn bus_keeps(machine: &Machine, l2: f64, read: f64, write: f64) -> Planted {
 fn bus() -> Vec<Row> {
     let mut rows = vec![
         row("D25", BUS_READ, Holds, |m| bus_keeps(m, 1.0, 0.6, 0.6))
-            .says("each of 8 threads over one alone 0.60"),
+            .says("each of 8 threads over one alone: 0.60"),
         row("D25", BUS_READ, DoesNotHold, |m| {
             bus_keeps(m, 1.0, 1.2, 0.6)
         }),
@@ -328,7 +328,7 @@ fn bus() -> Vec<Row> {
         row("D25", BUS_READ, Holds, |m| {
             at_a_slower_clock(bus_keeps(m, 1.0, 0.85, 0.85), 0.85)
         })
-        .says("over one alone 0.85"),
+        .says("over one alone: 0.85"),
         row("D25", BUS_WRITE, Holds, |m| {
             at_a_slower_clock(bus_keeps(m, 1.0, 0.85, 0.85), 0.85)
         }),

@@ -214,7 +214,7 @@ pub fn rows() -> Vec<Row> {
 fn on_two_cores() -> Vec<Row> {
     vec![
         row("X12", TEN, Holds, |m| trips(m, 1.0, 100.0, 3.0)),
-        row("X12", TEN, DoesNotHold, |m| trips(m, 10.0, 100.0, 3.0)).says("over hit 5.0"),
+        row("X12", TEN, DoesNotHold, |m| trips(m, 10.0, 100.0, 3.0)).says("over hit: 5.0"),
         row("X12", TEN, Inconclusive, |m| trips(m, 5.0, 100.0, 3.0)),
         row("X12", TEN, Untestable, |m| {
             trips(m, 1.0, 100.0, 3.0).on(first_cpu_only(m))
@@ -235,7 +235,7 @@ fn on_two_cores() -> Vec<Row> {
         .says("shares the same caches"),
         row("D46", ACROSS, Holds, |m| quad_core(m, 50.0, 200.0)),
         row("D46", ACROSS, DoesNotHold, |m| quad_core(m, 50.0, 75.0))
-            .says("over same last level 1.50"),
+            .says("over same last level: 1.50"),
         row("D46", ACROSS, Inconclusive, |m| quad_core(m, 50.0, 100.0)),
         row("D46", ACROSS, Untestable, |m| {
             quad_core(m, 50.0, 100.0).on(one_last_level(m))
@@ -249,40 +249,40 @@ fn on_two_cores() -> Vec<Row> {
         row("D46", ACROSS, Untestable, |m| {
             quad_core(&guest(m), 50.0, 50.0)
         })
-        .says("over same last level 1.0"),
+        .says("over same last level: 1.0"),
         row("D46", ACROSS, Holds, |m| quad_core(&guest(m), 50.0, 200.0)),
         row("D46", BUS, Untestable, |m| quad_core(&guest(m), 50.0, 50.0))
             .says("whose host chooses"),
         row("D46", BUS, Holds, |m| quad_core(&guest(m), 50.0, 200.0)),
         row("D46", BUS, Holds, |m| quad_core(m, 50.0, 200.0)),
-        row("D46", BUS, DoesNotHold, |m| quad_core(m, 50.0, 120.0)).says("over a miss 0.60"),
+        row("D46", BUS, DoesNotHold, |m| quad_core(m, 50.0, 120.0)).says("over a miss: 0.60"),
         row("D46", BUS, Inconclusive, |m| quad_core(m, 50.0, 160.0)),
         row("D46", BUS, Untestable, |m| {
             quad_core(m, 50.0, 200.0).without(|series, _| series.contains("memory"))
         })
         .says("was not measured"),
         row("X13", MODIFIED, Holds, |m| loads(m, 60.0)),
-        row("X13", MODIFIED, DoesNotHold, |m| loads(m, 150.0)).says("over memory 1.50"),
+        row("X13", MODIFIED, DoesNotHold, |m| loads(m, 150.0)).says("over memory: 1.50"),
         row("X13", MODIFIED, Inconclusive, |m| loads(m, 100.0)),
         row("X13", MODIFIED, Untestable, |m| {
             Planted::new("X13", m, |_, _| Value::Untestable("no second CPU"))
         })
         .says("no second CPU"),
         row("X13", CLEAN, Holds, |m| loads(m, 65.0)),
-        row("X13", CLEAN, DoesNotHold, |m| loads(m, 120.0)).says("modified over exclusive 2.0"),
+        row("X13", CLEAN, DoesNotHold, |m| loads(m, 120.0)).says("modified over exclusive: 2.0"),
         row("X13", CLEAN, Inconclusive, |m| loads(m, 60.0 * 1.33)),
         row("X13", CLEAN, Untestable, |m| {
             loads(m, 60.0).without(|_, place| place == 1.0)
         }),
         row("X13", WRITING, Holds, |m| additions(m, 60.0)),
-        row("X13", WRITING, DoesNotHold, |m| additions(m, 10.0)).says("shared over own 2.0"),
+        row("X13", WRITING, DoesNotHold, |m| additions(m, 10.0)).says("shared over own: 2.0"),
         row("X13", WRITING, Inconclusive, |m| additions(m, 15.0)),
         row("X13", WRITING, Untestable, |m| {
             additions(m, 60.0).without(|_, place| place == 3.0)
         }),
         row("X13", READERS, Holds, |m| fenced(m, 60.0, 60.0, 1.2)),
         row("X13", READERS, DoesNotHold, |m| fenced(m, 60.0, 60.0, 3.0))
-            .says("3 readers over one 3.0"),
+            .says("3 readers over one: 3.0"),
         row("X13", READERS, Inconclusive, |m| fenced(m, 60.0, 60.0, 1.5)),
         row("X13", READERS, Untestable, |m| {
             fenced(m, 60.0, 60.0, 1.0).without(|series, _| series.ends_with("read the line"))
@@ -301,21 +301,21 @@ fn on_two_cores() -> Vec<Row> {
             fenced(&in_pairs(m), 60.0, 60.0, 3.0)
         })
         .says("the nearest other core is nearer than all others"),
-        row("X13", UPGRADE, Holds, |m| fenced(m, 90.0, 60.0, 1.0)).says("over addition 12.0"),
-        row("X13", UPGRADE, DoesNotHold, |m| fenced(m, 33.0, 60.0, 1.0)).says("addition 0.59"),
+        row("X13", UPGRADE, Holds, |m| fenced(m, 90.0, 60.0, 1.0)).says("over addition: 12.0"),
+        row("X13", UPGRADE, DoesNotHold, |m| fenced(m, 33.0, 60.0, 1.0)).says("addition: 0.59"),
         row("X13", UPGRADE, Inconclusive, |m| fenced(m, 40.0, 60.0, 1.0)),
         row("X13", UPGRADE, Untestable, |m| {
             fenced(m, 90.0, 60.0, 1.0).on(first_cpu_only(m))
         })
         .says("the test needs two cores"),
-        row("X13", AS_LONG, Holds, |m| fenced(m, 90.0, 90.0, 1.0)).says("over transfer 1.0"),
+        row("X13", AS_LONG, Holds, |m| fenced(m, 90.0, 90.0, 1.0)).says("over transfer: 1.0"),
         row("X13", AS_LONG, DoesNotHold, |m| fenced(m, 200.0, 60.0, 1.0)),
         row("X13", AS_LONG, Inconclusive, |m| fenced(m, 90.0, 60.0, 1.0)),
         // A line that the other core modified takes no longer than the thread's own line.
         row("X13", AS_LONG, Untestable, |m| fenced(m, 90.0, 30.0, 1.0)).says("above zero"),
         row("X14", THRICE, Holds, |m| pairs(m, 50.0, 100.0)),
         row("X14", THRICE, DoesNotHold, |m| pairs(m, 50.0, 200.0))
-            .says("longest over shortest 4.0"),
+            .says("longest over shortest: 4.0"),
         // The nearest eight CPUs share a last level.
         row("X14", THRICE, DoesNotHold, |m| {
             pairs(&with_chiplets(m), 50.0, 200.0)
@@ -327,7 +327,7 @@ fn on_two_cores() -> Vec<Row> {
         })
         .says("the test needs two pairs"),
         row("X14", ALIKE, Holds, |m| pairs(m, 50.0, 100.0)),
-        row("X14", ALIKE, DoesNotHold, |m| pairs(m, 100.0, 100.0)).says("same last level 2.0"),
+        row("X14", ALIKE, DoesNotHold, |m| pairs(m, 100.0, 100.0)).says("same last level: 2.0"),
         row("X14", ALIKE, Inconclusive, |m| pairs(m, 75.0, 100.0)),
         row("X14", ALIKE, Untestable, |m| {
             pairs(m, 50.0, 100.0).on(first_cpu_only(m))

@@ -156,29 +156,33 @@ fn step_between(
             nearest.min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
         })
         .collect();
-    let [from, to] = [least, most].map(|bytes| format!("{:.0}", bytes / 1024.0));
-    let kib = match from == to {
+    let (unit, bytes) = match least >= 1048576.0 {
+        true => ("MiB", 1048576.0),
+        false => ("KiB", 1024.0),
+    };
+    let [from, to] = [least, most].map(|size| Interval::exact(size / bytes).to_string());
+    let sizes = match from == to {
         true => from,
         false => format!("{from} to {to}"),
     };
-    let what = format!("KiB of the step nearest to the {kib} KiB of {name}:");
+    let what = format!("{unit} of the step nearest to the {sizes} {unit} of {name}");
     // A quarter of an octave to either side: the points are an octave apart.
     let quarter = 2f64.powf(0.25);
-    let around = |step: &f64| Interval::new(step / 1024.0 / quarter, step / 1024.0 * quarter);
+    let around = |step: &f64| Interval::new(step / bytes / quarter, step / bytes * quarter);
     let at = nearest.iter().map(around).reduce(Interval::hull);
     Ok(match at {
         None => Judgement {
             verdict: Verdict::DoesNotHold,
-            numbers: format!("the curve has no step, and {name} has {kib} KiB"),
+            numbers: format!("the curve has no step, and {name} has {sizes} {unit}"),
             value: None,
         },
         Some(at) if nearest.len() < found.len() => Judgement {
             verdict: Verdict::Inconclusive,
-            numbers: format!("{what} {at}, if the curve has a step at all"),
+            numbers: format!("{what}: {at}, if the curve has a step at all"),
             value: None,
         },
         Some(at) => {
-            let within = |[from, to]: [f64; 2]| between(&what, at, from / 1024.0, to / 1024.0);
+            let within = |[from, to]: [f64; 2]| between(&what, at, from / bytes, to / bytes);
             let judged = within([least / 2.0, most * 2.0])?;
             let near = match crowded {
                 Some(range) => within(range)?.verdict != Verdict::DoesNotHold,

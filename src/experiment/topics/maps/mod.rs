@@ -142,12 +142,14 @@ impl Pair {
         let alone = |map: MapKind| e.at(map.name(), threads);
         let ratio = ratio(alone(self.map), alone(self.other))?;
         let longer = e.at(&self.series(), threads)?;
+        let [map, other] = [self.map, self.other].map(MapKind::name);
+        let share = match self.share {
+            1.0 => String::new(),
+            share => format!("{share} times "),
+        };
         let what = format!(
-            "{threads} threads, each measured by itself: {} over {} {ratio}; in turn, ns per \
-             operation: {}",
-            self.map.name(),
-            self.other.name(),
-            self.series()
+            "{map} over {other}, each measured by itself with {threads} threads: {ratio}; {map} \
+             minus {share}{other}, in turn, ns per operation"
         );
         Ok((what, *longer))
     }
@@ -275,7 +277,10 @@ fn sizes(e: &Evidence<'_>, maps: &[MapKind]) -> Judged {
         parts.push(between(&said(map), e.at(&said(map), 1.0), lo, hi));
         for threads in threads(e.machine) {
             let found = e.at(&off(map), threads as f64)?;
-            let what = format!("{} with {threads} threads", off(map));
+            let what = match threads {
+                1 => format!("{}: size wrong by, with 1 thread", map.name()),
+                _ => format!("{}: size wrong by, with {threads} threads", map.name()),
+            };
             parts.push(between(&what, found, 0.0, 0.0));
         }
     }

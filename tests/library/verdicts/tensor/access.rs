@@ -30,7 +30,7 @@ pub fn pattern() -> Vec<Row> {
         row("C1", TOUCHED, DoesNotHold, |m| {
             touched(m, [448.0, 447.0, 3_670_016.0], |_| 32.0)
         })
-        .says("lines 447"),
+        .says("lines: 447"),
         row("C1", TOUCHED, DoesNotHold, |m| {
             touched(m, [448.0, 448.0, 917_504.0], |_| 32.0)
         }),
@@ -41,7 +41,7 @@ pub fn pattern() -> Vec<Row> {
         row("C1", SUMS, DoesNotHold, |m| {
             touched(m, POST, |place| if place == 6.0 { 31.0 } else { 32.0 })
         })
-        .says("shuffled 31"),
+        .says("shuffled: 31"),
         row("C1", SUMS, Untestable, |m| {
             touched(m, POST, |_| 32.0).without(|_, place| place == 7.0)
         })
@@ -75,7 +75,7 @@ pub fn dereferences() -> Vec<Row> {
         }),
         row("C8", SEVEN, Holds, |m| loads(m, [1.0, 4.0, 7.0, 7.0])),
         row("C8", SEVEN, DoesNotHold, |m| loads(m, [1.0, 4.0, 7.0, 6.0]))
-            .says("vectors of vectors 6"),
+            .says("vectors of vectors: 6"),
         row("C8", SEVEN, Untestable, |m| {
             loads(m, [1.0, 4.0, 7.0, 7.0]).without(|series, _| series.ends_with("nested boxes"))
         }),

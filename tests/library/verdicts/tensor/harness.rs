@@ -90,11 +90,11 @@ pub fn harness() -> Vec<Row> {
         row("C9", COUNTED, DoesNotHold, |m| {
             counted(m, Interval::exact(44.0), [30.0, 17_950.0, 179_230.0])
         })
-        .says("those by N and 2N 0.9"),
+        .says("those by N and 2N: 0.9"),
         row("C9", COUNTED, DoesNotHold, |m| {
             counted(m, Interval::exact(40.0), [0.0, 17_920.0, 179_200.0])
         })
-        .says("around no reads 0"),
+        .says("around no reads: 0"),
         row("C9", COUNTED, Inconclusive, |m| {
             counted(m, Interval::new(38.0, 42.0), [30.0, 17_950.0, 179_230.0])
         }),

@@ -35,7 +35,7 @@ pub fn index() -> Vec<Row> {
         row("C7", PRIMES, DoesNotHold, |m| {
             indices(m, [3.5, 3.05, 3.9, 9.8, 12.0])
         })
-        .says("powers of two over four primes 0.90"),
+        .says("powers of two over four primes: 0.90"),
         row("C7", PRIMES, Inconclusive, |m| {
             indices(m, [3.5, 3.05, 4.4, 9.8, 12.0])
         }),
@@ -46,7 +46,7 @@ pub fn index() -> Vec<Row> {
         row("C7", MASKS, DoesNotHold, |m| {
             indices(m, [3.5, 3.7, 7.0, 9.8, 12.0])
         })
-        .says("remainders over masks 0.95"),
+        .says("remainders over masks: 0.95"),
         row("C7", MASKS, Inconclusive, |m| {
             indices(m, [3.5, 3.18, 7.0, 9.8, 12.0])
         }),

@@ -40,7 +40,7 @@ pub fn pages() -> Vec<Row> {
         row("C4", SMALL_PAGES, DoesNotHold, |m| {
             tlb(m, [112.0, 174.0, 2.0, 3.0], Value::Missing)
         })
-        .says("nested 174"),
+        .says("nested: 174"),
         row("C4", SMALL_PAGES, Untestable, |m| {
             tlb(m, REACH, Value::Missing).without(|series, _| series.ends_with("flat"))
         }),
@@ -91,7 +91,7 @@ pub fn mystery() -> Vec<Row> {
         row("C6", COMPULSORY, DoesNotHold, |m| {
             misses(m, 448.0, 12.0, 7309.0, [time(1.0); 4])
         })
-        .says("later operation simulated, flat 12"),
+        .says("later operation simulated, flat: 12"),
         row("C6", COMPULSORY, Untestable, |m| {
             sound(m).without(|series, _| series.ends_with("simulated, flat"))
         }),

@@ -36,7 +36,7 @@ pub fn operation() -> Vec<Row> {
         row("C2", SLOWER, DoesNotHold, |m| {
             operations(m, FLAT, [11e6, 7e6, 2.4e6])
         })
-        .says("nested over flat 1.22"),
+        .says("nested over flat: 1.22"),
         row("C2", SLOWER, Inconclusive, |m| {
             operations(m, FLAT, [11.7e6, 7e6, 2.4e6])
         }),
@@ -48,7 +48,7 @@ pub fn operation() -> Vec<Row> {
         row("C2", LOADS, DoesNotHold, |m| {
             operations(m, FLAT, [19e6, 3e6, 2.4e6])
         })
-        .says("loads per read, nested 3"),
+        .says("loads per read, nested: 3"),
         row("C2", LOADS, DoesNotHold, |m| {
             operations(m, [9e6, 2e6, 448.0], NESTED)
         }),
@@ -59,7 +59,7 @@ pub fn operation() -> Vec<Row> {
         row("C2", OFTEN, DoesNotHold, |m| {
             operations(m, FLAT, [19e6, 7e6, 1000.0])
         })
-        .says("nested over flat 2.23"),
+        .says("nested over flat: 2.23"),
         row("C2", OFTEN, Untestable, |m| {
             operations(m, FLAT, NESTED).without(|_, event| event == 4.0)
         })

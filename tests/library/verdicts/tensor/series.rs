@@ -34,7 +34,7 @@ pub fn series() -> Vec<Row> {
         row("C10", TITLE, DoesNotHold, |m| {
             parts(m, [4.7, 3.5, 4.6], GAINS)
         })
-        .says("nested over flat 1.34"),
+        .says("nested over flat: 1.34"),
         row("C10", TITLE, Inconclusive, |m| {
             parts(m, [5.6, 3.5, 5.6], GAINS)
         }),

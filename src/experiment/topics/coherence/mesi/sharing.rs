@@ -291,7 +291,8 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
                 for (update, _) in &UPDATES[..2] {
                     for cores in &CORES[1..] {
                         let of = |place| value(e, update, place, *cores);
-                        parts.push(between(update, ratio(of(SHARED), of(DENSE)), 1.0, 1.0));
+                        let what = format!("{update}, {cores} cores, shared over dense");
+                        parts.push(between(&what, ratio(of(SHARED), of(DENSE)), 1.0, 1.0));
                     }
                 }
                 all_of(parts)
@@ -305,7 +306,8 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
             |e| {
                 all_of(UPDATES[2..].iter().map(|(update, _)| {
                     let of = |place| value(e, update, place, 16);
-                    at_least(update, ratio(of(SHARED), of(DENSE)), 2.0)
+                    let what = format!("{update}, shared over dense");
+                    at_least(&what, ratio(of(SHARED), of(DENSE)), 2.0)
                 }))
             },
         ),

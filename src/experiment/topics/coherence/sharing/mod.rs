@@ -128,12 +128,13 @@ pub(crate) fn at_least_cores(cpu_order: &CpuOrder, cores: usize) -> Testable<()>
     if here >= cores {
         return Ok(());
     }
-    let here = match here {
-        1 => "one".to_owned(),
-        _ => here.to_string(),
+    let may = match here {
+        0 => "the record does not say how many there were".to_owned(),
+        1 => "this process may use only one".to_owned(),
+        _ => format!("this process may use only {here}"),
     };
     Err(Untestable(format!(
-        "the test needs {cores} cores, and this process may use only {here}"
+        "the test needs {cores} cores, and {may}"
     )))
 }
 

@@ -91,8 +91,9 @@ pub(crate) const PAGES: Experiment = Experiment {
                         minus(crossing, line.scaled(2.0)),
                         0.0,
                     );
-                    let numbers =
-                        format!("{crossing} for it, {line} for a line, core cycles {pages}");
+                    let numbers = format!(
+                        "a crossing takes {crossing} core cycles, and each line {line}, {pages}"
+                    );
                     noted(judged, numbers)
                 })
             },

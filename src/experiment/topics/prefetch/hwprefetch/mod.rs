@@ -173,7 +173,7 @@ pub(crate) const BACKWARD: Experiment = Experiment {
                 let share = ratio(level(BACKWARDS), level(RANDOM))?;
                 let over = ratio(level(BACKWARDS), level(FORWARDS))?;
                 let judged = at_most("backwards over random", share, 0.5);
-                noted(judged, format!("backwards over forwards {over}"))
+                noted(judged, format!("backwards over forwards: {over}"))
             },
         ),
     ],

@@ -169,6 +169,10 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                 all_of(DIALS.iter().map(|dial| {
                     let (least, most) = formula(*latency, *dial.step(e)?);
                     let formula = Interval::new(least.into(), most.into());
+                    let nodes = |of: Interval| match of.lo == of.hi {
+                        true => format!("{:.0}", of.lo),
+                        false => format!("{:.0} to {:.0}", of.lo, of.hi),
+                    };
                     let found = nearest_good(e, dial)?;
                     let share = ratio(formula, found)?;
                     let judged = between(
@@ -179,8 +183,10 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                     )?;
                     Ok(Judgement {
                         numbers: format!(
-                            "{}: {least} to {most} nodes by the formula, {:.0} to {:.0} measured",
-                            judged.numbers, found.lo, found.hi
+                            "{}, {} nodes by the formula, {} measured",
+                            judged.numbers,
+                            nodes(formula),
+                            nodes(found)
                         ),
                         ..judged
                     })

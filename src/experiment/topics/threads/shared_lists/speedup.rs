@@ -292,8 +292,9 @@ fn two_in_llc(machine: &Machine) -> Testable<usize> {
     if threads >= 2 {
         return Ok(threads);
     }
-    Err(Untestable(format!(
-        "no two lists larger than L2 fit the {}",
-        machine.ranges.llc
-    )))
+    let llc = machine.ranges.llc;
+    Err(Untestable(match llc.hi < llc.lo {
+        true => "no list larger than L2 fits half of the last level".to_owned(),
+        false => format!("no two lists larger than L2 fit the {llc}"),
+    }))
 }
