@@ -323,8 +323,8 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             "Writing in blocks gains less than in 2007; sequential order matters more.",
         )
         .failing(
-            "The stores of one core are the limit in L1d, 16 bytes at a time. Memory takes a good \
-             part of that.",
+            "The stores of one core are the limit in L1d, 16 bytes at a time. Memory takes more \
+             than a tenth of that rate.",
         ),
         // Once L1d is not sufficient, the speed of writes drops significantly: 15.4 to 6.6 bytes
         // per cycle.

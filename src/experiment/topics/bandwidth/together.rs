@@ -349,7 +349,7 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
         )
         .then(0.60, "Core 2")
         .failing(
-            "The lines move between the two cores in every round, and that does not cost here what \
+            "The lines move between the two cores in every lap, and that does not cost here what \
              it cost then.",
         ),
     ],

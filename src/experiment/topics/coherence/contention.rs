@@ -388,7 +388,7 @@ pub(super) const THROUGHPUT: Experiment = Experiment {
                 }))
             },
         )
-        .holding("A counter needs no lock."),
+        .holding("Where threads only count, use fetch_add."),
     ],
     ..Experiment::PLAIN
 };
