@@ -13,6 +13,7 @@ pub mod consistency;
 pub mod counters;
 pub mod date;
 mod export;
+mod figures;
 mod fleet;
 mod format;
 mod gallery;

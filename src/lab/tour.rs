@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::analysis::{Analysis, Answer};
 use super::answer::{Finding, findings, named};
+use super::figures::beside_claim;
 use super::format::{Check, Output, Sheet};
 use super::listing::section;
 use super::record::{MACHINE, PointLine, Record, VerdictLine};
@@ -145,7 +146,12 @@ fn verdict(screen: &mut Screen, line: &VerdictLine, width: u16) {
         .paint(colour(line.verdict), line.verdict.name())
         .end();
     paragraph(screen, None, &format!("  {}", line.claim), width);
-    paragraph(screen, Some(FAINT), &format!("  {}", line.numbers), width);
+    paragraph(
+        screen,
+        Some(FAINT),
+        &format!("  {}", beside_claim(line)),
+        width,
+    );
 }
 
 impl Output for Tour {

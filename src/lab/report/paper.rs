@@ -10,6 +10,7 @@ use crate::experiment::topics::topic_of;
 use crate::experiment::{Shown, Verdict, find_claim};
 use crate::lab::answer::{Paper, Part, number_text, range_text};
 use crate::lab::chart::{number, range};
+use crate::lab::figures::{beside_claim, quantity};
 use crate::lab::record::VerdictLine;
 use crate::order;
 use crate::stats::Interval;
@@ -190,10 +191,10 @@ fn then_now(line: &VerdictLine) -> Markup {
     };
     let (None, None) = (takeaway, then.as_ref()) else {
         return html! {
-            @if let Some(takeaway) = takeaway { (takeaway.subject) ": " }
+            @if let Some(name) = takeaway.map(|of| of.subject).or(quantity(line)) { (name) ": " }
             @if let Some(then) = then { span.then { "then " (then) } " " }
             "now " b { (now) }
         };
     };
-    html! { (line.numbers.split("; ").next().unwrap_or_default()) }
+    html! { (beside_claim(line).split("; ").next().unwrap_or_default()) }
 }

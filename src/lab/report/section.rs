@@ -9,6 +9,7 @@ use super::text::{Linked, badge, class, percent, prose};
 use super::view::{Figure, Form, PredictionView, Section};
 use crate::experiment::find_claim;
 use crate::experiment::topics::{families, topic_of};
+use crate::lab::figures::{beside_claim, quantity};
 use crate::lab::record::VerdictLine;
 use crate::lab::show::then as document_number;
 use crate::stats::Interval;
@@ -83,7 +84,7 @@ fn verdict(claim: &VerdictLine, words: &Linked) -> Markup {
             div {
                 p.text { (words.prose(&claim.claim)) }
                 p.figures {
-                    (prose(&claim.numbers))
+                    (prose(&beside_claim(claim)))
                     @if let Some(passes) = claim.passes {
                         span.passes { " (decided in " (passes) " passes)" }
                     }
@@ -102,7 +103,11 @@ fn beneath(claim: &VerdictLine) -> Markup {
     html! {
         @if let (Some(then), Some([lo, hi])) = (&claim.then, claim.now) {
             p.then {
-                "Then " (document_number(then)) ", now " (Interval::new(lo, hi)) "."
+                @match quantity(claim) {
+                    Some(name) => { (name) ": then " }
+                    None => { "Then " }
+                }
+                (document_number(then)) ", now " (Interval::new(lo, hi)) "."
             }
         }
         @if !follows.is_empty() { p.follows { (prose(follows)) } }

@@ -6,6 +6,7 @@ use anstyle::Style;
 use serde_json::{Value, json};
 
 use super::chart::{number, range};
+use super::figures::{beside_claim, quantity};
 use super::format::{Check, Outcome, Output, Sheet};
 use super::record::{ThenLine, VerdictLine};
 use super::report::view::{Figure, Section};
@@ -151,14 +152,19 @@ fn claim(screen: &mut Screen, claim: &Claim, line: Option<&VerdictLine>, width: 
     let mut add = |text: &str| paragraph(screen, None, &format!("  {text}"), width);
     add(claim.text);
     if let Some(line) = line {
-        add(&line.numbers);
+        add(&beside_claim(line));
+        // Without a number of the document's, `now` would only repeat the first of the numbers above.
+        let compared = line.then.as_ref().map(|value| match line.now {
+            Some(of) => {
+                let name = quantity(line).map_or(String::new(), |name| format!("{name}: "));
+                format!("{name}then {}, now {}", then(value), now(of))
+            }
+            None => format!("then {}", then(value)),
+        });
+        let passes = line.passes;
         let values = [
-            line.then
-                .as_ref()
-                .map(|value| format!("then {}", then(value))),
-            line.now.map(|value| format!("now {}", now(value))),
-            line.passes
-                .map(|passes| format!("decided in {passes} passes")),
+            compared,
+            passes.map(|passes| format!("decided in {passes} passes")),
         ];
         let values: Vec<String> = values.into_iter().flatten().collect();
         if !values.is_empty() {

@@ -4,6 +4,7 @@ use comfy_table::{ColumnConstraint, Row};
 
 use crate::experiment::Verdict;
 use crate::lab::analysis::Analysis;
+use crate::lab::figures::beside_claim;
 use crate::lab::record::VerdictLine;
 use crate::lab::terminal::{Screen, table, table_text};
 
@@ -11,7 +12,8 @@ use crate::lab::terminal::{Screen, table, table_text};
 pub(super) fn verdicts(lines: &[VerdictLine], width: u16) -> Screen {
     let mut table = table(&["id", "verdict", "claim", "numbers"], width);
     for line in lines {
-        let row = [line.name(), line.verdict.name(), &line.claim, &line.numbers];
+        let numbers = beside_claim(line);
+        let row = [line.name(), line.verdict.name(), &line.claim, &numbers];
         table.add_row(Row::from(row));
     }
     for index in [0, 1] {
