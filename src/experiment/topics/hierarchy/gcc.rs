@@ -125,8 +125,9 @@ const TABLE_3_1: Experiment = Experiment {
                 "the document's compiler is from 2007; the installed compiler shows whether the \
                  rules apply to a current one",
             ),
-            "D10.1 to D10.4 apply to the compiler installed on this machine, in the part that is \
-             traced",
+            "the misses of the compiler installed on this machine, in the part that is traced, \
+             fall with a larger L2 and with longer lines, do not rise with more ways of L2, and \
+             fall less with each doubling of the ways",
             |e| {
                 let parts: [fn(&Evidence<'_>, &str) -> Judged; 4] = [
                     falling_with_size,
