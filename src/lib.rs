@@ -191,7 +191,7 @@ pub mod time;
 /// The series of the ladder, which the experiments and the boot image both measure.
 #[cfg(target_arch = "x86_64")]
 #[doc(hidden)]
-pub const LADDER: &str = "random walk, one line an element";
+pub const LADDER: &str = "random walk, one line per element";
 
 /// Compiles the README's code and runs it as a test.
 #[cfg(all(doctest, feature = "std"))]

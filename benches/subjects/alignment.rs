@@ -18,8 +18,8 @@ pub fn main() {
             bench.ratio(&what, &split, &aligned);
         }
     }
-    let line = bench.time(&cases, "one a page, split line", 0.0);
-    let page = bench.time(&cases, "one a page, split page", 0.0);
+    let line = bench.time(&cases, "one per page, split line", 0.0);
+    let page = bench.time(&cases, "one per page, split page", 0.0);
     bench.ratio("split page over split line", &page, &line);
 
     let cases = bench.cases("X6");

@@ -190,7 +190,7 @@ impl Bench {
     fn translations(&mut self, memory: &mut [u8]) {
         for reach in [Reach::Prefetch, Reach::Load] {
             let translate = Translate::new(region(memory), reach, 64).expect("64 pages");
-            let name = format!("one a page, {reach:?}, 64 pages");
+            let name = format!("one per page, {reach:?}, 64 pages");
             self.compare(&name, translate, Translate::by);
         }
     }

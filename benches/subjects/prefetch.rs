@@ -71,10 +71,10 @@ pub fn main() {
     );
 
     let pages = bench.cases("X11");
-    let near = bench.time(&pages, "prefetcht0, a line a page", 16.0);
+    let near = bench.time(&pages, "prefetcht0, one line per page", 16.0);
     for (series, x) in [
-        ("prefetcht0, a line a page", 16384.0),
-        ("load, a line a page", 16384.0),
+        ("prefetcht0, one line per page", 16384.0),
+        ("load, one line per page", 16384.0),
         ("prefetcht0 of null and the pages behind it", 1.0),
     ] {
         let far = bench.time(&pages, series, x);

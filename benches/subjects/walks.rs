@@ -40,9 +40,9 @@ pub fn main() {
     // 256 pages: more than the entries of the L1 dTLB of any CPU.
     let pages = bench.cases("D16");
     let x = 256.0 * 64.0;
-    let lines = bench.time(&pages, "one a line", x);
-    let same = bench.time(&pages, "one a page, same offset", x);
-    let rotating = bench.time(&pages, "one a page, rotating offset", x);
+    let lines = bench.time(&pages, "one per line", x);
+    let same = bench.time(&pages, "one per page, same offset", x);
+    let rotating = bench.time(&pages, "one per page, rotating offset", x);
     bench.ratio(
         "256 pages over 256 lines, rotating offset",
         &rotating,

@@ -3,6 +3,7 @@
 //! A record alone is enough to judge and to draw: the [`Machine`] is rebuilt from the header and the
 //! points of the ladder.
 
+mod names;
 mod point;
 
 pub use point::PointLine;

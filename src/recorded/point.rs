@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::names;
 use crate::experiment::{Count, Measured, Point, Quality, State, ThreadStats, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
@@ -95,7 +96,7 @@ impl TryFrom<Raw> for PointLine {
             pass: raw.pass,
             same_as,
             point: Point {
-                series: raw.series,
+                series: names::of_today(raw.series),
                 x: raw.x,
                 state,
             },

@@ -89,7 +89,7 @@ impl Left {
 }
 
 /// The series of the walk to another page in each step.
-const PAGES: &str = "a walk in order, one line a page";
+const PAGES: &str = "a walk in order, one line per page";
 
 /// The series of the round trip of a line to another core and back.
 pub const ROUND_TRIP: &str = "a line to the nearest core and back, by lock cmpxchg";

@@ -18,8 +18,8 @@ fn splits(machine: &Machine, slower: [f64; 4], page: f64) -> Planted {
     Planted::new("E15", machine, |series, x| {
         let aligned = by_level(machine, x, [5.0, 16.0, 70.0, 400.0]);
         time(match series {
-            "one a page, split line" => 10.0,
-            "one a page, split page" => 10.0 * page,
+            "one per page, split line" => 10.0,
+            "one per page, split page" => 10.0 * page,
             "loads by movdqa" | "loads by movdqu" => 4.0,
             "stores by movdqa" | "stores by movdqu" => 8.0,
             "sequential, aligned" | "random, aligned" => aligned,
@@ -91,7 +91,7 @@ pub fn rows() -> Vec<Row> {
         row("E15", PAGE, Inconclusive, |m| splits(m, [2.0; 4], 1.1)),
         row("E15", PAGE, Untestable, |m| {
             Planted::new("E15", m, |series, _| match series {
-                "one a page, split page" => Value::Untestable("no room"),
+                "one per page, split page" => Value::Untestable("no room"),
                 _ => time(10.0),
             })
         })

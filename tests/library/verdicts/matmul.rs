@@ -31,9 +31,9 @@ pub const EXACT: &[super::Exact] = &[
 /// The counts: results that differ by rounding, and the misses of the argument.
 fn counted(series: &str, x: f64) -> Option<f64> {
     match series {
-        "misses a multiply-add, original, simulated" => Some(1.0),
-        "misses a multiply-add, columns together, simulated" => Some(1.0 / x),
-        "misses a multiply-add, sub-matrix, simulated" => Some(1.0 / 64.0),
+        "misses per multiply-add, original, simulated" => Some(1.0),
+        "misses per multiply-add, columns together, simulated" => Some(1.0 / x),
+        "misses per multiply-add, sub-matrix, simulated" => Some(1.0 / 64.0),
         _ if series.starts_with("largest difference") => Some(1e-16),
         _ => None,
     }
@@ -212,9 +212,9 @@ fn shares() -> Vec<Row> {
 }
 
 fn misses() -> Vec<Row> {
-    const ORIGINAL: &str = "misses a multiply-add, original, simulated";
-    const TOGETHER: &str = "misses a multiply-add, columns together, simulated";
-    const SUB_MATRIX: &str = "misses a multiply-add, sub-matrix, simulated";
+    const ORIGINAL: &str = "misses per multiply-add, original, simulated";
+    const TOGETHER: &str = "misses per multiply-add, columns together, simulated";
+    const SUB_MATRIX: &str = "misses per multiply-add, sub-matrix, simulated";
     vec![
         row("E10", MISSES, Holds, |m| columns("E10", m, TABLE)),
         row("E10", MISSES, DoesNotHold, |m| {

@@ -36,7 +36,7 @@ fn counts(id: &str, machine: &Machine, changed: (&str, f64)) -> Planted {
             "requests on S to M" => 1.0,
             _ if series.starts_with("lines to") => 1.0,
             "the same without the state E" => 1000.0,
-            "2Q: means read again, a point" => 3.0,
+            "2Q: means read again per point" => 3.0,
             _ if series.ends_with("padded") || id != "B15" || cores < 2.0 => 0.0,
             "compare and swap, shared" | "lock, shared" => cores,
             _ => 1.0,
@@ -106,8 +106,8 @@ fn counted() -> Vec<Row> {
         "B15", ".2", "lock, dense" => 0.5;
         "B15", ".3", "plain, shared" => 2.0;
         "B15", ".4", "lock, shared" => 1.5;
-        "B15", ".5", "2Q: means read again, a point" => 0.1;
-        "B15", ".6", "2Q padded: means read again, a point" => 0.1;
-        "B15", ".7", "3P: requests a point" => 1.0;
+        "B15", ".5", "2Q: means read again per point" => 0.1;
+        "B15", ".6", "2Q padded: means read again per point" => 0.1;
+        "B15", ".7", "3P: requests per point" => 1.0;
     ]
 }

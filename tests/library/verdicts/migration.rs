@@ -24,8 +24,8 @@ fn plant(machine: &Machine, first: [f64; 2], second: f64, shared: f64) -> Plante
             "the thread stays" => stays,
             "the first lap after a move" => stays * first,
             "the second lap after a move" => stays * second,
-            "a locked addition to a line of one's own" => 20.0,
-            "the same to a line of one's own, with a fence behind it" => 60.0,
+            "a locked addition to a line that the core owns" => 20.0,
+            "the same to a line that the core owns, with a fence behind it" => 60.0,
             _ if series.ends_with("fence behind it") => 60.0 + 20.0 * shared,
             _ => 20.0 * shared,
         })

@@ -15,10 +15,10 @@ const LARGER: &str = ".1";
 const WHOLE: &str = ".2";
 const SHRINK: &str = ".3";
 
-const ROTATING: &str = "one a page, rotating offset";
-const CONSTANT: &str = "one a page, same offset";
-const HUGE: &str = "one a page, rotating offset, 2 MiB pages";
-const IN_GIANT: &str = "one a page, rotating offset, 1 GiB pages";
+const ROTATING: &str = "one per page, rotating offset";
+const CONSTANT: &str = "one per page, same offset";
+const HUGE: &str = "one per page, rotating offset, 2 MiB pages";
+const IN_GIANT: &str = "one per page, rotating offset, 1 GiB pages";
 
 /// Figure 3.12: the ratio of more pages than the L1 dTLB holds to few pages, with both page sizes; of more
 /// pages than the second level holds to the same list in 2 MiB pages; and of the constant offset to the

@@ -189,7 +189,7 @@ pub fn rows() -> Vec<Row> {
     simulations![
         ONE_WORD, "bus writes, one word, write-back" => 1000.0;
         EVERY_WORD, "bus writes, every word, write-back" => 16384.0;
-        A_WORD_A_LINE, "bus writes, a word a line, write-back" => 256.0;
+        A_WORD_A_LINE, "bus writes, a word per line, write-back" => 256.0;
     ];
     rows
 }

@@ -44,14 +44,14 @@ fn ratio(machine: &Machine, caches: f64, cache: f64, memory: f64) -> Planted {
 /// the counts.
 fn figure(machine: &Machine, other: &'static [(&'static str, f64)]) -> Planted {
     const FIGURE: [(&str, f64); 9] = [
-        ("hyper-threads a core", 2.0),
+        ("hyper-threads per core", 2.0),
         ("cores", 4.0),
         ("processors", 2.0),
         ("levels of cache", 3.0),
         ("caches of the first level", 2.0),
         ("cores whose hyper-threads do not share one L1d", 0.0),
         ("L1d caches that serve several cores", 0.0),
-        ("last-level caches a processor", 1.0),
+        ("last-level caches per processor", 1.0),
         ("caches that serve several processors", 0.0),
     ];
     Planted::new("D3", machine, |series, _| {
@@ -192,7 +192,7 @@ fn schematics() -> Vec<Row> {
             )
         }),
         row("D3", THREADS, Untestable, |m| {
-            figure(m, &[("hyper-threads a core", 1.0)])
+            figure(m, &[("hyper-threads per core", 1.0)])
         })
         .says("no core shows more than one hyper-thread"),
         row("D3", CORES, Holds, |m| figure(m, &[])),
@@ -203,7 +203,7 @@ fn schematics() -> Vec<Row> {
             .says("the system has only one core"),
         row("D3", LAST, Holds, |m| figure(m, &[])),
         row("D3", LAST, DoesNotHold, |m| {
-            figure(m, &[("last-level caches a processor", 4.0)])
+            figure(m, &[("last-level caches per processor", 4.0)])
         }),
         row("D3", LAST, Untestable, |m| figure(m, &[("cores", 1.0)])),
         row("D3", PROCESSORS, Holds, |m| figure(m, &[])),

@@ -15,8 +15,8 @@ const NULL: &str = ".3";
 fn prefetches(machine: &Machine, far: f64, null: f64) -> Planted {
     Planted::new("X11", machine, |series, pages| {
         time(match (series, pages) {
-            ("prefetcht0, a line a page", 16384.0) => far,
-            ("load, a line a page", 16384.0) => 30.0,
+            ("prefetcht0, one line per page", 16384.0) => far,
+            ("load, one line per page", 16384.0) => 30.0,
             (series, _) if series.contains("null") => null,
             _ => 2.0,
         })

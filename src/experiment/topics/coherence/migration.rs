@@ -22,9 +22,9 @@ const LAPS: [(&str, Lap); 3] = [
     ("the second lap after a move", Lap::Second),
 ];
 
-const OWN: &str = "a locked addition to a line of one's own";
+const OWN: &str = "a locked addition to a line that the core owns";
 const READ: &str = "a locked addition to a line that another core has read";
-const OWN_FENCED: &str = "the same to a line of one's own, with a fence behind it";
+const OWN_FENCED: &str = "the same to a line that the core owns, with a fence behind it";
 const READ_FENCED: &str = "the same to a line that another core has read, with a fence behind it";
 
 /// Places on the axis of the evidence that the two CPUs are two cores. It is not drawn.

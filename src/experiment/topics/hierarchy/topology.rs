@@ -72,14 +72,14 @@ const CACHE_RATIO: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-const THREADS: &str = "hyper-threads a core";
+const THREADS: &str = "hyper-threads per core";
 const CORES: &str = "cores";
 const PACKAGES: &str = "processors";
 const LEVELS: &str = "levels of cache";
 const SPLIT: &str = "caches of the first level";
 const DIVIDED: &str = "cores whose hyper-threads do not share one L1d";
 const JOINT: &str = "L1d caches that serve several cores";
-const LAST: &str = "last-level caches a processor";
+const LAST: &str = "last-level caches per processor";
 const ACROSS: &str = "caches that serve several processors";
 
 /// The name of a quantity, and its value in the kernel's description.

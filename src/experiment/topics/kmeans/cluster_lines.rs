@@ -50,10 +50,10 @@ struct Share {
     find: fn(&Spread) -> f64,
 }
 
-const AS_NOTED: &str = "ns a read, as the note divides";
-const READ: &str = "ns a read, all iterations";
-const READ_OF_THREAD: &str = "ns a read of a thread, all iterations";
-const UPDATE_OF_THREAD: &str = "ns an update of a thread, all iterations";
+const AS_NOTED: &str = "ns per read, as the note divides";
+const READ: &str = "ns per read, all iterations";
+const READ_OF_THREAD: &str = "ns per read of a thread, all iterations";
+const UPDATE_OF_THREAD: &str = "ns per update of a thread, all iterations";
 
 const SHARES: [Share; 4] = [
     Share {

@@ -47,8 +47,8 @@ const INSTRUCTIONS: [(&str, Transfer, &str, Transfer); 2] = [
 /// Lines whose first 16 bytes are moved: 8 KiB.
 const MOVED: usize = 128;
 
-const SPLIT_LINE: &str = "one a page, split line";
-const SPLIT_PAGE: &str = "one a page, split page";
+const SPLIT_LINE: &str = "one per page, split line";
+const SPLIT_PAGE: &str = "one per page, split page";
 
 const FIG_6_4: Experiment = Experiment {
     id: "E15",

@@ -5,9 +5,9 @@ use crate::experiment::topics::matmul::multiply::{MissSetup, Traced};
 use crate::experiment::topics::matmul::{PAPER, WAYS, cases, plot, slower, timed_curves};
 use crate::kernel::MatmulWay;
 
-const ORIGINAL_MISSES: &str = "misses a multiply-add, original, simulated";
-const TOGETHER_MISSES: &str = "misses a multiply-add, columns together, simulated";
-const SUB_MATRIX_MISSES: &str = "misses a multiply-add, sub-matrix, simulated";
+const ORIGINAL_MISSES: &str = "misses per multiply-add, original, simulated";
+const TOGETHER_MISSES: &str = "misses per multiply-add, columns together, simulated";
+const SUB_MATRIX_MISSES: &str = "misses per multiply-add, sub-matrix, simulated";
 
 pub(super) const MISSES: Experiment = Experiment {
     id: "E10",

@@ -208,12 +208,12 @@ static SIMULATED: [Counted; 6] = [
         || bus_writes(WriteHit::Back, (0..RUN).step_by(WORD as usize)),
     ),
     Counted::exactly(
-        "bus writes, a word a line, write-through",
+        "bus writes, a word per line, write-through",
         (RUN / LINE as u64) as f64,
         || bus_writes(WriteHit::Through, (0..RUN).step_by(LINE)),
     ),
     Counted::exactly(
-        "bus writes, a word a line, write-back",
+        "bus writes, a word per line, write-back",
         (RUN / LINE as u64) as f64,
         || bus_writes(WriteHit::Back, (0..RUN).step_by(LINE)),
     ),

@@ -93,7 +93,7 @@ const ON_35_PAGES: &str = "flat, 448 lines of 35 pages";
 const ON_1_PAGE: &str = "flat, 9 lines of 1 page";
 const SHARED: &str = "nested boxes, shared";
 
-const OTHERS: &str = "other loads and stores a miss beyond 448, in the post";
+const OTHERS: &str = "other loads and stores per miss beyond 448, in the post";
 
 /// The post's counts per operation on the flat tensor (`reference/tensor_perfnorm.csv`).
 struct Post {

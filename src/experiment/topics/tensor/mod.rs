@@ -87,7 +87,7 @@ const POST_FLAT: f64 = 287.63;
 const POST_QUOTED: f64 = 140.0;
 const POST_HUGE: f64 = 180.0;
 
-const OVER_QUOTED: &str = "gain in percent of 287.63 over the 140 operations a second quoted";
+const OVER_QUOTED: &str = "gain in percent of 287.63 over the 140 operations per second quoted";
 const OVER_HUGE: &str = "gain in percent of 287.63 over the 180 of huge pages";
 
 pub(crate) const SERIES: Experiment = Experiment {

@@ -91,7 +91,7 @@ pub(crate) const PATTERN: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-const LOADS: &str = "loads a read";
+const LOADS: &str = "loads per read";
 
 pub(crate) const DEREFERENCES: Experiment = Experiment {
     id: "C8",

@@ -11,11 +11,11 @@ use crate::stats::Interval;
 /// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_12, FIG_3_17];
 
-const DENSE: &str = "one a line";
-const CONSTANT: &str = "one a page, same offset";
-const ROTATING: &str = "one a page, rotating offset";
-const ROTATING_HUGE: &str = "one a page, rotating offset, 2 MiB pages";
-const ROTATING_GIANT: &str = "one a page, rotating offset, 1 GiB pages";
+const DENSE: &str = "one per line";
+const CONSTANT: &str = "one per page, same offset";
+const ROTATING: &str = "one per page, rotating offset";
+const ROTATING_HUGE: &str = "one per page, rotating offset, 2 MiB pages";
+const ROTATING_GIANT: &str = "one per page, rotating offset, 1 GiB pages";
 
 /// Numbers of pages: the L1 dTLB of every CPU is large enough for the first (the smallest has 32
 /// entries), and of no CPU for the second (the largest has 96). The lines of the second fit L1d.
@@ -48,8 +48,8 @@ const FIG_3_12: Experiment = Experiment {
         machine: PENTIUM_4,
         x: "working_set_bytes",
         columns: &[
-            ("On Cache Line", "one a line"),
-            ("On Page", "one a page, same offset"),
+            ("On Cache Line", "one per line"),
+            ("On Page", "one per page, same offset"),
         ],
     }]),
     cases: fig_3_12_cases,

@@ -316,8 +316,8 @@ fn as_stated(e: &Evidence<'_>, found: &Knee, x: f64) -> Judged {
 /// The experiments of the family `translate`.
 pub(crate) static TRANSLATE: &[Experiment] = &[TRANSLATION];
 
-const PREFETCH: &str = "prefetcht0, a line a page";
-const LOAD: &str = "load, a line a page";
+const PREFETCH: &str = "prefetcht0, one line per page";
+const LOAD: &str = "load, one line per page";
 const NULL: &str = "prefetcht0 of null and the pages behind it";
 
 /// More pages than any second-level TLB holds.

@@ -53,9 +53,9 @@ pub fn pattern() -> Vec<Row> {
 fn loads(machine: &Machine, loads: [f64; 4]) -> Planted {
     Planted::new("C8", machine, |series, _| {
         Value::Counted(match series {
-            "loads a read, flat, strides" => loads[0],
-            "loads a read, nested boxes, unchecked" => loads[1],
-            "loads a read, vectors of vectors" => loads[3],
+            "loads per read, flat, strides" => loads[0],
+            "loads per read, nested boxes, unchecked" => loads[1],
+            "loads per read, vectors of vectors" => loads[3],
             _ => loads[2],
         })
     })

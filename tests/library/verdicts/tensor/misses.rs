@@ -64,7 +64,7 @@ fn misses(machine: &Machine, first: f64, later: f64, counted: f64, times: [Value
         "L1d misses of a first operation simulated, flat" => Value::Counted(first),
         "L1d misses of a later operation simulated, flat" => Value::Counted(later),
         "L1d load misses of an operation counted, flat" => Value::Counted(counted),
-        "other loads and stores a miss beyond 448, in the post" => Value::Counted(2.1),
+        "other loads and stores per miss beyond 448, in the post" => Value::Counted(2.1),
         "flat, strides" => times[0],
         "flat, 9 lines of 1 page" => times[1],
         "nested boxes" => times[2],

@@ -17,7 +17,7 @@ fn parts(machine: &Machine, times: [f64; 3], gains: [f64; 2]) -> Planted {
         "nested boxes" => time(times[0]),
         "flat, strides" => time(times[1]),
         "nested boxes, pages of 2 MiB" => time(times[2]),
-        "gain in percent of 287.63 over the 140 operations a second quoted" => {
+        "gain in percent of 287.63 over the 140 operations per second quoted" => {
             Value::Counted(gains[0])
         }
         "gain in percent of 287.63 over the 180 of huge pages" => Value::Counted(gains[1]),

@@ -145,7 +145,7 @@ static ARROWS: [Counted; 8] = [
         Ok(sent(PROTOCOL, State::Modified, Event::RemoteWrite).transfers as f64)
     }),
     Counted::exactly(
-        "RFOs of 1,000 lines of one's own, read and then written",
+        "RFOs of 1,000 lines that no other core holds, read and then written",
         0.0,
         || Ok(of_ones_own(PROTOCOL)),
     ),

@@ -198,19 +198,19 @@ fn iteration(means: Means) -> (f64, f64) {
 }
 
 static MEANS: [Counted; 5] = [
-    Counted::within("2Q: means read again, a point", (0.5, 81.0), || {
+    Counted::within("2Q: means read again per point", (0.5, 81.0), || {
         Ok(iteration(Means::AtOnce).1)
     }),
-    Counted::exactly("2P: means read again, a point", 0.0, || {
+    Counted::exactly("2P: means read again per point", 0.0, || {
         Ok(iteration(Means::InTurn).1)
     }),
-    Counted::exactly("2Q padded: means read again, a point", 0.0, || {
+    Counted::exactly("2Q padded: means read again per point", 0.0, || {
         Ok(iteration(Means::Padded).1)
     }),
-    Counted::exactly("3P: means read again, a point", 0.0, || {
+    Counted::exactly("3P: means read again per point", 0.0, || {
         Ok(iteration(Means::Own).1)
     }),
-    Counted::within("3P: requests a point", (0.0, 0.5), || {
+    Counted::within("3P: requests per point", (0.0, 0.5), || {
         Ok(iteration(Means::Own).0)
     }),
 ];
@@ -349,7 +349,7 @@ fn cases(_: &Machine) -> Vec<Case> {
     let table = cells.enumerate().flat_map(|(cell, series)| {
         CORES.iter().enumerate().map(move |(index, &cores)| {
             let which = (cell * CORES.len() + index) as u64;
-            let setup = CountSetup::computed("requests an operation", which, requests);
+            let setup = CountSetup::computed("requests per operation", which, requests);
             Case::new(series.clone(), cores as f64, setup)
         })
     });

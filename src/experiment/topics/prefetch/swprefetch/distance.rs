@@ -24,21 +24,21 @@ struct Dial {
 const DIALS: [Dial; 3] = [
     Dial {
         work: 16,
-        series: "48 cycles of work a node",
+        series: "48 cycles of work per node",
         near: "48 cycles of work, in L1d, no prefetch",
         model: "48 cycles, latency over distance",
         distances: &[4, 8, 12, 16, 32],
     },
     Dial {
         work: WORK,
-        series: "159 cycles of work a node",
+        series: "159 cycles of work per node",
         near: "159 cycles of work, in L1d, no prefetch",
         model: "159 cycles, latency over distance",
         distances: &[1, 2, 3, 4, 5, 6, 8, 16, 64, 128],
     },
     Dial {
         work: 160,
-        series: "480 cycles of work a node",
+        series: "480 cycles of work per node",
         near: "480 cycles of work, in L1d, no prefetch",
         model: "480 cycles, latency over distance",
         distances: &[1, 2, 3],
