@@ -190,7 +190,10 @@ impl CpuOrder {
     /// If there is only one core.
     pub(crate) fn nearest_core(&self) -> Testable<Nearness> {
         self.nearest().ok_or_else(|| {
-            Untestable("the test needs two cores, and this process may use only one".to_owned())
+            Untestable::because(match self.locations.is_empty() {
+                true => "the test needs two cores, and the record does not say how many there were",
+                false => "the test needs two cores, and this process may use only one",
+            })
         })
     }
 
