@@ -346,7 +346,7 @@ fn round_trips(points: &Points<'_>) -> Option<Disagreement> {
         trip("X12", "X12", "lock cmpxchg"),
     ];
     apart(
-        "The round trip of a line to the nearest core",
+        "The round trip of a line to the nearest core by lock cmpxchg",
         values.into_iter().flatten().collect(),
         "ns",
         "A host may move a guest's CPUs between near and distant cores, and the home of the line \
