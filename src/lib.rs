@@ -187,6 +187,11 @@ mod spelling;
 pub mod stats;
 #[cfg(target_arch = "x86_64")]
 pub mod time;
+// Only some of its functions serve the tests in here.
+#[cfg(all(test, feature = "std", target_arch = "x86_64", target_os = "linux"))]
+#[path = "../tests/common/untested.rs"]
+#[allow(dead_code)]
+mod untested;
 
 /// The series of the ladder, which the experiments and the boot image both measure.
 #[cfg(target_arch = "x86_64")]

@@ -154,7 +154,9 @@ impl Drop for Timer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::hint::black_box;
+    use crate::kernel::{Kernel as _, Step, Walk, symbols};
+    use crate::mem::Region;
+    use crate::pattern::{Layout, Order, Ring};
     use std::sync::PoisonError;
     use std::time::Instant;
 
@@ -180,16 +182,30 @@ mod tests {
     #[test]
     fn a_busy_thread_is_interrupted_where_it_is() {
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = vec![0; 64 * 1024];
+        let region = Region::new(&mut bytes).unwrap();
+        let ring = Ring::new(region, Layout::npad(7), 100, Order::Sequential).unwrap();
+        let mut walk = Walk::new(ring, Step::Follow).unwrap();
+        let mut kernels = symbols::all();
+        let kernel = kernels.find(|code| code.name == "linefill_walk_follow");
+        let code = kernel.unwrap().bytes.as_ptr_range();
         let addresses = sample(Duration::from_micros(200), || {
-            // Until interrupted, however slow the machine is.
+            // Until interrupted often enough, however slow the machine is.
             let began = Instant::now();
-            while TAKEN.load(Ordering::Relaxed) < 5 && began.elapsed() < Duration::from_secs(20) {
-                black_box(began);
+            while TAKEN.load(Ordering::Relaxed) < 20 && began.elapsed() < Duration::from_secs(20) {
+                // Steps for milliseconds: the time between two runs is short beside them.
+                walk.run(2_000_000);
             }
         });
         let addresses = addresses.unwrap();
-        assert!(addresses.len() >= 5);
-        assert!(addresses.iter().all(|&at| at != 0));
+        assert!(addresses.len() >= 20, "{} samples", addresses.len());
+        let inside = |at: &&usize| code.contains(&std::ptr::without_provenance(**at));
+        let inside = addresses.iter().filter(inside).count();
+        assert!(
+            4 * inside >= 3 * addresses.len(),
+            "{inside} of {} samples are in {code:?}: {addresses:x?}",
+            addresses.len()
+        );
     }
 
     /// Sets what the process does at SIGPROF, and returns what it did before.

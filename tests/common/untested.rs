@@ -7,7 +7,7 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::panic::Location;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The reason why a test could not run.
@@ -82,7 +82,17 @@ fn note(why: Why, what: &str) {
 
 /// The folder of lists, one for each process that runs test binaries, such as cargo.
 pub fn lists() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("untested")
+    let folder = match option_env!("CARGO_TARGET_TMPDIR") {
+        Some(folder) => PathBuf::from(folder),
+        // Cargo does not name the folder to the tests in the sources of the library. It is the one beside the
+        // profile's, in which `deps` contains the binary.
+        None => {
+            let binary = std::env::current_exe().expect("the path of the test binary");
+            let beside = binary.ancestors().nth(3).expect("the target directory");
+            beside.join("tmp")
+        }
+    };
+    folder.join("untested")
 }
 
 /// The list of the process that started this one.

@@ -313,6 +313,7 @@ mod tests {
     use crate::lab::layout::Places;
     use crate::lab::sharing::FalselyShared;
     use crate::os::perf::{DataSource, page_faults};
+    use crate::untested;
 
     const LOAD: u64 = 0x2;
     const STORE: u64 = 0x4;
@@ -410,8 +411,8 @@ mod tests {
     #[test]
     fn a_process_is_watched_from_its_beginning_to_its_end() {
         let events = [page_faults()];
-        if Sampler::probe(&events[0]).is_err() {
-            return;
+        if let Err(refusal) = Sampler::probe(&events[0]) {
+            return untested::machine(&format!("page faults are not sampled: {refusal}"));
         }
         let watched = |command: &[&str]| {
             let command: Vec<OsString> = command.iter().map(OsString::from).collect();
@@ -433,8 +434,8 @@ mod tests {
     #[test]
     fn threads_that_begin_later_are_watched() {
         let events = [page_faults()];
-        if Sampler::probe(&events[0]).is_err() {
-            return;
+        if let Err(refusal) = Sampler::probe(&events[0]) {
+            return untested::machine(&format!("page faults are not sampled: {refusal}"));
         }
         let id = std::process::id();
         let mut watch = Watch::new(id, &events, 64).unwrap();
