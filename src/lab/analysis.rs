@@ -43,8 +43,8 @@ pub struct Analysis {
     pub disagreements: Vec<Disagreement>,
     /// The range of working sets that may or may not stay in the last level, if there is such a range.
     pub uncertain: Option<Range>,
-    /// The number of the record's verdicts that are on none of today's claims, because another version of
-    /// linefill made the record. Today's claims are then judged on the points.
+    /// The number of the record's verdicts that stand for no verdict on today's claims, because another version
+    /// of linefill made the record. Today's claims are then judged on the points.
     pub outdated: usize,
 }
 
@@ -86,8 +86,22 @@ fn is_cut_off(record: &Record) -> bool {
 }
 
 impl Analysis {
-    /// Derives everything that follows from a record.
+    /// Derives everything that follows from a record. Its verdict on a claim of today stands, in the words of the
+    /// version that made the record.
     pub fn of(record: Record) -> Self {
+        Self::with(record, VerdictLine::is_on)
+    }
+
+    /// Derives everything that follows from a record that is compared with others. Its verdict on a claim stands if
+    /// the claim has the same words today. Otherwise the points are judged anew: side by side, all verdicts
+    /// are on one text.
+    pub fn in_the_words_of_today(record: Record) -> Self {
+        Self::with(record, VerdictLine::agrees_on_the_claim_with)
+    }
+
+    /// Derives everything that follows from a record. `same` is whether a verdict of the record stands for a
+    /// verdict on a claim of today.
+    fn with(record: Record, same: fn(&VerdictLine, &VerdictLine) -> bool) -> Self {
         let mut points = points_by_id(&record.points);
         let mut measured = |id: &str| points.remove(id).unwrap_or_default();
         let mut ladder: Vec<Point> = measured(MACHINE).into_iter().map(possible).collect();
@@ -124,17 +138,21 @@ impl Analysis {
         });
         let mut answers: Vec<Answer> = Vec::new();
         for (experiment, points) in experiments {
-            let recorded = |line: &&VerdictLine| line.experiment == experiment.id;
-            let recorded: Vec<_> = record.verdicts.iter().filter(recorded).collect();
+            let of_it = |line: &&VerdictLine| line.experiment == experiment.id;
+            let stored: Vec<_> = record.verdicts.iter().filter(of_it).collect();
+            let recorded = |decided: &VerdictLine| {
+                let last = stored.iter().rev();
+                last.copied().find(|line| same(line, decided))
+            };
             let in_doubt = in_doubt(experiment, &machine, &doubt, &points);
             let mut decided = judge(experiment, &machine, uncertain, &in_doubt);
             decided_in(&mut decided, &earlier, &points);
             let states = two_states(&machine, &in_doubt);
-            let answer = Answer::of(experiment, points, decided, &recorded, &machine);
+            let answer = Answer::of(experiment, points, decided, recorded, &machine);
             answers.push(Answer { states, ..answer });
         }
         let verdicts: Vec<_> = answers.iter().flat_map(|of| of.claims.clone()).collect();
-        let outdated = |stored: &&VerdictLine| !verdicts.iter().any(|of| of.is_on(stored));
+        let outdated = |stored: &&VerdictLine| !verdicts.iter().any(|of| same(stored, of));
         Analysis {
             disagreements: apart,
             uncertain,
@@ -192,22 +210,18 @@ impl Analysis {
 }
 
 impl Answer {
-    /// Derives the answer for an experiment. A verdict of the record takes precedence over the verdict that
-    /// the points give.
-    fn of(
+    /// Derives the answer for an experiment. `recorded` finds the record's verdict that stands for a verdict
+    /// that the points give.
+    fn of<'r>(
         experiment: &'static Experiment,
         points: Vec<Point>,
         decided: Vec<VerdictLine>,
-        recorded: &[&VerdictLine],
+        recorded: impl Fn(&VerdictLine) -> Option<&'r VerdictLine>,
         machine: &Machine,
     ) -> Self {
-        let last = |decided: VerdictLine| {
-            let same = |line: &&&VerdictLine| line.is_on(&decided);
-            let found = recorded.iter().rev().find(same);
-            match found {
-                Some(line) => line.completed_by(decided),
-                None => decided,
-            }
+        let last = |decided: VerdictLine| match recorded(&decided) {
+            Some(line) => line.completed_by(decided),
+            None => decided,
         };
         let evidence = Evidence::new(machine, &points, experiment.unit());
         let curves = (experiment.curves)(&evidence);

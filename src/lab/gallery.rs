@@ -437,6 +437,7 @@ mod tests {
             let side = Side {
                 name: String::new(),
                 view,
+                outdated: 0,
                 cut_off: None,
             };
             now(&side, id)

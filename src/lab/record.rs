@@ -145,6 +145,12 @@ impl VerdictLine {
             false => self.id == other.id,
         }
     }
+
+    /// Returns whether both verdicts are on the same claim in the same words. In other words it is another claim,
+    /// perhaps the opposite of the first.
+    pub fn agrees_on_the_claim_with(&self, other: &Self) -> bool {
+        self.is_on(other) && self.claim == other.claim
+    }
 }
 
 fn write_kind<S: Serializer>(kind: &Option<Kind>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -21,6 +21,9 @@ use crate::lab::whole::{is_no_input, write_whole};
 /// record is than the first, with the largest difference first. Records of the boot image, from its serial
 /// port, can be compared, too.
 ///
+/// If a record has a verdict on a claim in other words than this version's, the claim is judged anew on the
+/// record's points, so that all verdicts of a claim are on one text.
+///
 /// More than eight records are treated as a fleet. The output is then each metric's distribution over the
 /// hosts, the outliers, and the settings (BIOS, kernel, microcode, pages, governor, ...) in which an outlier
 /// differs from most hosts. METHODOLOGY.md has the rule for outliers. Gates compare each host with the median.

@@ -41,6 +41,8 @@ pub struct Side {
     pub name: String,
     /// The record's report, with the ladder as its first section.
     pub view: ReportView,
+    /// Number of the record's verdicts on claims that this version does not have, or not in these words.
+    pub outdated: usize,
     /// Number of the line that was cut off when the run was killed, if there is one.
     pub cut_off: Option<usize>,
 }
@@ -57,7 +59,8 @@ pub fn load(paths: &[PathBuf]) -> Result<Vec<Side>> {
     sides(readings)
 }
 
-/// Creates the sides of a comparison from records and their names. Names that occur again are numbered.
+/// Creates the sides of a comparison from records and their names. Names that occur again are numbered. A claim
+/// that a record has in other words than today's is judged on the record's points.
 ///
 /// # Errors
 /// If a record gives no report.
@@ -65,7 +68,7 @@ pub fn sides(readings: Vec<(String, Reading)>) -> Result<Vec<Side>> {
     let (names, readings): (Vec<String>, Vec<Reading>) = readings.into_iter().unzip();
     let mut sides: Vec<Side> = Vec::new();
     for (name, reading) in numbered(names).into_iter().zip(readings) {
-        let analysis = Analysis::of(reading.record);
+        let analysis = Analysis::in_the_words_of_today(reading.record);
         let view = build(&analysis).with_context(|| name.clone())?;
         sides.push(Side {
             name,
@@ -73,6 +76,7 @@ pub fn sides(readings: Vec<(String, Reading)>) -> Result<Vec<Side>> {
                 sections: ladder(&analysis).into_iter().chain(view.sections).collect(),
                 ..view
             },
+            outdated: analysis.outdated,
             cut_off: reading.cut_off,
         });
     }
@@ -211,7 +215,10 @@ fn ladder(analysis: &Analysis) -> Option<Section> {
 
 #[cfg(test)]
 mod tests {
+    use super::difference::changed;
     use super::*;
+    use crate::experiment::Verdict;
+    use crate::experiment::topics::find_claim;
     use crate::lab::read::parse;
 
     const PLANTED: &str = include_str!("../../../tests/fixtures/record/planted.jsonl");
@@ -249,6 +256,53 @@ mod tests {
         assert_eq!(told([Some(1), Some(2)]), None);
         let sentence = told([None, Some(2)]).unwrap();
         assert!(sentence.contains("off in b and not in a"), "{sentence}");
+    }
+
+    /// A verdict in other words may be on the opposite claim.
+    #[test]
+    fn a_claim_in_other_words_is_judged_on_the_points() {
+        let claim = find_claim("D17.2").unwrap();
+        let planted = |verdict: Option<(&str, Verdict)>| {
+            let mut reading = reading();
+            reading.record.verdicts.retain_mut(|line| {
+                if let Some((words, verdict)) = verdict {
+                    line.claim = words.to_owned();
+                    line.verdict = verdict;
+                }
+                verdict.is_some() && line.id == claim.id
+            });
+            ("planted".to_owned(), reading)
+        };
+        let judged = sides(vec![planted(None)]).unwrap();
+        let claims = judged[0].view.claims();
+        let decided = claims.map(|(_, line)| line).find(|of| of.id == claim.id);
+        let (words, decided) = (claim.text, decided.unwrap().verdict);
+        let other = match decided {
+            Verdict::Holds => Verdict::DoesNotHold,
+            _ => Verdict::Holds,
+        };
+        // The number of verdicts left out on each side, and the claims whose verdicts differ.
+        let compared = |a, b| {
+            let sides = sides(vec![planted(Some(a)), planted(Some(b))]).unwrap();
+            let changed = changed(&sides).into_iter();
+            let changed: Vec<String> = changed.map(|row| row.id + ": " + &row.claim).collect();
+            ([sides[0].outdated, sides[1].outdated], changed)
+        };
+        let differs = vec![format!("D17.2: {words}")];
+        assert_eq!(
+            compared((words, decided), (words, other)),
+            ([0, 0], differs.clone())
+        );
+        let once = "the opposite";
+        assert_eq!(
+            compared((words, decided), (once, other)),
+            ([0, 1], Vec::new())
+        );
+        assert_eq!(compared((words, other), (once, other)), ([0, 1], differs));
+        assert_eq!(
+            compared((once, decided), (once, other)),
+            ([1, 1], Vec::new())
+        );
     }
 
     #[test]

@@ -445,7 +445,7 @@ mod tests {
     use crate::lab::compare::sides;
     use crate::lab::read::parse;
 
-    /// A later version may word a claim in another way.
+    /// A later version may word a claim in another way. It is then judged anew, in one row.
     #[test]
     fn claims_are_joined_by_their_ids() {
         let planted = include_bytes!("../../../tests/fixtures/record/planted.jsonl");

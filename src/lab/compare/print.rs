@@ -59,6 +59,10 @@ impl Output for Comparison<'_> {
             screen.end();
             paragraph(&mut screen, Some(WARN), &apart, width);
         }
+        for side in self.sides.iter().filter(|side| side.outdated > 0) {
+            screen.end();
+            paragraph(&mut screen, None, &outdated(side), width);
+        }
         for (side, found) in self.others() {
             screen.add(&format!("\n{} over {}\n", side.name, self.first()));
             screen.add(&table(found, width)).end();
@@ -113,6 +117,19 @@ impl Output for Comparison<'_> {
         });
         changes.chain(checks(self.gates)).collect()
     }
+}
+
+/// Returns the sentence about a record's verdicts that another version wrote.
+fn outdated(side: &Side) -> String {
+    let verdicts = match side.outdated {
+        1 => "1 verdict of the record is on a claim".to_owned(),
+        count => format!("{count} verdicts of the record are on claims"),
+    };
+    format!(
+        "{}: {verdicts} that this version of linefill words differently or does not have. They \
+         are left out, and the claims of this version are judged on the record's points.",
+        side.name
+    )
 }
 
 /// Converts the results of gates to checks.
