@@ -239,7 +239,7 @@ pub fn rows() -> Vec<Row> {
         rows.extend([
             row("B8", way, Holds, |m| longer(m, 4000.0)),
             row("B8", way, DoesNotHold, |m| longer(m, 100.0))
-                .says("nanoseconds longer, divided by 8 threads"),
+                .says("nanoseconds longer with 8 threads"),
             // Of twelve threads, four have another line.
             row("B8", way, Holds, |m| {
                 let full = Machine {
@@ -251,7 +251,7 @@ pub fn rows() -> Vec<Row> {
                     time(if dense { 4000.0 } else { 20.0 })
                 })
             })
-            .says("divided by 8 threads"),
+            .says("longer with 8 threads"),
             row("B8", way, Inconclusive, cycles),
             row("B8", way, Untestable, |m| {
                 times("B8", m, NOTE).on(siblings::alone(m))
