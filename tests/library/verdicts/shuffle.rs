@@ -12,6 +12,7 @@ const DRAWING: &str = ".2";
 const CALLED: &str = ".3";
 const LONGER: &str = ".1";
 const STAGES: &str = ".2";
+const EACH: &str = ".3";
 const SMALL: &str = ".1";
 
 const LOOKED_UP: &str = "shuffle, index looked up";
@@ -115,6 +116,28 @@ pub fn rows() -> Vec<Row> {
             staged(m, 18.0, [30.0, 20.0, 17.0, 15.0])
         }),
         row("A2", STAGES, Untestable, |m| {
+            rising(m).on(with_memory(m, 8 << 20))
+        }),
+        row("A2", EACH, Holds, rising),
+        // Allowed is 3 %.
+        row("A2", EACH, Holds, |m| {
+            staged(m, 27.0, [20.0, 20.2, 20.2, 20.0])
+        }),
+        row("A2", EACH, DoesNotHold, |m| {
+            staged(m, 27.0, [20.0, 21.5, 17.0, 15.0])
+        })
+        .says("stages of 16 over 8 1.07"),
+        row("A2", EACH, DoesNotHold, |m| {
+            staged(m, 27.0, [20.0, 18.0, 15.0, 16.0])
+        })
+        .says("stages of 64 over 32 1.07"),
+        row("A2", EACH, Inconclusive, |m| {
+            staged(m, 27.0, [20.0, 20.6, 17.0, 15.0])
+        }),
+        row("A2", EACH, Untestable, |m| {
+            rising(m).without(|series, x| series == BUFFERED && x == 32.0)
+        }),
+        row("A2", EACH, Untestable, |m| {
             rising(m).on(with_memory(m, 8 << 20))
         }),
         row("A8", SMALL, Holds, |m| small(m, 3.1)),
