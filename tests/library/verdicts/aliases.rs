@@ -2,6 +2,7 @@
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::stats::Interval;
 
 use super::planted::{Planted, Row, Value, row, time};
 
@@ -9,6 +10,7 @@ const TWO: &str = ".1";
 const PATCH: &str = ".1";
 const LINE: &str = ".2";
 const ACROSS: &str = ".3";
+const COUNTED: &str = ".4";
 
 fn views(machine: &Machine, two: f64) -> Planted {
     Planted::new("D32", machine, |series, _| {
@@ -28,6 +30,14 @@ fn patches(machine: &Machine, code: f64, line: f64) -> Planted {
             "data in its line" => line,
             _ => 5.0,
         })
+    })
+}
+
+/// Events of self-modifying code per store and call: of a store to code, and of a store to data elsewhere.
+fn cleared(machine: &Machine, code: Interval, data: f64) -> Planted {
+    patches(machine, 200.0, 200.0).counting(move |series, _, _| match series {
+        "its own code" => Some(code),
+        _ => Some(Interval::exact(data)),
     })
 }
 
@@ -67,5 +77,23 @@ pub fn rows() -> Vec<Row> {
         row("D34", ACROSS, DoesNotHold, |m| across(m, 1.05)),
         row("D34", ACROSS, Inconclusive, |m| across(m, 1.5)),
         row("D34", ACROSS, Untestable, |m| refused("D34", m)),
+        row("D34", COUNTED, Holds, |m| {
+            cleared(m, Interval::exact(1.0), 0.0)
+        }),
+        row("D34", COUNTED, DoesNotHold, |m| {
+            cleared(m, Interval::exact(0.1), 0.0)
+        })
+        .says("into its own code 0.1"),
+        row("D34", COUNTED, DoesNotHold, |m| {
+            cleared(m, Interval::exact(1.0), 1.0)
+        })
+        .says("in another page 1"),
+        row("D34", COUNTED, Inconclusive, |m| {
+            cleared(m, Interval::new(0.4, 0.6), 0.0)
+        }),
+        row("D34", COUNTED, Untestable, |m| {
+            patches(m, 200.0, 200.0).counting_nothing("the kernel sees no PMU on this CPU")
+        })
+        .says("no PMU"),
     ]
 }

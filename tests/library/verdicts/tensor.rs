@@ -12,6 +12,7 @@ pub const EXACT: &[Exact] = &[
     ("C8", access::SEVEN),
     ("C2", operation::LOADS),
     ("C2", operation::OFTEN),
+    ("C2", operation::BRANCHES),
     ("C3", size::BYTES),
     ("C3", size::FORMULA),
     ("C3", size::HEADERS),

@@ -165,6 +165,24 @@ const SELF_MODIFYING: Experiment = Experiment {
             "The transfer of the line takes most of the time. Fetching the code again adds little \
              to it.",
         ),
+        // Modern processors have counters for self-modifying code, by which programs with such code are easy to
+        // recognise. The thresholds are ours.
+        counted(
+            "D34.4",
+            drepper("3.4.1"),
+            "the CPU's counter of self-modifying code counts at least 0.5 events per store into a \
+             function and call of it, and fewer than 0.05 per store to data in another page and \
+             call",
+            |e| {
+                let events =
+                    |patch: usize| e.count(PATCHES[patch].0, HERE, Quantity::SelfModifying);
+                all_of([
+                    at_least("events per store into its own code", events(0), 0.5),
+                    at_most("per store to data in another page", events(3), 0.05),
+                ])
+            },
+        )
+        .failing("The counter does not tell self-modifying code from other code here."),
     ],
     ..Experiment::PLAIN
 };

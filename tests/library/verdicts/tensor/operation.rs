@@ -8,18 +8,20 @@ use crate::verdicts::planted::{Planted, Row, Value, row, time};
 const SLOWER: &str = ".1";
 pub const LOADS: &str = ".2";
 pub const OFTEN: &str = ".3";
+pub const BRANCHES: &str = ".4";
 
-/// Flat and nested: cycles, loads and simulated misses. The instructions are the post's.
+/// Flat and nested: cycles, loads and simulated misses. The instructions and branches are the post's.
 fn operations(machine: &Machine, flat: [f64; 3], nested: [f64; 3]) -> Planted {
     Planted::new("C2", machine, |series, event| {
-        let (of, instructions) = if series.starts_with("flat") {
-            (flat, 35.5e6)
+        let (of, instructions, branches) = if series.starts_with("flat") {
+            (flat, 35.5e6, 1.5e6)
         } else {
-            (nested, 54.1e6)
+            (nested, 54.1e6, 5.0e6)
         };
         match event as u32 {
             0 => time(of[0]),
             1 => Value::Counted(instructions),
+            2 => Value::Counted(branches),
             3 => Value::Counted(of[1]),
             4 => Value::Counted(of[2]),
             _ => Value::Untestable("no counters"),
@@ -64,5 +66,18 @@ pub fn operation() -> Vec<Row> {
             operations(m, FLAT, NESTED).without(|_, event| event == 4.0)
         })
         .says("was not measured at 4"),
+        row("C2", BRANCHES, Holds, |m| operations(m, FLAT, NESTED)),
+        row("C2", BRANCHES, DoesNotHold, |m| {
+            Planted::new("C2", m, |series, event| match event as u32 {
+                0 => time(9e6),
+                2 if series.starts_with("flat") => Value::Counted(3e6),
+                _ => Value::Counted(5e6),
+            })
+        })
+        .says("nested over flat 1.67"),
+        row("C2", BRANCHES, Untestable, |m| {
+            operations(m, FLAT, NESTED).without(|_, event| event == 2.0)
+        })
+        .says("was not measured at 2"),
     ]
 }
