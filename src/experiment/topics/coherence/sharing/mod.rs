@@ -182,9 +182,9 @@ const COHERENCE: Experiment = Experiment {
             lines in pairs: neighbouring lines then disturb each other slightly, and 128 bytes are \
             needed. A lock of parking_lot has one byte, so that 64 such locks share a line, \
             compared with 8 locks of the standard library. A thread that waits for a line waits \
-            for all other threads on it, so that an additional time grows with their number. The \
-            thresholds of three claims therefore grow with the number of threads, of which 8 at \
-            most share a line. They are ours: the note states what each thread sees, and its value \
+            for all other threads on it, so that an additional time grows with their number. What \
+            three claims ask for therefore grows with the number of threads, of which 8 at most \
+            share a line. That is ours: the note states what each thread sees, and its value \
             is divided by its number of threads on a line. Of the locks of its 16 threads, four \
             share a line, because a Java object has 16 bytes. For its atomic operations it names \
             no number of threads, and 16 words of 4 bytes on the line are assumed. The bars show \
