@@ -2,6 +2,8 @@
 
 pub mod arithmetic;
 pub mod bandwidth;
+#[cfg(feature = "std")]
+pub(crate) mod compiler;
 pub mod count;
 pub mod hint;
 pub mod lines;

@@ -6,13 +6,14 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use super::Exact;
 use super::planted::{Planted, Row, Value, row, time};
 
-pub const EXACT: &[Exact] = &[("E21", ".1")];
+pub const EXACT: &[Exact] = &[("E21", ".1"), ("E22", COMPILED)];
 
 const SIZE: &str = ".1";
 const SMALL: &str = ".2";
 const LARGE: &str = ".3";
 const FITS: &str = ".1";
 const ALONE: &str = ".2";
+const COMPILED: &str = ".3";
 
 /// Calls cost `small` times as much as inlined code while all code fits into L1i. Inlined code costs `large`
 /// times as much as calls once it exceeds L1i. `bytes` bytes are saved for two functions and a candidate.
@@ -40,6 +41,16 @@ fn blocks(machine: &Machine, both: f64, alone: f64) -> Planted {
             _ => both,
         };
         time(x / 137.0 * factor)
+    })
+}
+
+/// How many blocks gcc puts behind the return: with the hint at -O2 and at -Os, and without it.
+fn compiled(machine: &Machine, behind: [f64; 3]) -> Planted {
+    Planted::new("E22", machine, |series, x| match series {
+        "unlikely blocks behind the return, gcc -O2" => Value::Counted(behind[0]),
+        "unlikely blocks behind the return, gcc -Os" => Value::Counted(behind[1]),
+        "blocks behind the return, gcc -O2" => Value::Counted(behind[2]),
+        _ => time(x / 137.0),
     })
 }
 
@@ -82,5 +93,21 @@ pub fn rows() -> Vec<Row> {
         row("E22", ALONE, Untestable, |m| {
             blocks(m, 2.0, 4.0).without(|_, x| x > 40_000.0)
         }),
+        row("E22", COMPILED, Holds, |m| compiled(m, [1.0, 0.0, 0.0])),
+        row("E22", COMPILED, DoesNotHold, |m| {
+            compiled(m, [0.0, 0.0, 0.0])
+        })
+        .says("behind the return at -O2 0"),
+        row("E22", COMPILED, DoesNotHold, |m| {
+            compiled(m, [1.0, 1.0, 0.0])
+        })
+        .says("at -Os 1"),
+        row("E22", COMPILED, Untestable, |m| {
+            Planted::new("E22", m, |series, _| match series.contains("gcc") {
+                true => Value::Untestable("gcc: No such file or directory"),
+                false => time(10.0),
+            })
+        })
+        .says("gcc: No such file"),
     ]
 }

@@ -7,6 +7,9 @@ use crate::order;
 use crate::pattern::{Blocks, Callers, Listing};
 use crate::stats::Interval;
 
+#[cfg(feature = "std")]
+mod gcc;
+
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[INLINING, BLOCK_ORDER];
 
@@ -179,6 +182,22 @@ const fn blocks(count: usize, moved: bool) -> Blocks {
     }
 }
 
+/// The series of the ways in which gcc compiles a function with a rare block: 1 if the block lies behind the
+/// return of the function.
+const MOVED_BY_GCC: [&str; 3] = [
+    "unlikely blocks behind the return, gcc -O2",
+    "unlikely blocks behind the return, gcc -Os",
+    "blocks behind the return, gcc -O2",
+];
+
+#[cfg(not(feature = "std"))]
+fn moved_by_gcc(_: u64) -> Testable<f64> {
+    Err(Untestable::without_std())
+}
+
+#[cfg(feature = "std")]
+use gcc::moved_by_gcc;
+
 /// A quarter of L1i: L1i holds the hot and the cold code.
 const BOTH: f64 = 0.25;
 
@@ -199,7 +218,9 @@ const BLOCK_ORDER: Experiment = Experiment {
             brings cold lines. Rust moves blocks away that call a #[cold] function or \
             core::hint::cold_path(). A test checks the compiler's output for such hints, inlining \
             attributes and optimisation for size (tests/library/codegen/compiled.rs); this \
-            experiment does not time them, nor profile-guided builds.",
+            experiment does not time them, nor profile-guided builds. The installed gcc compiles a \
+            function with a rare block in three ways; where the block lies is read from its \
+            assembly.",
     plot: Some(Plot::cycles(
         Axis::bytes("size of hot and cold code"),
         Axis::linear("time per block"),
@@ -213,6 +234,13 @@ const BLOCK_ORDER: Experiment = Experiment {
                 let setup = RoutineSetup { listing };
                 cases.push(Case::new(series, (count * bytes) as f64, setup).in_turn());
             }
+        }
+        for (argument, name) in (0..).zip(MOVED_BY_GCC) {
+            let setup = CountSetup::asked(name, argument, |host, way| {
+                host.programs()?;
+                moved_by_gcc(way)
+            });
+            cases.push(setup.at(0.0));
         }
         cases
     },
@@ -248,6 +276,23 @@ const BLOCK_ORDER: Experiment = Experiment {
             "The gain comes from the taken branch over each cold block; the room in L1i adds \
              little.",
         ),
+        // Code matches the structure of its source in general. With __builtin_expect and -freorder-blocks, gcc
+        // moves the rare block away; the option is on at -O2 and off at -Os.
+        counted(
+            "E22.3",
+            drepper("6.2.2"),
+            "gcc puts a block behind the return of its function at -O2 if __builtin_expect calls \
+             its condition unlikely, and leaves it in its place at -Os and without the hint",
+            |e| {
+                let [hint, small, plain] = MOVED_BY_GCC.map(|name| e.at(name, 0.0));
+                all_of([
+                    between("blocks behind the return at -O2", hint, 1.0, 1.0),
+                    between("at -Os", small, 0.0, 0.0),
+                    between("at -O2 without the hint", plain, 0.0, 0.0),
+                ])
+            },
+        )
+        .failing("This gcc orders blocks by other rules than the gcc of 2007."),
     ],
     ..Experiment::PLAIN
 };

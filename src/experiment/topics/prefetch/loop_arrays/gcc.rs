@@ -2,12 +2,11 @@
 
 use super::{Compiled, is_prefetch};
 use crate::experiment::prelude::*;
+use crate::experiment::shared::compiler::gcc;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs::DirBuilder;
-use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// The compiler's option.
@@ -59,37 +58,6 @@ impl Compiled {
         let made = MADE[self as usize].get_or_init(|| linked(&self.assembly()?));
         made.as_deref().map_err(Untestable::clone)
     }
-}
-
-/// Runs gcc on an input and returns its standard output.
-fn gcc(arguments: &[&str], input: &str) -> Testable<Vec<u8>> {
-    let failed = |error| Untestable(format!("gcc: {error}"));
-    let machine = Command::new("gcc").arg("-dumpmachine").output();
-    let machine = machine.map_err(failed)?.stdout;
-    if !machine.starts_with(b"x86_64") {
-        let machine = String::from_utf8_lossy(&machine).into_owned();
-        return Err(Untestable(format!("gcc compiles for {}", machine.trim())));
-    }
-    let mut child = Command::new("gcc")
-        .arg("-m64")
-        .args(arguments)
-        .arg("-")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    if let Some(mut pipe) = child.stdin.take() {
-        // If gcc ends before it has read everything, its own message says why.
-        let _ = pipe.write_all(input.as_bytes());
-    }
-    let output = child.wait_with_output().map_err(failed)?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let first = said.lines().next().unwrap_or("no message").to_owned();
-        return Err(Untestable(format!("gcc: {}, {first}", output.status)));
-    }
-    Ok(output.stdout)
 }
 
 /// Assembles and links the function alone, for address 0. The code refers to no address, so it runs
