@@ -116,6 +116,26 @@ pub fn rows() -> Vec<Row> {
             table(m, 0.6, 0.7, [0.90, 0.50, 0.49])
         }),
         row("D10", SECOND, Inconclusive, |m| slices(m, 57.0)),
+        // The sample of one compilation says less than all sets of another.
+        row("D10", SECOND, Inconclusive, |m| {
+            let mut machine = m.clone();
+            machine.full = true;
+            Planted::new("D10", &machine, |series, _| {
+                let two = match series.starts_with("another compilation") {
+                    true => 56.0,
+                    false => 73.0,
+                };
+                Value::Counted(if series.contains("2 ways") {
+                    two
+                } else {
+                    100.0
+                })
+            })
+        })
+        .says("[0.27, 0.44]"),
+        row("D10", SECOND, Untestable, |m| {
+            papers(m).without(|series, _| series.starts_with("another compilation"))
+        }),
         row("D10", SIXTEEN, DoesNotHold, |m| {
             larger_table(m, 0.6, 0.7, [0.57, 0.50, 0.49, 0.43], 1.0)
         })

@@ -17,6 +17,8 @@ pub enum Compiler {
     Stored,
     /// Misses in one of the stored trace's eight slices of sets, times 128.
     StoredSlice(u8),
+    /// Misses in all sets during another compilation, of which the counts alone are stored.
+    Whole,
     /// Misses of the installed compiler, traced by valgrind.
     Installed,
     /// Misses of the installed compiler in the sets that the stored trace keeps, times 128.
@@ -48,6 +50,7 @@ impl Setup for CompilerSetup {
                 let slice = KEPT.get(usize::from(index)).copied();
                 self.in_stored_trace(|address| Some(slice_of(address)) == slice)?
             }
+            Compiler::Whole => self.in_all_sets()?,
             Compiler::Installed => self.of_installed(context.host, false)?,
             Compiler::InstalledSampled => self.of_installed(context.host, true)? * SAMPLED,
         };
@@ -81,7 +84,17 @@ fn slice_of(address: u64) -> u64 {
 /// Number of slices that the stored trace keeps.
 pub(crate) const SLICES: u8 = KEPT.len() as u8;
 
+/// The misses in all sets during a whole compilation: line size, size, ways, misses.
+const WHOLE: &str = include_str!("../../../../reference/gcc-l2-misses.csv");
+
 impl CompilerSetup {
+    fn in_all_sets(&self) -> Testable<f64> {
+        let cache = format!("{},{},{},", self.line, self.size, self.ways);
+        let misses = WHOLE.lines().find_map(|line| line.strip_prefix(&cache));
+        let misses = misses.and_then(|misses| misses.parse().ok());
+        misses.ok_or_else(|| self.no_trace())
+    }
+
     fn in_stored_trace(&self, counts: impl Fn(u64) -> bool) -> Testable<f64> {
         let stored = STORED.iter().find(|(line, _)| *line == self.line);
         let records = stored.and_then(|(_, bytes)| bytes.strip_prefix(MAGIC));
@@ -164,7 +177,30 @@ mod tests {
             ways: 8,
             line: 128,
         };
-        let refused = setup.in_stored_trace(|_| true);
-        assert!(refused.unwrap_err().0.contains("128 bytes"));
+        for refused in [setup.in_stored_trace(|_| true), setup.in_all_sets()] {
+            assert!(refused.unwrap_err().0.contains("128 bytes"));
+        }
+    }
+
+    #[test]
+    fn all_caches_of_the_table_have_a_count_in_all_sets() {
+        for line in [32, 64] {
+            for size in (19..=24).map(|log| 1 << log) {
+                let misses = [1, 2, 4, 8].map(|ways| {
+                    let of = Compiler::Whole;
+                    let setup = CompilerSetup {
+                        of,
+                        size,
+                        ways,
+                        line,
+                    };
+                    setup.in_all_sets().unwrap()
+                });
+                assert!(
+                    misses.is_sorted_by(|more, fewer| more > fewer),
+                    "{misses:?}"
+                );
+            }
+        }
     }
 }

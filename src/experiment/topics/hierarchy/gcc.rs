@@ -33,6 +33,7 @@ const LARGER: u64 = 2 << SIZES[1];
 const CROWDED: u64 = 4 << 20;
 
 const STORED: &str = "stored";
+const ALL_SETS: &str = "another compilation, all sets";
 const INSTALLED: &str = "installed";
 const ONE_SET_IN_128: &str = "installed, one set in 128";
 
@@ -57,7 +58,9 @@ const TABLE_3_1: Experiment = Experiment {
             lines of one set, and longer lines bring neighbouring data along. gcc 12 touches 10 MB \
             of lines, the paper's gcc touched 5.6 MB, and each line must miss once. With lines of \
             32 bytes, 324,000 misses therefore remain in any L2, and a second way can save a \
-            smaller share than in the paper. The full profile also traces the installed compiler \
+            smaller share than in the paper. In a direct-mapped cache a few conflicts decide, and one \
+            set in 128 may miss them: of another compilation, the misses in all sets are stored for \
+            comparison. The full profile also traces the installed compiler \
             for 40 million references. Its whole trace shows whether one set in 128 represents all \
             sets.",
     plot: Some(
@@ -76,7 +79,12 @@ const TABLE_3_1: Experiment = Experiment {
         ]),
     ),
     cases,
-    curves: |e| e.curves_of(|label| !label.starts_with(ONE_SET_IN_128) && !label.contains("slice")),
+    curves: |e| {
+        e.curves_of(|label| {
+            let beside = [ONE_SET_IN_128, ALL_SETS];
+            !beside.iter().any(|of| label.starts_with(of)) && !label.contains("slice")
+        })
+    },
     claims: &[
         // Going down any column of the table, twice the size misses less often.
         simulated(
@@ -119,13 +127,14 @@ const TABLE_3_1: Experiment = Experiment {
             "D10.5",
             drepper("3.3.1, Figure 3.8"),
             "at 8 MiB with lines of 32 bytes, the second way saves almost 44 % of a compiler's \
-             misses (5 points allowed)",
+             misses (5 points allowed), in a sample of one compilation and in all sets of another",
             |e| {
                 let saved = saved_by_the_second_way(e, SECOND_WAY[0])?;
                 between("saved by the second way", saved, 0.39, 0.49)
             },
         )
-        .then(0.431, "gcc under cachegrind (2007)"),
+        .then(0.431, "gcc under cachegrind (2007)")
+        .failing("How much a second way saves depends on where a compilation has its conflicts."),
         simulated(
             "D10.6",
             ours(
@@ -266,6 +275,15 @@ fn cases(machine: &Machine) -> Vec<Case> {
     }
     let mut cases = Vec::new();
     for size in SECOND_WAY {
+        for ways in [1, 2] {
+            let setup = CompilerSetup {
+                of: Compiler::Whole,
+                size,
+                ways,
+                line: 32,
+            };
+            cases.push(Case::new(series(ALL_SETS, ways, 32), size as f64, setup));
+        }
         for index in 0..SLICES {
             for ways in [1, 2] {
                 let setup = CompilerSetup {
@@ -318,13 +336,18 @@ fn slice(index: u8, ways: u64) -> String {
     format!("{STORED}, slice {index}, {ways} ways")
 }
 
-/// Returns the share that the second way saves at this size with lines of 32 bytes, with the doubt of the
-/// sample.
+/// Returns the range of the share that the second way saves at this size with lines of 32 bytes: in the
+/// stored sets, with the doubt of the sample, and in all sets of another compilation. A few conflicts decide in a
+/// direct-mapped cache, and compilations differ by more than the doubt of one sample.
 fn saved_by_the_second_way(e: &Evidence<'_>, size: u64) -> Testable<Interval> {
-    let of = |ways| misses(e, STORED, size, ways, 32);
-    let saved = saved(of(1)?, of(2)?)?.middle();
+    let share = |compiler| -> Testable<f64> {
+        let of = |ways| misses(e, compiler, size, ways, 32);
+        Ok(saved(of(1)?, of(2)?)?.middle())
+    };
+    let (sampled, whole) = (share(STORED)?, share(ALL_SETS)?);
     let doubt = sampling_error(e, size)?;
-    Ok(Interval::new(saved - doubt, saved + doubt))
+    let sampled = Interval::new(sampled - doubt, sampled + doubt);
+    Ok(sampled.hull(Interval::exact(whole)))
 }
 
 /// Returns the uncertainty of the share that the second way saves at this size: the stored sets are eight
