@@ -23,6 +23,11 @@ use crate::stats::Interval;
 const UNFINISHED: &str = "not measured to its end: the run was stopped, its time (--budget) was \
                           over, or another version of linefill made it, with fewer cases";
 
+/// Returns whether a claim is untestable because its experiment has missing points: it was not judged.
+pub(crate) fn is_unfinished(line: &VerdictLine) -> bool {
+    line.verdict == Verdict::Untestable && line.numbers == UNFINISHED
+}
+
 /// A record and everything that follows from it.
 #[derive(Clone, Debug)]
 pub struct Analysis {

@@ -2,6 +2,7 @@
 
 use super::Side;
 use crate::experiment::{Verdict, topics};
+use crate::lab::analysis::is_unfinished;
 use crate::lab::record::{MACHINE, VerdictLine};
 use crate::lab::report::view::{AxisView, CurveView, Figure, Section, Value};
 use crate::order::greatest_first;
@@ -193,9 +194,11 @@ pub(super) fn joined(sides: &[Side]) -> Vec<Vec<Option<&VerdictLine>>> {
     seen.into_iter().map(row).collect()
 }
 
-/// Returns whether at least two records have verdicts, and these differ.
+/// Returns whether at least two records have verdicts, and these differ. A record that lacks the points for a
+/// claim has no verdict on it.
 pub(super) fn differs(row: &[Option<&VerdictLine>]) -> bool {
-    let mut verdicts = row.iter().flatten().map(|line| line.verdict);
+    let judged = row.iter().flatten().filter(|line| !is_unfinished(line));
+    let mut verdicts = judged.map(|line| line.verdict);
     let first = verdicts.next();
     verdicts.any(|verdict| Some(verdict) != first)
 }

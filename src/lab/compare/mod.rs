@@ -215,11 +215,13 @@ fn ladder(analysis: &Analysis) -> Option<Section> {
 
 #[cfg(test)]
 mod tests {
-    use super::difference::changed;
+    use super::difference::{changed, joined};
     use super::*;
     use crate::experiment::Verdict;
     use crate::experiment::topics::find_claim;
+    use crate::lab::analysis::is_unfinished;
     use crate::lab::read::parse;
+    use crate::lab::record::VerdictLine;
 
     const PLANTED: &str = include_str!("../../../tests/fixtures/record/planted.jsonl");
 
@@ -261,22 +263,23 @@ mod tests {
     /// A verdict in other words may be on the opposite claim.
     #[test]
     fn a_claim_in_other_words_is_judged_on_the_points() {
-        let claim = find_claim("D17.2").unwrap();
-        let planted = |verdict: Option<(&str, Verdict)>| {
+        let claim = find_claim("D15.1").unwrap();
+        let planted = |stored: Option<(&str, Verdict)>| {
             let mut reading = reading();
-            reading.record.verdicts.retain_mut(|line| {
-                if let Some((words, verdict)) = verdict {
-                    line.claim = words.to_owned();
-                    line.verdict = verdict;
-                }
-                verdict.is_some() && line.id == claim.id
+            reading.record.verdicts.clear();
+            let stored = stored.map(|(words, verdict)| VerdictLine {
+                id: claim.id.to_owned(),
+                claim: words.to_owned(),
+                ..VerdictLine::bare("D15", verdict)
             });
+            reading.record.verdicts.extend(stored);
             ("planted".to_owned(), reading)
         };
         let judged = sides(vec![planted(None)]).unwrap();
-        let claims = judged[0].view.claims();
-        let decided = claims.map(|(_, line)| line).find(|of| of.id == claim.id);
-        let (words, decided) = (claim.text, decided.unwrap().verdict);
+        let mut claims = judged[0].view.claims().map(|(_, line)| line);
+        let decided = claims.find(|of| of.id == claim.id).unwrap();
+        assert!(!is_unfinished(decided));
+        let (words, decided) = (claim.text, decided.verdict);
         let other = match decided {
             Verdict::Holds => Verdict::DoesNotHold,
             _ => Verdict::Holds,
@@ -288,21 +291,39 @@ mod tests {
             let changed: Vec<String> = changed.map(|row| row.id + ": " + &row.claim).collect();
             ([sides[0].outdated, sides[1].outdated], changed)
         };
-        let differs = vec![format!("D17.2: {words}")];
+        let differs = vec![format!("D15.1: {words}")];
+        let none = Vec::new();
+        let once = "the opposite";
         assert_eq!(
             compared((words, decided), (words, other)),
             ([0, 0], differs.clone())
         );
-        let once = "the opposite";
         assert_eq!(
             compared((words, decided), (once, other)),
-            ([0, 1], Vec::new())
+            ([0, 1], none.clone())
         );
         assert_eq!(compared((words, other), (once, other)), ([0, 1], differs));
-        assert_eq!(
-            compared((once, decided), (once, other)),
-            ([1, 1], Vec::new())
-        );
+        assert_eq!(compared((once, decided), (once, other)), ([1, 1], none));
+    }
+
+    /// Without its points a claim in other words is not judged, which is no change.
+    #[test]
+    fn a_claim_in_other_words_without_its_points_is_not_judged() {
+        let claim = find_claim("D17.2").unwrap();
+        let planted = |words: &str| {
+            let mut reading = reading();
+            let lines = &mut reading.record.verdicts;
+            lines.retain(|line| line.id == claim.id);
+            lines[0].claim = words.to_owned();
+            ("planted".to_owned(), reading)
+        };
+        let sides = sides(vec![planted(claim.text), planted("the opposite")]).unwrap();
+        let mut rows = joined(&sides).into_iter();
+        let on = |row: &Vec<Option<&VerdictLine>>| row.iter().flatten().any(|of| of.id == claim.id);
+        let row = rows.find(on).unwrap();
+        let unfinished = row.iter().flatten().map(|line| is_unfinished(line));
+        assert_eq!(unfinished.collect::<Vec<_>>(), [false, true], "{row:?}");
+        assert_eq!(changed(&sides), []);
     }
 
     #[test]
