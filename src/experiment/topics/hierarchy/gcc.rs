@@ -58,11 +58,10 @@ const TABLE_3_1: Experiment = Experiment {
             lines of one set, and longer lines bring neighbouring data along. gcc 12 touches 10 MB \
             of lines, the paper's gcc touched 5.6 MB, and each line must miss once. With lines of \
             32 bytes, 324,000 misses therefore remain in any L2, and a second way can save a \
-            smaller share than in the paper. In a direct-mapped cache a few conflicts decide, and one \
-            set in 128 may miss them: of another compilation, the misses in all sets are stored for \
-            comparison. The full profile also traces the installed compiler \
-            for 40 million references. Its whole trace shows whether one set in 128 represents all \
-            sets.",
+            smaller share than in the paper. In a direct-mapped cache a few conflicts decide, and \
+            one set in 128 may miss them: of another compilation, the misses in all sets are \
+            stored for comparison. The full profile also traces the installed compiler for 40 \
+            million references. Its whole trace shows whether one set in 128 represents all sets.",
     plot: Some(
         Plot::lines(Axis::bytes("size of L2"), Axis::log("misses"), Unit::Count).beside(&[
             Reference {
