@@ -115,9 +115,22 @@ extern crate alloc;
 #[cfg(feature = "criterion")]
 extern crate self as linefill;
 
+/// Implements `Display` and `Error` for an error type: `pattern => ("message", arguments);` per variant.
+/// The message may use the names that the pattern binds.
 #[cfg(target_arch = "x86_64")]
-#[macro_use]
-mod messages;
+macro_rules! messages {
+    ($error:ident: $($pattern:pat => ($($message:tt)+);)+) => {
+        impl core::fmt::Display for $error {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self {
+                    $($pattern => write!(f, $($message)+),)+
+                }
+            }
+        }
+
+        impl core::error::Error for $error {}
+    };
+}
 
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub mod bench;

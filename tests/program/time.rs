@@ -267,5 +267,5 @@ fn what_cannot_be_assembled_or_joined_is_named() {
         Ran::of(command.env("PATH", "/nonexistent").env_remove("CC"))
     };
     none(&["--asm", "nop"]).refused(&["cc, gcc, clang, as not found", "Debian: gcc"]);
-    none(&["kernel.S", "--symbol", "count"]).refused(&["no assembler here"]);
+    none(&["kernel.S", "--symbol", "count"]).refused(&["no assembler found"]);
 }

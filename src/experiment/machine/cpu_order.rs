@@ -180,7 +180,9 @@ impl CpuOrder {
             })
         };
         let (first, others) = self.locations.split_first().ok_or_else(none)?;
-        let other = others.iter().find(|location| first.to(location) == nearness);
+        let other = others
+            .iter()
+            .find(|location| first.to(location) == nearness);
         Ok([first.cpu, other.ok_or_else(none)?.cpu])
     }
 

@@ -232,9 +232,9 @@ fn cores_of_a_package_without_hyper_threads() {
         assert!(topology.siblings(cpu).is_empty());
         assert_eq!(opterons.hyper_threads(&mask(&[cpu])), Ok(mask(&[cpu])));
     }
-    let seats = opterons.seats(&[0, 1, 2]);
-    assert_eq!(seats[0].to(&seats[1]), Nearness::Package);
-    assert_eq!(seats[0].to(&seats[2]), Nearness::System);
+    let locations = opterons.locations(&[0, 1, 2]);
+    assert_eq!(locations[0].to(&locations[1]), Nearness::Package);
+    assert_eq!(locations[0].to(&locations[2]), Nearness::System);
     assert_eq!(opterons.arrangement(), Ok(Arrangement::Separate));
 }
 

@@ -83,11 +83,11 @@ pub fn rows() -> Vec<Row> {
         row("D34", COUNTED, DoesNotHold, |m| {
             cleared(m, Interval::exact(0.1), 0.0)
         })
-        .says("into its own code 0.1"),
+        .says("into its own code: 0.1"),
         row("D34", COUNTED, DoesNotHold, |m| {
             cleared(m, Interval::exact(1.0), 1.0)
         })
-        .says("in another page 1"),
+        .says("in another page: 1"),
         row("D34", COUNTED, Inconclusive, |m| {
             cleared(m, Interval::new(0.4, 0.6), 0.0)
         }),

@@ -97,11 +97,11 @@ pub fn rows() -> Vec<Row> {
         row("E22", COMPILED, DoesNotHold, |m| {
             compiled(m, [0.0, 0.0, 0.0])
         })
-        .says("behind the return at -O2 0"),
+        .says("behind the return at -O2: 0"),
         row("E22", COMPILED, DoesNotHold, |m| {
             compiled(m, [1.0, 1.0, 0.0])
         })
-        .says("at -Os 1"),
+        .says("at -Os: 1"),
         row("E22", COMPILED, Untestable, |m| {
             Planted::new("E22", m, |series, _| match series.contains("gcc") {
                 true => Value::Untestable("gcc: No such file or directory"),

@@ -139,20 +139,20 @@ pub fn rows() -> Vec<Row> {
         row("D10", SIXTEEN, DoesNotHold, |m| {
             larger_table(m, 0.6, 0.7, [0.57, 0.50, 0.49, 0.43], 1.0)
         })
-        .says("saved by ways 9 to 16 0.12"),
+        .says("saved by ways 9 to 16: 0.12"),
         row("D10", SECOND_AT_16M, DoesNotHold, |m| {
             table(m, 0.6, 0.7, [0.97, 0.50, 0.49])
         })
-        .says("at 16 MiB 0.03"),
+        .says("at 16 MiB: 0.03"),
         row("D10", SECOND_AT_16M, Inconclusive, |m| slices(m, 95.0)),
         row("D10", LARGER, DoesNotHold, |m| {
             larger_table(m, 0.6, 0.7, [0.57, 0.50, 0.49, 0.49], 0.9)
         })
-        .says("saved by 32 MiB 0.1"),
+        .says("saved by 32 MiB: 0.1"),
         row("D10", NO_DOUBLING, DoesNotHold, |m| {
             table(m, 0.9, 0.7, [0.57, 0.40, 0.39])
         })
-        .says("twice the size, at least 0.78"),
+        .says("twice the size, at least: 0.78"),
         row("D10", INSTALLED, DoesNotHold, |m| {
             table(m, 0.6, 1.2, [0.57, 0.50, 0.49])
         }),

@@ -126,11 +126,11 @@ pub fn rows() -> Vec<Row> {
         row("A2", EACH, DoesNotHold, |m| {
             staged(m, 27.0, [20.0, 21.5, 17.0, 15.0])
         })
-        .says("stages of 16 over 8 1.07"),
+        .says("stages of 16 over 8: 1.07"),
         row("A2", EACH, DoesNotHold, |m| {
             staged(m, 27.0, [20.0, 18.0, 15.0, 16.0])
         })
-        .says("stages of 64 over 32 1.07"),
+        .says("stages of 64 over 32: 1.07"),
         row("A2", EACH, Inconclusive, |m| {
             staged(m, 27.0, [20.0, 20.6, 17.0, 15.0])
         }),

@@ -203,7 +203,7 @@ fn names_that_are_completed_in_circles_end() {
 fn sizes_beyond_any_address_space_are_damaged() {
     let huge = [1 << 49, 1 << 61, u64::MAX];
     for number in huge {
-        let says = format!("{number} bytes or elements");
+        let says = format!("{number} exceeds the limit");
         let ran = layout("huge", &evil(number, |_| {}), &["--type", "evil"]);
         ran.refused(&["evil", &says]);
         type Member = fn(&mut Unit, u64);

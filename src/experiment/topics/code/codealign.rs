@@ -33,10 +33,9 @@ const CODE_ALIGNMENT: Experiment = Experiment {
             decoders, 32 or 64 for the decoded cache. A jump to the end of a piece gets few \
             instructions from it, and code that crosses a boundary needs two pieces. One more \
             cycle per round shows in a loop of one cycle. A longer loop hides it, and so does a \
-            buffer for whole loops. Compilers align some loops to 16 or 32 bytes. How \
-            fast code runs may depend on how it ran before: 64 copies of it, at the same byte of 64 \
-            pages, run in turn for 2048 rounds each, and evict each other from L1i and the decoded \
-            cache.",
+            buffer for whole loops. Compilers align some loops to 16 or 32 bytes. How fast code \
+            runs may depend on how it ran before: 64 copies of it, at the same byte of 64 pages, \
+            run in turn for 2048 rounds each, and evict each other from L1i and the decoded cache.",
     plot: Some(Plot::lines(
         Axis::linear("start of the code in the line, byte"),
         Axis::linear("time"),

@@ -74,7 +74,7 @@ pub fn operation() -> Vec<Row> {
                 _ => Value::Counted(5e6),
             })
         })
-        .says("nested over flat 1.67"),
+        .says("nested over flat: 1.67"),
         row("C2", BRANCHES, Untestable, |m| {
             operations(m, FLAT, NESTED).without(|_, event| event == 2.0)
         })
