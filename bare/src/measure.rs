@@ -4,7 +4,7 @@ use core::arch::asm;
 
 use linefill::cpu::{Features, Identity, tsc_hz};
 use linefill::kernel::symbols;
-use linefill::kernel::verify::check_all;
+use linefill::kernel::verify_all;
 use linefill::mem::Region;
 use linefill::pmu::Cpu;
 use linefill::time::{FenceWaits, Rate, make_lfence_wait, start};
@@ -107,7 +107,7 @@ fn experiments(
 /// Checks every kernel that this CPU supports against its reference implementation.
 fn verify(console: &mut Console<'_>, region: &mut Region<'_>) {
     let mut agreed = 0;
-    check_all(region, &Features::detect(), &mut |kernel, result| {
+    verify_all(region, &Features::detect(), &mut |kernel, result| {
         console.check(format_args!("kernel {kernel}"), result.is_ok());
         match result {
             Ok(()) => agreed += 1,

@@ -8,6 +8,9 @@
 //!
 //! The kernels that experiments alone use are hidden here, and no version of the crate promises them.
 
+use crate::cpu::Features;
+use crate::mem::Region;
+
 /// Declares assembled kernels with the same signature: the function type, which carries the safety
 /// contract of all of them, and the symbols.
 macro_rules! family {
@@ -71,6 +74,25 @@ pub use form::{Form, NoIntrinsics, Vector, Width};
 pub use stores::*;
 pub use stream::*;
 pub use work::{Access, Kind, Work};
+
+/// Checks every kernel that this CPU can run, inside `region`, whose contents are lost.
+///
+/// `report` receives the symbol of each kernel of `kernel::symbols` with the result of
+/// its check, once per kernel. Kernels that need a feature missing from `features` are neither run nor
+/// reported. In a region smaller than [`verify::ROOM`] every kernel fails.
+pub fn verify_all(
+    region: &mut Region<'_>,
+    features: &Features,
+    report: &mut dyn FnMut(&'static str, Result<(), verify::Mismatch>),
+) {
+    let mut oracle = verify::Oracle::new(region.reborrow(), report);
+    chase::check(&mut oracle, *features);
+    stream::check(&mut oracle, *features);
+    stores::check(&mut oracle, *features);
+    compute::check(&mut oracle, *features);
+    oracle.codealigns();
+    coherence::check(&mut oracle);
+}
 
 /// The reference matrix multiplication, for tests and experiments beyond [`verify`].
 #[doc(hidden)]

@@ -16,7 +16,8 @@ use crate::common::child;
 use crate::common::folder::{self, Folder, Ran};
 use crate::common::untested::{self, starts};
 use linefill::cpu::Features;
-use linefill::kernel::verify::{ROOM, check_all};
+use linefill::kernel::verify::ROOM;
+use linefill::kernel::verify_all;
 use linefill::mem::Region;
 use linefill::os::affinity;
 
@@ -199,7 +200,7 @@ fn the_oracles() {
     let mut bytes = vec![0; ROOM + 64];
     let mut region = Region::new(&mut bytes).unwrap();
     let mut agreed = 0;
-    check_all(&mut region, &Features::detect(), &mut |name, result| {
+    verify_all(&mut region, &Features::detect(), &mut |name, result| {
         if let Err(mismatch) = result {
             panic!("{name}: {mismatch}");
         }

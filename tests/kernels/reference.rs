@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use linefill::cpu::Features;
 use linefill::kernel::symbols;
-use linefill::kernel::verify::{Difference, ROOM, check_all};
+use linefill::kernel::verify::{Difference, ROOM};
+use linefill::kernel::verify_all;
 use linefill::mem::Region;
 
 /// The kernels that the oracle checks with `features`. All must pass, and each must occur once.
@@ -13,7 +14,7 @@ fn checked(features: Features) -> BTreeSet<&'static str> {
     let mut bytes = vec![0; ROOM + 64];
     let mut region = Region::new(&mut bytes).unwrap();
     let mut seen = BTreeSet::new();
-    check_all(&mut region, &features, &mut |name, result| {
+    verify_all(&mut region, &features, &mut |name, result| {
         if let Err(mismatch) = result {
             panic!("{name}: {mismatch}");
         }
@@ -28,7 +29,7 @@ fn named(features: Features) -> BTreeSet<&'static str> {
     let mut bytes = vec![0; ROOM - 64];
     let mut region = Region::new(&mut bytes).unwrap();
     let mut seen = BTreeSet::new();
-    check_all(&mut region, &features, &mut |name, result| {
+    verify_all(&mut region, &features, &mut |name, result| {
         let mismatch = result.expect_err(name);
         assert_eq!(mismatch.difference, Difference::NotBuilt);
         seen.insert(name);

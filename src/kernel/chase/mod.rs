@@ -1,9 +1,9 @@
 //! Kernels that follow addresses: each load depends on the last load of its chain.
 
 pub(super) mod addressing;
-pub(super) mod chains;
 pub(super) mod fields;
 pub(super) mod indices;
+pub(super) mod parallel;
 pub(super) mod prefetch;
 pub(super) mod shared;
 pub(super) mod straddle;
@@ -13,13 +13,11 @@ pub(super) mod walk;
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 pub use addressing::{Chase, ChaseError, Mode};
-pub use chains::ParallelChase;
-#[doc(hidden)]
-pub use chains::{Chains, ChainsError};
 pub use fields::{Direction, Fields, FieldsError, TwoFields, TwoFieldsError};
 #[doc(hidden)]
 pub use indices::Gather;
 pub use indices::IndexChase;
+pub use parallel::ParallelChase;
 #[doc(hidden)]
 pub use prefetch::MOST_WORK;
 pub use prefetch::{Ahead, Dependence, PrefetchError, PrefetchWalk};

@@ -16,6 +16,7 @@ pub use self::{
     orders::{NoAvx2, Outstanding},
     passes::{Passes, TooLong},
     register::{Addition, Register},
+    shuffle::chains::{Chains, ChainsError},
     shuffle::{Op, Shuffle, ShuffleError},
     tensor::{Get, ReadTensor, ReadTensorError},
     tile::{TileMatmul, TileWay},

@@ -11,34 +11,13 @@
 
 pub(super) mod check;
 
-use crate::cpu::Features;
 use crate::kernel::verify::check::{Built, Case, Parts, Pattern, WithKernel};
-use crate::kernel::{chase, coherence, compute, stores, stream};
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
 pub use check::{Difference, Mismatch};
 
-/// Bytes of region that [`check_all`] needs.
+/// Bytes of region that [`verify_all`](crate::kernel::verify_all) needs.
 pub const ROOM: usize = check::Parts::COUNT * check::LARGEST;
-
-/// Checks every kernel that this CPU can run, inside `region`, whose contents are lost.
-///
-/// `report` receives the symbol of each kernel of `kernel::symbols` with the result of
-/// its check, once per kernel. Kernels that need a feature missing from `features` are neither run nor
-/// reported. In a region smaller than [`ROOM`] every kernel fails.
-pub fn check_all(
-    region: &mut Region<'_>,
-    features: &Features,
-    report: &mut dyn FnMut(&'static str, Result<(), Mismatch>),
-) {
-    let mut oracle = Oracle::new(region.reborrow(), report);
-    chase::check(&mut oracle, *features);
-    stream::check(&mut oracle, *features);
-    stores::check(&mut oracle, *features);
-    compute::check(&mut oracle, *features);
-    oracle.codealigns();
-    coherence::check(&mut oracle);
-}
 
 /// Passes the cases to the check and the results to the caller.
 pub(crate) struct Oracle<'m, 'r> {

@@ -3,6 +3,7 @@
 // Calls assembly with an array whose indices the deck guarantees.
 #![allow(unsafe_code)]
 
+pub(crate) mod chains;
 pub(crate) mod reference;
 use crate::kernel::{Access, Kernel, Work};
 use crate::pattern::{Deck, Indices};

@@ -4,7 +4,7 @@
 
 use core::hint::black_box;
 
-use crate::kernel::chase::chains::side_by_side;
+use super::chains::side_by_side;
 use crate::kernel::verify::Oracle;
 use crate::kernel::{Chains, Op, Shuffle};
 use crate::pattern::{Deck, DeckParts, Indices};
