@@ -26,7 +26,7 @@ use crate::os::sysfs::CpuMask;
 use crate::os::trial::{Ending, trial};
 use crate::os::{
     self, BackgroundProcess, BackgroundThread, Memory, Pinned, Populated, Root, Sysfs, Unreadable,
-    futex, preempt, sampler, split_locks,
+    preempt, sampler, split_locks, threads,
 };
 
 /// How long a child process may take that does next to nothing.
@@ -158,11 +158,11 @@ impl Host for Linux {
     }
 
     fn sleep(&self, word: &AtomicU32, value: u32, most: Duration) {
-        futex::wait(word, value, most);
+        threads::wait(word, value, most);
     }
 
     fn wake(&self, word: &AtomicU32) {
-        futex::wake(word);
+        threads::wake(word);
     }
 
     fn code(

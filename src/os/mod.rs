@@ -15,8 +15,6 @@ pub mod clock;
 #[doc(hidden)]
 pub mod code;
 mod core_distance;
-#[doc(hidden)]
-pub mod futex;
 mod guardian;
 #[doc(hidden)]
 pub mod health;
@@ -48,7 +46,7 @@ pub mod settings;
 pub mod split_locks;
 #[doc(hidden)]
 pub mod sysfs;
-mod threads;
+pub(crate) mod threads;
 #[doc(hidden)]
 pub mod trial;
 #[cfg(feature = "lab")]

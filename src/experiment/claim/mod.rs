@@ -1,7 +1,6 @@
 //! The evidence and the verdict of a claim.
 
 pub mod evidence;
-pub(crate) mod extreme;
 pub mod paired;
 pub mod reading;
 pub mod statement;

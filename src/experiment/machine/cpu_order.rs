@@ -152,6 +152,25 @@ impl CpuOrder {
         cores.len()
     }
 
+    /// Checks that there are so many cores.
+    ///
+    /// # Errors
+    /// If there are fewer.
+    pub(crate) fn at_least(&self, cores: usize) -> Testable<()> {
+        let here = self.cores();
+        if here >= cores {
+            return Ok(());
+        }
+        let may = match here {
+            0 => "the record does not say how many there were".to_owned(),
+            1 => "this process may use only one".to_owned(),
+            _ => format!("this process may use only {here}"),
+        };
+        Err(Untestable(format!(
+            "the test needs {cores} cores, and {may}"
+        )))
+    }
+
     /// Returns the CPUs of `threads` threads, starting again at the first CPU if there are more threads
     /// than CPUs.
     ///

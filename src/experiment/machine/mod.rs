@@ -188,6 +188,14 @@ impl Machine {
         }
     }
 
+    /// Returns the working sets in the middle of L1d and of L2, with their names.
+    pub(crate) fn near(&self) -> [(&'static str, usize); 2] {
+        [
+            ("L1d", self.middle_of(self.ranges.l1)),
+            ("L2", self.middle_of(self.ranges.l2)),
+        ]
+    }
+
     /// Returns a working set in the middle of a range, in whole lines.
     pub fn middle_of(&self, range: Range) -> usize {
         let hi = range.hi.min(self.largest as f64);

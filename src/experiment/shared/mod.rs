@@ -4,6 +4,7 @@ pub mod arithmetic;
 pub mod bandwidth;
 #[cfg(feature = "std")]
 pub(crate) mod compiler;
+pub(crate) mod cores;
 pub mod count;
 pub mod hint;
 pub mod lines;

@@ -1,6 +1,6 @@
 //! Store-to-load forwarding, beyond the papers: a value that is stored and loaded again before it reaches L1d.
 
-use crate::experiment::claim::extreme::{Extreme, none};
+use crate::experiment::claim::verdict::{Extreme, none};
 use crate::experiment::prelude::*;
 use crate::kernel::{Forward, Passing, Trip};
 use crate::mem::{LINE, PAGE, Region};

@@ -2,9 +2,9 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthGroupSetup, Mover, Owner};
+use crate::experiment::shared::cores::{on_all_cores, up_to_all_cores};
 use crate::experiment::topics::bandwidth::scaling::own_l2;
 use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
-use crate::experiment::topics::coherence::sharing::{on_all_cores, up_to_all_cores};
 use crate::kernel::Motion;
 use crate::mem::PAGE;
 use crate::stats::Interval;

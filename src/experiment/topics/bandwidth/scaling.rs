@@ -8,7 +8,6 @@ use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Llc, Memory};
 use crate::experiment::topics::bandwidth::{
     COPY, PAPER, READ, WRITE, a_size_a_level, whole_blocks,
 };
-use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::host::CpuLocation;
 use crate::infer::saturation;
 use crate::kernel::Motion;
@@ -158,7 +157,7 @@ fn case(
 
 /// Returns the largest number of threads that have a core each, and the bandwidth per thread.
 fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Reading)> {
-    at_least_cores(&e.machine.cpu_order, 2)?;
+    e.machine.cpu_order.at_least(2)?;
     let points = e.series(label)?.into_iter().rev();
     let mut numbers = points.map(|(threads, _)| threads);
     let alone = |threads: &f64| {
@@ -231,7 +230,7 @@ fn totals(points: Vec<(f64, Interval)>) -> Vec<(f64, Interval)> {
 /// own: beyond the first node the bandwidth rises again.
 fn saturating(e: &Evidence<'_>) -> Judged {
     let label = series(READ, Memory);
-    at_least_cores(&e.machine.cpu_order, 2)?;
+    e.machine.cpu_order.at_least(2)?;
     let near = at_one_memory(e.machine);
     let cores = cores_of(&near);
     let first = e.machine.cpu_order.first(cores);

@@ -3,10 +3,10 @@
 
 use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
+use crate::experiment::shared::cores::on_cores;
 use crate::experiment::shared::words::Spacing;
 use crate::experiment::topics::coherence::locks::{Library, Way};
 use crate::experiment::topics::coherence::series;
-use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
 use crate::kernel::{IncrementWay, QueueWay};
 use crate::stats::Interval;
 
@@ -56,7 +56,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 
 /// Returns the numbers of threads from two on. Each thread has its own core.
 fn several(e: &Evidence<'_>) -> Testable<Vec<usize>> {
-    at_least_cores(&e.machine.cpu_order, 2)?;
+    e.machine.cpu_order.at_least(2)?;
     let mut numbers = on_cores(e.machine);
     numbers.retain(|&threads| threads > 1);
     Ok(numbers)
@@ -64,7 +64,7 @@ fn several(e: &Evidence<'_>) -> Testable<Vec<usize>> {
 
 /// Returns the largest number of threads, if there are at least `least` cores.
 fn most(e: &Evidence<'_>, least: usize) -> Testable<f64> {
-    at_least_cores(&e.machine.cpu_order, least)?;
+    e.machine.cpu_order.at_least(least)?;
     let most = several(e)?.into_iter().max();
     Ok(most.map_or(1.0, |threads| threads as f64))
 }

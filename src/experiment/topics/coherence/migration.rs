@@ -4,7 +4,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::topics::coherence::remote::{Held, Want};
 use crate::experiment::topics::coherence::transfer::states::upgrade;
 use crate::experiment::topics::coherence::transfer::{remote, two_cores, walks_and_trip};
-use crate::experiment::topics::threads::shared_lists::near;
 use crate::host::{Guard, Host};
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
@@ -59,7 +58,7 @@ const SITUATIONS: Experiment = Experiment {
         };
         let layout = Layout::npad(7);
         let mut cases = Vec::new();
-        for (_, bytes) in near(machine) {
+        for (_, bytes) in machine.near() {
             for (series, period) in LAPS {
                 let setup = MigrateSetup {
                     layout,
@@ -98,7 +97,7 @@ const SITUATIONS: Experiment = Experiment {
             "in a list that fits in L2, the first lap after a move to another core takes more than \
              1.5 times as long as a lap of a thread that stays",
             |e| {
-                let [_, (_, l2)] = near(e.machine);
+                let [_, (_, l2)] = e.machine.near();
                 at_least(
                     "first lap over staying, L2",
                     over_staying(e, LAPS[1].0, l2),
@@ -113,7 +112,7 @@ const SITUATIONS: Experiment = Experiment {
             "in a list that fits in L1d, the first lap after a move to another core takes more \
              than 1.5 times as long as a lap of a thread that stays",
             |e| {
-                let [(_, l1), _] = near(e.machine);
+                let [(_, l1), _] = e.machine.near();
                 at_least(
                     "first lap over staying, L1d",
                     over_staying(e, LAPS[1].0, l1),
@@ -128,7 +127,7 @@ const SITUATIONS: Experiment = Experiment {
             "in a list that fits in L2, the second lap after a move to another core takes less \
              than 1.2 times as long as a lap of a thread that stays: lines move once",
             |e| {
-                let [_, (_, l2)] = near(e.machine);
+                let [_, (_, l2)] = e.machine.near();
                 at_most(
                     "second lap over staying, L2",
                     over_staying(e, LAPS[2].0, l2),

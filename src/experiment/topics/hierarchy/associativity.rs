@@ -1,6 +1,6 @@
 //! Drepper 6.2.1, cache associativity: Figure 6.5.
 
-use crate::experiment::claim::extreme::Extreme;
+use crate::experiment::claim::verdict::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::mem::LINE;

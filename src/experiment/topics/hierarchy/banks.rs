@@ -1,6 +1,6 @@
 //! Drepper 6.2.1, banks of L1d: Figure 6.6, and 4 KiB aliasing.
 
-use crate::experiment::claim::extreme::{Extreme, none};
+use crate::experiment::claim::verdict::{Extreme, none};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::BurstSetup;
 use crate::kernel::{Alias4K, BURST, Places, StoreAddress, Transfer};

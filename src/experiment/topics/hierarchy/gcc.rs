@@ -1,6 +1,6 @@
 //! Drepper 3.3.1, what size and ways of L2 do for a compiler: Table 3.1 and Figure 3.8.
 
-use crate::experiment::claim::extreme::Extreme;
+use crate::experiment::claim::verdict::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::hierarchy::compiled::{Compiler, CompilerSetup, SLICES};
 use crate::stats::Interval;

@@ -1,6 +1,6 @@
 //! Drepper 3.3.2: reads and misses of L2, Figure 3.16 and Table 3.2.
 
-use crate::experiment::claim::extreme::Extreme;
+use crate::experiment::claim::verdict::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::mem::Region;

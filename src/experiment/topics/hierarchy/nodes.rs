@@ -1,6 +1,6 @@
 //! X19: memory of several nodes, and its distance from the CPUs of each node.
 
-use crate::experiment::claim::extreme::Extreme;
+use crate::experiment::claim::verdict::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::host::{MemoryNode, MemoryPolicy, Nodes, Worker};

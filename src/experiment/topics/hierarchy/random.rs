@@ -1,7 +1,7 @@
 //! Drepper 3.2 and 3.3.2, random walks: Figures 3.4, 3.14 and 3.15.
 
 use crate::experiment::claim::evidence::by_chance;
-use crate::experiment::claim::extreme::Extreme;
+use crate::experiment::claim::verdict::Extreme;
 use crate::experiment::claim::verdict::{unless_strangers, untestable};
 use crate::experiment::machine::ranges::steps;
 use crate::experiment::prelude::*;

@@ -1,6 +1,6 @@
 //! Beyond Figure 6.4: accesses at every offset of a line, by width, and across two pages.
 
-use crate::experiment::claim::extreme::Extreme;
+use crate::experiment::claim::verdict::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::{BurstSetup, no_width};
 use crate::kernel::{Places, Transfer, WideChase, Width};

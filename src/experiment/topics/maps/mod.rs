@@ -4,7 +4,6 @@ pub mod map;
 pub mod operations;
 
 use crate::experiment::prelude::*;
-use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::experiment::topics::maps::map::MapKind;
 use crate::experiment::topics::maps::operations::{MapPairSetup, MapSetup, MapSize, MapSizeSetup};
 use crate::stats::Interval;
@@ -56,7 +55,7 @@ fn threads(machine: &Machine) -> Vec<usize> {
 /// Returns the number of threads with one on each core. Fails with a single core.
 fn on_cores(e: &Evidence<'_>) -> Testable<f64> {
     let order = &e.machine.cpu_order;
-    at_least_cores(order, 2).map(|()| order.cores() as f64)
+    order.at_least(2).map(|()| order.cores() as f64)
 }
 
 /// Returns the operations of a run of `threads` threads, and its number of keys.

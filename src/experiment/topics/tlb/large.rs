@@ -4,7 +4,6 @@ use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::touch::TouchGroupSetup;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::kernel::Step;
 use crate::mem::{LINE, PAGE};
 use crate::pattern::{Layout, Order};
@@ -264,7 +263,7 @@ const LARGE_MEMORY: Experiment = Experiment {
             "all cores together touch at least 0.7 times as many new 4 KiB pages per second as one \
              core times their number",
             |e| {
-                at_least_cores(&e.machine.cpu_order, 2)?;
+                e.machine.cpu_order.at_least(2)?;
                 let cores = e.machine.cpu_order.cores();
                 e.machine.cpu_order.one_kind(cores)?;
                 if touched(e.machine) < LEAST_TOUCHED {

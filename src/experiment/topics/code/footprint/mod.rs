@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::CacheKind;
-use crate::experiment::claim::extreme::Extreme;
+use crate::experiment::claim::verdict::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::host::Pages;

@@ -1,10 +1,11 @@
 //! The figures: Sestoft's Figure 1 of locks, and Drepper's Figures 6.10 and 6.11 of false sharing.
 
 use crate::experiment::prelude::*;
+use crate::experiment::shared::cores::MOST_QUICK;
 use crate::experiment::shared::words::{IncrementSetup, Spacing};
 use crate::experiment::topics::coherence::series;
 use crate::experiment::topics::coherence::sharing::{
-    MOST_QUICK, MOST_THREADS, MUTEX, PEER, SHARED, WAYS, at_least_cores, case, slower_the_nearer,
+    MOST_THREADS, MUTEX, PEER, SHARED, WAYS, case, slower_the_nearer,
 };
 use crate::kernel::IncrementWay;
 
@@ -72,7 +73,7 @@ pub(super) const FIG_1: Experiment = Experiment {
              together take at least half as long as with two threads",
             |e| {
                 let shared = series(WAYS[MUTEX].0, SHARED);
-                at_least_cores(&e.machine.cpu_order, 2)?;
+                e.machine.cpu_order.at_least(2)?;
                 let two = in_all(e, &shared, 2)?;
                 let mut parts = Vec::new();
                 for (threads, _) in e.series(&shared)? {
@@ -94,7 +95,7 @@ pub(super) const FIG_1: Experiment = Experiment {
             "with two threads, locks apart are faster than locks side by side, and locks side by \
              side are faster than one lock",
             |e| {
-                at_least_cores(&e.machine.cpu_order, 2)?;
+                e.machine.cpu_order.at_least(2)?;
                 slower_the_nearer(e, 2)
             },
         ),
@@ -321,7 +322,7 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
 };
 
 fn most_of_drepper(e: &Evidence<'_>) -> Testable<f64> {
-    at_least_cores(&e.machine.cpu_order, 2)?;
+    e.machine.cpu_order.at_least(2)?;
     let threads = drepper_threads(e.machine).into_iter().max().unwrap_or(1);
     Ok(threads as f64)
 }

@@ -1,8 +1,7 @@
 //! Threads that write one line: Sestoft 4.2 with Figure 1, Drepper's Figures 6.10 and 6.11.
 
-use crate::experiment::Point;
-use crate::experiment::machine::cpu_order::sharers;
 use crate::experiment::prelude::*;
+use crate::experiment::shared::cores::{most, on_all_cores, on_cores};
 use crate::experiment::shared::words::Spacing;
 use crate::experiment::topics::coherence::locks::{Library, Way};
 use crate::experiment::topics::coherence::series;
@@ -60,83 +59,6 @@ const PADDED: &str = PLACES[PLACES.len() - 1].0;
 
 /// The largest number of threads in the documents' figures.
 const MOST_THREADS: usize = 64;
-
-/// The largest number of threads in a quick run.
-const MOST_QUICK: usize = 8;
-
-/// Returns numbers of threads that each have a core: the powers of two below the number of cores,
-/// and the number of cores, at most `MOST_QUICK` in a quick run.
-pub(crate) fn on_cores(machine: &Machine) -> Vec<usize> {
-    let most = if machine.full { usize::MAX } else { MOST_QUICK };
-    let cores = machine.cpu_order.cores().clamp(1, most);
-    let powers = (0..).map(|k| 1 << k).take_while(|&threads| threads < cores);
-    powers.chain([cores]).collect()
-}
-
-/// Returns the same numbers, and in a quick run also the number of all cores: for series whose claims are
-/// about a thread on each core.
-pub(crate) fn up_to_all_cores(machine: &Machine) -> Vec<usize> {
-    let mut numbers = on_cores(machine);
-    numbers.push(machine.cpu_order.cores().max(1));
-    numbers.dedup();
-    numbers
-}
-
-/// Returns the number of cores, if there are two, and the value of a series with a thread on each, to be
-/// compared with that of one thread.
-///
-/// # Errors
-/// If there are fewer cores, or cores of two kinds, or the series was not measured with a thread on each, or
-/// if threads take hyper-threads before cores.
-pub(crate) fn on_all_cores(e: &Evidence<'_>, series: &str) -> Testable<(usize, Reading)> {
-    at_least_cores(&e.machine.cpu_order, 2)?;
-    let cores = e.machine.cpu_order.cores();
-    e.machine.cpu_order.one_kind(cores)?;
-    if sharers(e.machine.cpu_order.first(cores), |location| location.core)[1] > 1 {
-        return Err(Untestable(format!(
-            "threads take hyper-threads before cores (`--threads siblings`), so that {cores} \
-             threads do not run on all {cores} cores"
-        )));
-    }
-    let of_all = |point: &Point| point.series == series && point.x == cores as f64;
-    if e.machine.full || e.points.iter().any(of_all) {
-        return Ok((cores, e.at(series, cores as f64)?));
-    }
-    let (most, _) = e.last(series)?;
-    Err(not_all_cores(
-        &format!("`{series}` was timed"),
-        most as usize,
-        cores,
-    ))
-}
-
-/// Says that a quick run timed fewer cores than there are.
-pub(crate) fn not_all_cores(what: &str, timed: usize, cores: usize) -> Untestable {
-    Untestable(format!(
-        "{what} on {timed} of {cores} cores: `--profile full` times all of them"
-    ))
-}
-
-/// Returns the largest measured number of threads that each have a core, if there are two cores.
-pub(crate) fn most(e: &Evidence<'_>) -> Testable<usize> {
-    let threads = on_cores(e.machine).into_iter().max().unwrap_or(1);
-    at_least_cores(&e.machine.cpu_order, 2).map(|()| threads)
-}
-
-pub(crate) fn at_least_cores(cpu_order: &CpuOrder, cores: usize) -> Testable<()> {
-    let here = cpu_order.cores();
-    if here >= cores {
-        return Ok(());
-    }
-    let may = match here {
-        0 => "the record does not say how many there were".to_owned(),
-        1 => "this process may use only one".to_owned(),
-        _ => format!("this process may use only {here}"),
-    };
-    Err(Untestable(format!(
-        "the test needs {cores} cores, and {may}"
-    )))
-}
 
 fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<Case> {
     let (how, way) = WAYS[way];
@@ -313,7 +235,7 @@ const COHERENCE: Experiment = Experiment {
              locks side by side are slower than locks apart",
             |e| {
                 let threads = most(e)?;
-                at_least_cores(&e.machine.cpu_order, 4)?;
+                e.machine.cpu_order.at_least(4)?;
                 slower_the_nearer(e, threads)
             },
         )

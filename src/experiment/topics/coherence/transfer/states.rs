@@ -2,7 +2,6 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::coherence::remote::{Held, Want};
-use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::experiment::topics::coherence::transfer::{TRIP, WALK, remote, round_trip, two_cores};
 use crate::order;
 use crate::stats::Interval;
@@ -199,7 +198,7 @@ fn equally_near(cpu_order: &CpuOrder) -> Vec<usize> {
 /// Judges whether copies are invalidated at the same time. All readers are as near as the one, so that the
 /// ratio does not show how far away they are.
 fn readers(e: &Evidence<'_>) -> Judged {
-    at_least_cores(&e.machine.cpu_order, 3)?;
+    e.machine.cpu_order.at_least(3)?;
     on_two_cores(e)?;
     let near = equally_near(&e.machine.cpu_order).len();
     if near < 2 {

@@ -2,8 +2,8 @@
 
 use crate::experiment::machine::cpu_order::sharers;
 use crate::experiment::prelude::*;
+use crate::experiment::shared::cores::not_all_cores;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::coherence::sharing::{at_least_cores, not_all_cores};
 use crate::experiment::{Percentile, Point};
 use crate::kernel::{BLOCK, Motion};
 use crate::order;
@@ -369,7 +369,7 @@ fn loaded(e: &Evidence<'_>, walk: &str, (load, _, times): (&str, Motion, f64)) -
 /// # Errors
 /// If there is one core, if other cores were idle, or if the walk does not lie in memory.
 fn testable(e: &Evidence<'_>) -> Result<(), Untestable> {
-    at_least_cores(&e.machine.cpu_order, 2)?;
+    e.machine.cpu_order.at_least(2)?;
     let (threads, cores) = (streams(e) + 1, e.machine.cpu_order.cores());
     if threads < cores {
         let what = "the walk and the streams ran";

@@ -4,7 +4,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::Lists;
 use crate::experiment::topics::threads::shared_lists::{
     ADD, ALONE, FOLLOW, INC, LISTS, cases, columns, comparable, dearer, dearer_in_memory,
-    far_in_memory, in_memory, most, near, series, slower, undisturbed, undisturbed_in,
+    far_in_memory, in_memory, most, series, slower, undisturbed, undisturbed_in,
 };
 
 pub(crate) const FIG_3_19: Experiment = Experiment {
@@ -36,7 +36,7 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
             "on one list in L2 that all threads only read, a step takes less than 1.15 times as \
              many core cycles as with one thread",
             |e| {
-                let [_, l2] = near(e.machine);
+                let [_, l2] = e.machine.near();
                 undisturbed_in(e, Lists::One, l2)
             },
         )
@@ -122,7 +122,7 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
             "on one list that fits in L1d, which both threads increment, a step takes more than 2 \
              times as long as with one thread",
             |e| {
-                let [(_, l1), _] = near(e.machine);
+                let [(_, l1), _] = e.machine.near();
                 at_least(
                     "2 threads, one list over one",
                     slower(e, 2, Lists::One, l1),
@@ -140,7 +140,7 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
             |e| {
                 comparable(e, 2)?;
                 let e = &e.in_time();
-                let [(_, l1), (_, l2)] = near(e.machine);
+                let [(_, l1), (_, l2)] = e.machine.near();
                 let two = e.at(&series(2, Lists::One), l1 as f64)?;
                 at_least(
                     "2 threads in L1d over one in L2",
@@ -248,7 +248,7 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
             "on one list that fits in L2, a step of two threads that add at random takes more than \
              2 times as long as with one thread",
             |e| {
-                let [_, (_, l2)] = near(e.machine);
+                let [_, (_, l2)] = e.machine.near();
                 at_least(
                     "2 threads, one list over one",
                     slower(e, 2, Lists::One, l2),

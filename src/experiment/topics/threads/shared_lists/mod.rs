@@ -1,8 +1,8 @@
 //! Drepper 3.3.4, list walks of several threads: Figures 3.19 to 3.22 and Table 3.3.
 
 use crate::experiment::prelude::*;
+use crate::experiment::shared::cores::on_cores;
 use crate::experiment::shared::walk::{CompanySetup, Lists};
-use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
@@ -97,7 +97,7 @@ fn most(e: &Evidence<'_>) -> Testable<usize> {
 /// # Errors
 /// If they do not.
 fn comparable(e: &Evidence<'_>, threads: usize) -> Testable<()> {
-    at_least_cores(&e.machine.cpu_order, threads)?;
+    e.machine.cpu_order.at_least(threads)?;
     e.machine.cpu_order.one_kind(threads)
 }
 
@@ -249,19 +249,10 @@ fn far_in_memory(e: &Evidence<'_>) -> Testable<usize> {
     in_memory(e).map(|_| far(e.machine))
 }
 
-/// Returns the working sets in the middle of L1d and of L2, with their names.
-pub(crate) fn near(machine: &Machine) -> [(&'static str, usize); 2] {
-    let ranges = &machine.ranges;
-    [
-        ("L1d", machine.middle_of(ranges.l1)),
-        ("L2", machine.middle_of(ranges.l2)),
-    ]
-}
-
 /// Judges that in L1d and L2 threads on lists of their own take less than 1.15 times as many core cycles as
 /// one thread.
 fn undisturbed(e: &Evidence<'_>) -> Judged {
-    let places = near(e.machine).into_iter();
+    let places = e.machine.near().into_iter();
     all_of(places.map(|place| undisturbed_in(e, Lists::Own, place)))
 }
 

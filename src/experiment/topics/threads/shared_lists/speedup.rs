@@ -1,11 +1,11 @@
 //! The speed-up of several threads: Table 3.3 and Figure 3.22.
 
 use crate::experiment::prelude::*;
+use crate::experiment::shared::cores::on_cores;
 use crate::experiment::shared::walk::Lists;
-use crate::experiment::topics::coherence::sharing::on_cores;
 use crate::experiment::topics::threads::shared_lists::{
     ADD, ALONE, FOLLOW, FOUR, INC, LISTS, TESTS, Test, cases, columns, companies, comparable,
-    far_in_memory, in_llc, in_memory, most, most_in_llc, near, series, setup, slower, slower_of,
+    far_in_memory, in_llc, in_memory, most, most_in_llc, series, setup, slower, slower_of,
 };
 use crate::stats::Interval;
 
@@ -207,7 +207,8 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
             |e| {
                 let threads = most(e)?;
                 all_of(
-                    near(e.machine)
+                    e.machine
+                        .near()
                         .into_iter()
                         .map(|(name, bytes)| worth_their_number(e, threads, name, bytes)),
                 )
@@ -249,7 +250,7 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
             ),
             "on one list that fits in L2, two threads that modify it get less done than one",
             |e| {
-                let [_, (_, l2)] = near(e.machine);
+                let [_, (_, l2)] = e.machine.near();
                 at_most("two threads over one", speed_up(e, 2, Lists::One, l2), 1.0)
             },
         ),
