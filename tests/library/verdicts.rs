@@ -9,7 +9,7 @@ automod::dir!(pub(crate) "tests/library/verdicts");
 
 use std::sync::LazyLock;
 
-use linefill::experiment::{Judgement, Verdict};
+use linefill::experiment::{Evidence, Judgement, Range, Verdict};
 use planted::Row;
 
 /// A claim that is judged only on counts: its experiment, and the end of its id. A count is exact, so the
@@ -79,6 +79,39 @@ fn planted_points_come_to_the_verdict_they_were_planted_for() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Claims about sizes in the last level, or about its size.
+const IN_LAST_LEVEL: [&str; 15] = [
+    "B12.2", "D18.1", "D18.2", "D30.2", "D30.3", "D44.1", "D44.2", "D44.3", "D44.4", "D44.5",
+    "D44.6", "E25.2", "E25.4", "E25.5", "E25.6",
+];
+
+/// If no size is sure to stay in the last level, and none to leave it, nothing is judged there.
+#[test]
+fn nothing_is_judged_where_chance_decides_what_the_last_level_holds() {
+    let machines = machines::known();
+    let chance = Some(Range {
+        lo: 0.0,
+        hi: f64::INFINITY,
+    });
+    for id in IN_LAST_LEVEL {
+        let of_claim = JUDGED.iter().filter(|(row, _)| row.name() == id);
+        let mut decided = 0;
+        for (row, judgements) in of_claim {
+            for (known, sure) in machines.iter().zip(judgements) {
+                let planted = row.planted(known);
+                let by_chance = Evidence {
+                    uncertain: chance,
+                    ..planted.evidence()
+                };
+                let judgement = row.claim().1.decide(&by_chance);
+                assert_eq!(judgement.verdict, Verdict::Untestable, "{id}: {judgement:?}");
+                decided += u32::from(sure.verdict != Verdict::Untestable);
+            }
+        }
+        assert!(decided > 0, "{id}");
+    }
 }
 
 /// Wider intervals around the same values may make a verdict inconclusive, but must never turn it into the
