@@ -1,7 +1,7 @@
 //! Numbers of resources, from a curve over the number in use: entries, buffers, bytes of a line.
 
 use super::{Curve, Found, decide, decide_range};
-use crate::stats::{Interval, crossing};
+use crate::stats::{Interval, crossing, median_of};
 
 /// The factor by which the cost must rise to show an end.
 const STEP: f64 = 1.3;
@@ -108,19 +108,19 @@ pub fn window(times: &Curve) -> Option<Found<[u32; 2]>> {
 /// The factor by which a forgotten item costs more.
 const FORGOTTEN: f64 = 1.15;
 
-/// Returns how many items are remembered, from the cost of each over their number: at least as many as
-/// cost at most 15 % more than the cheapest before them, and fewer than the next number. Returns `None`
-/// if no number costs more.
+/// Returns how many items are remembered, from the cost of each over their number: up to the last number
+/// before the costs exceed the median of all smaller numbers by 15 % and stay above. A single expensive number
+/// is not the end. Returns `None` if no number costs more.
 pub fn remembered(costs: &Curve) -> Option<Found<[u32; 2]>> {
     decide_range(costs, |points| {
-        let mut least = f64::INFINITY;
-        let mut dearer = points.iter().map(|(_, cost)| {
-            let forgotten = *cost > FORGOTTEN * least;
-            least = least.min(*cost);
-            forgotten
-        });
-        let first = dearer.position(|forgotten| forgotten)?;
-        let [held, left] = [points[first.checked_sub(1)?].0, points[first].0];
+        let forgotten = |&first: &usize| {
+            let before = points[..first].iter().map(|(_, cost)| *cost);
+            let usual = median_of(before).unwrap_or(f64::INFINITY);
+            let mut from_there = points[first..].iter();
+            from_there.all(|(_, cost)| *cost > FORGOTTEN * usual)
+        };
+        let first = (1..points.len()).find(forgotten)?;
+        let [held, left] = [points[first - 1].0, points[first].0];
         Some([held as u32, (left as u32).saturating_sub(1)])
     })
 }

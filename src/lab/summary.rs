@@ -38,8 +38,7 @@ pub(super) fn summary(ending: &Ending, width: u16) -> Screen {
     let mut screen = head(ending, &answer, width);
     screen.append(&ladder(&answer.ladder, width));
     screen.append(&papers(&answer.papers, width));
-    screen.append(&disagree(&ending.analysis, width));
-    screen.append(&disturbed(&ending.analysis, width));
+    screen.append(&warnings(&ending.analysis, width));
     let claims = &ending.analysis.verdicts;
     let end = footer(ending, &answer, width);
     let most = match width < ONE_LINE {
@@ -60,14 +59,18 @@ pub(super) fn summary(ending: &Ending, width: u16) -> Screen {
 /// The percentage of disturbed samples from which on they are a likely reason for undecided claims.
 const MUCH: u64 = 20;
 
-/// Formats how much of the run was disturbed, if it was much.
-fn disturbed(analysis: &Analysis, width: usize) -> Screen {
+/// Formats what a reader of the numbers has to know: the quantities of which the run found several values,
+/// and how much of it was disturbed, if it was much.
+fn warnings(analysis: &Analysis, width: usize) -> Screen {
     let mut screen = Screen::default();
-    if let Some(disturbed) = analysis.disturbed().filter(|of| of.percent >= MUCH) {
-        let text = format!("{disturbed}; `linefill doctor` says what to do");
+    let disturbed = analysis.disturbed().filter(|of| of.percent >= MUCH);
+    let disturbed = disturbed.map(|of| format!("{of}; `linefill doctor` says what to do"));
+    for text in disagreement(analysis, width).into_iter().chain(disturbed) {
         for line in textwrap::wrap(&text, width.saturating_sub(2)) {
             screen.paint(WARN, &format!("  {line}\n"));
         }
+    }
+    if screen.lines() > 0 {
         screen.end();
     }
     screen
@@ -75,21 +78,17 @@ fn disturbed(analysis: &Analysis, width: usize) -> Screen {
 
 /// Names the quantities of which the run found several values, or tells their number if a line has no room
 /// for the names.
-fn disagree(analysis: &Analysis, width: usize) -> Screen {
-    let mut screen = Screen::default();
+fn disagreement(analysis: &Analysis, width: usize) -> Option<String> {
     let quantities = analysis.disagreements.iter().map(|of| of.quantity);
     let names: Vec<&str> = quantities.map(|of| of.trim_start_matches("The ")).collect();
-    if names.is_empty() {
-        return screen;
-    }
-    let text = |what: &str| format!("  values disagree, see --all: {what}");
+    let text = |what: &str| format!("values disagree, see --all: {what}");
     let whole = text(&names.join(", "));
-    let line = match whole.chars().count() <= width {
-        true => whole,
-        false => text(&format!("{} quantities", names.len())),
-    };
-    screen.paint(WARN, &line).end();
-    screen
+    match names.len() {
+        0 => None,
+        1 => Some(whole),
+        _ if whole.chars().count() + 2 <= width => Some(whole),
+        several => Some(text(&format!("{several} quantities"))),
+    }
 }
 
 /// Formats the program, the machine, and the duration of the run.

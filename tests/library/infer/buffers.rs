@@ -228,10 +228,10 @@ fn what_is_remembered_ends_where_each_costs_more() {
 
 #[test]
 fn a_number_that_may_be_slow_widens_the_range_to_either_side() {
-    let found = |doubtful: Interval| {
-        let cost = |depth: f64| match depth {
-            8.0 => doubtful,
-            _ if depth <= 32.0 => Interval::exact(3.0),
+    let found = |depth: f64, doubtful: Interval| {
+        let cost = |of: f64| match of {
+            of if of == depth => doubtful,
+            of if of <= 32.0 => Interval::exact(3.0),
             _ => Interval::exact(9.0),
         };
         let curve: Vec<(f64, Interval)> = numbers(4.0, 64.0, 2.0).map(|x| (x, cost(x))).collect();
@@ -239,15 +239,18 @@ fn a_number_that_may_be_slow_widens_the_range_to_either_side() {
         assert!(found.confidence > 0.9, "{}", found.confidence);
         found.value
     };
-    assert_eq!(found(Interval::exact(3.0)), [32, 44]);
+    assert_eq!(found(32.0, Interval::exact(3.0)), [32, 44]);
     assert_eq!(
-        found(Interval::new(2.9, 3.6)),
-        [5, 44],
+        found(32.0, Interval::new(2.9, 3.9)),
+        [22, 44],
         "the middle is fast"
     );
     assert_eq!(
-        found(Interval::new(3.0, 8.0)),
-        [5, 44],
+        found(32.0, Interval::new(3.0, 8.0)),
+        [22, 44],
         "the middle is slow"
     );
+    // Larger numbers cost less again.
+    assert_eq!(found(8.0, Interval::new(3.0, 8.0)), [32, 44]);
+    assert_eq!(found(8.0, Interval::exact(8.0)), [32, 44]);
 }

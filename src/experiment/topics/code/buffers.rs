@@ -402,7 +402,7 @@ mod tests {
             return_stack(&rounds).map(|found| found.value),
             Some([22, 25])
         );
-        // Of a Zen 5.
+        // Of a Zen 5, in a quick and in a full run.
         let per_call = [
             (8.0, 2.57),
             (9.0, 5.94),
@@ -420,6 +420,29 @@ mod tests {
         assert_eq!(
             return_stack(&rounds).map(|found| found.value),
             Some([26, 31])
+        );
+        let per_call = [
+            (12.0, 4.67),
+            (13.0, 4.23),
+            (14.0, 4.97),
+            (16.0, 3.98),
+            (17.0, 4.16),
+            (19.0, 4.45),
+            (20.0, 3.45),
+            (22.0, 3.83),
+            (24.0, 3.82),
+            (26.0, 4.01),
+            (29.0, 4.02),
+            (32.0, 5.25),
+            (34.0, 6.49),
+            (38.0, 8.65),
+            (64.0, 16.85),
+            (98.0, 20.8),
+        ];
+        let rounds = per_call.map(|(depth, cost)| (depth, Interval::exact(depth * cost)));
+        assert_eq!(
+            return_stack(&rounds).map(|found| found.value),
+            Some([29, 31])
         );
     }
 
