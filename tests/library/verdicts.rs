@@ -106,7 +106,11 @@ fn nothing_is_judged_where_chance_decides_what_the_last_level_holds() {
                     ..planted.evidence()
                 };
                 let judgement = row.claim().1.decide(&by_chance);
-                assert_eq!(judgement.verdict, Verdict::Untestable, "{id}: {judgement:?}");
+                assert_eq!(
+                    judgement.verdict,
+                    Verdict::Untestable,
+                    "{id}: {judgement:?}"
+                );
                 decided += u32::from(sure.verdict != Verdict::Untestable);
             }
         }
