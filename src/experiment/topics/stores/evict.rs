@@ -15,7 +15,6 @@ use crate::mem::{LINE, Region};
 use crate::pattern::Rng;
 use crate::stats::Interval;
 use core::hint::black_box;
-use core::marker::PhantomData;
 
 /// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FLUSHES];
@@ -331,9 +330,9 @@ impl Setup for EvictSetup {
         }
         let by = self.by.map(|by| by.proven(context.features)).transpose()?;
         Ok(match self.state {
-            LineState::Absent => self.shot::<Absent>(region, by),
-            LineState::Clean => self.shot::<Clean>(region, by),
-            LineState::Dirty => self.shot::<Dirty>(region, by),
+            LineState::Absent => self.shot(region, by, absent),
+            LineState::Clean => self.shot(region, by, clean),
+            LineState::Dirty => self.shot(region, by, dirty),
         })
     }
 }
@@ -349,58 +348,45 @@ impl Setup for ReloadSetup {
             Then::Nothing | Then::NonTemporalStores => None,
         };
         Ok(match self.state {
-            LineState::Absent => self.shot::<Absent>(region, evict),
-            LineState::Clean => self.shot::<Clean>(region, evict),
-            LineState::Dirty => self.shot::<Dirty>(region, evict),
+            LineState::Absent => self.shot(region, evict, absent),
+            LineState::Clean => self.shot(region, evict, clean),
+            LineState::Dirty => self.shot(region, evict, dirty),
         })
     }
 }
 
-/// A [`LineState`] as a type. If a branch chose the state, a mispredicted one would load a line that was
-/// to stay absent: in some passes every shot did.
-trait Bring {
-    /// Brings the flushed line at byte `line` into the state.
-    fn bring(region: &mut Region<'_>, line: usize);
+/// Leaves the flushed line at byte `line` absent.
+fn absent(_: &mut Region<'_>, _: usize) {}
+
+/// Loads the line.
+fn clean(region: &mut Region<'_>, line: usize) {
+    black_box(region.word(line));
 }
 
-struct Absent;
-struct Clean;
-struct Dirty;
-
-impl Bring for Absent {
-    fn bring(_: &mut Region<'_>, _: usize) {}
+/// Modifies the line.
+fn dirty(region: &mut Region<'_>, line: usize) {
+    region.set_word(line, line as u64);
 }
 
-impl Bring for Clean {
-    fn bring(region: &mut Region<'_>, line: usize) {
-        black_box(region.word(line));
-    }
-}
-
-impl Bring for Dirty {
-    fn bring(region: &mut Region<'_>, line: usize) {
-        region.set_word(line, line as u64);
-    }
-}
-
-/// A run of lines somewhere in a region.
-struct Lines<'m, S> {
+/// A run of lines somewhere in a region. Its type fixes what brings the lines into their state: if a branch
+/// chose that, a mispredicted one would load a line that was to stay absent. In some passes every shot did.
+struct Lines<'m, B> {
     region: Region<'m>,
     count: usize,
     rng: Rng,
     /// Byte offset of the run.
     at: usize,
-    state: PhantomData<S>,
+    bring: B,
 }
 
-impl<'m, S: Bring> Lines<'m, S> {
-    fn new(region: Region<'m>, count: usize, seed: u64) -> Self {
+impl<'m, B: Fn(&mut Region<'_>, usize)> Lines<'m, B> {
+    fn new(region: Region<'m>, count: usize, seed: u64, bring: B) -> Self {
         Lines {
             region,
             count,
             rng: Rng::new(seed),
             at: 0,
-            state: PhantomData,
+            bring,
         }
     }
 
@@ -411,7 +397,7 @@ impl<'m, S: Bring> Lines<'m, S> {
         self.evict(Proven::Clflush);
         mfence();
         for line in (self.at..self.at + self.count * LINE).step_by(LINE) {
-            S::bring(&mut self.region, line);
+            (self.bring)(&mut self.region, line);
         }
         mfence();
         settle();
@@ -431,27 +417,26 @@ impl<'m, S: Bring> Lines<'m, S> {
             }
         }
     }
-
-    /// Writes the whole first line of the run by non-temporal stores.
-    fn stream(&mut self) {
-        let line = &mut self.region.bytes_mut()[self.at..self.at + LINE];
-        stream_line(line);
-    }
 }
 
-struct EvictShot<'m, S> {
-    lines: Lines<'m, S>,
+struct EvictShot<'m, B> {
+    lines: Lines<'m, B>,
     by: Option<Proven>,
 }
 
 impl EvictSetup {
-    fn shot<'m, S: Bring + 'm>(&self, region: Region<'m>, by: Option<Proven>) -> Workload<'m> {
-        let lines = Lines::<S>::new(region, self.lines, self.seed);
+    fn shot<'m>(
+        &self,
+        region: Region<'m>,
+        by: Option<Proven>,
+        bring: impl Fn(&mut Region<'_>, usize) + 'm,
+    ) -> Workload<'m> {
+        let lines = Lines::new(region, self.lines, self.seed, bring);
         Workload::shot(EvictShot { lines, by }, Work::default())
     }
 }
 
-impl<S: Bring> Shot for EvictShot<'_, S> {
+impl<B: Fn(&mut Region<'_>, usize)> Shot for EvictShot<'_, B> {
     fn prepare(&mut self) {
         self.lines.choose();
     }
@@ -469,16 +454,21 @@ impl<S: Bring> Shot for EvictShot<'_, S> {
     }
 }
 
-struct ReloadShot<'m, S> {
-    lines: Lines<'m, S>,
+struct ReloadShot<'m, B> {
+    lines: Lines<'m, B>,
     evict: Option<Proven>,
     stream: bool,
 }
 
 impl ReloadSetup {
-    fn shot<'m, S: Bring + 'm>(&self, region: Region<'m>, evict: Option<Proven>) -> Workload<'m> {
+    fn shot<'m>(
+        &self,
+        region: Region<'m>,
+        evict: Option<Proven>,
+        bring: impl Fn(&mut Region<'_>, usize) + 'm,
+    ) -> Workload<'m> {
         let shot = ReloadShot {
-            lines: Lines::<S>::new(region, 1, self.seed),
+            lines: Lines::new(region, 1, self.seed, bring),
             evict,
             stream: self.then == Then::NonTemporalStores,
         };
@@ -486,14 +476,15 @@ impl ReloadSetup {
     }
 }
 
-impl<S: Bring> Shot for ReloadShot<'_, S> {
+impl<B: Fn(&mut Region<'_>, usize)> Shot for ReloadShot<'_, B> {
     fn prepare(&mut self) {
         self.lines.choose();
         if let Some(by) = self.evict {
             self.lines.evict(by);
         }
         if self.stream {
-            self.lines.stream();
+            let at = self.lines.at;
+            stream_line(&mut self.lines.region.bytes_mut()[at..at + LINE]);
         }
         mfence();
         settle();
