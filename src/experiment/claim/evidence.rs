@@ -1,10 +1,9 @@
 //! The evidence of a claim: an experiment's points, and the machine.
 
 use super::reading::{BETWEEN_CASES, Reading, ratio};
-use crate::experiment::distribution::{not_run_by_run, step};
 use crate::experiment::{
-    Count, Distribution, Machine, Measured, Pass, Percentile, Point, Quality, Range, State,
-    Testable, Unit, Untestable, side_by_side,
+    Count, Machine, Measured, Pass, Point, Quality, Range, State, Testable, Unit, Untestable,
+    side_by_side,
 };
 use crate::order;
 use crate::pmu::Quantity;
@@ -183,74 +182,6 @@ impl Evidence<'_> {
         Ok(Reading::of(point, value, self.unit, self.machine.rate))
     }
 
-    /// Returns this percentile of the distribution of single runs of a series at `x`, per run.
-    ///
-    /// # Errors
-    /// If the series was not measured there, or not run by run.
-    pub(crate) fn percentile(&self, label: &str, x: f64, place: Percentile) -> Testable<Interval> {
-        let runs = self.runs(label, x)?;
-        runs.percentile(place, self.unit, self.machine.rate)
-    }
-
-    /// Returns the value of this percentile behind the passes, widened by a step of the time-stamp counter. Claims
-    /// are judged on this interval.
-    ///
-    /// # Errors
-    /// As [`percentile`](Self::percentile).
-    pub(crate) fn percentile_within_step(
-        &self,
-        label: &str,
-        x: f64,
-        place: Percentile,
-    ) -> Testable<Interval> {
-        let runs = self.runs(label, x)?;
-        let behind = |passes: &[Interval]| behind(runs, passes);
-        runs.percentile_within_step(place, self.unit, self.machine.rate, behind)
-    }
-
-    /// Returns the step of the time-stamp counter and the shortest median of a pass, in ticks, of the single runs of
-    /// a series at `x`.
-    ///
-    /// # Errors
-    /// If the series was not measured there, or not run by run.
-    pub(crate) fn step_of_runs(&self, label: &str, x: f64) -> Testable<(u64, u64)> {
-        let runs = &self.runs(label, x)?.runs;
-        let medians = runs.iter().map(|pass| pass.at(Percentile::P50));
-        let median = medians.min().ok_or_else(not_run_by_run)?;
-        Ok((step(runs), median))
-    }
-
-    fn runs(&self, label: &str, x: f64) -> Testable<&Measured> {
-        match &self.point(label, x)?.state {
-            State::Measured(measured) => Ok(measured),
-            State::Untestable(reason) => Err(reason.clone()),
-            State::Counted(_) => Err(Untestable("it was counted, not timed".to_owned())),
-        }
-    }
-
-    /// Returns the ratio of this percentile to the median, in the distributions of single runs of a
-    /// series at `x`: the value behind the ratios of the passes.
-    ///
-    /// # Errors
-    /// If the series was not measured there, or not run by run, or if a median is not positive.
-    pub(crate) fn over_median(&self, label: &str, x: f64, place: Percentile) -> Testable<Interval> {
-        // For the reason if there is no percentile.
-        self.percentile(label, x, place)?;
-        let measured = self.runs(label, x)?;
-        let of = |pass: &Distribution| {
-            let [value, median] = [place, Percentile::P50].map(|place| pass.at(place) as f64);
-            ratio(Interval::exact(value), Interval::exact(median))
-        };
-        let ratios = measured
-            .runs
-            .iter()
-            .map(of)
-            .collect::<Result<Vec<_>, _>>()?;
-        let over = behind(measured, &ratios).ok_or_else(not_run_by_run)?;
-        // No percentile lies below the median.
-        Ok(over.most(Interval::exact(1.0)))
-    }
-
     /// Returns the time of the slowest thread of a series at `x` over the time of the fastest in the same
     /// pass, for the same number of operations. Of a single pass it is as uncertain as the time.
     ///
@@ -297,7 +228,7 @@ impl Evidence<'_> {
         Ok(trips.widened(BETWEEN_CASES))
     }
 
-    fn point(&self, label: &str, x: f64) -> Testable<&Point> {
+    pub(in crate::experiment) fn point(&self, label: &str, x: f64) -> Testable<&Point> {
         let mut points = self.points.iter();
         points
             .find(|point| point.x == x && point.series == label)
@@ -444,7 +375,7 @@ impl Evidence<'_> {
 
 /// Estimates the value behind values of the passes over a point that are not its times. How the times differ says
 /// nothing about them. Without an estimate, returns the range of all; `None` if there are no values.
-fn behind(measured: &Measured, passes: &[Interval]) -> Option<Interval> {
+pub(in crate::experiment) fn behind(measured: &Measured, passes: &[Interval]) -> Option<Interval> {
     let error = measured.confidence.map(|of| of.error);
     let estimate = error.and_then(|error| Prior::KEPT.estimate(passes, error));
     let all = || Interval::hull_of(passes);
@@ -462,7 +393,6 @@ mod tests {
     use super::*;
     use crate::experiment::machine::tests::unknown;
     use crate::experiment::quality::passes::tests::pass;
-    use crate::experiment::{Confidence, Priors};
     use crate::kernel::Work;
 
     #[test]
@@ -486,48 +416,5 @@ mod tests {
         assert!(reason.starts_with(expected), "{reason}");
         let nothing = level(16.0, 32.0).unwrap_err().0;
         assert!(nothing.starts_with("no point of `a` lies in"), "{nothing}");
-    }
-
-    /// Returns a point whose passes have two runs: one of 1000 ticks and one of these.
-    fn of_single_runs(longest: impl Iterator<Item = u64>) -> Point {
-        let mut point = pass(100.0, Quality::Clean);
-        let measured = point.measured_mut().unwrap();
-        let run = |ticks| Distribution::of(&mut [1000, ticks], 1).unwrap();
-        measured.runs = longest.map(run).collect();
-        measured.confidence = Some(Confidence {
-            cycles: None,
-            states: None,
-            priors: Priors::KEPT,
-            error: 0.1,
-            width: 1.0,
-        });
-        point
-    }
-
-    /// The estimate behind ratios that vary reaches below all of them.
-    #[test]
-    fn no_percentile_lies_below_the_median() {
-        let (machine, points) = (unknown(), [of_single_runs([1000, 1600].into_iter())]);
-        let evidence = Evidence::new(&machine, &points, Unit::Nanoseconds);
-        let over = evidence.over_median("a", points[0].x, Percentile::P99);
-        let over = over.unwrap();
-        assert!(over.lo == 1.0 && over.hi > 1.6, "{over}");
-    }
-
-    /// The range of all passes can only grow with their number.
-    #[test]
-    fn more_passes_narrow_a_percentile_of_single_runs() {
-        let width = |passes: u64| {
-            let longest = (0..passes).map(|pass| 2000 + 40 * (pass % 4));
-            let (machine, points) = (unknown(), [of_single_runs(longest)]);
-            let evidence = Evidence::new(&machine, &points, Unit::Nanoseconds);
-            let x = points[0].x;
-            let over = evidence.over_median("a", x, Percentile::P99).unwrap();
-            let value = evidence.percentile_within_step("a", x, Percentile::P99);
-            [over.doubt(), value.unwrap().doubt()]
-        };
-        let [few, many] = [4, 16].map(width);
-        assert!(many[0] < 0.6 * few[0], "{few:?} {many:?}");
-        assert!(many[1] < few[1], "{few:?} {many:?}");
     }
 }
