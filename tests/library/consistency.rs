@@ -198,3 +198,53 @@ fn a_last_level_in_which_no_walk_stays_has_no_latency() {
     let Untestable(reason) = latency(0.0, 24.0 * MIB).unwrap_err();
     assert!(reason.contains("others use it"), "{reason}");
 }
+
+/// The disagreements of a run whose points of an experiment take these times.
+fn said_of<'a>(machine: &Machine, run: &[(&str, &'a dyn Fn(&str, f64) -> f64)]) -> String {
+    let of_each = run.iter().map(|(id, takes)| {
+        let planted = Planted::new(id, machine, |series, x| time(takes(series, x)));
+        (find(id).unwrap(), planted.points)
+    });
+    let of_each: Vec<_> = of_each.collect();
+    let said = disagreements(machine, &[], &of_each).into_iter();
+    said.map(|of| of.to_string()).collect()
+}
+
+#[test]
+fn bandwidths_of_memory_are_compared() {
+    let [server, ..] = known();
+    let said = |other: f64| {
+        let (one, other) = (|_: &str, _| 50.0, move |_: &str, _| other);
+        said_of(&server, &[("D36", &one), ("E5", &other)])
+    };
+    // D36 is planted in bytes per cycle, at about 3 cycles per nanosecond, and E5 in GB/s.
+    assert!(!said(150.0).contains("reads memory"), "{}", said(150.0));
+    for other in [100.0, 200.0] {
+        let said = said(other);
+        assert!(said.contains("(D36)") && said.contains("(E5)"), "{said}");
+    }
+}
+
+#[test]
+fn upgrades_are_compared() {
+    let [server, ..] = known();
+    let said = |upgrade: f64| {
+        // Fenced additions, and additions in sequence, to own lines; a line that another core has read.
+        let d24 = |series: &str, _| match series {
+            _ if !series.contains("fence") => 14.0,
+            _ if series.contains("has read") => 110.0,
+            _ => 55.0,
+        };
+        let x13 = |series: &str, x| match x {
+            _ if !series.contains("fence") => 14.0,
+            3.0 => 55.0 + upgrade,
+            _ => 55.0,
+        };
+        said_of(&server, &[("D24", &d24), ("X13", &x13)])
+    };
+    assert!(!said(55.0).contains("upgrade"), "{}", said(55.0));
+    for upgrade in [20.0, 300.0] {
+        let said = said(upgrade);
+        assert!(said.contains("(D24)") && said.contains("(X13)"), "{said}");
+    }
+}
