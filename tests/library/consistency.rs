@@ -199,8 +199,11 @@ fn a_last_level_in_which_no_walk_stays_has_no_latency() {
     assert!(reason.contains("others use it"), "{reason}");
 }
 
-/// The disagreements of a run whose points of an experiment take these times.
-fn said_of<'a>(machine: &Machine, run: &[(&str, &'a dyn Fn(&str, f64) -> f64)]) -> String {
+/// The value of each point, by its series and x.
+type Values<'a> = &'a dyn Fn(&str, f64) -> f64;
+
+/// The disagreements of a run whose experiments have these values.
+fn said_of(machine: &Machine, run: &[(&str, Values<'_>)]) -> String {
     let of_each = run.iter().map(|(id, takes)| {
         let planted = Planted::new(id, machine, |series, x| time(takes(series, x)));
         (find(id).unwrap(), planted.points)
